@@ -1,0 +1,26 @@
+# One image for all apps; the command selects which.
+ARG NODE=24-bookworm-slim
+
+FROM node:${NODE} AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+# No package of ours needs its install script.
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY .swcrc ./
+COPY scripts scripts
+COPY migrations migrations
+COPY libs libs
+COPY apps apps
+RUN node scripts/build.mjs && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
+
+FROM node:${NODE}
+ENV NODE_ENV=production
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/scripts scripts
+COPY --from=build /app/dist dist
+USER node
+# Rules API, gateway, its management, the preloader's management.
+EXPOSE 3000 8080 8081 8082
+CMD ["node", "--enable-source-maps", "dist/apps/gateway/src/main.js"]

@@ -1,0 +1,150 @@
+import { MemoryBucketStore, RateLimiter } from '#limiter';
+import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore } from '#limiter-redis';
+import type { Config, Health, Logger } from '#platform';
+import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
+import { Gauge, type Registry } from 'prom-client';
+import { createIdentifier, createTrust } from './identity/index.js';
+import { ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { RequestAdmission } from './rate-limit/admission.js';
+import { ColdRules } from './rate-limit/cold-rules.js';
+import { DecisionMetrics } from './rate-limit/decision-metrics.js';
+import { RuleCache } from './rate-limit/rule-cache.js';
+
+export interface GatewayOptions {
+  readonly config: Config<'gateway'>;
+  readonly logger: Logger;
+  readonly health: Health;
+  readonly registry: Registry;
+}
+
+/** A first request of a merchant may take this long to learn its rules. While Redis is away it gets no longer than a take. */
+const RULES_DEADLINE_MS = 2000;
+const RETRY_MS = 500;
+const SUMMARY_EVERY_MS = 2000;
+
+/** The parts of a gateway and how they hang together; starts and stops them in order. */
+export class Gateway {
+  private readonly redis;
+  private readonly subscriber;
+  private readonly dataSource;
+  private readonly store: RedisBucketStore;
+  private readonly rules: RuleCache;
+  private readonly changes: ChangeFeed;
+  private readonly decisions: DecisionMetrics;
+  private readonly proxy: ProxyServer;
+  private readonly stopping = new AbortController();
+  private summary: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: GatewayOptions) {
+    const { config, logger, registry } = options;
+    this.redis = createRedis(config.redisUrl, 'limiter');
+    this.subscriber = createRedis(config.redisUrl, 'subscriber');
+    this.dataSource = createDataSource(config.databaseUrl, { poolSize: 8, applicationName: 'tollgate-gateway', statementTimeoutMs: 2000 });
+    this.store = new RedisBucketStore(this.redis, {
+      deadlineMs: config.storeTimeoutMs,
+      onAvailability: (available) => this.logAvailability(available),
+    });
+    this.rules = new RuleCache({
+      cold: new ColdRules({
+        snapshots: new RedisSnapshotStore(this.redis),
+        database: new RuleReader(this.dataSource),
+        redisAvailable: () => this.store.available,
+        // Some is left for the take that follows.
+        redisDeadlineMs: 0.6 * config.storeTimeoutMs,
+      }),
+      clock: Date.now,
+      defaultForUnknown: config.unknownMerchant === 'default',
+    });
+    this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules);
+    this.decisions = new DecisionMetrics(registry);
+    this.addGauges(registry);
+    const trusts = createTrust(config.trustedProxies);
+    const admission = new RequestAdmission({
+      identify: createIdentifier({ trusts }),
+      rules: this.rules,
+      limiter: new RateLimiter(this.store, new MemoryBucketStore(Date.now)),
+      metrics: this.decisions,
+      rulesDeadlineMs: () => (this.store.available ? RULES_DEADLINE_MS : config.storeTimeoutMs),
+    });
+    const metrics = new ProxyMetrics();
+    metrics.register(registry);
+    this.proxy = new ProxyServer({
+      upstream: config.upstreamUrl,
+      logger,
+      metrics,
+      admit: admission.admit,
+      trusts,
+    });
+  }
+
+  async start(): Promise<void> {
+    const { config, health, logger } = this.options;
+    // Redis and PostgreSQL are not among the checks: without them the rules say what happens, and a gateway that
+    // declared itself unready would take that away from every merchant at once.
+    health.addCheck('rules', () => {
+      if (!this.rules.ready) throw new Error('the default rules have not been read yet: neither Redis nor PostgreSQL answered');
+    });
+    void this.connectDatabase();
+    void this.changes.start();
+    void this.readDefaultRules();
+    const port = await this.proxy.listen(config.gatewayPort);
+    logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
+    this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
+  }
+
+  /** Finishes what is in flight, then lets go of everything. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    clearInterval(this.summary);
+    await this.proxy.close(this.options.config.shutdownGraceMs / 2);
+    this.changes.stop();
+    this.store.close();
+    this.redis.disconnect();
+    this.subscriber.disconnect();
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
+    this.logSummary();
+  }
+
+  private async connectDatabase(): Promise<void> {
+    let said = false;
+    const onFailure = (err: unknown): void => {
+      if (!said) this.options.logger.warn({ err }, 'PostgreSQL is away; merchants that are not in Redis cannot be served');
+      said = true;
+    };
+    await connectWhenUp(this.dataSource, { signal: this.stopping.signal, onFailure }).catch(() => {});
+  }
+
+  /** Once they are there, changes keep them fresh. */
+  private async readDefaultRules(): Promise<void> {
+    while (!this.stopping.signal.aborted && !this.rules.ready) {
+      await this.rules.loadDefaults().catch(() => new Promise((resolve) => setTimeout(resolve, RETRY_MS)));
+    }
+  }
+
+  private logAvailability(available: boolean): void {
+    if (available) this.options.logger.info('Redis answers again: limits are exact');
+    else this.options.logger.warn('Redis does not answer: each rule acts by its onStoreFailure');
+  }
+
+  /** Refusals are worth a line, but not one each. */
+  private logSummary(): void {
+    const { allowed, refused } = this.decisions.takeSummary();
+    if (refused > 0) this.options.logger.info({ allowed, refused, seconds: SUMMARY_EVERY_MS / 1000 }, 'requests refused');
+  }
+
+  private addGauges(registry: Registry): void {
+    const { store, rules } = this;
+    new Gauge({
+      name: 'gateway_store_available', help: '1 while Redis answers in time.', registers: [registry],
+      collect() {
+        this.set(store.available ? 1 : 0);
+      },
+    });
+    new Gauge({
+      name: 'gateway_cached_merchants', help: 'Merchants whose rules are in this process.', registers: [registry],
+      collect() {
+        this.set(rules.size);
+      },
+    });
+  }
+}

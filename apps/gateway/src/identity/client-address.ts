@@ -1,0 +1,31 @@
+import type { KnownAddress, KnownAddresses } from './known-addresses.js';
+
+/** More proxies than these in a row are nobody's architecture; each entry costs a look. */
+const MAX_HOPS = 32;
+
+/**
+ * The client's address behind trusted proxies: the right-most entry of X-Forwarded-For that is not a trusted proxy.
+ * Each proxy vouches only for the entry that it appended, so reading stops at the first untrusted one; what stands left
+ * of it the client may have invented. An entry that is no address ends the walk too: the proxy that wrote it counts.
+ *
+ * @param forwardedFor all values of X-Forwarded-For, joined by commas in the order received
+ */
+export function clientAddress(peer: KnownAddress, forwardedFor: string, known: KnownAddresses): string {
+  let client = peer;
+  let end = forwardedFor.length;
+  for (let hop = 0; hop < MAX_HOPS && client.trusted && end > 0; hop++) {
+    const comma = forwardedFor.lastIndexOf(',', end - 1);
+    const entry = known.lookUp(withoutPort(forwardedFor.slice(comma + 1, end).trim()));
+    if (entry === null) break;
+    client = entry;
+    end = comma;
+  }
+  return client.ip;
+}
+
+/** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(entry: string): string {
+  if (entry.startsWith('[')) return entry.slice(1, Math.max(1, entry.indexOf(']')));
+  const colon = entry.indexOf(':');
+  return colon > 0 && colon === entry.lastIndexOf(':') ? entry.slice(0, colon) : entry;
+}

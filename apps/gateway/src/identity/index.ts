@@ -1,0 +1,3 @@
+export { createIdentifier } from './identifier.js';
+export type { Identifier, Identity, IdentityProblem, IdentitySource } from './identifier.js';
+export { createTrust, type Trust } from './trust.js';

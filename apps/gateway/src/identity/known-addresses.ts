@@ -1,0 +1,33 @@
+import { parseAddress, type Trust } from './trust.js';
+
+/** An address that was looked at before. */
+export interface KnownAddress {
+  /** Canonical text of the address; an IPv4-mapped IPv6 address is the IPv4 address that it stands for. */
+  readonly ip: string;
+  readonly trusted: boolean;
+}
+
+/** Addresses come from outside: what is remembered of them is bounded, and all forgotten when it is full. */
+export const MAX_KNOWN_ADDRESSES = 10_000;
+
+/** Remembers what was found out about addresses, so that a busy peer costs one look into a map. */
+export class KnownAddresses {
+  private readonly known = new Map<string, KnownAddress | null>();
+
+  constructor(private readonly trusts: Trust) {}
+
+  get size(): number {
+    return this.known.size;
+  }
+
+  /** What is known about an address; null if the text is no IP address. */
+  lookUp(text: string): KnownAddress | null {
+    const known = this.known.get(text);
+    if (known !== undefined) return known;
+    const address = parseAddress(text);
+    const found = address === null ? null : { ip: address.toString(), trusted: this.trusts(text) };
+    if (this.known.size >= MAX_KNOWN_ADDRESSES) this.known.clear();
+    this.known.set(text, found);
+    return found;
+  }
+}

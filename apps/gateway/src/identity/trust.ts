@@ -1,0 +1,44 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+/** Whether an IP address is one of those whose word about the client and the merchant counts. */
+export type Trust = (address: string) => boolean;
+
+/**
+ * @param cidrs addresses and CIDR ranges. An IPv4-mapped IPv6 range means the IPv4 range that it stands for.
+ * @returns what tells whether an address lies in one of the ranges; what is no address does not
+ * @throws Error naming the range that is none, or is an IPv4-mapped one that reaches beyond IPv4 addresses
+ */
+export function createTrust(cidrs: readonly string[]): Trust {
+  const ranges = cidrs.map(parseRange);
+  return (text) => {
+    const address = parseAddress(text);
+    if (address === null) return false;
+    return ranges.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
+  };
+}
+
+/** The address, as IPv4 if it is an IPv4-mapped IPv6 address; null if the text is no address. */
+export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
+  // ipaddr.js also takes forms like `1`, `0x7f.1` and `010.0.0.1`, which others read differently.
+  return isIP(text) === 0 ? null : ipaddr.process(text);
+}
+
+function parseRange(cidr: string): Range {
+  const [address = '', bits, more] = cidr.trim().split('/');
+  const family = isIP(address);
+  const width = family === 4 ? 32 : 128;
+  const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : NaN;
+  if (family === 0 || more !== undefined || !(prefix <= width)) {
+    throw new Error(`"${cidr}" is no IP address and no CIDR range`);
+  }
+  const network = ipaddr.parse(address);
+  if (network.kind() === 'ipv4') return [network, prefix];
+  const ipv6 = network as ipaddr.IPv6;
+  if (!ipv6.isIPv4MappedAddress()) return [ipv6, prefix];
+  // Of `::ffff:10.0.0.0/8` the first 8 bits are zeros that all IPv4-mapped addresses share: it would trust everyone.
+  if (prefix < 96) throw new Error(`"${cidr}" reaches beyond IPv4: write the range as IPv4, e.g. 10.0.0.0/8`);
+  return [ipv6.toIPv4Address(), prefix - 96];
+}

@@ -1,0 +1,23 @@
+import 'reflect-metadata';
+import { ConfigError, createHttpApp, createLogger, createRegistry, Health, loadConfig, runUntilSignal } from '#platform';
+import { GatewayModule } from './gateway.module.js';
+
+function configOrExit(): ReturnType<typeof loadConfig<'gateway'>> {
+  try {
+    return loadConfig('gateway');
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    console.error(error.message);
+    process.exit(2);
+  }
+}
+
+const config = configOrExit();
+const logger = createLogger('gateway', config.logLevel);
+const health = new Health();
+const registry = createRegistry('gateway');
+
+const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry }), { logger, registry });
+runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
+await app.listen(config.gatewayManagementPort, '0.0.0.0');
+logger.info({ managementUrl: await app.getUrl() }, 'management listens');

@@ -1,0 +1,33 @@
+/** What admission is told about a request. */
+export interface InboundRequest {
+  readonly method: string;
+  /** Path and query as received; starts with a slash, has no fragment, only printable ASCII. */
+  readonly target: string;
+  /** Names and values alternating, as received. Node decodes them as Latin-1. */
+  readonly rawHeaders: string[];
+  /** Remote address of the connection; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
+  readonly peer: string;
+  /** The client's own, if it was valid, otherwise generated; harmless characters only. */
+  readonly requestId: string;
+}
+
+export type Admission =
+  | {
+      forward: true;
+      /** Flat list of names and values for the response; they replace headers of the same name from the upstream. */
+      responseHeaders: readonly string[];
+    }
+  | {
+      forward: false;
+      status: number;
+      /** Flat list of names and values. */
+      headers: readonly string[];
+      /** application/problem+json, ready. */
+      body: string;
+    };
+
+/**
+ * Decides about a request, at once or later, by calling `done` once; a second call is ignored. It must not throw
+ * and has to bound its own time.
+ */
+export type Admit = (request: InboundRequest, done: (admission: Admission) => void) => void;

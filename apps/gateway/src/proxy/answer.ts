@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { hasName } from './hop-by-hop.js';
+import { cutIfTooMuch, lingerOnClose } from './linger.js';
+import { CHUNKED } from './request-hygiene.js';
+
+/** Up to this declared length, the rest of a refused body is read so that the connection can go on. */
+const DRAINED_BODY_BYTES = 64 * 1024;
+
+/** An answer that does not come from the upstream. */
+export interface OwnAnswer {
+  status: number;
+  /** Flat list of names and values. */
+  headers: readonly string[];
+  body: string;
+}
+
+/**
+ * Answers without the upstream and without waiting for the request's body. The connection goes on if the body
+ * has arrived or is declared to be small; otherwise it is closed after the answer.
+ *
+ * @param bodyLength of the request in bytes, or `CHUNKED`, also when it cannot be told
+ * @param close closes the connection in any case
+ * @returns whether the connection closes after the answer
+ */
+export function sendAnswer(
+  response: ServerResponse,
+  request: IncomingMessage,
+  requestId: string,
+  answer: OwnAnswer,
+  bodyLength: number,
+  close: boolean,
+): boolean {
+  const { status, headers, body } = answer;
+  const length = Buffer.byteLength(body);
+  const bodyMissing = bodyLength !== 0 && !request.complete;
+  const tooLong = bodyLength === CHUNKED || bodyLength > DRAINED_BODY_BYTES;
+  const out: string[] = [];
+  if (!hasName(headers, 'content-type')) out.push('Content-Type', 'application/problem+json');
+  for (let i = 0; i < headers.length; i++) out.push(headers[i]!);
+  out.push('Content-Length', String(length), 'X-Request-Id', requestId);
+  if (close || (bodyMissing && tooLong)) out.push('Connection', 'close');
+  response.writeHead(status, out);
+  // Node also closes after a refused `Expect: 100-continue`: nobody knows whether the body will follow.
+  const closes = close || (bodyMissing && (tooLong || !response.shouldKeepAlive));
+  if (bodyMissing) {
+    if (closes) lingerOnClose(request.socket, request);
+    else process.nextTick(cutUnlessComplete, request);
+  }
+  // One write of one string, if each character is a byte; otherwise node would encode the headers along with it.
+  if (length === body.length) response.end(body, 'latin1');
+  else response.end(Buffer.from(body));
+  return closes;
+}
+
+function cutUnlessComplete(request: IncomingMessage): void {
+  if (!request.complete) cutIfTooMuch(request.socket, request);
+}

@@ -1,0 +1,261 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { Admission, InboundRequest } from './admission.js';
+import { sendAnswer, type OwnAnswer } from './answer.js';
+import type { ClientConnection } from './client-connection.js';
+import type { DataPlane } from './data-plane.js';
+import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
+import { lingerOnClose } from './linger.js';
+import { PROBLEMS, type Problem } from './problems.js';
+import { Outcome } from './proxy-metrics.js';
+import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
+import { UploadBody } from './upload-body.js';
+import { problemOf, upstreamFailure } from './upstream-failure.js';
+
+/** Bodies up to this many bytes are collected and sent upstream in one piece, which is far cheaper than a stream. */
+const COLLECTED_BODY_BYTES = 16 * 1024;
+
+const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
+
+const NO_HEADERS: readonly string[] = [];
+
+/**
+ * One request from its headers to the end of its answer: inspected, admitted, forwarded, answered. It is the handler
+ * that undici calls with the upstream's answer, by undici's raw-header interface: no promise, no header object.
+ *
+ * The upstream's 1xx answers and trailers are not passed on.
+ */
+export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
+  readonly method: string;
+  readonly target: string;
+  readonly rawHeaders: string[];
+  readonly peer: string;
+  readonly requestId: string;
+
+  private readonly head: RequestHead;
+  private readonly startedAtMs = performance.now();
+  private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
+  private addedHeaders = NO_HEADERS;
+  private abortUpstream: ((error?: Error) => void) | null = null;
+  /** The declared length of the answer's body in bytes, -1 if unknown. */
+  private answerLength = -1;
+  private bodyBegun = false;
+  private resume: (() => void) | null = null;
+
+  constructor(
+    private readonly plane: DataPlane,
+    private readonly connection: ClientConnection,
+    private readonly request: IncomingMessage,
+    readonly response: ServerResponse,
+    private readonly expectsContinue: boolean,
+  ) {
+    this.method = request.method!;
+    this.target = request.url!;
+    this.rawHeaders = request.rawHeaders;
+    this.peer = connection.peer;
+    this.head = inspectHead(this.target, request.httpVersionMinor === 0, this.rawHeaders, connection.host);
+    this.requestId = this.head.requestId ?? plane.nextRequestId();
+    plane.metrics.inFlight++;
+  }
+
+  begin(): void {
+    if (this.head.problem !== null) {
+      this.connection.distrust();
+      this.reject(this.head.problem);
+      return;
+    }
+    this.connection.host = this.head.host;
+    if (this.plane.metrics.inFlight > this.plane.maxInFlight) {
+      this.reject(PROBLEMS.overloaded);
+      return;
+    }
+    try {
+      this.plane.admit(this, (admission) => this.decided(admission));
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Whether the request has arrived whole. */
+  get received(): boolean {
+    return this.request.complete;
+  }
+
+  /** Answers with a problem instead of the upstream; if an answer is under way, cuts the connection. */
+  reject(problem: Problem): void {
+    if (this.phase === Phase.Ended) return;
+    if (this.phase === Phase.Answering) {
+      this.connection.socket.destroy();
+      return;
+    }
+    this.phase = Phase.Ended;
+    this.abortUpstream?.();
+    this.answer(problem);
+    this.end(Outcome.Rejected, problem.status);
+  }
+
+  /** The client's connection is gone: nobody is left to be answered. */
+  clientGone(): void {
+    if (this.phase === Phase.Ended) return;
+    this.end(Outcome.ClientClosed, this.phase === Phase.Answering ? this.response.statusCode : 0);
+    this.abortUpstream?.();
+  }
+
+  private decided(admission: Admission): void {
+    if (this.phase !== Phase.Admission) return;
+    try {
+      if (admission.forward) {
+        this.phase = Phase.Forwarding;
+        this.addedHeaders = admission.responseHeaders;
+        this.forward();
+      } else {
+        this.sendOwn(admission);
+        this.end(Outcome.Refused, admission.status);
+      }
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  /** Admission broke, or what it answered cannot be sent, e.g. for a character that is not allowed in a header. */
+  private failed(error: unknown): void {
+    this.plane.logger.error({ requestId: this.requestId, err: error }, 'admission failed');
+    this.reject(PROBLEMS.internal);
+  }
+
+  private forward(): void {
+    const { bodyLength } = this.head;
+    if (bodyLength === 0) {
+      this.dispatch(null);
+      return;
+    }
+    if (this.expectsContinue) this.response.writeContinue();
+    if (bodyLength === CHUNKED || bodyLength > COLLECTED_BODY_BYTES) {
+      this.dispatch(new UploadBody(this.request));
+    } else if (this.request.complete) {
+      this.dispatch(this.request.read() as Buffer);
+    } else {
+      // A small body mostly comes in one packet with its headers; after this turn it has been parsed.
+      process.nextTick(forwardCollected, this);
+    }
+  }
+
+  /** Forwards a small body as soon as it has arrived whole. */
+  forwardCollected(): void {
+    if (this.phase !== Phase.Forwarding) return;
+    if (this.request.complete) {
+      this.dispatch(this.request.read() as Buffer);
+      return;
+    }
+    const chunks: Buffer[] = [];
+    this.request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    this.request.on('end', () => {
+      if (this.phase === Phase.Forwarding) this.dispatch(Buffer.concat(chunks));
+    });
+  }
+
+  private dispatch(body: Buffer | UploadBody | null): void {
+    const { plane, head, connection } = this;
+    const headers = upstreamHeaders({
+      rawHeaders: this.rawHeaders,
+      connectionOptions: head.connectionOptions,
+      trusted: connection.trusted,
+      peer: this.peer,
+      host: head.host,
+      requestId: this.requestId,
+    });
+    if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
+    if (body instanceof UploadBody && head.bodyLength !== CHUNKED) {
+      headers.push('content-length', String(head.bodyLength));
+    }
+    plane.dispatch(this.target, this.method as Dispatcher.HttpMethod, headers, body, this);
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    this.abortUpstream = abort;
+    if (this.phase === Phase.Ended) abort();
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    if (status < 200) return true;
+    const { headers, contentLength } = clientHeaders(rawHeaders, status, this.requestId, this.addedHeaders);
+    // An answer while the body is still coming is often a refusal: the client may stop sending.
+    const early = this.head.bodyLength !== 0 && !this.request.complete;
+    if (early || this.mustClose) headers.push('Connection', 'close');
+    this.response.writeHead(status, headers);
+    if (early) {
+      this.connection.distrust();
+      lingerOnClose(this.connection.socket, this.request);
+    }
+    this.phase = Phase.Answering;
+    this.answerLength = contentLength;
+    this.resume = resume;
+    this.plane.flushSoon(this);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    const { response } = this;
+    this.bodyBegun = true;
+    if (chunk.length === this.answerLength) {
+      // The whole body is here: headers and body leave in one write.
+      response.end(chunk);
+      return true;
+    }
+    if (response.write(chunk)) return true;
+    response.once('drain', this.resume!);
+    return false;
+  }
+
+  onComplete(): void {
+    if (this.phase === Phase.Ended) return;
+    this.response.end();
+    this.end(Outcome.Forwarded, this.response.statusCode);
+  }
+
+  onError(error: Error): void {
+    if (this.phase === Phase.Ended) return;
+    const failure = upstreamFailure(error, this.abortUpstream !== null);
+    this.plane.upstreamFailed(failure, this.requestId, error);
+    if (this.phase === Phase.Answering) {
+      // Part of the answer may be out. Only a broken connection tells the client that the rest is missing.
+      this.end(Outcome.UpstreamError, this.response.statusCode);
+      this.connection.socket.destroy();
+      return;
+    }
+    const problem = problemOf(failure);
+    this.answer(problem);
+    this.end(Outcome.UpstreamError, problem.status);
+  }
+
+  /** Sends the headers, if no body has taken them along yet. */
+  flush(): void {
+    if (this.phase === Phase.Answering && !this.bodyBegun) this.response.flushHeaders();
+  }
+
+  private answer(problem: Problem): void {
+    const { status, headers } = problem;
+    this.sendOwn({ status, headers, body: problem.body(this.requestId) });
+  }
+
+  private sendOwn(answer: OwnAnswer): void {
+    const bodyLength = this.head.problem === null ? this.head.bodyLength : CHUNKED;
+    const closes = sendAnswer(this.response, this.request, this.requestId, answer, bodyLength, this.mustClose);
+    if (closes) this.connection.distrust();
+  }
+
+  private get mustClose(): boolean {
+    return this.connection.closing || this.plane.draining;
+  }
+
+  private end(outcome: Outcome, status: number): void {
+    this.phase = Phase.Ended;
+    this.plane.metrics.inFlight--;
+    this.plane.metrics.ended(outcome, status, performance.now() - this.startedAtMs);
+    this.connection.ended(this);
+  }
+}
+
+function forwardCollected(exchange: Exchange): void {
+  exchange.forwardCollected();
+}

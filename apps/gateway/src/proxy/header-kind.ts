@@ -1,0 +1,88 @@
+/** The headers that a proxy has to know. Everything else is `Other` and passes through as it came. */
+export const HeaderKind = {
+  Other: 0,
+  Host: 1,
+  ContentLength: 2,
+  TransferEncoding: 3,
+  Connection: 4,
+  Upgrade: 5,
+  /** Concerns one connection only, and is never forwarded: Keep-Alive, TE, Trailer, Expect, Proxy-*, HTTP2-Settings. */
+  HopByHop: 6,
+  RequestId: 7,
+  MerchantId: 8,
+  ForwardedFor: 9,
+  ForwardedProto: 10,
+  ForwardedHost: 11,
+  /** Says where a request came from in another way: Forwarded, X-Real-IP and the rest of X-Forwarded-*. */
+  ForwardedOther: 12,
+} as const;
+
+export type HeaderKind = (typeof HeaderKind)[keyof typeof HeaderKind];
+
+/**
+ * The kind of a header by its name, in any case. This runs for every header of every request: first letter and length
+ * sort out nearly all names before anything is lower-cased.
+ */
+export function headerKind(name: string): HeaderKind {
+  switch (name.charCodeAt(0) | 0x20) {
+    case 0x63: // c
+      if (name.length === 10) return is(name, 'connection') ? HeaderKind.Connection : HeaderKind.Other;
+      if (name.length === 14) return is(name, 'content-length') ? HeaderKind.ContentLength : HeaderKind.Other;
+      return HeaderKind.Other;
+    case 0x65: // e
+      return name.length === 6 && is(name, 'expect') ? HeaderKind.HopByHop : HeaderKind.Other;
+    case 0x66: // f
+      return name.length === 9 && is(name, 'forwarded') ? HeaderKind.ForwardedOther : HeaderKind.Other;
+    case 0x68: // h
+      if (name.length === 4) return is(name, 'host') ? HeaderKind.Host : HeaderKind.Other;
+      return name.length === 14 && is(name, 'http2-settings') ? HeaderKind.HopByHop : HeaderKind.Other;
+    case 0x6b: // k
+      return name.length === 10 && is(name, 'keep-alive') ? HeaderKind.HopByHop : HeaderKind.Other;
+    case 0x70: // p
+      return isProxyHeader(name) ? HeaderKind.HopByHop : HeaderKind.Other;
+    case 0x74: // t
+      if (name.length === 2) return is(name, 'te') ? HeaderKind.HopByHop : HeaderKind.Other;
+      if (name.length === 7) return is(name, 'trailer') ? HeaderKind.HopByHop : HeaderKind.Other;
+      return name.length === 17 && is(name, 'transfer-encoding') ? HeaderKind.TransferEncoding : HeaderKind.Other;
+    case 0x75: // u
+      return name.length === 7 && is(name, 'upgrade') ? HeaderKind.Upgrade : HeaderKind.Other;
+    case 0x78: // x
+      return name.length >= 9 ? kindOfExtension(name) : HeaderKind.Other;
+    default:
+      return HeaderKind.Other;
+  }
+}
+
+function is(name: string, lowerCase: string): boolean {
+  return name === lowerCase || name.toLowerCase() === lowerCase;
+}
+
+function isProxyHeader(name: string): boolean {
+  if (name.length === 16) return is(name, 'proxy-connection');
+  if (name.length === 18) return is(name, 'proxy-authenticate');
+  return name.length === 19 && is(name, 'proxy-authorization');
+}
+
+/**
+ * `X_Forwarded_For` counts as `X-Forwarded-For`: gateways to CGI-like upstreams (WSGI, PHP, Rack) turn both into
+ * the same variable, so that letting the one through would let anybody set the other.
+ */
+function kindOfExtension(name: string): HeaderKind {
+  const canonical = name.toLowerCase().replaceAll('_', '-');
+  switch (canonical) {
+    case 'x-request-id':
+      return HeaderKind.RequestId;
+    case 'x-merchant-id':
+      return HeaderKind.MerchantId;
+    case 'x-forwarded-for':
+      return HeaderKind.ForwardedFor;
+    case 'x-forwarded-proto':
+      return HeaderKind.ForwardedProto;
+    case 'x-forwarded-host':
+      return HeaderKind.ForwardedHost;
+    case 'x-real-ip':
+      return HeaderKind.ForwardedOther;
+    default:
+      return canonical.startsWith('x-forwarded-') ? HeaderKind.ForwardedOther : HeaderKind.Other;
+  }
+}

@@ -1,0 +1,99 @@
+import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
+
+const SOURCE = {
+  rawHeaders: [] as string[],
+  connectionOptions: null,
+  trusted: true,
+  peer: '192.0.2.7',
+  host: 'api.example',
+  requestId: 'r-1',
+};
+
+const ADDED = [
+  ['X-Forwarded-For', '192.0.2.7'],
+  ['X-Forwarded-Proto', 'http'],
+  ['X-Forwarded-Host', 'api.example'],
+  ['X-Request-Id', 'r-1'],
+];
+
+const pairs = (list: readonly string[]): string[][] =>
+  Array.from({ length: list.length / 2 }, (_, i) => list.slice(2 * i, 2 * i + 2));
+
+describe('headers for the upstream', () => {
+  const forward = (rawHeaders: string[], more: Partial<Omit<typeof SOURCE, 'connectionOptions'>> & { connectionOptions?: string[] } = {}) =>
+    pairs(upstreamHeaders({ ...SOURCE, rawHeaders, ...more }));
+
+  it('pass in their order, spelling and number', () => {
+    const sent = ['aCCept', '*/*', 'Cookie', 'a=1', 'Cookie', 'b=2', 'X-Thing', ''];
+    expect(forward(sent)).toEqual([...pairs(sent), ...ADDED]);
+  });
+
+  it.each([
+    'Connection', 'Keep-Alive', 'Proxy-Connection', 'Proxy-Authenticate', 'Proxy-Authorization', 'TE', 'Trailer',
+    'Transfer-Encoding', 'Upgrade', 'HTTP2-Settings', 'Expect', 'Host', 'Content-Length', 'X-Request-Id',
+  ])('do not include %s', (name) => {
+    expect(forward([name, 'x', name.toLowerCase(), 'y'])).toEqual(ADDED);
+  });
+
+  it('do not include what Connection names', () => {
+    expect(forward(['X-Secret', '1', 'Accept', '*/*'], { connectionOptions: ['x-secret'] })).toEqual([['Accept', '*/*'], ...ADDED]);
+  });
+
+  it('keep the merchant and the forwarding headers whatever Connection names', () => {
+    const sent = ['X-Merchant-Id', 'acme', 'X-Forwarded-Proto', 'https', 'X-Forwarded-Host', 'shop.example', 'X-Forwarded-For', '1.1.1.1'];
+    const connectionOptions = ['x-merchant-id', 'x-forwarded-proto', 'x-forwarded-host', 'x-forwarded-for', 'x-request-id', 'host'];
+    expect(forward(sent, { connectionOptions })).toEqual([
+      ['X-Merchant-Id', 'acme'],
+      ['X-Forwarded-Proto', 'https'],
+      ['X-Forwarded-Host', 'shop.example'],
+      ['X-Forwarded-For', '1.1.1.1, 192.0.2.7'],
+      ['X-Request-Id', 'r-1'],
+    ]);
+  });
+
+  it("continue a trusted peer's X-Forwarded-For, also over several headers", () => {
+    expect(forward(['X-Forwarded-For', '1.1.1.1', 'x-forwarded-for', '2.2.2.2, 3.3.3.3'])[0]).toEqual([
+      'X-Forwarded-For',
+      '1.1.1.1, 2.2.2.2, 3.3.3.3, 192.0.2.7',
+    ]);
+  });
+
+  it.each([
+    'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix', 'Forwarded',
+    'X-Real-IP', 'X-Merchant-Id', 'X_Merchant_Id', 'x_forwarded_for', 'X-Forwarded_Host',
+  ])("do not include an untrusted peer's %s", (name) => {
+    expect(forward([name, '1.1.1.1'], { trusted: false })).toEqual(ADDED);
+  });
+});
+
+describe('headers for the client', () => {
+  const raw = (...list: string[]): Buffer[] => list.map((text) => Buffer.from(text, 'latin1'));
+  const ID = ['X-Request-Id', 'r-1'];
+
+  it('pass in their order, spelling and number, also beyond ASCII', () => {
+    const sent = ['Set-Cookie', 'a=1', 'set-cookie', 'b=2', 'X-Name', 'caf\xe9', 'Content-Length', '12'];
+    expect(clientHeaders(raw(...sent), 200, 'r-1', [])).toEqual({ headers: [...sent, ...ID], contentLength: 12 });
+  });
+
+  it.each(['Connection', 'Keep-Alive', 'Proxy-Connection', 'Proxy-Authenticate', 'Transfer-Encoding', 'Upgrade', 'Trailer', 'X-Request-Id'])(
+    'do not include %s',
+    (name) => {
+      expect(clientHeaders(raw(name, 'x'), 200, 'r-1', [])).toEqual({ headers: ID, contentLength: -1 });
+    },
+  );
+
+  it('do not include what Connection names, but always how long the body is', () => {
+    const sent = raw('X-Internal', '1', 'Content-Length', '3', 'Connection', 'x-internal, content-length');
+    expect(clientHeaders(sent, 200, 'r-1', []).headers).toEqual(['Content-Length', '3', ...ID]);
+  });
+
+  it('are replaced by added ones of the same name in any case', () => {
+    const added = ['RateLimit', '"a";r=1', 'RateLimit-Policy', '"a";q=2'];
+    const sent = raw('ratelimit', 'theirs', 'RATELIMIT', 'again', 'RateLimit-Limit', '9', 'Retry-After', '7');
+    expect(clientHeaders(sent, 200, 'r-1', added).headers).toEqual(['RateLimit-Limit', '9', 'Retry-After', '7', ...added, ...ID]);
+  });
+
+  it('have no Content-Length with a 204', () => {
+    expect(clientHeaders(raw('Content-Length', '0'), 204, 'r-1', []).headers).toEqual(ID);
+  });
+});

@@ -1,0 +1,147 @@
+import { HeaderKind, headerKind } from './header-kind.js';
+
+/** Appends options of a Connection header in lower case; `close` and `keep-alive` name no header. */
+export function addConnectionOptions(list: string[] | null, options: readonly string[]): string[] | null {
+  for (const option of options) {
+    const name = option.trim().toLowerCase();
+    if (name !== '' && name !== 'close' && name !== 'keep-alive') (list ??= []).push(name);
+  }
+  return list;
+}
+
+/** What the headers for the upstream are made from. */
+export interface UpstreamHeaderSource {
+  rawHeaders: readonly string[];
+  /** Lower-case names that the client's Connection header declares to be for this hop only. */
+  connectionOptions: readonly string[] | null;
+  /** Whether the peer may say who the client is and where the request came from. */
+  trusted: boolean;
+  peer: string;
+  host: string;
+  requestId: string;
+}
+
+/**
+ * The headers for the upstream as a flat list of names and values.
+ *
+ * - Hop-by-hop headers and those named by Connection are left out, but Connection has no power over the headers that
+ *   say who is asking (X-Merchant-Id, X-Forwarded-*, ...): naming them must not make them disappear.
+ * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
+ *   -Proto and -Host stay; what anybody else says about forwarding or about the merchant is dropped.
+ * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
+ */
+export function upstreamHeaders(source: UpstreamHeaderSource): string[] {
+  const { rawHeaders, connectionOptions: named, trusted } = source;
+  const headers: string[] = [];
+  let forwardedFor = '';
+  let hasProto = false;
+  let hasHost = false;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    const value = rawHeaders[i + 1]!;
+    switch (headerKind(name)) {
+      case HeaderKind.Other:
+        if (named === null || !named.includes(name.toLowerCase())) headers.push(name, value);
+        break;
+      case HeaderKind.ForwardedFor:
+        if (trusted && value !== '') forwardedFor += `${value}, `;
+        break;
+      case HeaderKind.ForwardedProto:
+        if (trusted) {
+          hasProto = true;
+          headers.push(name, value);
+        }
+        break;
+      case HeaderKind.ForwardedHost:
+        if (trusted) {
+          hasHost = true;
+          headers.push(name, value);
+        }
+        break;
+      case HeaderKind.MerchantId:
+      case HeaderKind.ForwardedOther:
+        if (trusted) headers.push(name, value);
+        break;
+      default:
+        // Of this hop, or written anew below.
+        break;
+    }
+  }
+  headers.push('X-Forwarded-For', forwardedFor + source.peer);
+  if (!hasProto) headers.push('X-Forwarded-Proto', 'http');
+  if (!hasHost && source.host !== '') headers.push('X-Forwarded-Host', source.host);
+  headers.push('X-Request-Id', source.requestId);
+  return headers;
+}
+
+/** The answer's headers, and what they say about its body. */
+export interface ClientHeaders {
+  /** Flat list of names and values. */
+  headers: string[];
+  /** The declared Content-Length in bytes, or -1. */
+  contentLength: number;
+}
+
+/**
+ * The upstream's headers for the client: without hop-by-hop headers and those named by Connection, and with `added`
+ * (flat names and values) in place of any of the same name. Node adds Connection, Keep-Alive and Transfer-Encoding
+ * for the client's connection, and Date if the upstream sent none.
+ *
+ * @param raw names and values alternating, as undici hands them out
+ */
+export function clientHeaders(
+  raw: readonly Buffer[],
+  status: number,
+  requestId: string,
+  added: readonly string[],
+): ClientHeaders {
+  const headers: string[] = [];
+  let contentLength = -1;
+  let named: string[] | null = null;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toString('latin1');
+    const value = raw[i + 1]!.toString('latin1');
+    switch (headerKind(name)) {
+      case HeaderKind.Connection:
+        if (value !== 'keep-alive' && value !== 'close') named = addConnectionOptions(named, value.split(','));
+        break;
+      case HeaderKind.HopByHop:
+      case HeaderKind.TransferEncoding:
+      case HeaderKind.Upgrade:
+      case HeaderKind.RequestId:
+        break;
+      case HeaderKind.ContentLength:
+        // RFC 9110 forbids it in a 204, and not every client copes.
+        if (status === 204) break;
+        contentLength = Number(value);
+        headers.push(name, value);
+        break;
+      default:
+        if (!hasName(added, name)) headers.push(name, value);
+    }
+  }
+  const kept = named === null ? headers : without(headers, named);
+  for (let i = 0; i < added.length; i++) kept.push(added[i]!);
+  kept.push('X-Request-Id', requestId);
+  return { headers: kept, contentLength };
+}
+
+/** Whether a flat list of names and values has a header of this name, in any case. */
+export function hasName(list: readonly string[], name: string): boolean {
+  for (let i = 0; i < list.length; i += 2) {
+    const listed = list[i]!;
+    if (listed.length === name.length && listed.toLowerCase() === name.toLowerCase()) return true;
+  }
+  return false;
+}
+
+/** Content-Length stays whatever Connection names: without it the body would be delimited differently. */
+function without(headers: readonly string[], names: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i < headers.length; i += 2) {
+    const name = headers[i]!;
+    const dropped = names.includes(name.toLowerCase()) && headerKind(name) === HeaderKind.Other;
+    if (!dropped) kept.push(name, headers[i + 1]!);
+  }
+  return kept;
+}

@@ -1,0 +1,5 @@
+export type { Admission, Admit, InboundRequest } from './admission.js';
+export { Outcome, ProxyMetrics } from './proxy-metrics.js';
+export type { ProxyLogger } from './failure-log.js';
+export type { ProxyOptions } from './proxy-options.js';
+export { ProxyServer } from './proxy-server.js';

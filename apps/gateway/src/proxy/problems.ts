@@ -1,0 +1,55 @@
+const TEMPORARY_REDUCED_CAPACITY =
+  'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity';
+
+/** An answer that the proxy gives by itself, as RFC 9457 problem details. All but the request id is prepared. */
+export class Problem {
+  private readonly start: string;
+
+  constructor(
+    readonly status: number,
+    readonly title: string,
+    detail: string,
+    /** Flat list of names and values of additional response headers. */
+    readonly headers: readonly string[] = [],
+    type = 'about:blank',
+  ) {
+    const members = JSON.stringify({ type, title, status, detail });
+    this.start = `${members.slice(0, -1)},"requestId":"`;
+  }
+
+  /** @param requestId needs no escaping, see `isRequestId`. */
+  body(requestId: string): string {
+    return `${this.start}${requestId}"}`;
+  }
+}
+
+const badRequest = (detail: string): Problem => new Problem(400, 'Bad Request', detail);
+const notImplemented = (detail: string): Problem => new Problem(501, 'Not Implemented', detail);
+const unavailable = (detail: string): Problem =>
+  new Problem(503, 'Service Unavailable', detail, ['Retry-After', '1'], TEMPORARY_REDUCED_CAPACITY);
+
+export const PROBLEMS = {
+  malformed: badRequest('The request is not valid HTTP/1.1.'),
+  notForwardable: badRequest('The request contains something that cannot be forwarded.'),
+  hostMissing: badRequest('The Host header is missing or empty.'),
+  hostDuplicate: badRequest('There is more than one Host header.'),
+  hostInvalid: badRequest('The Host header is not a host with an optional port.'),
+  targetForm: badRequest('The request target has to be a path that starts with a slash.'),
+  targetCharacters: badRequest('The request target contains characters that have to be percent-encoded.'),
+  transferEncoding: badRequest('The only supported Transfer-Encoding is "chunked".'),
+  transferEncodingInHttp10: badRequest('HTTP/1.0 has no Transfer-Encoding.'),
+  framingAmbiguous: badRequest('Transfer-Encoding and Content-Length exclude each other.'),
+  connectionOptions: badRequest('The Connection header has too many options.'),
+  requestTimeout: new Problem(408, 'Request Timeout', 'The request headers did not arrive in time.'),
+  chunkExtensions: new Problem(413, 'Content Too Large', 'The chunk extensions of the request body are too large.'),
+  expectation: new Problem(417, 'Expectation Failed', 'The only supported expectation is "100-continue".'),
+  headersTooLarge: new Problem(431, 'Request Header Fields Too Large', 'The request headers are too large.'),
+  internal: new Problem(500, 'Internal Server Error', 'The gateway failed to decide about the request.'),
+  connect: notImplemented('The method CONNECT is not supported.'),
+  asterisk: notImplemented('The request target "*" is not supported.'),
+  upgrade: notImplemented('Upgrading to another protocol is not supported.'),
+  badGateway: new Problem(502, 'Bad Gateway', 'The upstream could not be reached or gave no valid answer.'),
+  overloaded: unavailable('The gateway has too many requests in flight.'),
+  stopping: unavailable('The gateway is stopping.'),
+  gatewayTimeout: new Problem(504, 'Gateway Timeout', 'The upstream did not answer in time.'),
+} as const;

@@ -1,0 +1,140 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { ClientConnection } from './client-connection.js';
+import { DataPlane } from './data-plane.js';
+import { LeanRequest } from './lean-request.js';
+import { PROBLEMS, type Problem } from './problems.js';
+import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
+
+const CONNECTION = Symbol('connection');
+
+/** How often node looks for clients that are late with their headers. */
+const HEADERS_CHECK_MS = 1_000;
+
+interface ClientSocket extends Socket {
+  [CONNECTION]?: ClientConnection;
+}
+
+/**
+ * The data plane: an HTTP/1.1 server that asks `admit` about each request, and forwards it to the upstream or answers
+ * with the refusal. Bodies are streamed both ways; only small request bodies are collected first.
+ *
+ * Not supported, and answered so: CONNECT, upgrades (websocket), expectations other than 100-continue. Trailers and
+ * the upstream's 1xx answers are dropped.
+ */
+export class ProxyServer {
+  private readonly plane: DataPlane;
+  private readonly server: Server;
+  private readonly connections = new Set<ClientConnection>();
+
+  constructor(options: ProxyOptions) {
+    const settings = proxySettings(options);
+    this.plane = new DataPlane(settings);
+    this.server = this.createServer(settings);
+  }
+
+  /**
+   * @param port 0 for any free one
+   * @returns the port that is listened on; rejects with the system's error, e.g. EADDRINUSE
+   */
+  listen(port: number, host?: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen({ port, host }, () => {
+        this.server.off('error', reject);
+        resolve((this.server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /**
+   * Accepts no more connections, answers what is in flight with `Connection: close`, and closes connections as soon as
+   * they are idle. What is still in flight after `graceMs` is cut off. Resolves when all connections are closed.
+   */
+  async close(graceMs: number): Promise<void> {
+    this.plane.draining = true;
+    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
+    for (const connection of this.connections) {
+      if (connection.idle) connection.socket.destroySoon();
+    }
+    const force = setTimeout(() => {
+      for (const { socket } of this.connections) socket.destroy();
+    }, graceMs);
+    await closed;
+    clearTimeout(force);
+    await this.plane.destroy();
+  }
+
+  private createServer(settings: ProxySettings): Server {
+    const server = createServer({
+      IncomingMessage: LeanRequest,
+      connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, settings.clientHeadersTimeoutMs),
+      headersTimeout: settings.clientHeadersTimeoutMs,
+      // Uploads may take as long as they need, as long as something moves.
+      requestTimeout: 0,
+      keepAliveTimeout: settings.keepAliveTimeoutMs,
+      maxHeaderSize: settings.maxHeaderBytes,
+      noDelay: true,
+      // Checked with the rest of the headers, and answered with a problem.
+      requireHostHeader: false,
+    });
+    server.timeout = settings.clientIdleTimeoutMs;
+    server.maxConnections = settings.maxConnections;
+    // Bounded by bytes already. A limit by number makes node drop headers silently, perhaps the one with the identity.
+    server.maxHeadersCount = 0;
+    server.maxRequestsPerSocket = 0;
+    server.on('connection', this.onConnection);
+    server.on('request', (request, response) => this.accept(request, response, false));
+    server.on('checkContinue', (request, response) => this.accept(request, response, true));
+    server.on('checkExpectation', (request, response) => {
+      this.accept(request, response, false, PROBLEMS.expectation);
+    });
+    server.on('connect', (_request, socket) => {
+      // Node hands the socket over without a listener for its errors.
+      socket.on('error', () => socket.destroy());
+      (socket as ClientSocket)[CONNECTION]!.fail(PROBLEMS.connect);
+    });
+    server.on('clientError', onClientError);
+    return server;
+  }
+
+  private readonly onConnection = (socket: ClientSocket): void => {
+    const connection = new ClientConnection(this.plane, socket);
+    socket[CONNECTION] = connection;
+    this.connections.add(connection);
+    socket.on('close', () => {
+      this.connections.delete(connection);
+      connection.closed();
+    });
+  };
+
+  private accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, problem?: Problem): void {
+    (request.socket as ClientSocket)[CONNECTION]!.accept(request, response, expectsContinue, problem);
+  }
+}
+
+/** What node's parser cannot make sense of, or what took too long to arrive. */
+function onClientError(error: NodeJS.ErrnoException, stream: NodeJS.EventEmitter): void {
+  const socket = stream as ClientSocket;
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const connection = socket[CONNECTION]!;
+  // Something after a request that was the last by its own `Connection: close` deserves no answer of its own.
+  if (error.code === 'HPE_CLOSED_CONNECTION') connection.distrust();
+  else connection.fail(problemOf(error.code));
+}
+
+function problemOf(code: string | undefined): Problem {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return PROBLEMS.headersTooLarge;
+    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
+      return PROBLEMS.chunkExtensions;
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return PROBLEMS.requestTimeout;
+    default:
+      return PROBLEMS.malformed;
+  }
+}

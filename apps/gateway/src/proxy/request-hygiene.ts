@@ -1,0 +1,125 @@
+import { HeaderKind, headerKind } from './header-kind.js';
+import { addConnectionOptions } from './hop-by-hop.js';
+import { PROBLEMS, type Problem } from './problems.js';
+import { isRequestId } from './request-id.js';
+
+/** RFC 9112 leaves it to the recipient how many connection options are sane; each costs a look at every header. */
+const MAX_CONNECTION_OPTIONS = 32;
+
+/** Printable ASCII without `#`: a fragment would let the limiter and the upstream see two different paths. */
+const UNSAFE_IN_TARGET = /[^\x21\x22\x24-\x7e]/;
+
+/** uri-host [ ":" port ], as the characters of RFC 3986 allow it. */
+const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
+
+/** How the body of a request is delimited; a number is its Content-Length in bytes. */
+export const CHUNKED = -1;
+
+/** What one look at the raw headers tells about a request. */
+export class RequestHead {
+  /** Why the request is refused, or null. When set, nothing else here is to be relied on. */
+  problem: Problem | null = null;
+  host = '';
+  /** The client's own request id, if it sent exactly one that is valid. */
+  requestId: string | undefined = undefined;
+  /** Bytes, or `CHUNKED`. 0: there is no body. */
+  bodyLength = 0;
+  /** Lower-case names that the Connection header declares to be for this hop only; null: none. */
+  connectionOptions: string[] | null = null;
+}
+
+/**
+ * Looks once at everything that decides how a request is understood, and refuses what two servers could understand
+ * differently: a gateway that forwards such a request lets the client smuggle another one past the limiter.
+ * Node's parser already refuses duplicate or malformed Content-Length, and Content-Length beside a final `chunked`.
+ *
+ * @param knownHost a Host value that has been found valid on this connection before; spares the check
+ */
+export function inspectHead(
+  target: string,
+  http10: boolean,
+  rawHeaders: readonly string[],
+  knownHost: string,
+): RequestHead {
+  const head = new RequestHead();
+  head.problem = targetProblem(target) ?? scanHeaders(head, http10, rawHeaders, knownHost);
+  return head;
+}
+
+function targetProblem(target: string): Problem | null {
+  if (target.charCodeAt(0) !== 0x2f) return target === '*' ? PROBLEMS.asterisk : PROBLEMS.targetForm;
+  return UNSAFE_IN_TARGET.test(target) ? PROBLEMS.targetCharacters : null;
+}
+
+function scanHeaders(
+  head: RequestHead,
+  http10: boolean,
+  rawHeaders: readonly string[],
+  knownHost: string,
+): Problem | null {
+  let hosts = 0;
+  let requestIds = 0;
+  let transferEncodings = 0;
+  let hasContentLength = false;
+  let upgrade: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const kind = headerKind(rawHeaders[i]!);
+    if (kind === HeaderKind.Other) continue;
+    const value = rawHeaders[i + 1]!;
+    switch (kind) {
+      case HeaderKind.Host:
+        hosts++;
+        head.host = value;
+        break;
+      case HeaderKind.ContentLength:
+        hasContentLength = true;
+        head.bodyLength = Number(value);
+        break;
+      case HeaderKind.TransferEncoding:
+        transferEncodings++;
+        if (value.toLowerCase() !== 'chunked') return PROBLEMS.transferEncoding;
+        break;
+      case HeaderKind.Connection:
+        if (!readConnectionOptions(head, value)) return PROBLEMS.connectionOptions;
+        break;
+      case HeaderKind.Upgrade:
+        upgrade = upgrade === undefined ? value : `${upgrade}, ${value}`;
+        break;
+      case HeaderKind.RequestId:
+        requestIds++;
+        head.requestId = requestIds === 1 && isRequestId(value) ? value : undefined;
+        break;
+      default:
+        // The others decide nothing here.
+        break;
+    }
+  }
+
+  if (hosts > 1) return PROBLEMS.hostDuplicate;
+  if (head.host === '') {
+    if (hosts === 1 || !http10) return PROBLEMS.hostMissing;
+  } else if (head.host !== knownHost && !HOST.test(head.host)) return PROBLEMS.hostInvalid;
+
+  if (transferEncodings > 0) {
+    if (http10) return PROBLEMS.transferEncodingInHttp10;
+    if (hasContentLength) return PROBLEMS.framingAmbiguous;
+    if (transferEncodings > 1) return PROBLEMS.transferEncoding;
+    head.bodyLength = CHUNKED;
+  }
+
+  // Without the connection option, Upgrade means nothing. `h2c` is an offer that common clients make with every first
+  // request (Java's HttpClient does), and that RFC 9110 lets a server ignore; others, like websocket, expect an answer.
+  if (upgrade !== undefined && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
+    return PROBLEMS.upgrade;
+  }
+  return null;
+}
+
+/** Adds the options of one Connection header; false if there are too many. */
+function readConnectionOptions(head: RequestHead, value: string): boolean {
+  if (value === 'keep-alive' || value === 'close') return true;
+  const options = value.split(',', MAX_CONNECTION_OPTIONS + 1);
+  if (options.length > MAX_CONNECTION_OPTIONS) return false;
+  head.connectionOptions = addConnectionOptions(head.connectionOptions, options);
+  return head.connectionOptions === null || head.connectionOptions.length <= MAX_CONNECTION_OPTIONS;
+}

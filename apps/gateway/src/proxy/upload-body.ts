@@ -1,0 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+
+const BUFFERED_BYTES = 64 * 1024;
+
+/**
+ * A request body on its way to the upstream. undici destroys the body it was given when an exchange fails; were that
+ * the client's request itself, its connection would stop being read and could not carry the answer. This stands in
+ * between: when it is destroyed, the rest of the request is read and thrown away.
+ */
+export class UploadBody extends Readable {
+  constructor(private readonly request: IncomingMessage) {
+    super({ highWaterMark: BUFFERED_BYTES });
+    // undici stops listening for errors when its exchange is over; a late one must not end the process.
+    this.on('error', ignore);
+    request.on('data', this.onData).on('end', this.onEnd).on('close', this.onClose);
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    if (!this.push(chunk)) this.request.pause();
+  };
+
+  private readonly onEnd = (): void => {
+    this.push(null);
+  };
+
+  private readonly onClose = (): void => {
+    if (!this.request.complete) this.destroy(new Error('the client closed the connection'));
+  };
+
+  override _read(): void {
+    this.request.resume();
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.request.off('data', this.onData).off('end', this.onEnd).off('close', this.onClose);
+    this.request.resume();
+    done(error);
+  }
+}
+
+function ignore(): void {}

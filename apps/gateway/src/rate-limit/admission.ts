@@ -1,0 +1,83 @@
+import { NewerRulesError, type Descriptor, type MerchantRules, type RateLimiter, type Verdict } from '#limiter';
+import type { Identity } from '../identity/index.js';
+import type { Admission, InboundRequest } from '../proxy/index.js';
+import type { DecisionMetrics } from './decision-metrics.js';
+import { rateLimitHeaders } from './rate-limit-headers.js';
+import { identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
+import type { KnownRules, RuleCache } from './rule-cache.js';
+import { withDeadline } from './deadline.js';
+
+export interface AdmissionOptions {
+  identify: (request: Pick<InboundRequest, 'rawHeaders' | 'peer'>) => Identity;
+  rules: RuleCache;
+  limiter: RateLimiter;
+  metrics: DecisionMetrics;
+  /** How long a request may wait for rules that are not at hand. Milliseconds. */
+  rulesDeadlineMs: () => number;
+}
+
+type Done = (admission: Admission) => void;
+
+/** How often a request starts over because its rules turn out to be outdated. */
+const MAX_RELOADS = 2;
+
+/** Who is asking, by which rules, and may it pass: decides about every request of the gateway. */
+export class RequestAdmission {
+  constructor(private readonly options: AdmissionOptions) {}
+
+  readonly admit = (request: InboundRequest, done: Done): void => {
+    const identity = this.options.identify(request);
+    if ('problem' in identity) {
+      this.options.metrics.countReason(identity.problem);
+      done(identityRefusal(identity.problem, request.requestId));
+      return;
+    }
+    const descriptor = { merchantId: identity.merchantId, ip: identity.ip, method: request.method, target: request.target };
+    const rules = this.options.rules.get(identity.merchantId);
+    if (rules !== undefined) {
+      this.decide(rules, descriptor, request, done);
+      return;
+    }
+    withDeadline(this.options.rules.load(identity.merchantId), this.options.rulesDeadlineMs()).then(
+      (loaded) => this.decide(loaded, descriptor, request, done),
+      () => {
+        const outdated = this.options.rules.lastKnown(identity.merchantId);
+        if (outdated === undefined) this.withoutRules(request, done);
+        else this.decide(outdated, descriptor, request, done);
+      },
+    );
+  };
+
+  private decide(rules: KnownRules, descriptor: Descriptor, request: InboundRequest, done: Done): void {
+    if (rules === 'unknown_merchant') {
+      this.options.metrics.countReason('unknown_merchant');
+      done(unknownMerchant(request.requestId));
+      return;
+    }
+    this.check(rules, descriptor, MAX_RELOADS).then(
+      (verdict) => {
+        this.options.metrics.count(verdict);
+        done(verdict.allowed ? { forward: true, responseHeaders: rateLimitHeaders(verdict.limits) } : refusalOf(verdict, request.requestId));
+      },
+      () => this.withoutRules(request, done),
+    );
+  }
+
+  private check(rules: MerchantRules, descriptor: Descriptor, reloads: number): Promise<Verdict> {
+    const checked = this.options.limiter.check(rules, descriptor);
+    return reloads === 0 ? checked : checked.catch((error: unknown) => this.afterReload(error, descriptor, reloads));
+  }
+
+  /** The bucket knows of an edit that this gateway does not know yet. */
+  private async afterReload(error: unknown, descriptor: Descriptor, reloads: number): Promise<Verdict> {
+    if (!(error instanceof NewerRulesError)) throw error;
+    const rules = await this.options.rules.reload(descriptor.merchantId);
+    if (rules === 'unknown_merchant') throw error;
+    return this.check(rules, descriptor, reloads - 1);
+  }
+
+  private withoutRules(request: InboundRequest, done: Done): void {
+    this.options.metrics.countReason('rules_unavailable');
+    done(unavailable('The rules of this merchant cannot be read at the moment.', request.requestId));
+  }
+}

@@ -1,0 +1,57 @@
+import type { Reason, Verdict } from '#limiter';
+import { Counter, type Registry } from 'prom-client';
+import type { IdentityProblem } from '../identity/index.js';
+
+type Outcome = Reason | IdentityProblem | 'unknown_merchant' | 'rules_unavailable';
+
+/** What was decided and why. Counts in plain numbers, and hands them to Prometheus when it asks. */
+export class DecisionMetrics {
+  private readonly reasons = new Map<Outcome, number>();
+  private local = 0;
+  private shadow = 0;
+  private allowed = 0;
+  private refused = 0;
+
+  constructor(registry: Registry) {
+    const { reasons } = this;
+    new Counter({
+      name: 'gateway_decisions_total', help: 'Requests by the reason of their decision.', labelNames: ['reason'], registers: [registry],
+      collect() {
+        this.reset();
+        for (const [reason, count] of reasons) this.inc({ reason }, count);
+      },
+    });
+    counterOf(registry, 'gateway_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
+    counterOf(registry, 'gateway_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
+  }
+
+  count(verdict: Verdict): void {
+    this.countReason(verdict.reason);
+    if (verdict.source === 'local') this.local++;
+    this.shadow += verdict.shadowRefusals;
+    if (verdict.allowed) this.allowed++;
+    else this.refused++;
+  }
+
+  countReason(reason: Outcome): void {
+    this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
+  }
+
+  /** Passed and refused since the last call. */
+  takeSummary(): { allowed: number; refused: number } {
+    const { allowed, refused } = this;
+    this.allowed = 0;
+    this.refused = 0;
+    return { allowed, refused };
+  }
+}
+
+function counterOf(registry: Registry, name: string, help: string, count: () => number): void {
+  new Counter({
+    name, help, registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(count());
+    },
+  });
+}

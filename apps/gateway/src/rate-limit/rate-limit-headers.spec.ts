@@ -1,0 +1,33 @@
+import { startLimits, type Decision, type LimitReport, type TokenBucketSpec } from '#limiter';
+import { rateLimitHeaders, retryAfterHeader } from './rate-limit-headers.js';
+
+function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
+  const [limit] = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }], 0);
+  return { ruleId, limit: limit!, decision: { allowed: true, limit: limit!.capacity, remaining: 9, retryAfterMs: 0, resetAfterMs: 200, ...decision } };
+}
+
+test.each([
+  // 100 a minute: the draft's mapping, q = capacity, w = ceil(capacity / rate), t = seconds to the next token.
+  [{ capacity: 100, refillTokens: 100, refillIntervalMs: 60_000 }, { remaining: 50, resetAfterMs: 30_000 }, '"burst";q=100;w=60', '"burst";r=50;t=1'],
+  [{ capacity: 10, refillTokens: 1, refillIntervalMs: 60_000 }, { remaining: 0, resetAfterMs: 590_000 }, '"burst";q=10;w=600', '"burst";r=0;t=50'],
+  [{}, { remaining: 10, resetAfterMs: 0 }, '"burst";q=10;w=2', '"burst";r=10'],
+  // In steps of 3 a minute, 15 s before the next one.
+  [{ capacity: 9, refillTokens: 3, refillIntervalMs: 60_000, refill: 'interval' as const }, { remaining: 2, resetAfterMs: 135_000 }, '"burst";q=9;w=180', '"burst";r=2;t=15'],
+  [{ capacity: 1, refillTokens: 1000, refillIntervalMs: 1000 }, { remaining: 0, resetAfterMs: 1 }, '"burst";q=1;w=1', '"burst";r=0;t=1'],
+])('%j with %j', (spec, decision, policy, state) => {
+  expect(rateLimitHeaders([report(spec, decision)])).toEqual(['RateLimit-Policy', policy, 'RateLimit', state]);
+});
+
+test('limits of one name are told apart by their rule', () => {
+  const headers = rateLimitHeaders([report({}, {}, '7'), report({}, {}, '8'), report({ name: 'daily' }, {}, '8')]);
+  expect(headers[3]).toBe('"burst-7";r=9;t=1, "burst-8";r=9;t=1, "daily";r=9;t=1');
+});
+
+test('no limits, no headers', () => expect(rateLimitHeaders([])).toEqual([]));
+
+test.each([
+  [1, ['Retry-After', '1']],
+  [1000, ['Retry-After', '1']],
+  [1001, ['Retry-After', '2']],
+  [null, []],
+])('Retry-After after %s ms', (ms, header) => expect(retryAfterHeader(ms)).toEqual(header));

@@ -1,0 +1,68 @@
+import type { Decision, Limit, LimitReport, Verdict } from '#limiter';
+
+/**
+ * RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10, Retry-After as in RFC 9110. Flat lists
+ * of names and values.
+ */
+export function rateLimitHeaders(limits: readonly LimitReport[]): string[] {
+  if (limits.length === 0) return [];
+  const [first] = limits;
+  if (limits.length === 1) {
+    return ['RateLimit-Policy', policyOf(first!.limit), 'RateLimit', stateOf(first!.limit, first!.decision)];
+  }
+  const names = policyNames(limits);
+  return [
+    'RateLimit-Policy', limits.map(({ limit }, i) => policyOf(limit, names[i])).join(', '),
+    'RateLimit', limits.map(({ limit, decision }, i) => stateOf(limit, decision, names[i])).join(', '),
+  ];
+}
+
+/** Whole seconds, rounded up, at least 1. Nothing to say if waiting does not help. */
+export function retryAfterHeader(retryAfterMs: number | null): string[] {
+  return retryAfterMs === null ? [] : ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000)))];
+}
+
+/** The names of the limits that refused. */
+export function violatedPolicies({ limits }: Verdict): string[] {
+  const names = policyNames(limits);
+  return names.filter((_, i) => !limits[i]!.decision.allowed);
+}
+
+/** Limits of different rules may have one name; then the rule's id tells them apart. */
+function policyNames(limits: readonly LimitReport[]): string[] {
+  const names = limits.map(({ limit }) => limit.name);
+  return names.map((name, i) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name}-${limits[i]!.ruleId}`));
+}
+
+const policies = new WeakMap<Limit, string>();
+
+function policyOf(limit: Limit, name = limit.name): string {
+  if (name !== limit.name) return policyText(limit, name);
+  let policy = policies.get(limit);
+  if (policy === undefined) {
+    policy = policyText(limit, name);
+    policies.set(limit, policy);
+  }
+  return policy;
+}
+
+/** The window is the time in which the whole quota comes back. */
+function policyText(limit: Limit, name: string): string {
+  const windowMs = (limit.capacity * limit.refillIntervalMs) / limit.refillTokens;
+  return `"${name}";q=${limit.capacity};w=${Math.max(1, Math.ceil(windowMs / 1000))}`;
+}
+
+function stateOf(limit: Limit, decision: Decision, name = limit.name): string {
+  const nextMs = msToNextTokens(limit, decision);
+  const state = `"${name}";r=${decision.remaining}`;
+  return nextMs === 0 ? state : `${state};t=${Math.ceil(nextMs / 1000)}`;
+}
+
+/** Until more quota is there than now; 0 if the bucket is full. */
+function msToNextTokens(limit: Limit, { remaining, resetAfterMs }: Decision): number {
+  const missing = limit.capacity - remaining;
+  if (missing <= 0) return 0;
+  const inStepsOf = limit.refill === 'interval' ? limit.refillTokens : 1;
+  const stepMs = limit.refill === 'interval' ? limit.refillIntervalMs : limit.refillIntervalMs / limit.refillTokens;
+  return Math.max(1, resetAfterMs - (Math.ceil(missing / inStepsOf) - 1) * stepMs);
+}

@@ -1,0 +1,65 @@
+import type { Verdict } from '#limiter';
+import type { IdentityProblem } from '../identity/index.js';
+import type { Admission } from '../proxy/index.js';
+import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
+
+/** Problem types of draft-ietf-httpapi-ratelimit-headers-10. */
+const TYPES = 'https://iana.org/assignments/http-problem-types#';
+
+type Refusal = Extract<Admission, { forward: false }>;
+
+interface RefusalFields {
+  status: number;
+  type?: string;
+  title: string;
+  detail: string;
+  requestId: string;
+  headers?: readonly string[];
+  extensions?: Readonly<Record<string, unknown>>;
+}
+
+/** A refusal as problem details (RFC 9457). */
+export function refusal({ status, type = 'about:blank', title, detail, requestId, headers = [], extensions }: RefusalFields): Refusal {
+  return { forward: false, status, headers, body: JSON.stringify({ type, title, status, detail, ...extensions, requestId }) };
+}
+
+/** The limits said no, or nobody could ask them. */
+export function refusalOf(verdict: Verdict, requestId: string): Refusal {
+  if (verdict.reason === 'store_unavailable') return unavailable('The rate limiter cannot be asked, and the rule says to refuse then.', requestId);
+  const names = violatedPolicies(verdict);
+  const never = verdict.reason === 'cost_exceeds_capacity';
+  return refusal({
+    status: 429,
+    type: `${TYPES}quota-exceeded`,
+    title: 'Quota exceeded',
+    detail: never
+      ? 'The request costs more than the limit ever allows at once; waiting does not help.'
+      : `Too many requests: ${names.join(', ')}. Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`,
+    requestId,
+    headers: [...rateLimitHeaders(verdict.limits), ...retryAfterHeader(verdict.retryAfterMs)],
+    extensions: { 'violated-policies': names },
+  });
+}
+
+export function unavailable(detail: string, requestId: string): Refusal {
+  return refusal({
+    status: 503, type: `${TYPES}temporary-reduced-capacity`, title: 'Service unavailable', detail, requestId, headers: ['Retry-After', '1'],
+  });
+}
+
+export function unknownMerchant(requestId: string): Refusal {
+  return refusal({ status: 403, title: 'Forbidden', detail: 'There is no such merchant.', requestId });
+}
+
+const IDENTITY_PROBLEMS = {
+  no_identity: [401, 'The request does not say for which merchant it is: the header X-Merchant-Id is missing.'],
+  untrusted_peer: [401, 'The header X-Merchant-Id is not believed from this address.'],
+  duplicate_identity: [400, 'There is more than one X-Merchant-Id header.'],
+  invalid_identity: [400, 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
+} as const satisfies Record<IdentityProblem, readonly [number, string]>;
+
+export function identityRefusal(problem: IdentityProblem, requestId: string): Refusal {
+  const [status, detail] = IDENTITY_PROBLEMS[problem];
+  if (status === 400) return refusal({ status, title: 'Bad Request', detail, requestId });
+  return refusal({ status, title: 'Unauthorized', detail, requestId, headers: ['WWW-Authenticate', 'Merchant realm="tollgate"'] });
+}

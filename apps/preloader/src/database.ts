@@ -1,0 +1,39 @@
+import type { Logger } from '#platform';
+import { connectWhenUp } from '#rules-db';
+import type { DataSource } from 'typeorm';
+
+/** The connection to PostgreSQL: made in the background, however long that takes, and let go at the end. */
+export class Database {
+  private readonly stopped = new AbortController();
+  private connecting: Promise<void> | undefined;
+
+  constructor(
+    readonly dataSource: DataSource,
+    private readonly logger: Logger,
+  ) {}
+
+  start(): void {
+    this.connecting ??= this.connect();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped.abort();
+    await this.connecting;
+    if (this.dataSource.isInitialized) await this.dataSource.destroy();
+  }
+
+  private async connect(): Promise<void> {
+    let failures = 0;
+    const onFailure = (err: unknown): void => {
+      failures += 1;
+      if (failures === 1) this.logger.warn({ err }, 'PostgreSQL is not there yet, waiting for it');
+    };
+    try {
+      await connectWhenUp(this.dataSource, { signal: this.stopped.signal, onFailure });
+      if (failures > 0) this.logger.info('PostgreSQL is there');
+    } catch (error) {
+      // It rejects only because this process ends.
+      this.logger.debug({ err: error }, 'the waiting for PostgreSQL ended');
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import type { Logger } from '#platform';
+import type { PreloadJobData, PreloadWalk } from '#rule-sync';
+import { type Job, WaitingError } from 'bullmq';
+import type { PreloaderMetrics } from '../metrics.js';
+import type { FullPreload } from './full-preload.js';
+
+/** Wait between two log lines about the progress of one run, in milliseconds. */
+const LOG_INTERVAL_MS = 5_000;
+
+export interface PreloadJobOptions {
+  readonly preload: FullPreload;
+  readonly metrics: PreloaderMetrics;
+  readonly logger: Logger;
+  /** Life of the lock that says "this worker has the job", in milliseconds. */
+  readonly lockMs: number;
+  /** Aborted when the process is to end. */
+  readonly signal: AbortSignal;
+}
+
+/** What a finished run leaves behind, for whoever looks at the job. */
+export interface PreloadSummary {
+  readonly merchants: number;
+  readonly setAside: number;
+  readonly resumes: number;
+  readonly durationMs: number;
+}
+
+/** One `preload-all` job: the walk, with its progress kept in the job, so that any worker can take it up. */
+export class PreloadJob {
+  constructor(private readonly options: PreloadJobOptions) {}
+
+  async run(job: Job<PreloadJobData>, token: string): Promise<PreloadSummary> {
+    const { preload, logger, signal } = this.options;
+    const begun = await this.beginOrResume(job);
+    let loggedAtMs = Date.now();
+    this.report(begun);
+    const walk = await preload.continue(
+      begun,
+      async (reached) => {
+        await this.save(job, token, reached);
+        this.report(reached);
+        if (Date.now() - loggedAtMs < LOG_INTERVAL_MS) return;
+        loggedAtMs = Date.now();
+        logger.info({ jobId: job.id, done: reached.done, total: reached.total, setAside: reached.setAside }, 'full preload is under way');
+      },
+      signal,
+    );
+    if (signal.aborted) {
+      logger.info({ jobId: job.id, done: walk.done, total: walk.total }, 'full preload handed back, another worker resumes it');
+      await job.moveToWait(token);
+      throw new WaitingError();
+    }
+    this.options.metrics.preloadProgress.set(1);
+    const summary = summarize(walk, Date.now());
+    logger.info({ jobId: job.id, ...summary }, 'full preload done');
+    return summary;
+  }
+
+  private async beginOrResume(job: Job<PreloadJobData>): Promise<PreloadWalk> {
+    const { preload, logger } = this.options;
+    const jobId = String(job.id);
+    const left = job.data.walk;
+    if (left?.jobId === jobId) {
+      const walk = { ...left, resumes: left.resumes + 1 };
+      logger.info({ jobId, done: walk.done, total: walk.total, resumes: walk.resumes }, 'full preload resumed');
+      return walk;
+    }
+    const walk = await preload.begin(jobId, Date.now());
+    logger.info({ jobId, requestedBy: job.data.requestedBy, total: walk.total }, 'full preload started');
+    return walk;
+  }
+
+  /** A worker that was away for too long has lost the job to another one and must not write over its progress. */
+  private async save(job: Job<PreloadJobData>, token: string, walk: PreloadWalk): Promise<void> {
+    const held = await job.extendLock(token, this.options.lockMs);
+    if (held !== 1) throw new Error('the job was taken over by another worker');
+    await job.updateData({ requestedBy: job.data.requestedBy, walk });
+    await job.updateProgress({ done: walk.done, total: walk.total, setAside: walk.setAside });
+  }
+
+  private report(walk: PreloadWalk): void {
+    this.options.metrics.preloadProgress.set(progressOf(walk));
+  }
+}
+
+/** 0 to 1. Merchants created during the walk may make `done` larger than `total`. */
+export function progressOf({ done, total }: Pick<PreloadWalk, 'done' | 'total'>): number {
+  return total === 0 ? 0 : Math.min(1, done / total);
+}
+
+function summarize(walk: PreloadWalk, nowMs: number): PreloadSummary {
+  return { merchants: walk.done, setAside: walk.setAside, resumes: walk.resumes, durationMs: nowMs - walk.startedAtMs };
+}

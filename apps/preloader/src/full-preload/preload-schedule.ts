@@ -1,0 +1,57 @@
+import type { Logger } from '#platform';
+import type { PreloadQueue } from '#rule-sync';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How often it is looked whether the schedule is still there, in milliseconds. */
+const LOOK_INTERVAL_MS = 3_000;
+
+/**
+ * Keeps full preloads scheduled: sets the schedule at boot, asks for a run then, and restores it (which runs one at once)
+ * when a Redis came back without its data.
+ */
+export class PreloadSchedule {
+  private readonly stopped = new AbortController();
+  private running: Promise<void> | undefined;
+
+  constructor(
+    private readonly queue: PreloadQueue,
+    private readonly intervalMs: number,
+    private readonly logger: Logger,
+  ) {}
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  async stop(): Promise<void> {
+    this.stopped.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    let booted = false;
+    while (!this.stopped.signal.aborted) {
+      try {
+        if (booted) await this.restoreIfLost();
+        else await this.boot();
+        booted = true;
+      } catch (err) {
+        // Redis is away, which its connection has logged already.
+        this.logger.debug({ err }, 'the schedule of full preloads could not be looked at');
+      }
+      await sleep(booted ? LOOK_INTERVAL_MS : 500, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+    }
+  }
+
+  private async boot(): Promise<void> {
+    const written = await this.queue.ensureSchedule(this.intervalMs);
+    // A new schedule begins with a run of its own.
+    if (!written) await this.queue.requestAtBoot();
+  }
+
+  private async restoreIfLost(): Promise<void> {
+    if (await this.queue.hasSchedule()) return;
+    await this.queue.ensureSchedule(this.intervalMs);
+    this.logger.warn('the schedule of full preloads was gone from Redis and is restored');
+  }
+}

@@ -1,0 +1,140 @@
+import type { Logger } from '#platform';
+import { ATTEMPTS, KEEP_FINISHED, KEEP_SET_ASIDE, QUEUE_PREFIX, within } from '#rule-sync';
+import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Parts } from '../parts.js';
+
+const OPEN_TIMEOUT_MS = 5_000;
+const REOPEN_WAIT_MS = 500;
+
+/** Wait before a job that met an outage is tried again, in milliseconds; up to as much again is added at random. */
+const POSTPONE_MS = 500;
+
+/** How often a job may lose its worker before it counts as the one that kills them. */
+const MAX_LOST_WORKERS = 10;
+
+export interface JobWorkerOptions<Data> {
+  readonly queue: string;
+  readonly redis: Redis;
+  readonly concurrency: number;
+  /**
+   * Life of a job's lock in milliseconds. A job whose worker died is taken up again after at most this plus the wait for
+   * two looks, each half as long.
+   */
+  readonly lockMs: number;
+  readonly handle: (job: Job<Data>, token: string) => Promise<unknown>;
+  readonly parts: Parts;
+  readonly logger: Logger;
+  readonly onPostponed?: (job: Job<Data>) => void;
+  readonly onRetried?: (job: Job<Data>) => void;
+  readonly onSetAside: (job: Job<Data>, error: Error) => void;
+}
+
+/**
+ * A BullMQ worker that waits for Redis instead of breaking without it, and that tells an outage (the job is postponed and
+ * loses no try) from a job that cannot be done (it is tried again, then set aside; the queue goes on meanwhile).
+ */
+export class JobWorker<Data> {
+  private worker: Worker<Data> | undefined;
+  private opening: Promise<void> | undefined;
+  private readonly stopped = new AbortController();
+  /** Said once for each outage, not for each job. */
+  private outageLogged = false;
+
+  constructor(private readonly options: JobWorkerOptions<Data>) {}
+
+  start(): void {
+    this.opening ??= this.open();
+  }
+
+  /** Throws, with the reason, while no job would be taken. */
+  assertRunning(): void {
+    const { queue, redis } = this.options;
+    if (redis.status !== 'ready') throw new Error(`the queue's Redis is not connected (${redis.status})`);
+    if (this.worker?.isRunning() !== true) throw new Error(`no worker runs for ${queue}`);
+  }
+
+  /** Takes no further job and waits for those at work, at most `graceMs`; what is not done by then is resumed by another worker. */
+  async stop(graceMs: number): Promise<void> {
+    this.stopped.abort();
+    await this.opening;
+    if (this.worker === undefined) return;
+    await within(this.worker.close(), graceMs, `closing the worker for ${this.options.queue}`).catch((err: unknown) => {
+      this.options.logger.warn({ err }, 'jobs are left to another worker');
+    });
+  }
+
+  private async open(): Promise<void> {
+    const { redis, queue, logger } = this.options;
+    while (!this.stopped.signal.aborted) {
+      if (redis.status === 'ready') {
+        const worker = this.create();
+        try {
+          await within(worker.waitUntilReady(), OPEN_TIMEOUT_MS, `opening the worker for ${queue}`);
+          this.worker = worker;
+          void worker.run().catch((err: unknown) => logger.error({ err, queue }, 'a worker ended'));
+          return;
+        } catch (err) {
+          logger.debug({ err, queue }, 'a worker could not be opened');
+          await within(worker.close(true), OPEN_TIMEOUT_MS, 'closing a worker').catch(() => undefined);
+        }
+      }
+      await sleep(REOPEN_WAIT_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+    }
+  }
+
+  private create(): Worker<Data> {
+    const { queue, redis, concurrency, lockMs, logger } = this.options;
+    const worker = new Worker<Data>(queue, (job, token) => this.process(job, token as string), {
+      connection: redis,
+      prefix: QUEUE_PREFIX,
+      autorun: false,
+      concurrency,
+      lockDuration: lockMs,
+      stalledInterval: Math.ceil(lockMs / 2),
+      maxStalledCount: MAX_LOST_WORKERS,
+      removeOnComplete: KEEP_FINISHED,
+      removeOnFail: KEEP_SET_ASIDE,
+      // The wait after a lost connection; BullMQ's own 15 s would be felt by every rule edit after an outage.
+      runRetryDelay: 500,
+    });
+    worker.on('error', (err) => logger.debug({ err, queue }, 'error of a queue worker'));
+    worker.on('stalled', (jobId) => logger.warn({ jobId, queue }, 'a job lost its worker and is taken up again'));
+    worker.on('failed', (job, error) => {
+      if (job !== undefined) this.failed(job, error);
+    });
+    return worker;
+  }
+
+  private async process(job: Job<Data>, token: string): Promise<unknown> {
+    const { handle, parts, logger, onPostponed } = this.options;
+    try {
+      const result = await handle(job, token);
+      this.outageLogged = false;
+      return result;
+    } catch (error) {
+      // Handed back on purpose.
+      if (error instanceof WaitingError) throw error;
+      const outage = await parts.outageBehind(error);
+      if (outage === undefined) throw error;
+      if (!this.outageLogged) logger.warn({ jobId: job.id, outage, err: error }, 'jobs are postponed until an outage is over');
+      this.outageLogged = true;
+      await job.moveToDelayed(Date.now() + POSTPONE_MS * (1 + Math.random()), token);
+      onPostponed?.(job);
+      throw new DelayedError();
+    }
+  }
+
+  private failed(job: Job<Data>, error: Error): void {
+    const { logger, queue, onRetried, onSetAside } = this.options;
+    const fields = { queue, jobId: job.id, data: job.data, attempt: job.attemptsMade, err: error };
+    if (job.finishedOn === undefined) {
+      logger.warn({ ...fields, attempts: job.opts.attempts ?? ATTEMPTS }, 'a job failed and is tried again');
+      onRetried?.(job);
+    } else {
+      logger.error(fields, 'a job failed too often and is set aside');
+      onSetAside(job, error);
+    }
+  }
+}

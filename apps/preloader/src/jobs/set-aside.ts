@@ -1,0 +1,100 @@
+import type { PreloadQueue, QueueHandle, ReloadJobData, ReloadQueue } from '#rule-sync';
+import { PRELOAD_QUEUE, QUEUE_PREFIX, RELOAD_QUEUE, reloadKey, within } from '#rule-sync';
+import type { Job } from 'bullmq';
+import type { Redis } from 'ioredis';
+
+/** The most jobs that one listing shows, the newest first. */
+export const MAX_LISTED = 100;
+
+const MAX_ERROR_LENGTH = 500;
+const CALL_TIMEOUT_MS = 2_000;
+
+/** Hash: which merchant's reload is set aside as which job. */
+const LATEST_KEY = `${QUEUE_PREFIX}:set-aside`;
+
+export interface SetAsideJob {
+  readonly id: string;
+  readonly queue: string;
+  /** Null for the default rules and for a full preload. */
+  readonly merchant: string | null;
+  readonly version: number | null;
+  readonly error: string;
+  readonly attempts: number;
+  /** ISO 8601. */
+  readonly when: string;
+}
+
+export interface SetAsideListing {
+  readonly total: number;
+  readonly items: readonly SetAsideJob[];
+}
+
+/**
+ * The jobs that failed too often. Of each merchant only the last one is kept, and none once a later reload succeeded, so
+ * that what is listed is what somebody has to look at.
+ */
+export class SetAside {
+  constructor(
+    private readonly redis: Redis,
+    private readonly reloads: ReloadQueue,
+    private readonly preloads: PreloadQueue,
+  ) {}
+
+  /** Remembers a reload that was just set aside; an earlier one of the same merchant is dropped. */
+  async record(job: Job<ReloadJobData>): Promise<void> {
+    const key = reloadKey(job.data.merchantId);
+    const earlier = await this.call(this.redis.hget(LATEST_KEY, key));
+    await this.call(this.redis.hset(LATEST_KEY, key, String(job.id)));
+    if (earlier !== null && earlier !== job.id) await this.drop(earlier);
+  }
+
+  /** A reload of this merchant succeeded. */
+  async clear(merchantId: string | null): Promise<void> {
+    const key = reloadKey(merchantId);
+    const jobId = await this.call(this.redis.hget(LATEST_KEY, key));
+    if (jobId === null) return;
+    await this.drop(jobId);
+    await this.call(this.redis.hdel(LATEST_KEY, key));
+  }
+
+  async count(): Promise<number> {
+    const counts = await Promise.all([failedCount(this.reloads.handle), failedCount(this.preloads.handle)]);
+    return counts[0] + counts[1];
+  }
+
+  async list(): Promise<SetAsideListing> {
+    const [total, ...jobs] = await Promise.all([this.count(), failedJobs(this.reloads.handle), failedJobs(this.preloads.handle)]);
+    const newestFirst = jobs.flat().sort((a, b) => (b.finishedOn ?? 0) - (a.finishedOn ?? 0));
+    return { total, items: newestFirst.slice(0, MAX_LISTED).map(describe) };
+  }
+
+  private async drop(jobId: string): Promise<void> {
+    await this.reloads.handle.use((queue) => queue.remove(jobId));
+  }
+
+  private async call<T>(answer: Promise<T>): Promise<T> {
+    return within(answer, CALL_TIMEOUT_MS, 'a call about jobs set aside');
+  }
+}
+
+function failedCount<T>(handle: QueueHandle<T>): Promise<number> {
+  return handle.use((queue) => queue.getFailedCount());
+}
+
+async function failedJobs<T>(handle: QueueHandle<T>): Promise<Job[]> {
+  return (await handle.use((queue) => queue.getFailed(0, MAX_LISTED - 1))) as Job[];
+}
+
+function describe(job: Job): SetAsideJob {
+  const isReload = job.queueName === RELOAD_QUEUE;
+  const data = job.data as Partial<ReloadJobData>;
+  return {
+    id: String(job.id),
+    queue: isReload ? RELOAD_QUEUE : PRELOAD_QUEUE,
+    merchant: data.merchantId ?? null,
+    version: data.version ?? null,
+    error: (job.failedReason ?? '').slice(0, MAX_ERROR_LENGTH),
+    attempts: job.attemptsMade,
+    when: new Date(job.finishedOn ?? job.timestamp).toISOString(),
+  };
+}

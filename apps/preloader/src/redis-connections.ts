@@ -1,0 +1,38 @@
+import { createRedis } from '#limiter-redis';
+import type { Config, Logger } from '#platform';
+import type { Redis } from 'ioredis';
+
+/** The preloader's connections: one for the snapshots and buckets, and for the queue one to ask and one to work. */
+export interface RedisConnections {
+  readonly data: Redis;
+  readonly producer: Redis;
+  readonly worker: Redis;
+  close(): void;
+}
+
+export function connectRedis({ redisUrl, queueRedisUrl }: Config<'preloader'>, logger: Logger): RedisConnections {
+  const connect = (url: string, purpose: Parameters<typeof createRedis>[1], name: string): Redis => {
+    let away = false;
+    const redis = createRedis(url, purpose, {
+      onError: (err) => {
+        // Said once for each outage, not for each try to reconnect.
+        if (!away) logger.warn({ connection: name, err }, 'Redis is away');
+        away = true;
+      },
+    });
+    redis.on('ready', () => {
+      if (away) logger.info({ connection: name }, 'Redis is back');
+      away = false;
+    });
+    return redis;
+  };
+  const data = connect(redisUrl, 'limiter', 'snapshots');
+  const producer = connect(queueRedisUrl, 'queue-producer', 'queue producer');
+  const worker = connect(queueRedisUrl, 'queue-worker', 'queue worker');
+  return {
+    data,
+    producer,
+    worker,
+    close: () => [data, producer, worker].forEach((redis) => redis.disconnect()),
+  };
+}

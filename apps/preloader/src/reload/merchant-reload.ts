@@ -1,0 +1,50 @@
+import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
+import type { ReloadJobData } from '#rule-sync';
+import type { RuleReader } from '#rules-db';
+import type { Redis } from 'ioredis';
+import type { PreloaderMetrics } from '../metrics.js';
+import { assertUsable } from '../rule-check.js';
+
+export interface MerchantReloadOptions {
+  readonly reader: RuleReader;
+  readonly store: RedisSnapshotStore;
+  readonly redis: Redis;
+  readonly metrics: PreloaderMetrics;
+  /** Life of a snapshot in Redis unless it is refreshed, in milliseconds. */
+  readonly ttlMs: number;
+}
+
+/**
+ * Carries one changed merchant, or the default rules, from PostgreSQL to Redis and tells the gateways. What the job says
+ * about the version does not matter: PostgreSQL is read now, and Redis keeps the newer of the two.
+ */
+export class MerchantReload {
+  constructor(private readonly options: MerchantReloadOptions) {}
+
+  async run({ merchantId, changedAtMs }: ReloadJobData): Promise<'written' | 'not_newer' | 'missing'> {
+    const { store, metrics } = this.options;
+    const outcome = merchantId === null ? await this.carryDefaultRules() : await this.carryMerchant(merchantId);
+    if (outcome === 'missing') return outcome;
+    // Also when Redis already had it: an earlier try may have died between writing and announcing.
+    await store.announce([merchantId]);
+    if (outcome === 'written') metrics.snapshotsWritten.inc();
+    if (changedAtMs !== null) metrics.announced(changedAtMs, Date.now());
+    return outcome;
+  }
+
+  private async carryDefaultRules(): Promise<'written' | 'not_newer'> {
+    const snapshot = await this.options.reader.defaultRules();
+    assertUsable(snapshot.rules);
+    return (await this.options.store.writeDefaultRules(snapshot)) ? 'written' : 'not_newer';
+  }
+
+  private async carryMerchant(merchantId: string): Promise<'written' | 'not_newer' | 'missing'> {
+    const { reader, store, redis, ttlMs } = this.options;
+    const snapshot = await reader.snapshot(merchantId);
+    if (snapshot === null) return 'missing';
+    assertUsable(snapshot.rules);
+    const { written, newer } = await store.write([snapshot], ttlMs);
+    if (newer === 0) await preloadBuckets(redis, [snapshot], ttlMs);
+    return written > 0 ? 'written' : 'not_newer';
+  }
+}

@@ -1,0 +1,58 @@
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type FastifyReply } from 'fastify';
+import { type Actor, type Expected } from '#rules-db';
+import { By } from '../auth/bearer-token.guard.js';
+import { DatabaseInterceptor } from '../http/database.interceptor.js';
+import { created, IfMatch, tagged } from '../http/entity-tag.js';
+import { RuleIdPipe } from '../http/path-ids.js';
+import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
+import { type Page } from '../pagination/page.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { RuleDto, RulePage, RuleView } from '../rules/rule.dto.js';
+import { RulesService } from '../rules/rules.service.js';
+
+/** Rules that belong to no merchant and apply to all. */
+@ApiTags('default rules')
+@Controller('v1/default-rules')
+@UseInterceptors(DatabaseInterceptor)
+export class DefaultRulesController {
+  constructor(@Inject(RulesService) private readonly rules: RulesService) {}
+
+  @Post()
+  @Creates('Create a default rule', RuleView)
+  async create(@Body() body: RuleDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<RuleView> {
+    return created(reply, await this.rules.create(null, body, by));
+  }
+
+  @Get()
+  @Lists('List the default rules, the highest priority first', RulePage)
+  async list(@Query() query: PageQueryDto): Promise<Page<RuleView>> {
+    return this.rules.list(null, query);
+  }
+
+  @Get(':ruleId')
+  @Reads('Read a default rule', RuleView)
+  async get(@Param('ruleId', RuleIdPipe) ruleId: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<RuleView> {
+    return tagged(reply, await this.rules.get(null, ruleId));
+  }
+
+  @Put(':ruleId')
+  @Writes('Replace a default rule', RuleView, { nameMayBeTaken: true })
+  async replace(
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() body: RuleDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.replace(null, ruleId, expected, body, by));
+  }
+
+  @Delete(':ruleId')
+  @HttpCode(204)
+  @Deletes('Delete a default rule')
+  async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
+    await this.rules.delete(null, ruleId, expected, by);
+  }
+}

@@ -1,0 +1,21 @@
+import { type PipeTransform } from '@nestjs/common';
+import { isMerchantId } from '#limiter';
+import { MerchantNotFoundError, RuleNotFoundError } from '#rules-db';
+
+const MAX_BIGINT = 9_223_372_036_854_775_807n;
+
+/** The merchant id of a path. What cannot be one is not found, like any other that does not exist. */
+export class MerchantIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (isMerchantId(value)) return value;
+    throw new MerchantNotFoundError(String(value).slice(0, 200));
+  }
+}
+
+/** The rule id of a path, likewise. */
+export class RuleIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!/^[1-9]\d{0,18}$/.test(value) || BigInt(value) > MAX_BIGINT) throw new RuleNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}

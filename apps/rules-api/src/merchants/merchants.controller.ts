@@ -1,0 +1,57 @@
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type FastifyReply } from 'fastify';
+import { type Actor, type Expected } from '#rules-db';
+import { By } from '../auth/bearer-token.guard.js';
+import { DatabaseInterceptor } from '../http/database.interceptor.js';
+import { created, IfMatch, tagged } from '../http/entity-tag.js';
+import { MerchantIdPipe } from '../http/path-ids.js';
+import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
+import { type Page } from '../pagination/page.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { CreateMerchantDto, MerchantPage, MerchantView, UpdateMerchantDto } from './merchant.dto.js';
+import { MerchantsService } from './merchants.service.js';
+
+@ApiTags('merchants')
+@Controller('v1/merchants')
+@UseInterceptors(DatabaseInterceptor)
+export class MerchantsController {
+  constructor(@Inject(MerchantsService) private readonly merchants: MerchantsService) {}
+
+  @Post()
+  @Creates('Create a merchant', MerchantView)
+  async create(@Body() body: CreateMerchantDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<MerchantView> {
+    return created(reply, await this.merchants.create(body, by));
+  }
+
+  @Get()
+  @Lists('List merchants by id', MerchantPage)
+  async list(@Query() query: PageQueryDto): Promise<Page<MerchantView>> {
+    return this.merchants.list(query);
+  }
+
+  @Get(':merchantId')
+  @Reads('Read a merchant', MerchantView)
+  async get(@Param('merchantId', MerchantIdPipe) id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<MerchantView> {
+    return tagged(reply, await this.merchants.get(id));
+  }
+
+  @Patch(':merchantId')
+  @Writes('Change a merchant', MerchantView)
+  async update(
+    @Param('merchantId', MerchantIdPipe) id: string,
+    @IfMatch() expected: Expected,
+    @Body() body: UpdateMerchantDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MerchantView> {
+    return tagged(reply, await this.merchants.update(id, expected, body, by));
+  }
+
+  @Delete(':merchantId')
+  @HttpCode(204)
+  @Deletes('Delete a merchant with its rules')
+  async delete(@Param('merchantId', MerchantIdPipe) id: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
+    await this.merchants.delete(id, expected, by);
+  }
+}

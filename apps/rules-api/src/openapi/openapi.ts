@@ -1,0 +1,23 @@
+import { type INestApplication } from '@nestjs/common';
+import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { MerchantsModule } from '../merchants/merchants.module.js';
+import { RulesModule } from '../rules/rules.module.js';
+
+/** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
+export function serveOpenApi(app: INestApplication): void {
+  SwaggerModule.setup('docs', app, openApiDocument(app), { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
+}
+
+/** The document of an app that is complete but for its start. */
+export function openApiDocument(app: INestApplication): OpenAPIObject {
+  const frame = new DocumentBuilder()
+    .setTitle('Tollgate Rules API')
+    .setDescription(
+      'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
+        'Every error is a problem (RFC 9457); where a field is wrong, errors points at it.',
+    )
+    .setVersion('1')
+    .addBearerAuth()
+    .build();
+  return SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule] });
+}

@@ -1,0 +1,108 @@
+import { applyDecorators, type Type } from '@nestjs/common';
+import {
+  ApiBearerAuth,
+  ApiCreatedResponse,
+  ApiExtraModels,
+  ApiHeader,
+  ApiNoContentResponse,
+  ApiOkResponse,
+  ApiOperation,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import { ProblemSchema } from './problem.schema.js';
+
+/** Each decorator describes one kind of operation, so that the document says the same of all of its kind. */
+
+const ETAG = { ETag: { description: 'The version of what was answered', schema: { type: 'string', example: '"3"' } } } as const;
+const LOCATION = { Location: { description: 'Where it is', schema: { type: 'string', example: '/v1/merchants/acme' } } } as const;
+
+const PROBLEMS = {
+  400: 'The request is wrong; errors names the fields',
+  401: 'No token, or not a valid one',
+  404: 'There is no such thing',
+  409: 'It is taken, or there are too many',
+  412: 'It has changed since the version in If-Match',
+  413: 'The body is too large',
+  415: 'The body is not JSON',
+  428: 'If-Match is missing',
+  500: 'The server failed',
+  503: 'The database does not answer',
+} as const;
+
+type ProblemStatus = keyof typeof PROBLEMS;
+
+const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> } = {
+  401: { 'WWW-Authenticate': { schema: { type: 'string', example: 'Bearer realm="tollgate"' } } },
+  412: ETAG,
+  503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
+};
+
+const ALWAYS = [401, 500, 503] as const;
+const WITH_BODY = [400, 413, 415] as const;
+
+interface BelowSomething {
+  /** The path names a resource that may not be there. */
+  readonly belowSomething?: boolean;
+}
+
+/** POST: 201 with Location and ETag. */
+export function Creates(summary: string, view: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+  return operation(
+    summary,
+    [...WITH_BODY, 409, ...(belowSomething ? [404 as const] : [])],
+    ApiCreatedResponse({ type: view, description: 'Created', headers: { ...LOCATION, ...ETAG } }),
+  );
+}
+
+/** GET of a page. */
+export function Lists(summary: string, page: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+  return operation(summary, [400, ...(belowSomething ? [404 as const] : [])], ApiOkResponse({ type: page, description: 'A page' }));
+}
+
+/** GET of one: 200 with ETag. */
+export function Reads(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [404], ApiOkResponse({ type: view, description: 'Found', headers: ETAG }));
+}
+
+/** PUT or PATCH with If-Match: 200 with the new ETag. */
+export function Writes(summary: string, view: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+  return operation(
+    summary,
+    [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
+    ApiOkResponse({ type: view, description: 'Changed', headers: ETAG }),
+    ifMatch(),
+  );
+}
+
+/** DELETE with If-Match: 204. */
+export function Deletes(summary: string): MethodDecorator {
+  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch());
+}
+
+function ifMatch() {
+  return ApiHeader({
+    name: 'If-Match',
+    required: true,
+    description: 'The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
+    schema: { type: 'string', example: '"3"' },
+  });
+}
+
+function operation(summary: string, problems: readonly ProblemStatus[], ...decorators: MethodDecorator[]): MethodDecorator {
+  const statuses = [...new Set([...ALWAYS, ...problems])].sort((a, b) => a - b);
+  return applyDecorators(
+    ApiOperation({ summary }),
+    ApiBearerAuth(),
+    ApiExtraModels(ProblemSchema),
+    ...decorators,
+    ...statuses.map((status) =>
+      ApiResponse({
+        status,
+        description: PROBLEMS[status],
+        headers: PROBLEM_HEADERS[status] ?? {},
+        content: { 'application/problem+json': { schema: { $ref: getSchemaPath(ProblemSchema) } } },
+      }),
+    ),
+  ) as MethodDecorator;
+}

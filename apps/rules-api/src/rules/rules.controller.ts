@@ -1,0 +1,72 @@
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type FastifyReply } from 'fastify';
+import { type Actor, type Expected } from '#rules-db';
+import { By } from '../auth/bearer-token.guard.js';
+import { DatabaseInterceptor } from '../http/database.interceptor.js';
+import { created, IfMatch, tagged } from '../http/entity-tag.js';
+import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
+import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
+import { type Page } from '../pagination/page.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { RuleDto, RulePage, RuleView } from './rule.dto.js';
+import { RulesService } from './rules.service.js';
+
+@ApiTags('rules')
+@Controller('v1/merchants/:merchantId/rules')
+@UseInterceptors(DatabaseInterceptor)
+export class RulesController {
+  constructor(@Inject(RulesService) private readonly rules: RulesService) {}
+
+  @Post()
+  @Creates('Create a rule of a merchant', RuleView, { belowSomething: true })
+  async create(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Body() body: RuleDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return created(reply, await this.rules.create(merchantId, body, by));
+  }
+
+  @Get()
+  @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true })
+  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<RuleView>> {
+    return this.rules.list(merchantId, query);
+  }
+
+  @Get(':ruleId')
+  @Reads('Read a rule of a merchant', RuleView)
+  async get(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.get(merchantId, ruleId));
+  }
+
+  @Put(':ruleId')
+  @Writes('Replace a rule of a merchant', RuleView, { nameMayBeTaken: true })
+  async replace(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() body: RuleDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.replace(merchantId, ruleId, expected, body, by));
+  }
+
+  @Delete(':ruleId')
+  @HttpCode(204)
+  @Deletes('Delete a rule of a merchant')
+  async delete(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @By() by: Actor,
+  ): Promise<void> {
+    await this.rules.delete(merchantId, ruleId, expected, by);
+  }
+}

@@ -1,0 +1,42 @@
+/** Requests a second through the gateway by a rule, against proxies with a limiter as they are usually built on Node. */
+import { loadText } from './gateway-limiting.mjs';
+import { figure, interleaved, ratios } from './shared/figures.mjs';
+import { announced, load, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
+import { installPeers, peerScript } from './shared/peers.mjs';
+
+export const title = 'gateway with a rule against Express and Nest with their limiters';
+
+const PEERS = /** @type {const} */ ({
+  express: 'Express, express-rate-limit, rate-limit-redis, http-proxy-middleware',
+  nest: 'Nest, throttler, throttler-storage-redis, http-proxy-middleware',
+});
+
+/** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
+export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
+  await installPeers(workshop, say);
+  const redis = await workshop.redis();
+  const upstream = await startUpstream(workshop);
+  const gateway = await startGateway(workshop, upstream, redis.url);
+  const merchants = gateway.ruled;
+  const servers = { tollgate: gateway.server, express: await startPeer('express'), nest: await startPeer('nest') };
+
+  /** @param {keyof typeof PEERS} name */
+  function startPeer(name) {
+    return announced(workshop.node(peerScript(`${name}.mjs`), { measured: true, args: [`http://127.0.0.1:${upstream.port}`, redis.url] }));
+  }
+
+  for (const server of Object.values(servers)) await warmUp(workshop, server, { merchants, seconds: warmupSeconds });
+  const sides = Object.entries(servers).map(([name, server]) => [name, () => load(workshop, server, { merchants, seconds, warmupSeconds, limited: true, quick })]);
+  const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) => say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`));
+
+  const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map((result) => result.perSecond);
+  return [
+    ...Object.entries(PEERS).map(([name, what]) =>
+      figure(`gateway / ${name}`, ratios(perSecond('tollgate'), perSecond(name)), {
+        goal: { atLeast: 4.5 },
+        details: { peer: what, tollgate: results['tollgate'], [name]: results[name] },
+      }),
+    ),
+    ...Object.keys(servers).map((name) => figure(`  ${name}`, perSecond(name), { unit: '/s' })),
+  ];
+}

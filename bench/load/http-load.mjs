@@ -1,0 +1,79 @@
+/**
+ * Asks a server over kept-alive connections, each with one request at a time, and prints what it saw as JSON:
+ * node http-load.mjs '{"port":8080,"connections":64,"warmupMs":1000,"measureMs":5000,"merchants":["m1","m2"]}'
+ * Written on plain sockets, so that it needs a fraction of the time of what it measures.
+ */
+import { connect } from 'node:net';
+import { AnswerReader } from './answer-reader.mjs';
+import { Latencies } from './latencies.mjs';
+
+const { port, connections, warmupMs, measureMs, merchants } = JSON.parse(process.argv[2] ?? '');
+
+/** @type {Buffer[]} */
+const requests = merchants.map((/** @type {string} */ id) =>
+  Buffer.from(`GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\naccept: application/json\r\nuser-agent: tollgate-bench\r\n\r\n`),
+);
+
+const latencies = new Latencies();
+/** @type {Record<string, number>} */
+const statuses = {};
+let limited = 0;
+let next = 0;
+let measuring = false;
+let over = false;
+
+function openConnection() {
+  let askedAt = 0;
+  const reader = new AnswerReader();
+  const socket = connect({
+    port,
+    host: '127.0.0.1',
+    noDelay: true,
+    onread: {
+      buffer: Buffer.allocUnsafeSlow(16 * 1024),
+      callback(length, buffer) {
+        const answer = reader.read(/** @type {Buffer} */ (buffer), length);
+        if (answer === undefined) return true;
+        if (measuring) {
+          latencies.add(performance.now() - askedAt);
+          statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+          if (answer.limited) limited++;
+        }
+        if (!over) ask();
+        return true;
+      },
+    },
+  });
+  const ask = () => {
+    next = next + 1 === requests.length ? 0 : next + 1;
+    askedAt = performance.now();
+    socket.write(/** @type {Buffer} */ (requests[next]));
+  };
+  socket.once('connect', ask);
+  socket.on('error', (error) => fail(error.message));
+  socket.on('close', () => over || fail('the server closed a connection'));
+}
+
+/** @param {string} reason */
+function fail(reason) {
+  console.error(reason);
+  process.exit(1);
+}
+
+for (let i = 0; i < connections; i++) openConnection();
+
+setTimeout(() => {
+  measuring = true;
+  const startedMs = performance.now();
+  const cpuBefore = process.cpuUsage();
+  console.log('measuring');
+  setTimeout(() => {
+    measuring = false;
+    over = true;
+    const seconds = (performance.now() - startedMs) / 1000;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const answers = latencies.count;
+    console.log(JSON.stringify({ perSecond: answers / seconds, answers, seconds, p50Ms: latencies.quantile(0.5), p99Ms: latencies.quantile(0.99), statuses, limitedShare: limited / answers, busy: (user + system) / 1e6 / seconds }));
+    process.exit(0);
+  }, measureMs);
+}, warmupMs);

@@ -1,0 +1,66 @@
+/**
+ * Takes from buckets in Redis, always the same number at once, and prints what it saw as JSON:
+ * node store-takes.mjs tollgate|flexible '{"redisUrl":"redis://127.0.0.1:6379","keys":100000,"inFlight":512,"warmupMs":1000,"measureMs":5000}'
+ */
+import { Latencies } from './latencies.mjs';
+
+const [subject = '', settings = ''] = process.argv.slice(2);
+const { redisUrl, keys, inFlight, warmupMs, measureMs } = JSON.parse(settings);
+
+/** @typedef {(key: number) => Promise<unknown>} Take rejects when there was no answer, or not that the tokens are there */
+
+const subjects = {
+  /** The store as the gateway uses it. @returns {Promise<Take>} */
+  async tollgate() {
+    const { merchantRules } = await import('#limiter');
+    const { createRedis, RedisBucketStore } = await import('#limiter-redis');
+    const { merchantId, ruleOf } = await import('../shared/merchants.mjs');
+    const redis = createRedis(redisUrl, 'limiter');
+    await new Promise((resolve) => redis.once('ready', resolve));
+    const store = new RedisBucketStore(redis);
+    const rule = ruleOf(0, { endless: true });
+    const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], [], Date.now()).layers[0]?.enforced[0]?.takes ?? []);
+    return (key) => store.take(takes[key] ?? []);
+  },
+
+  /** @returns {Promise<Take>} */
+  async flexible() {
+    const { flexibleTake } = await import('../peers/flexible.mjs');
+    return flexibleTake(redisUrl, Array.from({ length: keys }, (_, i) => `m${i}`));
+  },
+};
+
+const take = await subjects[/** @type {keyof typeof subjects} */ (subject)]();
+const latencies = new Latencies();
+let failures = 0;
+let measuring = false;
+
+function next() {
+  const askedAt = performance.now();
+  take((Math.random() * keys) | 0).then(
+    () => {
+      if (measuring) latencies.add(performance.now() - askedAt);
+      next();
+    },
+    () => {
+      if (measuring) failures++;
+      // A store that is away rejects at once: asking again at once would leave no time for its recovery.
+      setTimeout(next, 1);
+    },
+  );
+}
+
+for (let i = 0; i < inFlight; i++) next();
+
+setTimeout(() => {
+  measuring = true;
+  const startedMs = performance.now();
+  const cpuBefore = process.cpuUsage();
+  console.log('measuring');
+  setTimeout(() => {
+    const seconds = (performance.now() - startedMs) / 1000;
+    const { user, system } = process.cpuUsage(cpuBefore);
+    console.log(JSON.stringify({ perSecond: latencies.count / seconds, p50Ms: latencies.quantile(0.5), p99Ms: latencies.quantile(0.99), failures, clientBusy: (user + system) / 1e6 / seconds }));
+    process.exit(0);
+  }, measureMs);
+}, warmupMs);

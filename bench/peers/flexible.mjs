@@ -1,0 +1,15 @@
+/** rate-limiter-flexible on Redis, as its documentation sets it up. */
+import { Redis } from 'ioredis';
+import { RateLimiterRedis } from 'rate-limiter-flexible';
+
+/**
+ * @param {string} redisUrl
+ * @param {string[]} keys
+ * @returns {Promise<(key: number) => Promise<unknown>>}
+ */
+export async function flexibleTake(redisUrl, keys) {
+  const storeClient = new Redis(redisUrl, { enableOfflineQueue: false });
+  await new Promise((resolve) => storeClient.once('ready', resolve));
+  const limiter = new RateLimiterRedis({ storeClient, points: 1_000_000_000, duration: 60 });
+  return (key) => limiter.consume(keys[key]);
+}

@@ -1,0 +1,143 @@
+/** What the HTTP benchmarks stand on: an upstream, the gateway in front of it, and measurements of load. */
+import { createRedis, RedisSnapshotStore } from '#limiter-redis';
+import { createDataSource, migrate } from '#rules-db';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
+import { mainOf, ROOT } from '../../scripts/paths.mjs';
+import { cpuSeconds } from './proc.mjs';
+import { snapshotOf } from './merchants.mjs';
+
+const CONNECTIONS = 64;
+
+/** Merchants of a benchmark: enough that not all requests meet in one bucket. */
+const MERCHANTS = 1000;
+/** Answers other than those that are meant to be measured, before a measurement counts as failed. */
+const TOLERATED_SHARE = 0.005;
+const SNAPSHOT_TTL_MS = 3_600_000;
+
+/** @typedef {{ port: number, pid: number }} Server */
+
+/**
+ * @typedef {object} LoadResult
+ * @property {number} perSecond answers a second
+ * @property {number} p50Ms
+ * @property {number} p99Ms
+ * @property {Record<string, number>} statuses answers by status
+ * @property {number} limitedShare answers with RateLimit headers, 0 to 1
+ * @property {number} busy share of a core that the load generator itself used
+ * @property {number | undefined} serverBusy share of a core that the server used; far below 1, and something else was the bottleneck
+ */
+
+/** @param {import('./workshop.mjs').Workshop} workshop @returns {Promise<Server>} */
+export async function startUpstream(workshop) {
+  return announced(workshop.node(join(ROOT, 'bench', 'load', 'upstream.mjs')));
+}
+
+/** A server of ours that prints its port. @param {import('./workshop.mjs').Job} job @returns {Promise<Server>} */
+export async function announced(job) {
+  const line = await job.line((text) => text.startsWith('listening '), 30_000);
+  return { port: Number(line.split(' ')[1]), pid: job.pid };
+}
+
+/**
+ * The built gateway on the measured core, with its own Redis and PostgreSQL. It knows merchants with a rule that lets
+ * everything pass (`ruled`), and merchants whose rules are none (`free`).
+ * @param {import('./workshop.mjs').Workshop} workshop
+ * @param {Server} upstream
+ * @param {string} redisUrl
+ */
+export async function startGateway(workshop, upstream, redisUrl) {
+  const databaseUrl = (await workshop.postgres()).url;
+  await migrated(databaseUrl);
+  const ruled = await writeMerchants(redisUrl, 'ruled', true);
+  const free = await writeMerchants(redisUrl, 'free', false);
+  const job = workshop.node(mainOf('gateway'), {
+    measured: true,
+    env: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' },
+  });
+  const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
+  const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
+  await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
+  return { server: { port: listens.port, pid: job.pid }, ruled, free };
+}
+
+/** @param {string} url */
+async function migrated(url) {
+  const dataSource = await createDataSource(url).initialize();
+  await migrate(dataSource);
+  await dataSource.destroy();
+}
+
+/**
+ * @param {string} redisUrl
+ * @param {string} name
+ * @param {boolean} rules
+ * @returns {Promise<string[]>} their ids
+ */
+async function writeMerchants(redisUrl, name, rules) {
+  const redis = createRedis(redisUrl, 'queue-worker');
+  const store = new RedisSnapshotStore(redis);
+  const ids = Array.from({ length: MERCHANTS }, (_, i) => `${name}-${i}`);
+  await store.writeDefaultRules({ version: 1, rules: [] });
+  await store.write(ids.map((id, i) => snapshotOf(i, { id, rules, endless: true })), SNAPSHOT_TTL_MS);
+  redis.disconnect();
+  return ids;
+}
+
+/** @param {string} managementUrl */
+async function ready(managementUrl) {
+  for (const end = Date.now() + 30_000; ; await sleep(50)) {
+    const response = await fetch(`${managementUrl}/readyz`, { signal: AbortSignal.timeout(2000) }).catch(() => undefined);
+    const text = await response?.text();
+    if (response?.status === 200) return;
+    if (Date.now() > end) throw new Error(`the gateway was not ready within 30 s: ${text ?? 'no answer'}`);
+  }
+}
+
+/**
+ * Loads a server for a while.
+ * @param {import('./workshop.mjs').Workshop} workshop
+ * @param {Server} server
+ * @param {{ merchants: string[], seconds: number, warmupSeconds: number, limited?: boolean, quick?: boolean }} options
+ *   limited: whether all answers (true) or none (false) must show that a rule was asked; quick: answers may be what they are
+ * @returns {Promise<LoadResult>}
+ */
+export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false }) {
+  const settings = { port: server.port, connections: CONNECTIONS, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, merchants };
+  const job = workshop.node(join(ROOT, 'bench', 'load', 'http-load.mjs'), { args: [JSON.stringify(settings)] });
+  const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
+  await job.line((line) => line === 'measuring', withinMs);
+  const [startedMs, before] = [performance.now(), cpuSeconds(server.pid)];
+  const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
+  const after = cpuSeconds(server.pid);
+  if (before !== undefined && after !== undefined) result.serverBusy = (after - before) / ((performance.now() - startedMs) / 1000);
+  await job.ended;
+  if (!quick) demandMeant(result, limited);
+  return result;
+}
+
+/**
+ * Answers of another kind cost another time: more than a few of them, and something else was measured.
+ * @param {LoadResult} result
+ * @param {boolean | undefined} limited
+ */
+function demandMeant({ statuses, limitedShare }, limited) {
+  const answers = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  const wrong = Object.entries(statuses).filter(([status]) => status !== '200');
+  if (answers - (statuses['200'] ?? 0) > answers * TOLERATED_SHARE) {
+    throw new Error(`of ${answers} answers ${wrong.map(([status, count]) => `${count} were ${status}`).join(', ')}; is the machine busy with something else?`);
+  }
+  if (limited !== undefined && Math.abs(limitedShare - Number(limited)) > TOLERATED_SHARE) {
+    throw new Error(`${(limitedShare * 100).toFixed(1)} % of the answers show that a rule was asked; it should be ${limited ? 'all' : 'none'}`);
+  }
+}
+
+/**
+ * Asks a server until its code is compiled and its caches are warm.
+ * @param {import('./workshop.mjs').Workshop} workshop
+ * @param {Server} server
+ * @param {{ merchants: string[], seconds: number }} options
+ */
+export async function warmUp(workshop, server, { merchants, seconds }) {
+  await load(workshop, server, { merchants, warmupSeconds: seconds, seconds: 0.5, quick: true });
+}

@@ -1,0 +1,54 @@
+/** Merchants as the benchmarks need them: many, alike, with one rule each or none. */
+import { BUCKET_PREFIX } from '#limiter-redis';
+import { merchantBucketKey, startLimits } from '#limiter';
+
+/** Long enough ago that every bucket is full, as nearly all are in a running system. */
+const RULES_SINCE_MS = Date.UTC(2026, 0, 1);
+
+/** A rule as merchants have it: POST and GET of their transactions, a burst and a steady rate. */
+const LIMIT = { name: 'steady', algorithm: 'token_bucket', capacity: 1000, refillTokens: 100, refillIntervalMs: 1000, refill: 'greedy' };
+
+/** So large that a benchmark never empties it: what is measured is passing, which costs more than refusing. */
+const ENDLESS = { ...LIMIT, capacity: 1_000_000_000, refillTokens: 1_000_000, refillIntervalMs: 1000 };
+
+/**
+ * @param {number} index
+ * @returns {string} twelve digits, as redis-benchmark makes its random numbers
+ */
+export const merchantId = (index) => `m${String(index).padStart(12, '0')}`;
+
+/** Every merchant's rule has a number of its own, as in the database. */
+const ruleId = (/** @type {number} */ index) => String(1_000_000 + index);
+
+/**
+ * @param {number} index
+ * @param {{ endless?: boolean }} [options]
+ * @returns {import('../../libs/limiter/src/rule.js').Rule}
+ */
+export function ruleOf(index, { endless = false } = {}) {
+  return {
+    id: ruleId(index),
+    name: 'transactions',
+    layer: 'merchant',
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: ['GET', 'POST'], paths: ['/transactions/**'] },
+    key: ['merchant'],
+    limits: startLimits([/** @type {any} */ (endless ? ENDLESS : LIMIT)], RULES_SINCE_MS),
+    cost: 1,
+    onStoreFailure: 'closed',
+  };
+}
+
+/**
+ * @param {number} index
+ * @param {{ id?: string, endless?: boolean, rules?: boolean }} [options]
+ * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
+ */
+export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true } = {}) {
+  return { merchantId: id, version: 1, exists: true, rules: rules ? [ruleOf(index, { endless })] : [] };
+}
+
+/** The bucket of a merchant of `snapshotOf`. @param {number} index */
+export const bucketKeyOf = (index) => BUCKET_PREFIX + merchantBucketKey(merchantId(index), ruleId(index), 0);

@@ -1,0 +1,119 @@
+/** What a reader sees of the figures: a table on the terminal, JSON in a file. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
+import { basename, join } from 'node:path';
+import { ROOT } from '../../scripts/paths.mjs';
+import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
+import { megabytes } from './figures.mjs';
+
+/** @typedef {import('./figures.mjs').Figure & { bench: string }} Row */
+
+const HEADER = ['figure', 'goal', 'median', 'min', 'max', ''];
+
+/** @param {Row} row */
+const cellsOf = (row) => [row.name, goalText(row), shown(row, row.median), shown(row, row.min), shown(row, row.max), verdict(row)];
+
+/** For a terminal. @param {readonly Row[]} rows */
+export function table(rows) {
+  const header = HEADER;
+  const cells = rows.map(cellsOf);
+  const widths = header.map((title, column) => Math.max(title.length, ...cells.map((line) => /** @type {string} */ (line[column]).length)));
+  const line = (/** @type {string[]} */ texts) =>
+    texts.map((text, column) => (column === 0 || column === 5 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0))).join('  ').trimEnd();
+  return [line(header), widths.map((width) => '-'.repeat(width)).join('  ').trimEnd(), ...cells.map(line)].join('\n');
+}
+
+/** @param {Row} row */
+function goalText({ goal, unit }) {
+  if (goal === undefined) return '';
+  return 'atLeast' in goal ? `>= ${goal.atLeast}${suffix(unit)}` : `<= ${goal.atMost}${suffix(unit)}`;
+}
+
+/** @param {Row} row @param {number} value */
+const shown = ({ unit }, value) => `${number(value)}${suffix(unit)}`;
+
+/** @param {number} value */
+const number = (value) => (value >= 1000 ? Math.round(value).toLocaleString('en-US') : value >= 100 ? value.toFixed(1) : value.toFixed(2));
+
+/** @param {string} unit */
+const suffix = (unit) => (unit === '' ? '' : ` ${unit}`);
+
+/** @param {Row} row */
+const verdict = ({ reached }) => (reached === undefined ? '' : reached ? 'reached' : 'MISSED');
+
+/**
+ * @typedef {object} Run
+ * @property {readonly Row[]} rows
+ * @property {Record<string, string>} failures
+ * @property {{ rounds: number, seconds: number, quick: boolean }} settings
+ * @property {string} cores
+ * @property {Date} startedAt
+ */
+
+const FIGURES = /(<!-- figures: .* -->\n)[^]*(<!-- end of figures -->)/;
+
+/**
+ * Puts the figures of a whole run into docs/benchmarks.md.
+ * @param {Run} run
+ * @returns {string} the file, relative to the checkout
+ */
+export function publish({ rows, settings, cores, startedAt }) {
+  const file = join('docs', 'benchmarks.md');
+  const { cpu, node, redis, commit } = machine(cores);
+  const line = (/** @type {string[]} */ cells) => `| ${cells.join(' | ')} |`;
+  const text = [
+    `Measured on ${startedAt.toISOString().slice(0, 10)} at ${commit}: ${settings.rounds} rounds of ${settings.seconds} s. ${cpu}, Node ${node}, ${redis}.`,
+    `Pinning: ${cores}.`,
+    '',
+    line(HEADER),
+    line(HEADER.map((_, column) => (column === 0 || column === 5 ? '---' : '--:'))),
+    ...rows.map((row) => line(cellsOf({ ...row, name: row.name.replace(/^ +/, '&nbsp;&nbsp;') }))),
+  ].join('\n');
+  const before = readFileSync(join(ROOT, file), 'utf8');
+  if (!FIGURES.test(before)) throw new Error(`${file} has lost the marks between which the figures stand`);
+  writeFileSync(join(ROOT, file), before.replace(FIGURES, (_, start, end) => `${start}${text}\n${end}`));
+  return file;
+}
+
+/**
+ * Writes everything that was measured to bench/results/<date>.json.
+ * @param {Run} run
+ * @returns {string} the file, relative to the checkout
+ */
+export function writeResults({ rows, failures, settings, cores, startedAt }) {
+  const file = join('bench', 'results', `${startedAt.toISOString().slice(0, 19).replaceAll(':', '-')}.json`);
+  const content = { startedAt: startedAt.toISOString(), seconds: Math.round((Date.now() - startedAt.getTime()) / 1000), settings, machine: machine(cores), figures: rows, failures };
+  mkdirSync(join(ROOT, 'bench', 'results'), { recursive: true });
+  writeFileSync(join(ROOT, file), `${JSON.stringify(content, null, 2)}\n`);
+  return file;
+}
+
+/** @param {string} cores */
+function machine(cores) {
+  const [cpu] = cpus();
+  return {
+    cpu: cpu?.model,
+    cores: cpus().length,
+    pinning: cores,
+    memory: megabytes(totalmem()),
+    node: process.version,
+    redis: redisVersion(),
+    platform: `${process.platform} ${process.arch}`,
+    commit: commit(),
+  };
+}
+
+function redisVersion() {
+  const program = findRedisServer() ?? 'redis-server';
+  const text = execFileSync(program, ['--version'], { encoding: 'utf8', env: { ...process.env, ...librariesOf(program) } });
+  return `${basename(program)} ${/v=(\S+)/.exec(text)?.[1] ?? ''} with ${/malloc=(\S+)/.exec(text)?.[1] ?? 'an unknown allocator'}`;
+}
+
+function commit() {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,25 @@
+--[[
+Purpose    Writes snapshots of merchants' rules.
+Guarantee  An older version never overwrites a newer one; the same version only lives longer. Harmless to repeat.
+
+KEYS  the snapshots
+ARGV  1  time to live in milliseconds, 0 for ever
+      2  the snapshots' texts, in the order of KEYS: sixteen digits of version, then JSON
+Reply  { written, already newer }
+]]
+local ttl = tonumber(ARGV[1])
+local written, newer = 0, 0
+for i = 1, #KEYS do
+  local text = ARGV[i + 1]
+  local present = redis.call('GETRANGE', KEYS[i], 0, 15)
+  local version = string.sub(text, 1, 16)
+  if present > version then
+    newer = newer + 1
+  elseif present == version then
+    if ttl > 0 then redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+  else
+    if ttl > 0 then redis.call('SET', KEYS[i], text, 'PX', ARGV[1]) else redis.call('SET', KEYS[i], text) end
+    written = written + 1
+  end
+end
+return { written, newer }

@@ -1,0 +1,61 @@
+import type { Redis } from 'ioredis';
+import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_COUNTER, changeCounterOf } from './redis-keys.js';
+
+export interface ChangeListener {
+  /** The rules of this merchant changed, or the default rules if null. */
+  changed(merchantId: string | null): void;
+  /** The rules of some merchants changed: those that this holds for. `defaults` if the default rules did as well. */
+  changedSome(concerns: (merchantId: string) => boolean, defaults: boolean): void;
+}
+
+/**
+ * Learns of rule changes. Messages come at once but may be lost; therefore the change counters are compared at every
+ * poll, and whatever differs from the last time has changed, message or not. A Redis that lost its data shows as
+ * counters that went back, which is a difference too.
+ */
+export class ChangeFeed {
+  private counters: Record<string, string> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly subscriber: Redis,
+    private readonly listener: ChangeListener,
+    private readonly pollEveryMs = 1000,
+  ) {}
+
+  async start(): Promise<void> {
+    this.subscriber.on('message', (_channel: string, message: string) => this.listener.changed(JSON.parse(message) as string | null));
+    // Subscribes when Redis is there; until then, and whenever it is not, polling has to do.
+    this.subscriber.subscribe(CHANGES_CHANNEL).catch(() => {});
+    await this.poll();
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private async poll(): Promise<void> {
+    try {
+      this.compare(await this.redis.hgetall(CHANGE_COUNTERS_KEY));
+    } catch {
+      // Redis is away: whatever changes meanwhile will show in the next comparison.
+    }
+    if (!this.stopped) this.timer = setTimeout(() => void this.poll(), this.pollEveryMs);
+  }
+
+  private compare(counters: Record<string, string>): void {
+    const before = this.counters;
+    this.counters = counters;
+    if (before === undefined) return;
+    const different = new Set<string>();
+    for (const counter of Object.keys({ ...before, ...counters })) {
+      if (before[counter] !== counters[counter]) different.add(counter);
+    }
+    if (different.size === 0) return;
+    const defaults = different.delete(DEFAULT_RULES_COUNTER);
+    this.listener.changedSome((merchantId) => different.has(changeCounterOf(merchantId)), defaults);
+  }
+}

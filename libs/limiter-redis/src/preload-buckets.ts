@@ -1,0 +1,45 @@
+import { GENERATIONS, isMerchantKeyed, merchantBucketKey, rateOf, spanOf, type Limit, type MerchantSnapshot } from '#limiter';
+import type { Redis } from 'ioredis';
+import { BUCKET_PREFIX } from './redis-keys.js';
+import { Script } from './scripts.js';
+
+const script = new Script('preload-buckets');
+
+/** By how much this machine's clock may be ahead of Redis'. */
+const CLOCK_DIFFERENCE_MS = 60_000;
+
+/**
+ * Creates the buckets of merchants before their first request, in one round trip. A bucket that is there is left as it
+ * is. Rules whose buckets depend on the request (by address, say) have none in advance, and limits that have not filled up
+ * since they started neither: a missing bucket tells their level better than a written one.
+ */
+export async function preloadBuckets(
+  redis: Redis,
+  snapshots: readonly MerchantSnapshot[],
+  ttlMs: number,
+  nowMs = Date.now(),
+): Promise<{ created: number; live: number }> {
+  const keys: string[] = [];
+  const states: string[] = [];
+  for (const { merchantId, rules } of snapshots) {
+    for (const rule of rules) {
+      if (!isMerchantKeyed(rule)) continue;
+      for (const limit of rule.limits) {
+        if (!isSettled(limit, nowMs)) continue;
+        keys.push(BUCKET_PREFIX + merchantBucketKey(merchantId, rule.id, limit.id));
+        states.push(String(limit.generation % GENERATIONS).padStart(3, '0'));
+      }
+    }
+  }
+  if (keys.length === 0) return { created: 0, live: 0 };
+  const created = (await script.run(redis, keys, [ttlMs, ...states])) as number;
+  return { created, live: keys.length - created };
+}
+
+/** Left alone since it started, the bucket is full by now, on whoever's clock. */
+function isSettled(limit: Limit, nowMs: number): boolean {
+  if (limit.refill !== 'greedy' || limit.start.tokens > limit.capacity) return false;
+  if (limit.start.tokens === limit.capacity) return true;
+  const missing = spanOf(limit.capacity - limit.start.tokens, rateOf(limit.refillTokens, limit.refillIntervalMs));
+  return limit.start.atMs + missing.whole / 1000 + CLOCK_DIFFERENCE_MS < nowMs;
+}

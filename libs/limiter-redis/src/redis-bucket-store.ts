@@ -1,0 +1,155 @@
+import { NewerRulesError, StoreUnavailableError, type BucketLevel, type BucketStore, type BucketTake, type Clock } from '#limiter';
+import type { Redis } from 'ioredis';
+import { Breaker } from './breaker.js';
+import { BUCKET_PREFIX } from './redis-keys.js';
+import { Script } from './scripts.js';
+import { decodeTakes, encodeTakes } from './take-call.js';
+
+export interface RedisBucketStoreOptions {
+  /** A take without an answer by then is rejected, though it may still be carried out. Milliseconds. */
+  deadlineMs?: number;
+  /** Requests in one script call, at most. More would make the others wait. */
+  batchSize?: number;
+  /** Calls under way at once. */
+  maxCalls?: number;
+  /** Requests waiting for a call, at most; one more is rejected. */
+  maxWaiting?: number;
+  /** Replaces the clock of the server. For tests and replays. */
+  clock?: Clock;
+  /** Told when the store stops and starts answering. */
+  onAvailability?: (available: boolean) => void;
+}
+
+interface Waiting {
+  readonly takes: readonly BucketTake[];
+  readonly since: number;
+  readonly resolve: (levels: BucketLevel[]) => void;
+  readonly reject: (error: Error) => void;
+  settled: boolean;
+}
+
+const script = new Script('take');
+
+/**
+ * Buckets in Redis. Takes of the same turn of the event loop go out together in one script call, which costs Redis and
+ * Node a fraction of single calls. When Redis does not answer in time a breaker opens, and takes are rejected at once
+ * until it answers again.
+ */
+export class RedisBucketStore implements BucketStore {
+  private readonly deadlineMs: number;
+  private readonly batchSize: number;
+  private readonly maxCalls: number;
+  private readonly maxWaiting: number;
+  private readonly clock: Clock | undefined;
+  private readonly breaker: Breaker;
+  private waiting: Waiting[] = [];
+  private underWay = new Set<readonly Waiting[]>();
+  private flushScheduled = false;
+  private sweeper: NodeJS.Timeout | undefined;
+
+  constructor(private readonly redis: Redis, options: RedisBucketStoreOptions = {}) {
+    this.deadlineMs = options.deadlineMs ?? 25;
+    this.batchSize = options.batchSize ?? 128;
+    this.maxCalls = options.maxCalls ?? 4;
+    this.maxWaiting = options.maxWaiting ?? 10_000;
+    this.clock = options.clock;
+    this.breaker = new Breaker(redis, { deadlineMs: this.deadlineMs, ...(options.onAvailability && { onChange: options.onAvailability }) });
+  }
+
+  get available(): boolean {
+    return this.breaker.closed;
+  }
+
+  take(takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {
+    if (!this.breaker.closed) return Promise.reject(new StoreUnavailableError('Redis is not answering'));
+    if (this.waiting.length >= this.maxWaiting) return Promise.reject(new StoreUnavailableError('too many takes are waiting for Redis'));
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ takes, since: performance.now(), resolve, reject, settled: false });
+      this.scheduleFlush();
+    });
+  }
+
+  /** Rejects what is under way and stops probing. The connection stays its owner's. */
+  close(): void {
+    this.breaker.close();
+    clearTimeout(this.sweeper);
+    this.sweeper = undefined;
+    this.rejectOlderThan(-1, new StoreUnavailableError('the store was closed'));
+  }
+
+  private scheduleFlush(): void {
+    if (this.flushScheduled || this.underWay.size >= this.maxCalls) return;
+    this.flushScheduled = true;
+    setImmediate(() => {
+      this.flushScheduled = false;
+      while (this.waiting.length > 0 && this.underWay.size < this.maxCalls) this.send(this.waiting.splice(0, this.batchSize));
+      this.scheduleSweep();
+    });
+  }
+
+  private send(batch: readonly Waiting[]): void {
+    const requests = batch.map((waiting) => waiting.takes);
+    const call = encodeTakes(requests, BUCKET_PREFIX);
+    const now = this.clock === undefined ? '' : String(Math.round(this.clock() * 1000));
+    this.underWay.add(batch);
+    script.run(this.redis, call.keys, [now, call.requests]).then(
+      (reply) => {
+        this.breaker.answered();
+        const levels = decodeTakes(requests, reply as number[]);
+        batch.forEach((waiting, i) => settle(waiting, levels[i] ?? new NewerRulesError()));
+        this.done(batch);
+      },
+      (error: Error) => {
+        this.breaker.failed();
+        const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
+        for (const waiting of batch) settle(waiting, unavailable);
+        this.done(batch);
+      },
+    );
+  }
+
+  private done(batch: readonly Waiting[]): void {
+    this.underWay.delete(batch);
+    if (this.waiting.length > 0) this.scheduleFlush();
+  }
+
+  /** One timer for all deadlines, running only while something is under way. */
+  private scheduleSweep(): void {
+    if (this.sweeper !== undefined || (this.underWay.size === 0 && this.waiting.length === 0)) return;
+    this.sweeper = setTimeout(() => {
+      // If this process was held up, the answer may lie unread in the socket: let it be read before judging.
+      setImmediate(() => {
+        this.sweeper = undefined;
+        const late = this.rejectOlderThan(this.deadlineMs, new StoreUnavailableError(`no answer from Redis within ${this.deadlineMs} ms`));
+        if (late) this.breaker.failed();
+        this.scheduleSweep();
+      });
+    }, Math.max(2, this.deadlineMs / 4));
+  }
+
+  private rejectOlderThan(ageMs: number, error: Error): boolean {
+    const latest = performance.now() - ageMs;
+    let late = false;
+    for (const batch of this.underWay) {
+      if (batch[0]!.since > latest) continue;
+      late = true;
+      for (const waiting of batch) settle(waiting, error);
+      // A call without an answer must not hold its place for ever.
+      this.underWay.delete(batch);
+    }
+    const stillWaiting = this.waiting.filter((waiting) => waiting.since > latest);
+    if (stillWaiting.length < this.waiting.length) {
+      late = true;
+      for (const waiting of this.waiting) if (waiting.since <= latest) settle(waiting, error);
+      this.waiting = stillWaiting;
+    }
+    return late;
+  }
+}
+
+function settle(waiting: Waiting, outcome: BucketLevel[] | Error): void {
+  if (waiting.settled) return;
+  waiting.settled = true;
+  if (outcome instanceof Error) waiting.reject(outcome);
+  else waiting.resolve(outcome);
+}

@@ -1,0 +1,34 @@
+import { escaped } from '#limiter';
+
+/**
+ * Every name that Tollgate uses in Redis. Buckets are named by `bucketKey` of the limiter, so that all stores agree on
+ * what one bucket is; here they get their prefix.
+ */
+export const BUCKET_PREFIX = 'tg:';
+
+export const DEFAULT_RULES_KEY = 'tg:default-rules';
+
+/** A hash of counters that grow when the rules of a merchant change: see ChangeFeed. */
+export const CHANGE_COUNTERS_KEY = 'tg:changes';
+
+/** Where changes are announced as they happen: a merchant id, or nothing for the default rules. */
+export const CHANGES_CHANNEL = 'tg:changes';
+
+export function snapshotKey(merchantId: string): string {
+  return `tg:s:{${escaped(merchantId)}}`;
+}
+
+/** Which of the counters grows with a merchant. Few enough to be read whole, many enough to tell most merchants apart. */
+export function changeCounterOf(merchantId: string | null): string {
+  return merchantId === null ? DEFAULT_RULES_COUNTER : String(fnv1a(merchantId) % CHANGE_COUNTERS);
+}
+
+export const DEFAULT_RULES_COUNTER = 'default';
+export const CHANGE_COUNTERS = 1024;
+
+/** FNV-1a over UTF-16 code units (Fowler, Noll, Vo). */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}

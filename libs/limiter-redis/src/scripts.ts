@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+
+/** A Lua script of this library, called by its hash; sent in full only to a server that does not know it. */
+export class Script {
+  private readonly source: string;
+  private readonly sha1: string;
+
+  constructor(name: 'take' | 'write-snapshots' | 'preload-buckets') {
+    this.source = readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8');
+    this.sha1 = createHash('sha1').update(this.source).digest('hex');
+  }
+
+  async run(redis: Redis, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
+    try {
+      return await redis.evalsha(this.sha1, keys.length, ...(keys as string[]), ...args);
+    } catch (error) {
+      // A server that does not know the script has not run it: sending it now cannot take twice.
+      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
+      return redis.eval(this.source, keys.length, ...(keys as string[]), ...args);
+    }
+  }
+}

@@ -1,0 +1,20 @@
+/** One bucket's answer. Whole tokens, whole milliseconds. */
+export interface Decision {
+  readonly allowed: boolean;
+  /** The capacity of the bucket. */
+  readonly limit: number;
+  /** Whole tokens left after the request, or as they are if it was refused. */
+  readonly remaining: number;
+  /** How long to wait until the same cost would pass: 0 if it passed, null if it never will (cost above capacity). */
+  readonly retryAfterMs: number | null;
+  /** How long until the bucket is full if left alone. */
+  readonly resetAfterMs: number;
+}
+
+/** The merged answer of a request's buckets, with its reason. */
+export type Reason =
+  | 'allowed'
+  | 'no_matching_rule'
+  | 'over_limit'
+  | 'cost_exceeds_capacity'
+  | 'store_unavailable';

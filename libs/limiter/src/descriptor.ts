@@ -1,0 +1,10 @@
+/** The facts of a request that rules look at. */
+export interface Descriptor {
+  readonly merchantId: string;
+  /** The client's address, in one spelling for each address. */
+  readonly ip: string;
+  /** HTTP method, in capitals. */
+  readonly method: string;
+  /** Request target in origin form, as received. */
+  readonly target: string;
+}

@@ -1,0 +1,145 @@
+import { ceilMs, spanOf, tokensIn, type Rate, type Span } from './exact-span.js';
+import type { Decision } from './decision.js';
+import type { TokenBucketSpec, LimitStart } from './limit.js';
+
+/**
+ * Continuous refill. The whole state of a bucket is one instant: when it will be full. What is missing from it is a
+ * debt of time that shrinks by one microsecond every microsecond, so refilling is a subtraction and an idle bucket
+ * needs no upkeep. The same idea as GCRA's theoretical arrival time (ATM Forum TM 4.0, annex), read from the other end.
+ *
+ * A bucket above its capacity (a launch surplus) has a negative debt that shrinks to zero as well; its state is the
+ * negated instant at which the surplus is gone.
+ */
+export interface GreedyState {
+  /** Instant in microseconds; negative for a surplus. */
+  readonly whole: number;
+  readonly part: number;
+}
+
+/** What is missing from the bucket at an instant, in time: `debtUs` + part / n microseconds. */
+export interface GreedyLevel {
+  readonly debtUs: number;
+  readonly part: number;
+}
+
+export interface GreedyBucket {
+  readonly refill: 'greedy';
+  readonly capacity: number;
+  readonly rate: Rate;
+  /** Time to full from empty: the largest debt. */
+  readonly full: Span;
+  /** The time that one token takes; `costOf` saves the multiplication for the usual cost of 1. */
+  readonly token: Span;
+  /** The largest surplus, as a negative debt. */
+  readonly surplusUs: number;
+  readonly start: GreedyState;
+}
+
+export function greedyBucket(spec: Pick<TokenBucketSpec, 'capacity'>, rate: Rate, start: LimitStart): GreedyBucket {
+  const above = Math.max(0, start.tokens - spec.capacity);
+  const level = above > 0 ? negated(spanOf(above, rate), rate.n) : debtFor(spec.capacity - start.tokens, rate);
+  return {
+    refill: 'greedy',
+    capacity: spec.capacity,
+    rate,
+    full: spanOf(spec.capacity, rate),
+    token: spanOf(1, rate),
+    surplusUs: Math.min(0, level.debtUs),
+    start: greedyState(level, start.atMs * 1000),
+  };
+}
+
+function debtFor(tokens: number, rate: Rate): GreedyLevel {
+  const span = spanOf(tokens, rate);
+  return { debtUs: span.whole, part: span.part };
+}
+
+function negated(span: Span, n: number): GreedyLevel {
+  return span.part === 0 ? { debtUs: 0 - span.whole, part: 0 } : { debtUs: -span.whole - 1, part: n - span.part };
+}
+
+/** The level of a bucket at an instant. Clamped at both ends, so that a clock that stepped back cannot lock a bucket. */
+export function greedyLevel(bucket: GreedyBucket, state: GreedyState, nowUs: number): GreedyLevel {
+  const { whole, part } = state;
+  if (whole < 0) {
+    const debtUs = whole + nowUs;
+    if (debtUs >= 0) return FULL;
+    return debtUs < bucket.surplusUs ? { debtUs: bucket.surplusUs, part: 0 } : { debtUs, part };
+  }
+  const debtUs = whole - nowUs;
+  if (debtUs < 0) return FULL;
+  const { full } = bucket;
+  if (debtUs > full.whole || (debtUs === full.whole && part > full.part)) return { debtUs: full.whole, part: full.part };
+  return { debtUs, part };
+}
+
+const FULL: GreedyLevel = { debtUs: 0, part: 0 };
+
+/** The state that has this level at an instant. */
+export function greedyState(level: GreedyLevel, nowUs: number): GreedyState {
+  return { whole: level.debtUs < 0 ? level.debtUs - nowUs : level.debtUs + nowUs, part: level.part };
+}
+
+export function greedyCost(bucket: GreedyBucket, cost: number): Span {
+  return cost === 1 ? bucket.token : spanOf(cost, bucket.rate);
+}
+
+/** The level after spending `cost`, whether or not that is allowed. */
+export function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): GreedyLevel {
+  const price = greedyCost(bucket, cost);
+  const part = level.part + price.part;
+  const { n } = bucket.rate;
+  return part >= n
+    ? { debtUs: level.debtUs + price.whole + 1, part: part - n }
+    : { debtUs: level.debtUs + price.whole, part };
+}
+
+export function greedyAllows(bucket: GreedyBucket, spent: GreedyLevel): boolean {
+  const { full } = bucket;
+  return spent.debtUs < full.whole || (spent.debtUs === full.whole && spent.part <= full.part);
+}
+
+/** The decision for a request that found the bucket at `level`; `taken` says whether all limits of the request passed. */
+export function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, taken: boolean): Decision {
+  const spent = greedySpent(bucket, level, cost);
+  const allowed = greedyAllows(bucket, spent);
+  const after = taken ? spent : level;
+  return {
+    allowed,
+    limit: bucket.capacity,
+    remaining: remainingTokens(bucket, after),
+    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? null : waitMs(bucket, spent),
+    resetAfterMs: Math.max(0, ceilMs(after.debtUs, after.part)),
+  };
+}
+
+function remainingTokens(bucket: GreedyBucket, level: GreedyLevel): number {
+  const { whole, part } = difference(bucket.full, level, bucket.rate.n);
+  return tokensIn(whole, part, bucket.rate);
+}
+
+function waitMs(bucket: GreedyBucket, spent: GreedyLevel): number {
+  const { n } = bucket.rate;
+  const part = spent.part - bucket.full.part;
+  const whole = spent.debtUs - bucket.full.whole;
+  return part < 0 ? ceilMs(whole - 1, part + n) : ceilMs(whole, part);
+}
+
+function difference(span: Span, level: GreedyLevel, n: number): Span {
+  const part = span.part - level.part;
+  const whole = span.whole - level.debtUs;
+  return part < 0 ? { whole: whole - 1, part: part + n } : { whole, part };
+}
+
+/** Tokens in the bucket, with their fraction, as a double: only for carrying a bucket over an edit. */
+export function greedyTokens(bucket: GreedyBucket, level: GreedyLevel): number {
+  const { n, intervalUs } = bucket.rate;
+  return bucket.capacity - ((level.debtUs + level.part / n) * n) / intervalUs;
+}
+
+/** The state of a bucket that holds `tokens` at an instant, rounded against the caller: see `greedyTokens`. */
+export function greedyStateOf(bucket: GreedyBucket, tokens: number, nowUs: number): GreedyState {
+  const { n, intervalUs } = bucket.rate;
+  const debtUs = Math.ceil(((bucket.capacity - tokens) * intervalUs) / n);
+  return { whole: nowUs + Math.max(0, debtUs), part: 0 };
+}

@@ -1,0 +1,83 @@
+import { InvalidLimitError, type TokenBucketSpec } from './limit.js';
+import { editLimits, limitFaults, startLimits } from './limit-edit.js';
+
+const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
+  name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
+});
+
+describe('limits that cannot be', () => {
+  test.each([
+    [{ capacity: 0 }, 'capacity', 'must be a whole number from 1 to 1000000000, got 0'],
+    [{ capacity: -5 }, 'capacity', 'got -5'],
+    [{ capacity: 1.5 }, 'capacity', 'got 1.5'],
+    [{ capacity: 1e10 }, 'capacity', 'got 10000000000'],
+    [{ capacity: Number.NaN }, 'capacity', 'must be a whole number'],
+    [{ capacity: '10' as never }, 'capacity', 'got "10"'],
+    [{ refillTokens: 0 }, 'refillTokens', 'got 0'],
+    [{ refillIntervalMs: 0 }, 'refillIntervalMs', 'from 1 to 2678400000'],
+    [{ initialTokens: -1 }, 'initialTokens', 'from 0 to'],
+    [{ refill: 'slow' as never }, 'refill', "'greedy' or 'interval'"],
+    [{ name: '' }, 'name', '1 to 64'],
+    [{ name: 'a"b' }, 'name', 'letters'],
+    [{ refillTokens: 1001, refillIntervalMs: 1 }, 'refillTokens', 'at most 1000 for an interval of 1 ms'],
+    [{ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }, 'refillTokens', 'nearest is 999999000'],
+    [{ capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 }, 'capacity', 'within ten years: at most 5256000'],
+  ])('%j', (numbers, field, text) => {
+    const faults = limitFaults(spec(numbers));
+    expect(faults).toEqual([{ field, detail: expect.stringContaining(text) }]);
+    expect(() => startLimits([spec(numbers)], 0)).toThrow(InvalidLimitError);
+  });
+
+  test('all that is wrong is named', () => {
+    expect(limitFaults(spec({ capacity: 0, refillTokens: -1 })).map(({ field }) => field)).toEqual(['capacity', 'refillTokens']);
+  });
+
+  test('what the error proposes is accepted', () => {
+    expect(limitFaults(spec({ refillTokens: 999_999_000, refillIntervalMs: 1_000_000 }))).toEqual([]);
+    expect(limitFaults(spec({ capacity: 5_256_000, refillTokens: 1, refillIntervalMs: 60_000 }))).toEqual([]);
+  });
+});
+
+describe('an edit', () => {
+  const [a, b] = startLimits([spec({ name: 'a' }), spec({ name: 'b', capacity: 20 })], 1000);
+
+  test('that changes no number keeps generation and history', () => {
+    expect(editLimits([a!], [spec({ name: 'a' })], 2000)).toEqual([a]);
+  });
+
+  test('keeps the identity of limits that were renamed or moved', () => {
+    const edited = editLimits([a!, b!], [spec({ name: 'b', capacity: 20 }), spec({ name: 'new name' })], 2000);
+    expect(edited.map(({ name, id, generation }) => ({ name, id, generation }))).toEqual([
+      { name: 'b', id: 1, generation: 0 },
+      { name: 'new name', id: 0, generation: 0 },
+    ]);
+  });
+
+  test('of the numbers starts a generation with the tokens that an untouched bucket held', () => {
+    const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 500 })], 5000);
+    expect(edited).toMatchObject({
+      id: 0, generation: 1, capacity: 500, start: { atMs: 5000, tokens: 10 },
+      previous: [{ generation: 0, capacity: 10, refillTokens: 5, start: { atMs: 1000, tokens: 10 } }],
+    });
+  });
+
+  test('an id never comes back', () => {
+    const without = editLimits([a!, b!], [spec({ name: 'a' })], 5000);
+    const again = editLimits(without, [spec({ name: 'a' }), spec({ name: 'b', capacity: 20 })], 6000);
+    expect(again[1]!.id).toBe(6000);
+  });
+
+  test('former numbers are forgotten when no bucket can carry them any more', () => {
+    const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 50 })], 2000);
+    const [later] = editLimits([edited!], [spec({ name: 'a', capacity: 60 })], 2000 + 3_600_000);
+    expect(later!.previous.map(({ generation }) => generation)).toEqual([1]);
+  });
+
+  test('many edits in a row are remembered up to a bound', () => {
+    let limits = [a!];
+    for (let i = 0; i < 40; i++) limits = editLimits(limits, [spec({ name: 'a', capacity: 100 + i })], 2000 + i);
+    expect(limits[0]!.generation).toBe(40);
+    expect(limits[0]!.previous).toHaveLength(16);
+    expect(limits[0]!.previous[0]!.generation).toBe(39);
+  });
+});

@@ -1,0 +1,66 @@
+import { levelOfStored } from './carry-over.js';
+import { NewerRulesError, type BucketStore, type BucketTake, type Clock } from './ports.js';
+import { allows, levelAt, stateAfter, type BucketLevel, type BucketState, type TokenBucket } from './token-bucket.js';
+
+interface Entry {
+  state: BucketState;
+  bucket: TokenBucket;
+}
+
+/**
+ * Buckets in this process. Bounded: when it is full, buckets that have filled up are dropped first (a missing bucket is
+ * a full one); if there are none, the one that was created first goes, which may give its owner a fresh burst.
+ */
+export class MemoryBucketStore implements BucketStore {
+  private readonly entries = new Map<string, Entry>();
+
+  constructor(
+    private readonly clock: Clock,
+    private readonly maxBuckets = 100_000,
+  ) {}
+
+  get size(): number {
+    return this.entries.size;
+  }
+
+  take(takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {
+    const nowUs = Math.round(this.clock() * 1000);
+    const levels: BucketLevel[] = [];
+    for (const { key, bucket } of takes) {
+      const entry = this.entries.get(key);
+      const level = levelOfStored(bucket, entry && { state: entry.state, generation: entry.bucket.generation }, nowUs);
+      if (level === undefined) return Promise.reject(new NewerRulesError());
+      levels.push(level);
+    }
+    if (takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost))) {
+      takes.forEach((take, i) => {
+        if (take.cost > 0) this.put(take.key, { state: stateAfter(take.bucket, levels[i]!, take.cost, nowUs), bucket: take.bucket }, nowUs);
+      });
+    }
+    return Promise.resolve(levels);
+  }
+
+  private put(key: string, entry: Entry, nowUs: number): void {
+    if (this.entries.size >= this.maxBuckets && !this.entries.has(key)) this.makeRoom(nowUs);
+    this.entries.set(key, entry);
+  }
+
+  /** Looks at a bounded number of the oldest entries, so that a flood of new keys costs each of them little. */
+  private makeRoom(nowUs: number): void {
+    let looked = 0;
+    let oldest: string | undefined;
+    for (const [key, { state, bucket }] of this.entries) {
+      oldest ??= key;
+      if (isFull(bucket, levelAt(bucket, state, nowUs))) {
+        this.entries.delete(key);
+        return;
+      }
+      if (++looked === 64) break;
+    }
+    if (oldest !== undefined) this.entries.delete(oldest);
+  }
+}
+
+function isFull(bucket: TokenBucket, level: BucketLevel): boolean {
+  return allows(bucket, level, bucket.capacity);
+}

@@ -1,0 +1,14 @@
+/** One to 128 characters of any script, without control characters or lone surrogates; not blank at either end. */
+export const MERCHANT_ID_MAX_LENGTH = 128;
+
+export const MERCHANT_ID_EXPECTED = `1 to ${MERCHANT_ID_MAX_LENGTH} characters, no control characters, no space at either end`;
+
+export function isMerchantId(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length >= 1 &&
+    value.length <= MERCHANT_ID_MAX_LENGTH &&
+    value.isWellFormed() &&
+    !/\p{Cc}|^\s|\s$/u.test(value)
+  );
+}

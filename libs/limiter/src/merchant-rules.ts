@@ -1,0 +1,98 @@
+import { bucketKey, isMerchantKeyed } from './bucket-key.js';
+import type { Descriptor } from './descriptor.js';
+import { livePrevious } from './limit-edit.js';
+import { pathMatcher, pathSegments, type PathMatcher } from './path-pattern.js';
+import type { BucketTake } from './ports.js';
+import { LAYERS, type Layer, type Mode, type Rule } from './rule.js';
+import { tokenBucket, type TokenBucket } from './token-bucket.js';
+
+/** The rules that concern one merchant, its own and the default ones, made ready for requests. Immutable. */
+export interface MerchantRules {
+  readonly merchantId: string;
+  /** For each layer that has rules: in the order in which they are asked, the first that matches is chosen. */
+  readonly layers: readonly { readonly enforced: readonly ReadyRule[]; readonly shadow: readonly ReadyRule[] }[];
+  /** No rule looks at the path, so nobody needs to take it apart. */
+  readonly pathless: boolean;
+}
+
+export interface ReadyRule {
+  readonly rule: Rule;
+  readonly methods: readonly string[];
+  readonly paths: readonly PathMatcher[];
+  readonly buckets: readonly TokenBucket[];
+  /** What a request takes, if that is the same for every request of the merchant. */
+  readonly takes: readonly BucketTake[] | undefined;
+}
+
+/** Compiles the rules. `nowMs` tells which former numbers of edited limits are still of interest. */
+export function merchantRules(merchantId: string, own: readonly Rule[], defaults: readonly Rule[], nowMs: number): MerchantRules {
+  const candidates = [
+    ...own.map((rule) => ({ rule, own: true })),
+    ...defaults.map((rule) => ({ rule, own: false })),
+  ].filter(({ rule }) => rule.enabled);
+  candidates.sort((a, b) => b.rule.priority - a.rule.priority || Number(b.own) - Number(a.own) || compareIds(a.rule.id, b.rule.id));
+  const ready = candidates.map(({ rule }) => readyRule(merchantId, rule, nowMs));
+  const of = (layer: Layer, mode: Mode) => ready.filter(({ rule }) => rule.layer === layer && rule.mode === mode);
+  return {
+    merchantId,
+    layers: LAYERS.map((layer) => ({ enforced: of(layer, 'enforce'), shadow: of(layer, 'shadow') })).filter(
+      ({ enforced, shadow }) => enforced.length + shadow.length > 0,
+    ),
+    pathless: ready.every(({ paths }) => paths.length === 0),
+  };
+}
+
+/** Ids are decimal strings, the older the smaller. */
+function compareIds(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+function readyRule(merchantId: string, rule: Rule, nowMs: number): ReadyRule {
+  const buckets = rule.limits.map((limit) => tokenBucket({ ...limit, previous: livePrevious(limit, nowMs) }));
+  const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined };
+  if (!isMerchantKeyed(rule)) return ready;
+  return { ...ready, takes: takesOf(ready, { merchantId, ip: '', method: '', target: '' }) };
+}
+
+/** What a request asks of the buckets of one rule. */
+export function takesOf(ready: ReadyRule, descriptor: Descriptor): readonly BucketTake[] {
+  return (
+    ready.takes ??
+    ready.buckets.map((bucket, i) => ({
+      key: bucketKey(ready.rule, ready.rule.limits[i]!.id, descriptor),
+      bucket,
+      cost: ready.rule.cost,
+    }))
+  );
+}
+
+export interface ChosenRules {
+  readonly enforced: readonly ReadyRule[];
+  /** Evaluated beside the enforced ones; they neither displace one nor refuse anything. */
+  readonly shadow: readonly ReadyRule[];
+}
+
+/** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
+export function chooseRules(rules: MerchantRules, descriptor: Descriptor): ChosenRules {
+  const segments = rules.pathless ? NO_SEGMENTS : pathSegments(descriptor.target);
+  const enforced: ReadyRule[] = [];
+  const shadow: ReadyRule[] = [];
+  for (const layer of rules.layers) {
+    const chosen = firstMatch(layer.enforced, descriptor.method, segments);
+    if (chosen) enforced.push(chosen);
+    const shadowed = firstMatch(layer.shadow, descriptor.method, segments);
+    if (shadowed) shadow.push(shadowed);
+  }
+  return { enforced, shadow };
+}
+
+const NO_SEGMENTS: readonly string[] = [];
+
+function firstMatch(rules: readonly ReadyRule[], method: string, segments: readonly string[]): ReadyRule | undefined {
+  for (const ready of rules) {
+    if (ready.methods.length > 0 && !ready.methods.includes(method)) continue;
+    if (ready.paths.length > 0 && !ready.paths.some((matches) => matches(segments))) continue;
+    return ready;
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+import type { BucketLevel, TokenBucket } from './token-bucket.js';
+
+/** What a request asks of one bucket. */
+export interface BucketTake {
+  readonly key: string;
+  readonly bucket: TokenBucket;
+  /** Whole tokens, >= 0. */
+  readonly cost: number;
+}
+
+/**
+ * Where buckets live. When several processes share one, the store owns the clock: theirs differ, and a bucket refilled
+ * by two clocks gives out more than its rate.
+ */
+export interface BucketStore {
+  /**
+   * Takes from all buckets or from none, atomically, and answers what each held before. From that `allows` and `decide`
+   * say the rest, so that no store has an opinion of its own.
+   *
+   * Rejects with StoreUnavailableError when there is no answer in time (the tokens are then perhaps taken), and with
+   * NewerRulesError when a bucket was written under numbers newer than the caller's.
+   */
+  take(takes: readonly BucketTake[]): Promise<readonly BucketLevel[]>;
+}
+
+/** Milliseconds since 1970; fractions are microseconds. */
+export type Clock = () => number;
+
+/** No answer: a failure, not a refusal. What it means is the rule's to say. */
+export class StoreUnavailableError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'StoreUnavailableError';
+  }
+}
+
+/** The caller decides by an outdated copy of the rules: nothing was taken, fetch them again. */
+export class NewerRulesError extends Error {
+  constructor() {
+    super('the bucket was written under newer rules');
+    this.name = 'NewerRulesError';
+  }
+}

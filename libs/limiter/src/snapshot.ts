@@ -1,0 +1,18 @@
+import type { Rule } from './rule.js';
+
+/** A merchant's rules at one version, as gateways read them. */
+export interface MerchantSnapshot {
+  readonly merchantId: string;
+  /** Grows with every change of the merchant or its rules. */
+  readonly version: number;
+  /** False marks a merchant that was deleted: a tombstone, so that an older snapshot cannot bring it back. */
+  readonly exists: boolean;
+  /** The enabled rules, in no particular order. */
+  readonly rules: readonly Rule[];
+}
+
+/** The rules that belong to no merchant and apply to all. */
+export interface DefaultRulesSnapshot {
+  readonly version: number;
+  readonly rules: readonly Rule[];
+}

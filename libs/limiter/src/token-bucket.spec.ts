@@ -1,0 +1,103 @@
+import * as fc from 'fast-check';
+import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit } from '../testing/index.js';
+import { take, tokenBucket, type BucketState } from './token-bucket.js';
+
+describeGolden('token-bucket', () => {
+  let state: BucketState | undefined;
+  return (limit, cost, atMs) => {
+    const taken = take(tokenBucket(limit), state, cost, atMs);
+    state = taken.state;
+    return taken.decision;
+  };
+});
+
+describe('against a plain model, over random limits and arrivals', () => {
+  const cases = limitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec), fc.integer({ min: 0, max: 1_800_000_000_000 })));
+
+  test('decides the same in every field', () => {
+    fc.assert(
+      fc.property(cases, ([spec, requests, startMs]) => {
+        const bucket = tokenBucket(startedLimit(spec, startMs));
+        const model = new ModelBucket(spec, startMs * 1000);
+        let state: BucketState | undefined;
+        let nowUs = startMs * 1000;
+        for (const { gapUs, cost } of requests) {
+          nowUs += gapUs;
+          const taken = take(bucket, state, cost, nowUs / 1000);
+          expect(taken.decision).toEqual(model.take(cost, nowUs));
+          state = taken.state;
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('law 1: in every interval, admitted <= capacity + rate * d', () => {
+    fc.assert(
+      fc.property(cases, ([spec, requests]) => {
+        const { capacity, initialTokens: _none, ...numbers } = spec;
+        const bucket = tokenBucket(startedLimit({ ...numbers, capacity }, 0));
+        const admitted: { atUs: number; cost: number }[] = [];
+        let state: BucketState | undefined;
+        let nowUs = 0;
+        for (const { gapUs, cost } of requests) {
+          nowUs += gapUs;
+          const taken = take(bucket, state, cost, nowUs / 1000);
+          state = taken.state;
+          if (taken.decision.allowed) admitted.push({ atUs: nowUs, cost });
+        }
+        const intervalUs = BigInt(spec.refillIntervalMs * 1000);
+        for (let from = 0; from < admitted.length; from++) {
+          let sum = 0n;
+          for (const { atUs, cost } of admitted.slice(from)) {
+            sum += BigInt(cost);
+            const gapUs = BigInt(atUs - admitted[from]!.atUs);
+            // In whole steps, one more step may fall into an interval than its length says.
+            const extra = spec.refill === 'interval' ? intervalUs : 0n;
+            expect(sum * intervalUs <= BigInt(capacity) * intervalUs + BigInt(spec.refillTokens) * (gapUs + extra)).toBe(true);
+          }
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('law 2: a refused request changes nothing', () => {
+    fc.assert(
+      fc.property(cases, ([spec, requests]) => {
+        const bucket = tokenBucket(startedLimit(spec, 0));
+        let state: BucketState | undefined;
+        let nowUs = 0;
+        for (const { gapUs, cost } of requests) {
+          nowUs += gapUs;
+          const before = state ?? bucket.start;
+          const taken = take(bucket, state, cost, nowUs / 1000);
+          if (!taken.decision.allowed) expect(taken.state).toBe(before);
+          state = taken.state;
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('law 3: after its time to full a bucket cannot be told from a missing one', () => {
+    fc.assert(
+      fc.property(cases, ([spec, requests]) => {
+        const bucket = tokenBucket(startedLimit(spec, 0));
+        let state: BucketState | undefined;
+        let nowUs = 0;
+        let resetAfterMs = 0;
+        for (const { gapUs, cost } of requests) {
+          nowUs += gapUs;
+          const taken = take(bucket, state, cost, nowUs / 1000);
+          state = taken.state;
+          resetAfterMs = taken.decision.resetAfterMs;
+        }
+        const surplusMs = Math.ceil((Math.max(0, (spec.initialTokens ?? 0) - spec.capacity) * spec.refillIntervalMs) / spec.refillTokens);
+        const laterMs = nowUs / 1000 + resetAfterMs + surplusMs + (spec.refill === 'interval' ? spec.refillIntervalMs : 0);
+        expect(take(bucket, state, 1, laterMs).decision).toEqual(take(bucket, undefined, 1, laterMs).decision);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

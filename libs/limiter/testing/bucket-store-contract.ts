@@ -1,0 +1,115 @@
+import { allows, decide, NewerRulesError, startLimits, editLimits, tokenBucket } from '../src/index.js';
+import type { BucketStore, Decision, Limit, TokenBucketSpec } from '../src/index.js';
+import { FakeClock } from './fake-clock.js';
+
+export interface StoreUnderTest {
+  store: BucketStore;
+  clock: FakeClock;
+}
+
+const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
+  name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
+});
+
+/** Takes from one or more buckets and says what each decided. */
+export async function takeFrom(store: BucketStore, asked: readonly { key: string; limit: Limit; cost?: number }[]): Promise<Decision[]> {
+  const takes = asked.map(({ key, limit, cost = 1 }) => ({ key, bucket: tokenBucket(limit), cost }));
+  const levels = await store.take(takes);
+  const taken = takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost));
+  return takes.map((take, i) => decide(take.bucket, levels[i]!, take.cost, taken));
+}
+
+/** What every bucket store must do. `create` gives an empty store on a clock that stands at 0. */
+export function describeBucketStore(name: string, create: () => Promise<StoreUnderTest> | StoreUnderTest): void {
+  describe(`${name} keeps the contract of a bucket store`, () => {
+    const [limit] = startLimits([spec()], 0) as [Limit];
+    const small = startLimits([spec({ name: 'small', capacity: 2, refillTokens: 1 })], 0)[0]!;
+
+    test('a missing bucket is full, and buckets are told apart by key', async () => {
+      const { store } = await create();
+      expect((await takeFrom(store, [{ key: 'a', limit, cost: 10 }]))[0]).toMatchObject({ allowed: true, remaining: 0 });
+      expect((await takeFrom(store, [{ key: 'b', limit }]))[0]).toMatchObject({ allowed: true, remaining: 9 });
+    });
+
+    test('all or nothing: a refusal by one limit takes nothing from the others', async () => {
+      const { store } = await create();
+      await takeFrom(store, [{ key: 'small', limit: small, cost: 2 }]);
+      const [big, little] = await takeFrom(store, [{ key: 'big', limit }, { key: 'small', limit: small }]);
+      expect(big).toMatchObject({ allowed: true, remaining: 10 });
+      expect(little).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 1000 });
+      expect((await takeFrom(store, [{ key: 'big', limit, cost: 0 }]))[0]).toMatchObject({ remaining: 10 });
+    });
+
+    test('concurrent takes of the last token: exactly one passes', async () => {
+      const { store } = await create();
+      await takeFrom(store, [{ key: 'k', limit, cost: 9 }]);
+      const answers = await Promise.all(Array.from({ length: 1000 }, () => takeFrom(store, [{ key: 'k', limit }])));
+      expect(answers.filter(([decision]) => decision!.allowed)).toHaveLength(1);
+    });
+
+    test('takes of one call are answered as if they came one after the other', async () => {
+      const { store } = await create();
+      const answers = await Promise.all(Array.from({ length: 12 }, () => takeFrom(store, [{ key: 'k', limit }])));
+      expect(answers.map(([decision]) => decision!.remaining)).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0]);
+    });
+
+    test('cost 0 looks and changes nothing', async () => {
+      const { store } = await create();
+      expect((await takeFrom(store, [{ key: 'k', limit, cost: 0 }]))[0]).toMatchObject({ allowed: true, remaining: 10 });
+      expect((await takeFrom(store, [{ key: 'k', limit, cost: 10 }]))[0]).toMatchObject({ allowed: true });
+      expect((await takeFrom(store, [{ key: 'k', limit, cost: 0 }]))[0]).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    describe('after an edit of the numbers (as_is)', () => {
+      const rows: { title: string; from: Partial<TokenBucketSpec>; spent: number; to: Partial<TokenBucketSpec>; editAtMs: number; lookAtMs: number; remaining: number }[] = [
+        { title: 'a larger capacity gives no tokens', from: {}, spent: 10, to: { capacity: 1000 }, editAtMs: 1, lookAtMs: 1, remaining: 0 },
+        { title: 'a full bucket keeps what it held', from: {}, spent: 0, to: { capacity: 1000 }, editAtMs: 1, lookAtMs: 1, remaining: 10 },
+        { title: 'a smaller capacity cuts', from: {}, spent: 2, to: { capacity: 5 }, editAtMs: 1, lookAtMs: 1, remaining: 5 },
+        { title: 'the old rate counts up to the edit, the new one from there', from: {}, spent: 10, to: { refillTokens: 1 }, editAtMs: 1000, lookAtMs: 3000, remaining: 7 },
+        { title: 'a faster rate does not reach back', from: { refillTokens: 1, refillIntervalMs: 3_600_000 }, spent: 10, to: { refillTokens: 1000 }, editAtMs: 3_600_000, lookAtMs: 3_600_000, remaining: 1 },
+        { title: 'greedy to interval', from: {}, spent: 10, to: { refill: 'interval' }, editAtMs: 500, lookAtMs: 1499, remaining: 2 },
+        { title: 'interval to greedy', from: { refill: 'interval' }, spent: 10, to: { refill: 'greedy' }, editAtMs: 1500, lookAtMs: 1700, remaining: 6 },
+        { title: 'to a rate of fractions', from: {}, spent: 7, to: { refillTokens: 7 }, editAtMs: 0, lookAtMs: 1000, remaining: 10 },
+        { title: 'a launch surplus does not survive', from: { initialTokens: 1000 }, spent: 1, to: { capacity: 20 }, editAtMs: 1, lookAtMs: 1, remaining: 20 },
+      ];
+      test.each(rows)('$title', async ({ from, spent, to, editAtMs, lookAtMs, remaining }) => {
+        const { store, clock } = await create();
+        const before = startLimits([spec(from)], 0);
+        if (spent > 0) await takeFrom(store, [{ key: 'k', limit: before[0]!, cost: spent }]);
+        const [after] = editLimits(before, [spec({ ...from, ...to })], editAtMs) as [Limit];
+        clock.nowMs = lookAtMs;
+        expect((await takeFrom(store, [{ key: 'k', limit: after, cost: 0 }]))[0]!.remaining).toBe(remaining);
+      });
+
+      test('edits that nobody saw in between are applied one after the other', async () => {
+        const { store, clock } = await create();
+        const first = startLimits([spec()], 0);
+        await takeFrom(store, [{ key: 'k', limit: first[0]!, cost: 10 }]);
+        const second = editLimits(first, [spec({ capacity: 3 })], 1000);
+        const third = editLimits(second, [spec({ capacity: 500 })], 1000);
+        clock.nowMs = 1200;
+        expect((await takeFrom(store, [{ key: 'k', limit: third[0]!, cost: 0 }]))[0]!.remaining).toBe(4);
+      });
+
+      test('whoever still has the old numbers is told, and takes nothing', async () => {
+        const { store, clock } = await create();
+        const old = startLimits([spec()], 0);
+        const [edited] = editLimits(old, [spec({ capacity: 20 })], 0) as [Limit];
+        await takeFrom(store, [{ key: 'k', limit: edited }]);
+        await expect(takeFrom(store, [{ key: 'k', limit: old[0]! }])).rejects.toBeInstanceOf(NewerRulesError);
+        await expect(takeFrom(store, [{ key: 'other', limit }, { key: 'k', limit: old[0]! }])).rejects.toBeInstanceOf(NewerRulesError);
+        clock.advance(0);
+        expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(9);
+        expect((await takeFrom(store, [{ key: 'other', limit, cost: 0 }]))[0]!.remaining).toBe(10);
+      });
+
+      test('a bucket older than all that is known counts as empty', async () => {
+        const { store } = await create();
+        await takeFrom(store, [{ key: 'k', limit }]);
+        const forgotten: Limit = { ...limit, generation: 30, previous: [] };
+        expect((await takeFrom(store, [{ key: 'k', limit: forgotten }]))[0]).toMatchObject({ allowed: false, remaining: 0 });
+      });
+    });
+  });
+}
+

@@ -1,0 +1,66 @@
+import type { Decision, TokenBucketSpec } from '../src/index.js';
+
+/**
+ * The token bucket once more, as plainly as it can be said: whole numbers of any size, tokens counted in fractions of
+ * `scale`, no shortcut. Slow, and therefore easy to believe; the real one is compared with it.
+ */
+export class ModelBucket {
+  private readonly scale: bigint;
+  private readonly capacity: bigint;
+  private readonly gain: bigint;
+  private tokens: bigint;
+  /** Until when refills are counted: now, or the last step. */
+  private lastUs: bigint;
+  /** How far into an interval the last refill was. */
+  private sinceUs = 0n;
+
+  constructor(private readonly spec: TokenBucketSpec, startUs: number) {
+    // One microsecond refills refillTokens / intervalUs tokens: counted in 1 / intervalUs tokens, that is whole.
+    this.scale = BigInt(spec.refillIntervalMs) * 1000n;
+    this.gain = BigInt(spec.refillTokens);
+    this.capacity = BigInt(spec.capacity) * this.scale;
+    this.tokens = BigInt(spec.initialTokens ?? spec.capacity) * this.scale;
+    this.lastUs = BigInt(startUs);
+  }
+
+  take(cost: number, nowUs: number): Decision {
+    this.refillTo(BigInt(nowUs));
+    const price = BigInt(cost) * this.scale;
+    const allowed = price <= this.tokens;
+    const retryAfterMs = allowed ? 0 : cost > this.spec.capacity ? null : this.msUntil(price);
+    if (allowed) this.tokens -= price;
+    return {
+      allowed,
+      limit: this.spec.capacity,
+      remaining: Number(this.tokens / this.scale),
+      retryAfterMs,
+      resetAfterMs: this.tokens >= this.capacity ? 0 : this.msUntil(this.capacity),
+    };
+  }
+
+  private refillTo(nowUs: bigint): void {
+    if (this.spec.refill === 'interval') {
+      const steps = (nowUs - this.lastUs) / this.scale;
+      if (steps > 0n) this.tokens = min(this.capacity, this.tokens + steps * this.gain * this.scale);
+      this.lastUs += steps * this.scale;
+      this.sinceUs = nowUs - this.lastUs;
+      return;
+    }
+    const change = (nowUs - this.lastUs) * this.gain;
+    this.tokens = this.tokens > this.capacity ? max(this.capacity, this.tokens - change) : min(this.capacity, this.tokens + change);
+    this.lastUs = nowUs;
+  }
+
+  private msUntil(tokens: bigint): number {
+    const missing = tokens - this.tokens;
+    if (this.spec.refill === 'interval') {
+      const steps = ceilDiv(missing, this.gain * this.scale);
+      return Number(ceilDiv(steps * this.scale - this.sinceUs, 1000n));
+    }
+    return Number(ceilDiv(ceilDiv(missing, this.gain), 1000n));
+  }
+}
+
+const min = (a: bigint, b: bigint) => (a < b ? a : b);
+const max = (a: bigint, b: bigint) => (a > b ? a : b);
+const ceilDiv = (a: bigint, b: bigint) => (a + b - 1n) / b;

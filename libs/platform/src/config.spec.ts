@@ -1,0 +1,101 @@
+import { ConfigError, loadConfig } from './config.js';
+import { VARIABLES } from './variables.js';
+
+const DATABASE_URL = 'postgres://user:hunter2hunter2@db:5432/tollgate';
+const API = { DATABASE_URL, TOLLGATE_ADMIN_TOKEN: 'an-admin-token-123' };
+const GATEWAY = { DATABASE_URL, REDIS_URL: 'redis://r:6379', UPSTREAM_URL: 'http://127.0.0.1:9090' };
+
+function faultsOf(load: () => unknown): readonly string[] {
+  try {
+    load();
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  throw new Error('expected a ConfigError');
+}
+
+describe('loadConfig', () => {
+  it('fills in the defaults', () => {
+    expect(loadConfig('gateway', GATEWAY)).toMatchObject({
+      databaseUrl: DATABASE_URL,
+      redisUrl: 'redis://r:6379',
+      gatewayPort: 8080,
+      gatewayManagementPort: 8081,
+      upstreamUrl: new URL('http://127.0.0.1:9090/'),
+      trustedProxies: ['127.0.0.1/32', '::1/128'],
+      unknownMerchant: 'deny',
+      logLevel: 'info',
+      dataDir: '.tollgate',
+      shutdownGraceMs: 10_000,
+    });
+  });
+
+  it('gives an app nothing that is not its own', () => {
+    const config = loadConfig('rules-api', { ...API, REDIS_URL: 'not even a URL' });
+    expect(config).not.toHaveProperty('redisUrl');
+    expect(config).toMatchObject({ rulesApiPort: 3000, adminToken: 'an-admin-token-123' });
+  });
+
+  it('is frozen', () => expect(Object.isFrozen(loadConfig('rules-api', API))).toBe(true));
+
+  it('uses the Redis of the buckets for the queue unless there is another', () => {
+    expect(loadConfig('preloader', GATEWAY).queueRedisUrl).toBe('redis://r:6379');
+    expect(loadConfig('preloader', { ...GATEWAY, QUEUE_REDIS_URL: 'redis://q:1' }).queueRedisUrl).toBe('redis://q:1');
+  });
+
+  it('takes an empty variable for one that is not set', () => {
+    expect(loadConfig('rules-api', { ...API, RULES_API_PORT: '' }).rulesApiPort).toBe(3000);
+    expect(faultsOf(() => loadConfig('rules-api', { ...API, DATABASE_URL: '' }))).toHaveLength(1);
+  });
+
+  it('names every bad variable at once', () => {
+    const faults = faultsOf(() =>
+      loadConfig('gateway', { REDIS_URL: 'http://r', GATEWAY_PORT: '70000', UNKNOWN_MERCHANT: 'maybe', LOG_LEVEL: 'loud' }),
+    );
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual([
+      'DATABASE_URL',
+      'REDIS_URL',
+      'GATEWAY_PORT',
+      'UPSTREAM_URL',
+      'UNKNOWN_MERCHANT',
+      'LOG_LEVEL',
+    ]);
+    expect(faults).toContain('GATEWAY_PORT: expected a whole number from 0 to 65535, got "70000"');
+    expect(faults).toContain('UNKNOWN_MERCHANT: expected one of deny, default, got "maybe"');
+  });
+
+  it.each([
+    ['TOLLGATE_ADMIN_TOKEN', 'short-secret'],
+    ['TOLLGATE_ADMIN_TOKEN', 'a secret with spaces in it'],
+    ['DATABASE_URL', 'mysql://user:short-secret@db/x'],
+    ['DATABASE_URL', 'secret'],
+  ])('never shows the value of %s', (name, value) => {
+    const [fault] = faultsOf(() => loadConfig('rules-api', { ...API, [name]: value }));
+    expect(fault).toContain(name);
+    expect(fault).not.toContain('secret');
+  });
+
+  it('does not show credentials that stand in the wrong place', () => {
+    const [fault] = faultsOf(() => loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: 'http://me:hunter2@x/' }));
+    expect(fault).not.toContain('hunter2');
+  });
+
+  it.each(['ftp://x', 'http://x/path', 'http://x?q=1', 'http://', 'x:9090', '127.0.0.1:9090', 'http://x#f'])(
+    'refuses %s as upstream',
+    (url) => expect(faultsOf(() => loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: url }))).toHaveLength(1),
+  );
+
+  it.each(['-1', '1.5', '1e3', ' 80', '0x50', 'eighty', '65536', '99999999999999999999'])('refuses %p as port', (text) =>
+    expect(faultsOf(() => loadConfig('rules-api', { ...API, RULES_API_PORT: text }))).toHaveLength(1),
+  );
+
+  it.each(['9999', '86400001'])('refuses %s as preload interval', (text) =>
+    expect(faultsOf(() => loadConfig('preloader', { ...GATEWAY, PRELOAD_INTERVAL_MS: text }))).toHaveLength(1),
+  );
+
+  it('has a variable for each name once', () => {
+    const names = Object.values(VARIABLES).map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

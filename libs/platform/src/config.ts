@@ -1,0 +1,54 @@
+import { type App, ExpectationError, type Variable, VARIABLES } from './variables.js';
+
+type Variables = typeof VARIABLES;
+type Key = keyof Variables;
+
+/**
+ * What `A` reads from the environment, parsed and frozen. Without an argument: what every app has.
+ * Reading a variable that is not the app's own is a type error.
+ */
+export type Config<A extends App = App> = {
+  readonly [K in Key as [A] extends [Variables[K]['apps'][number]] ? K : never]: ReturnType<Variables[K]['parse']>;
+};
+
+/** The environment does not make a configuration; the message has one line for every bad variable. */
+export class ConfigError extends Error {
+  constructor(readonly faults: readonly string[]) {
+    super(`The configuration is not usable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'ConfigError';
+  }
+}
+
+/**
+ * The configuration of one app.
+ * @throws ConfigError naming every bad variable, what was expected and what it got; secrets are not shown.
+ */
+export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = process.env): Config<A> {
+  const config: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
+    if (!variable.apps.includes(app)) continue;
+    // A deployment file that passes `NAME=` on means: not set.
+    const text = env[variable.name] || variable.default;
+    if (text === undefined) {
+      if (variable.defaultFrom !== undefined) config[key] = config[variable.defaultFrom];
+      else faults.push(`${variable.name}: is not set; it means: ${variable.meaning}`);
+      continue;
+    }
+    try {
+      config[key] = variable.parse(text);
+    } catch (error) {
+      if (!(error instanceof ExpectationError)) throw error;
+      faults.push(`${variable.name}: expected ${error.message}, got ${shown(variable, text)}`);
+    }
+  }
+  if (faults.length > 0) throw new ConfigError(faults);
+  return Object.freeze(config) as Config<A>;
+}
+
+function shown(variable: Variable<unknown>, text: string): string {
+  if (variable.secret) return `${text.length} characters that are not shown`;
+  // UPSTREAM_URL must not carry credentials, so a wrong one may be just that.
+  const safe = text.replace(/\/\/[^/\s]*@/, '//[redacted]@');
+  return JSON.stringify(safe.length > 100 ? `${safe.slice(0, 100)}…` : safe);
+}

@@ -1,0 +1,117 @@
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { type Socket } from 'node:net';
+import { type Registry } from 'prom-client';
+import { requestMetrics } from './http-metrics.js';
+import { type Logger, NestLogger } from './logger.js';
+import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
+import { problemBytes, ProblemDetailsFilter, toProblem } from './problem-details.filter.js';
+import { REQUEST_ID_HEADER, requestContext, requestIdFrom } from './request-context.js';
+
+export interface HttpAppOptions {
+  readonly logger: Logger;
+  /** Where requests are counted. */
+  readonly registry: Registry;
+  /** What answers errors; the plain ProblemDetailsFilter unless given. */
+  readonly filter?: ProblemDetailsFilter;
+  /** Bodies above this many bytes are refused with 413. 64 KiB unless given. */
+  readonly bodyLimitBytes?: number;
+}
+
+/** A merchant id of 128 characters, percent-encoded, in one path segment. */
+const MAX_PATH_PARAMETER_LENGTH = 2_048;
+
+/**
+ * A Nest app on Fastify as all apps of Tollgate want it: problem details for every error, only JSON bodies, a request id
+ * in each log line and answer, requests counted by route. The caller listens.
+ */
+export async function createHttpApp(
+  module: Parameters<typeof NestFactory.create>[0],
+  { logger, registry, filter = new ProblemDetailsFilter(logger), bodyLimitBytes = 65_536 }: HttpAppOptions,
+): Promise<NestFastifyApplication> {
+  const adapter = new FastifyAdapter({
+    logger: false,
+    bodyLimit: bodyLimitBytes,
+    requestTimeout: 30_000,
+    // What arrives on an open connection while closing is still answered, with Connection: close.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    requestIdHeader: false,
+    genReqId: (request: { headers: Record<string, string | string[] | undefined> }) => requestIdFrom(request.headers[REQUEST_ID_HEADER]),
+    routerOptions: { maxParamLength: MAX_PATH_PARAMETER_LENGTH },
+    frameworkErrors: refuseTarget,
+    clientErrorHandler: refuseConnection,
+  });
+  const fastify = adapter.getInstance() as unknown as FastifyInstance;
+  fastify.removeContentTypeParser('text/plain');
+  addRequestHooks(fastify, logger, registry);
+  letGoWhenClosing(fastify);
+  const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
+    logger: new NestLogger(logger),
+    bodyParser: false,
+    abortOnError: false,
+  });
+  app.useGlobalFilters(filter);
+  return app;
+}
+
+function addRequestHooks(fastify: FastifyInstance, logger: Logger, registry: Registry): void {
+  const observe = requestMetrics(registry);
+  const inContext = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void =>
+    requestContext.run({ requestId: request.id }, done);
+  fastify.addHook('onRequest', (request, reply, done) => {
+    void reply.header(REQUEST_ID_HEADER, request.id);
+    inContext(request, reply, done);
+  });
+  // Reading a body continues in the socket's context, not in the request's.
+  fastify.addHook('preValidation', inContext);
+  fastify.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    observe({ method: request.method, route, status: reply.statusCode, seconds: reply.elapsedTime / 1_000 });
+    const write = request.method === 'GET' || request.method === 'HEAD' ? 'debug' : 'info';
+    logger[write](
+      { requestId: request.id, method: request.method, route, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) },
+      'request',
+    );
+    done();
+  });
+}
+
+/** A connection whose request is answered while the server closes would otherwise be kept open, and the server with it. */
+function letGoWhenClosing(fastify: FastifyInstance): void {
+  let closing = false;
+  fastify.addHook('preClose', (done) => {
+    closing = true;
+    done();
+  });
+  fastify.addHook('onSend', (_request, reply, _payload, done) => {
+    if (closing) void reply.header('connection', 'close');
+    done();
+  });
+}
+
+/** The router could not read the request target: no hook and no filter of Nest sees it. */
+function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const problem = toProblem(error, request);
+  void reply
+    .status(problem.status)
+    .header(REQUEST_ID_HEADER, request.id)
+    .header('content-type', PROBLEM_CONTENT_TYPE)
+    .send(problemBytes(problem, request));
+}
+
+/** What arrived is no HTTP: there is no request and no reply, only the socket. */
+function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const problem = problemBody({ status, detail: 'this is not a request that the server understands' });
+  const body = JSON.stringify(problem);
+  socket.end(
+    `HTTP/1.1 ${status} ${String(problem['title'])}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

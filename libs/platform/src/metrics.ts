@@ -1,0 +1,10 @@
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { type App } from './variables.js';
+
+/** A registry of its own for one app, with Node's default metrics; every series carries the label `app`. */
+export function createRegistry(app: App): Registry {
+  const registry = new Registry();
+  registry.setDefaultLabels({ app });
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}

@@ -1,0 +1,200 @@
+import { parseTrustedProxies } from './trusted-proxies.js';
+
+/** The runnable parts of Tollgate, by the names of their folders. */
+export const APPS = ['rules-api', 'preloader', 'gateway'] as const;
+export type App = (typeof APPS)[number];
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
+export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
+
+/** Thrown by a variable's `parse`; the message says what was expected. */
+export class ExpectationError extends Error {}
+
+export interface Variable<T> {
+  readonly name: string;
+  /** The apps that read it; in the others it is not even looked at. */
+  readonly apps: readonly App[];
+  /** Text that stands in when the variable is unset or empty. Without one the variable is required. */
+  readonly default?: string;
+  /** The variable whose value stands in when this one is unset. */
+  readonly defaultFrom?: string;
+  /** Its value is never printed, also not when it is wrong. */
+  readonly secret?: boolean;
+  readonly meaning: string;
+  /** Turns the text into the value or throws an ExpectationError. */
+  readonly parse: (text: string) => T;
+}
+
+function expected(what: string): never {
+  throw new ExpectationError(what);
+}
+
+function wholeNumber(min: number, max: number, unit = '') {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : expected(`a whole number from ${min} to ${max}${unit}`);
+  };
+}
+
+function oneOf<T extends string>(values: readonly T[]) {
+  return (text: string): T => values.find((value) => value === text) ?? expected(`one of ${values.join(', ')}`);
+}
+
+function storeUrl(protocols: readonly string[], example: string) {
+  return (text: string): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return url && protocols.includes(url.protocol) && url.hostname + url.search !== ''
+      ? text
+      : expected(`a URL like ${example}`);
+  };
+}
+
+function upstreamUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const bare = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
+  return url && bare && /^https?:$/.test(url.protocol)
+    ? url
+    : expected('an http or https URL of a server, without credentials, path or query, like http://127.0.0.1:9090');
+}
+
+function adminToken(text: string): string {
+  return /^[\x21-\x7e]{16,512}$/.test(text) ? text : expected('16 to 512 visible ASCII characters without spaces');
+}
+
+const port = wholeNumber(0, 65_535);
+
+/** Every environment variable of the apps, in the order in which help texts print them. */
+export const VARIABLES = {
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    apps: ['rules-api', 'preloader', 'gateway'],
+    secret: true,
+    meaning: 'PostgreSQL with the rules, postgres://user:password@host:port/database',
+    parse: storeUrl(['postgres:', 'postgresql:'], 'postgres://user:password@127.0.0.1:5432/tollgate'),
+  },
+  redisUrl: {
+    name: 'REDIS_URL',
+    apps: ['preloader', 'gateway'],
+    secret: true,
+    meaning: 'Redis or Valkey with the buckets and snapshots, redis://host:port',
+    parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
+  },
+  queueRedisUrl: {
+    name: 'QUEUE_REDIS_URL',
+    apps: ['preloader'],
+    defaultFrom: 'redisUrl',
+    secret: true,
+    meaning: 'Redis for the job queue, when it is not the one with the buckets (it wants the policy noeviction)',
+    parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
+  },
+  rulesApiPort: {
+    name: 'RULES_API_PORT',
+    apps: ['rules-api'],
+    default: '3000',
+    meaning: 'port of the Rules API; 0 takes any free one',
+    parse: port,
+  },
+  gatewayPort: {
+    name: 'GATEWAY_PORT',
+    apps: ['gateway'],
+    default: '8080',
+    meaning: 'port on which the gateway serves the upstream; 0 takes any free one',
+    parse: port,
+  },
+  gatewayManagementPort: {
+    name: 'GATEWAY_MANAGEMENT_PORT',
+    apps: ['gateway'],
+    default: '8081',
+    meaning: "port of the gateway's health and metrics; 0 takes any free one",
+    parse: port,
+  },
+  preloaderManagementPort: {
+    name: 'PRELOADER_MANAGEMENT_PORT',
+    apps: ['preloader'],
+    default: '8082',
+    meaning: "port of the preloader's health and metrics; 0 takes any free one",
+    parse: port,
+  },
+  upstreamUrl: {
+    name: 'UPSTREAM_URL',
+    apps: ['gateway'],
+    meaning: 'the server behind the gateway, http or https, without a path',
+    parse: upstreamUrl,
+  },
+  adminToken: {
+    name: 'TOLLGATE_ADMIN_TOKEN',
+    apps: ['rules-api'],
+    secret: true,
+    meaning: 'bearer token of the administrator of the Rules API, at least 16 characters',
+    parse: adminToken,
+  },
+  trustedProxies: {
+    name: 'TRUSTED_PROXIES',
+    apps: ['gateway'],
+    default: '127.0.0.1/32,::1/128',
+    meaning: 'peers whose X-Merchant-Id and X-Forwarded-For are believed: addresses and CIDR ranges, or none',
+    parse: (text: string): readonly string[] => {
+      const ranges = parseTrustedProxies(text);
+      return typeof ranges === 'string' ? expected(ranges) : ranges;
+    },
+  },
+  unknownMerchant: {
+    name: 'UNKNOWN_MERCHANT',
+    apps: ['gateway'],
+    default: 'deny',
+    meaning: 'what happens to a merchant that nobody created: deny (403) or default (the default rules)',
+    parse: oneOf(UNKNOWN_MERCHANT_POLICIES),
+  },
+  storeTimeoutMs: {
+    name: 'STORE_TIMEOUT_MS',
+    apps: ['gateway'],
+    default: '25',
+    meaning: 'milliseconds that Redis has to answer a take before the rule acts by its onStoreFailure',
+    parse: wholeNumber(5, 10_000, ' milliseconds'),
+  },
+  logLevel: {
+    name: 'LOG_LEVEL',
+    apps: ['rules-api', 'preloader', 'gateway'],
+    default: 'info',
+    meaning: `the least important level that is logged: ${LOG_LEVELS.join(', ')}`,
+    parse: oneOf(LOG_LEVELS),
+  },
+  dataDir: {
+    name: 'TOLLGATE_DATA_DIR',
+    apps: ['rules-api', 'preloader', 'gateway'],
+    default: '.tollgate',
+    meaning: 'folder in which npm start keeps its databases',
+    parse: (text: string): string => (text.includes('\0') ? expected('the path of a folder') : text),
+  },
+  preloadIntervalMs: {
+    name: 'PRELOAD_INTERVAL_MS',
+    apps: ['preloader'],
+    default: '900000',
+    meaning: 'milliseconds between two full preloads',
+    parse: wholeNumber(10_000, 86_400_000, ' milliseconds'),
+  },
+  preloadChunkMerchants: {
+    name: 'PRELOAD_CHUNK_MERCHANTS',
+    apps: ['preloader'],
+    default: '1000',
+    meaning: 'merchants that a full preload reads and writes at a time',
+    parse: wholeNumber(1, 10_000),
+  },
+  jobLockMs: {
+    name: 'JOB_LOCK_MS',
+    apps: ['preloader'],
+    default: '6000',
+    meaning: 'milliseconds without a sign of life after which the job of a dead preloader passes to another one',
+    parse: wholeNumber(500, 60_000, ' milliseconds'),
+  },
+  shutdownGraceMs: {
+    name: 'SHUTDOWN_GRACE_MS',
+    apps: ['rules-api', 'preloader', 'gateway'],
+    default: '10000',
+    meaning: 'milliseconds that requests and jobs in flight get to finish after SIGTERM',
+    parse: wholeNumber(0, 600_000, ' milliseconds'),
+  },
+} as const satisfies Record<string, Variable<unknown>>;

@@ -1,0 +1,69 @@
+import { type DefaultJobOptions, Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { QUEUE_PREFIX } from './queues.js';
+import { within } from './within.js';
+
+/** How long opening a queue, or a call on it, may take before it counts as failed. */
+export const QUEUE_CALL_TIMEOUT_MS = 5_000;
+
+/** Thrown where a queue is asked for while its Redis is not connected. */
+export class QueueUnavailableError extends Error {
+  constructor(name: string, status: string) {
+    super(`queue ${name}: Redis is not connected (${status})`);
+    this.name = 'QueueUnavailableError';
+  }
+}
+
+/**
+ * A BullMQ queue that fails at once while Redis is away and works again when it is back. BullMQ opens a queue once, and
+ * one whose opening failed stays broken for ever; here it is thrown away and opened anew at the next call.
+ */
+export class QueueHandle<Data> {
+  private opened: Queue<Data> | undefined;
+
+  /** @param redis a producer's connection; it stays the caller's to close. */
+  constructor(
+    readonly name: string,
+    private readonly redis: Redis,
+    private readonly defaultJobOptions: DefaultJobOptions,
+  ) {}
+
+  get connected(): boolean {
+    return this.redis.status === 'ready';
+  }
+
+  /** Runs `call` on the open queue. Rejects when Redis is away, or after QUEUE_CALL_TIMEOUT_MS. */
+  async use<T>(call: (queue: Queue<Data>) => Promise<T>): Promise<T> {
+    const queue = await this.open();
+    return within(call(queue), QUEUE_CALL_TIMEOUT_MS, `a call on queue ${this.name}`);
+  }
+
+  async close(): Promise<void> {
+    const queue = this.opened;
+    this.opened = undefined;
+    await queue?.close().catch(() => undefined);
+  }
+
+  private async open(): Promise<Queue<Data>> {
+    if (!this.connected) throw new QueueUnavailableError(this.name, this.redis.status);
+    const queue = (this.opened ??= this.create());
+    try {
+      await within(queue.waitUntilReady(), QUEUE_CALL_TIMEOUT_MS, `opening queue ${this.name}`);
+    } catch (error) {
+      if (this.opened === queue) await this.close();
+      throw error;
+    }
+    return queue;
+  }
+
+  private create(): Queue<Data> {
+    const queue = new Queue<Data>(this.name, {
+      connection: this.redis,
+      prefix: QUEUE_PREFIX,
+      defaultJobOptions: this.defaultJobOptions,
+    });
+    // The connection's owner logs its errors; without a listener here they would end the process.
+    queue.on('error', () => undefined);
+    return queue;
+  }
+}

@@ -1,0 +1,35 @@
+import { type EntityManager } from 'typeorm';
+import { type AuditAction, AuditEntity } from './audit.entity.js';
+import { OutboxEntity } from './outbox.entity.js';
+
+/** Who makes a change. */
+export interface Actor {
+  readonly name: string;
+  readonly requestId?: string;
+}
+
+export interface Change {
+  /** Null: a default rule. */
+  readonly merchantId: string | null;
+  readonly ruleId?: string;
+  readonly action: AuditAction;
+  readonly before: object | null;
+  readonly after: object | null;
+  /** The version of the snapshot that the change led to. */
+  readonly version: number;
+  readonly by: Actor;
+}
+
+/** Which versions a write may replace: one of these, or any. */
+export type Expected = readonly number[] | 'any';
+
+export function isExpected(expected: Expected, version: number): boolean {
+  return expected === 'any' || expected.includes(version);
+}
+
+/** Writes the audit row and the outbox row of a change, in the transaction of the change. */
+export async function recordChange(manager: EntityManager, change: Change): Promise<void> {
+  const { merchantId, ruleId = null, action, before, after, version, by } = change;
+  await manager.insert(AuditEntity, { actor: by.name, requestId: by.requestId ?? null, action, merchantId, ruleId, before, after });
+  await manager.insert(OutboxEntity, { merchantId, version });
+}

@@ -1,0 +1,47 @@
+/** The merchant does not exist. */
+export class MerchantNotFoundError extends Error {
+  constructor(readonly merchantId: string) {
+    super(`there is no merchant ${JSON.stringify(merchantId)}`);
+    this.name = 'MerchantNotFoundError';
+  }
+}
+
+/** The merchant has no such rule, or there is no such default rule. */
+export class RuleNotFoundError extends Error {
+  constructor(readonly ruleId: string) {
+    super(`there is no rule ${ruleId} here`);
+    this.name = 'RuleNotFoundError';
+  }
+}
+
+/** Another merchant has this id. */
+export class MerchantExistsError extends Error {
+  constructor(readonly merchantId: string) {
+    super(`there already is a merchant ${JSON.stringify(merchantId)}`);
+    this.name = 'MerchantExistsError';
+  }
+}
+
+/** Another rule of the same merchant, or another default rule, has this name. */
+export class RuleNameTakenError extends Error {
+  constructor(readonly ruleName: string) {
+    super(`there already is a rule named ${JSON.stringify(ruleName)} here`);
+    this.name = 'RuleNameTakenError';
+  }
+}
+
+/** What is written was not written on the version that is stored. */
+export class VersionConflictError extends Error {
+  constructor(readonly current: number) {
+    super(`the version is ${current} by now`);
+    this.name = 'VersionConflictError';
+  }
+}
+
+/** The merchant, or the default rules, have as many rules as there may be. */
+export class TooManyRulesError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} rules here`);
+    this.name = 'TooManyRulesError';
+  }
+}

@@ -1,0 +1,14 @@
+export * from './audit.entity.js';
+export * from './availability.js';
+export * from './change.js';
+export * from './connect.js';
+export * from './data-source.js';
+export * from './errors.js';
+export * from './merchant.entity.js';
+export { MerchantRepository, type MerchantSpec } from './merchant.repository.js';
+export * from './migrate.js';
+export * from './outbox.entity.js';
+export * from './outbox.js';
+export * from './rule.entity.js';
+export * from './rule.repository.js';
+export * from './rule-reader.js';

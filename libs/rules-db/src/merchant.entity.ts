@@ -1,0 +1,30 @@
+import { Column, CreateDateColumn, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
+import { bigintNumber } from './bigint-number.js';
+
+/** A customer whose requests are limited. */
+@Entity('merchant')
+export class MerchantEntity {
+  @PrimaryColumn({ type: 'text', collation: 'C', primaryKeyConstraintName: 'merchant_pkey' })
+  id: string;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  /** IANA name, for limits that follow the merchant's calendar. */
+  @Column({ name: 'time_zone', type: 'text' })
+  timeZone: string;
+
+  /** Counts the changes of this row; the ETag of the API. */
+  @Column({ type: 'integer' })
+  version: number;
+
+  /** Grows with every change of the merchant or its rules; the version of its snapshot. */
+  @Column({ name: 'rules_version', type: 'bigint', transformer: bigintNumber })
+  rulesVersion: number;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  updatedAt: Date;
+}

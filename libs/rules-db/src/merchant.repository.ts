@@ -1,0 +1,106 @@
+import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
+import { violatedConstraint } from './availability.js';
+import { type Actor, type Expected, isExpected, recordChange } from './change.js';
+import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
+import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
+import { MerchantEntity } from './merchant.entity.js';
+import { RuleEntity } from './rule.entity.js';
+
+export interface MerchantSpec {
+  readonly id: string;
+  readonly name: string;
+  readonly timeZone: string;
+}
+
+/** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row. */
+export class MerchantRepository {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** @throws MerchantExistsError */
+  async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
+    return this.dataSource.transaction(async (manager) => {
+      // Inserted before the tombstone is read: the insert waits for a deletion that is not yet committed.
+      await insertNew(manager, spec);
+      const version = (await takeTombstone(manager, spec.id)) + 1;
+      await manager.update(MerchantEntity, { id: spec.id }, { version, rulesVersion: version });
+      const created = await manager.findOneByOrFail(MerchantEntity, { id: spec.id });
+      await recordChange(manager, { merchantId: spec.id, action: 'merchant.created', before: null, after: created, version, by });
+      return created;
+    });
+  }
+
+  async find(id: string): Promise<MerchantEntity | null> {
+    return this.dataSource.manager.findOneBy(MerchantEntity, { id });
+  }
+
+  /** At most `limit` merchants by id, from the first one after `after`. */
+  async list({ after, limit }: { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
+    return this.dataSource.manager.find(MerchantEntity, {
+      where: after === undefined ? {} : { id: MoreThan(after) },
+      order: { id: 'ASC' },
+      take: limit,
+    });
+  }
+
+  /** @throws MerchantNotFoundError, VersionConflictError */
+  async update(id: string, expected: Expected, changes: Partial<Omit<MerchantSpec, 'id'>>, by: Actor): Promise<MerchantEntity> {
+    return this.dataSource.transaction(async (manager) => {
+      const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
+      const { affected } = await manager.update(
+        MerchantEntity,
+        { id, version: before.version },
+        { ...changes, version: before.version + 1 },
+      );
+      if (affected !== 1) throw new VersionConflictError(before.version);
+      const after = await manager.findOneByOrFail(MerchantEntity, { id });
+      await recordChange(manager, { merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
+      return after;
+    });
+  }
+
+  /** Deletes the merchant with its rules. @throws MerchantNotFoundError, VersionConflictError */
+  async delete(id: string, expected: Expected, by: Actor): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
+      const rules = await manager.findBy(RuleEntity, { merchantId: id });
+      await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
+      await manager.delete(MerchantEntity, { id });
+      const before = { ...merchant, rules };
+      await recordChange(manager, { merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
+    });
+  }
+}
+
+/** Locks the merchant's row until the transaction ends and raises the version of its rules. */
+export async function raiseRulesVersion(manager: EntityManager, merchantId: string): Promise<number> {
+  const [rows] = (await manager.query('UPDATE merchant SET rules_version = rules_version + 1 WHERE id = $1 RETURNING rules_version', [
+    merchantId,
+  ])) as [{ rules_version: string }[], number];
+  const [row] = rows;
+  if (!row) throw new MerchantNotFoundError(merchantId);
+  return Number(row.rules_version);
+}
+
+async function lockForWrite(manager: EntityManager, id: string, expected: Expected) {
+  const rulesVersion = await raiseRulesVersion(manager, id);
+  const merchant = await manager.findOneByOrFail(MerchantEntity, { id });
+  if (!isExpected(expected, merchant.version)) throw new VersionConflictError(merchant.version);
+  return { merchant, rulesVersion };
+}
+
+async function insertNew(manager: EntityManager, spec: MerchantSpec): Promise<void> {
+  try {
+    await manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 });
+  } catch (error) {
+    if (violatedConstraint(error) === 'merchant_pkey') throw new MerchantExistsError(spec.id);
+    throw error;
+  }
+}
+
+/** The last version of a merchant that was deleted under this id, 0 if there was none. The row's own version also counts on from there, so that no old ETag fits the new merchant. */
+async function takeTombstone(manager: EntityManager, merchantId: string): Promise<number> {
+  const tombstone = await manager.findOneBy(DeletedMerchantEntity, { merchantId });
+  if (!tombstone) return 0;
+  await manager.delete(DeletedMerchantEntity, { merchantId });
+  return tombstone.rulesVersion;
+}

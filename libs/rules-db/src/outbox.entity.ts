@@ -1,0 +1,19 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { bigintNumber } from './bigint-number.js';
+
+/** News of a change that is committed and not yet enqueued. */
+@Entity('outbox')
+export class OutboxEntity {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'outbox_pkey' })
+  id: string;
+
+  /** Null: the default rules changed. */
+  @Column({ name: 'merchant_id', type: 'text', collation: 'C', nullable: true })
+  merchantId: string | null;
+
+  @Column({ type: 'bigint', transformer: bigintNumber })
+  version: number;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+}

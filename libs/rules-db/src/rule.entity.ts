@@ -1,0 +1,64 @@
+import { Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import { type KeyPart, type Layer, type Limit, type Mode, type Rule, type RuleMatch, type StoreFailurePolicy } from '#limiter';
+import { MerchantEntity } from './merchant.entity.js';
+
+export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';
+export const RULE_NAME_OF_DEFAULT = 'rule_name_of_default';
+
+/** A rule as it is stored; without a merchant it is a default rule. */
+@Entity('rule')
+@Index(RULE_NAME_OF_MERCHANT, ['merchantId', 'name'], { unique: true, where: 'merchant_id IS NOT NULL' })
+@Index(RULE_NAME_OF_DEFAULT, ['name'], { unique: true, where: 'merchant_id IS NULL' })
+@Index('rule_by_priority', ['merchantId', 'priority', 'id'])
+export class RuleEntity implements Rule {
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'rule_pkey' })
+  id: string;
+
+  @Column({ name: 'merchant_id', type: 'text', collation: 'C', nullable: true })
+  merchantId: string | null;
+
+  /** Declares the foreign key; rules are read by `merchantId`. */
+  @ManyToOne(() => MerchantEntity, { nullable: true, onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'merchant_id', foreignKeyConstraintName: 'rule_merchant_fkey' })
+  merchant?: unknown;
+
+  @Column({ type: 'text' })
+  name: string;
+
+  @Column({ type: 'text' })
+  layer: Layer;
+
+  @Column({ type: 'integer' })
+  priority: number;
+
+  @Column({ type: 'boolean' })
+  enabled: boolean;
+
+  @Column({ type: 'text' })
+  mode: Mode;
+
+  @Column({ type: 'jsonb' })
+  match: RuleMatch;
+
+  @Column({ type: 'jsonb' })
+  key: readonly KeyPart[];
+
+  @Column({ type: 'jsonb' })
+  limits: readonly Limit[];
+
+  @Column({ type: 'integer' })
+  cost: number;
+
+  @Column({ name: 'on_store_failure', type: 'text' })
+  onStoreFailure: StoreFailurePolicy;
+
+  /** Counts the changes of this row; the ETag of the API. */
+  @Column({ type: 'integer' })
+  version: number;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  updatedAt: Date;
+}

@@ -1,0 +1,113 @@
+import { type DataSource, type EntityManager, IsNull } from 'typeorm';
+import { editLimits, type RuleSpec, startLimits } from '#limiter';
+import { violatedConstraint } from './availability.js';
+import { type Actor, type Expected, isExpected, recordChange } from './change.js';
+import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
+import { raiseRulesVersion } from './merchant.repository.js';
+import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
+
+/** Whose rules: a merchant's, or with null the default rules. */
+export type RuleOwner = string | null;
+
+/** A gateway looks at all rules of a merchant for each request, so there must not be many. */
+export const MAX_RULES_PER_OWNER = 100;
+
+/** The place of a rule in the list by priority. */
+export interface RulePosition {
+  readonly priority: number;
+  readonly id: string;
+}
+
+/**
+ * Rules in PostgreSQL. Each write is one transaction with the owner's version, audit row and outbox row; it locks the
+ * owner first, so writes to one owner's rules happen one after the other.
+ */
+export class RuleRepository {
+  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; read while the rule is locked. */
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly nowMs: () => number = Date.now,
+  ) {}
+
+  /** @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
+  async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
+    return this.dataSource.transaction(async (manager) => {
+      const version = await raiseVersion(manager, owner);
+      if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+      const values = { ...spec, limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
+      const { identifiers } = await nameTaken(spec.name, manager.insert(RuleEntity, values));
+      const after = await manager.findOneByOrFail(RuleEntity, { id: (identifiers[0] as { id: string }).id });
+      await recordChange(manager, { merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
+      return after;
+    });
+  }
+
+  /** The rule, if it belongs to this owner. */
+  async find(owner: RuleOwner, id: string): Promise<RuleEntity | null> {
+    return this.dataSource.manager.findOneBy(RuleEntity, { id, ...ownedBy(owner) });
+  }
+
+  /** At most `limit` rules, the highest priority first, then the older first, from the first one after `after`. */
+  async list(owner: RuleOwner, { after, limit }: { after?: RulePosition | undefined; limit: number }): Promise<RuleEntity[]> {
+    const query = this.dataSource.manager.createQueryBuilder(RuleEntity, 'rule').where(ownedBy(owner));
+    if (after) query.andWhere('(rule.priority < :priority OR (rule.priority = :priority AND rule.id > :id))', { ...after });
+    return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
+  }
+
+  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  async replace(owner: RuleOwner, id: string, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
+    return this.dataSource.transaction(async (manager) => {
+      const version = await raiseVersion(manager, owner);
+      const before = await lockRule(manager, owner, id, expected);
+      const values = { ...spec, limits: editLimits(before.limits, spec.limits, this.nowMs()), version: before.version + 1 };
+      const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
+      if (affected !== 1) throw new VersionConflictError(before.version);
+      const after = await manager.findOneByOrFail(RuleEntity, { id });
+      await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.replaced', before, after, version, by });
+      return after;
+    });
+  }
+
+  /** @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError */
+  async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      const version = await raiseVersion(manager, owner);
+      const before = await lockRule(manager, owner, id, expected);
+      const { affected } = await manager.delete(RuleEntity, { id, version: before.version });
+      if (affected !== 1) throw new VersionConflictError(before.version);
+      await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
+    });
+  }
+}
+
+function ownedBy(owner: RuleOwner) {
+  return { merchantId: owner ?? IsNull() };
+}
+
+async function raiseVersion(manager: EntityManager, owner: RuleOwner): Promise<number> {
+  if (owner !== null) return raiseRulesVersion(manager, owner);
+  const [rows] = (await manager.query('UPDATE default_rules_version SET version = version + 1 RETURNING version')) as [
+    { version: string }[],
+    number,
+  ];
+  const [row] = rows;
+  if (!row) throw new Error('the row of default_rules_version is missing');
+  return Number(row.version);
+}
+
+async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, expected: Expected): Promise<RuleEntity> {
+  const rule = await manager.findOne(RuleEntity, { where: { id, ...ownedBy(owner) }, lock: { mode: 'pessimistic_write' } });
+  if (!rule) throw new RuleNotFoundError(id);
+  if (!isExpected(expected, rule.version)) throw new VersionConflictError(rule.version);
+  return rule;
+}
+
+async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    const constraint = violatedConstraint(error);
+    if (constraint === RULE_NAME_OF_MERCHANT || constraint === RULE_NAME_OF_DEFAULT) throw new RuleNameTakenError(name);
+    throw error;
+  }
+}

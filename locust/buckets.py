@@ -1,0 +1,124 @@
+"""Which buckets a request takes from, by the rules of its merchant."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from rules_api import Rule
+
+PATH = "/transactions"
+
+#: How much of the traffic each method is.
+MIX = {"POST": 0.8, "GET": 0.2}
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One bucket: a limit of a rule, and what a request takes from it."""
+
+    key: tuple[str, ...]
+    """Tells it from every other bucket that this run can meet."""
+    rule: str
+    limit: str
+    capacity: int
+    refill_tokens: int
+    refill_interval_ms: int
+    whole_steps: bool
+    """Refilled in whole intervals, not continuously."""
+    initial_tokens: int
+    cost: int
+
+    @property
+    def rate(self) -> float:
+        """Tokens that come back in a second."""
+        return self.refill_tokens * 1000 / self.refill_interval_ms
+
+    @property
+    def burst(self) -> int:
+        """The most tokens that it can give at one moment.
+
+        In whole steps, one more step may fall into an interval than its length says.
+        """
+        step = self.refill_tokens if self.whole_steps else 0
+        return max(self.capacity, self.initial_tokens) + step
+
+    def most_tokens(self, seconds: float) -> float:
+        """The most tokens that it can give in any interval of this length."""
+        return self.burst + self.rate * seconds
+
+    def __str__(self) -> str:
+        numbers = f"{self.capacity} + {self.refill_tokens} per "
+        numbers += f"{self.refill_interval_ms / 1000:g} s"
+        return f"{self.rule}, {self.limit}: {numbers}"
+
+
+#: By method: the buckets that a merchant's request takes from.
+Takes = dict[str, tuple[Bucket, ...]]
+
+
+def takes_of(merchant: str, own: Iterable[Rule], defaults: Iterable[Rule]) -> Takes:
+    """The buckets that this merchant's requests to PATH take from."""
+    own, defaults = list(own), list(defaults)
+    return {
+        method: tuple(
+            bucket
+            for rule in chosen_rules(own, defaults, method)
+            for bucket in _buckets_of(rule, merchant, method)
+        )
+        for method in MIX
+    }
+
+
+def chosen_rules(
+    own: Sequence[Rule], defaults: Sequence[Rule], method: str
+) -> list[Rule]:
+    """In each layer the matching enforced rule with the highest priority.
+
+    On a tie the merchant's own rule comes before a default one, then the older one.
+    """
+    ranked = [(-rule["priority"], 0, int(rule["id"]), rule) for rule in own]
+    ranked += [(-rule["priority"], 1, int(rule["id"]), rule) for rule in defaults]
+    chosen: dict[str, Rule] = {}
+    for *_, rule in sorted(ranked, key=lambda entry: entry[:3]):
+        if rule["enabled"] and rule["mode"] == "enforce" and _matches(rule, method):
+            chosen.setdefault(rule["layer"], rule)
+    return list(chosen.values())
+
+
+def _matches(rule: Rule, method: str) -> bool:
+    methods, paths = rule["match"]["methods"], rule["match"]["paths"]
+    if methods and method not in methods:
+        return False
+    return not paths or any(path_matches(pattern, PATH) for pattern in paths)
+
+
+def path_matches(pattern: str, path: str) -> bool:
+    """`*` stands for a segment or a part of one, `**` for any number of segments."""
+    expression = ""
+    for segment in filter(None, unquote(pattern).split("/")):
+        if segment == "**":
+            expression += "(?:/[^/]+)*"
+        else:
+            expression += "/(?=[^/])" + "[^/]*".join(map(re.escape, segment.split("*")))
+    return re.fullmatch(expression, path) is not None
+
+
+def _buckets_of(rule: Rule, merchant: str, method: str) -> Iterable[Bucket]:
+    # All requests of a run come from one address, so that `ip` tells none apart.
+    parts = {"merchant": merchant, "method": method, "ip": ""}
+    key = tuple(f"{part}={parts[part]}" for part in sorted(rule["key"]))
+    for limit in rule["limits"]:
+        yield Bucket(
+            key=(rule["id"], limit["name"], *key),
+            rule=rule["name"],
+            limit=limit["name"],
+            capacity=limit["capacity"],
+            refill_tokens=limit["refillTokens"],
+            refill_interval_ms=limit["refillIntervalMs"],
+            whole_steps=limit["refill"] == "interval",
+            initial_tokens=limit.get("initialTokens", 0),
+            cost=rule["cost"],
+        )

@@ -1,0 +1,95 @@
+"""Which rule a request meets, and which bucket."""
+
+from __future__ import annotations
+
+import unittest
+from typing import Any
+
+from buckets import chosen_rules, path_matches, takes_of
+
+
+def rule(rule_id: str, **fields: Any) -> dict[str, Any]:
+    """A rule for everything, ten at once and five a second."""
+    limit = {"name": "burst", "capacity": 10, "refillTokens": 5, "refill": "greedy"}
+    return {
+        "id": rule_id,
+        "name": f"rule {rule_id}",
+        "layer": "merchant",
+        "priority": 100,
+        "enabled": True,
+        "mode": "enforce",
+        "match": {"methods": [], "paths": []},
+        "key": ["merchant"],
+        "limits": [{**limit, "refillIntervalMs": 1000}],
+        "cost": 1,
+        **fields,
+    }
+
+
+class ChosenRules(unittest.TestCase):
+    """One for each layer."""
+
+    def test_rows(self) -> None:
+        other = {"methods": ["GET"], "paths": []}
+        elsewhere = {"methods": [], "paths": ["/refunds/**"]}
+        here = {"methods": ["POST"], "paths": ["/x", "/transactions/**"]}
+        rows: list[tuple[str, list[Any], list[Any], list[str]]] = [
+            ("no rules", [], [], []),
+            ("the highest priority", [rule("1"), rule("2", priority=200)], [], ["2"]),
+            ("the older on a tie", [rule("10"), rule("9")], [], ["9"]),
+            ("the own before a default one", [rule("9")], [rule("1")], ["9"]),
+            ("a default one", [], [rule("1")], ["1"]),
+            ("not a disabled one", [rule("1", enabled=False)], [], []),
+            ("not a shadow", [rule("1", mode="shadow"), rule("2")], [], ["2"]),
+            ("not another method", [rule("1", match=other), rule("2")], [], ["2"]),
+            ("not another path", [rule("1", match=elsewhere)], [], []),
+            ("one of two paths", [rule("1", match=here)], [], ["1"]),
+            ("layers add up", [rule("1")], [rule("2", layer="platform")], ["1", "2"]),
+        ]
+        for name, own, defaults, expected in rows:
+            with self.subTest(name):
+                chosen = chosen_rules(own, defaults, "POST")
+                self.assertEqual(sorted(each["id"] for each in chosen), expected)
+
+    def test_paths(self) -> None:
+        rows = [
+            ("/transactions", True),
+            ("/transactions/", True),
+            ("/transactions/**", True),
+            ("/transactions/*", False),
+            ("/**", True),
+            ("/**/transactions", True),
+            ("/*", True),
+            ("/trans*", True),
+            ("/*transactions", True),
+            ("/transactions*x", False),
+            ("/t.ansactions", False),
+            ("/%74ransactions", True),
+            ("/", False),
+        ]
+        for pattern, expected in rows:
+            with self.subTest(pattern):
+                self.assertIs(path_matches(pattern, "/transactions"), expected)
+
+
+class Buckets(unittest.TestCase):
+    """Told apart as the gateway does it."""
+
+    def test_by_method_when_the_key_says_so(self) -> None:
+        takes = takes_of("acme", [rule("1", key=["merchant", "method"])], [])
+        [post], [get] = takes["POST"], takes["GET"]
+        self.assertNotEqual(post.key, get.key)
+
+    def test_shared_by_merchants_when_the_key_leaves_them_out(self) -> None:
+        defaults = [rule("1", key=["ip"])]
+        [one] = takes_of("acme", [], defaults)["POST"]
+        [other] = takes_of("globex", [], defaults)["POST"]
+        self.assertEqual(one, other)
+
+    def test_one_for_all_methods(self) -> None:
+        takes = takes_of("acme", [rule("1")], [])
+        self.assertEqual(takes["POST"], takes["GET"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,41 @@
+import { type MigrationInterface, type QueryRunner } from 'typeorm';
+import { archiveTables, restoreTables } from './archive.js';
+
+const TABLES = ['audit', 'outbox'] as const;
+
+/** What is written beside each change: who did it, and the news that the preloader still has to carry. */
+export class ChangeLog1795190500000 implements MigrationInterface {
+  readonly name = 'ChangeLog1795190500000';
+
+  async up(runner: QueryRunner): Promise<void> {
+    if (await restoreTables(runner, TABLES)) return;
+    // No foreign keys: both outlive the merchant that they tell about.
+    await runner.query(`
+      CREATE TABLE audit (
+        id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+        at timestamptz NOT NULL DEFAULT now(),
+        actor text NOT NULL,
+        request_id text,
+        action text NOT NULL,
+        merchant_id text COLLATE "C",
+        rule_id bigint,
+        before jsonb,
+        after jsonb,
+        CONSTRAINT audit_pkey PRIMARY KEY (id)
+      )`);
+    await runner.query('CREATE INDEX audit_of_merchant ON audit (merchant_id, id)');
+    await runner.query(`
+      CREATE TABLE outbox (
+        id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+        merchant_id text COLLATE "C",
+        version bigint NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT outbox_pkey PRIMARY KEY (id)
+      )`);
+  }
+
+  /** Keeps every row: see archive.ts. */
+  async down(runner: QueryRunner): Promise<void> {
+    await archiveTables(runner, TABLES);
+  }
+}

@@ -1,0 +1,107 @@
+/** npm run load: sends load to the gateway with Locust, and says whether every merchant stayed within its limits. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { isMain } from './paths.mjs';
+import { bringLocust, LOCUST_FILES } from './load/locust.mjs';
+import { HELP, PROFILES, readOptions, Refusal } from './load/options.mjs';
+import { Tether } from './tether.mjs';
+
+const ANSWER_WITHIN_MS = 5_000;
+/** How long requests in flight may take at the end. */
+const LAST_ANSWERS_S = 10;
+/** The exit code when there was no run. */
+const NO_RUN = 2;
+
+/**
+ * @param {import('./load/options.mjs').LoadOptions} options
+ * @returns {Promise<number>} the exit code
+ */
+async function load(options) {
+  await demandAnswer('gateway', options.gateway, '--gateway');
+  await demandAnswer('Rules API', options.rulesApi, '--rules-api');
+  const stop = new AbortController();
+  const onSignal = () => stop.abort();
+  const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+  for (const signal of signals) process.on(signal, onSignal);
+  const locust = await bringLocust(console.log, { signal: stop.signal });
+  if (stop.signal.aborted) return 130;
+  for (const signal of signals) process.off(signal, onSignal);
+  return runLocust(locust, options);
+}
+
+/**
+ * Without an identity, a request costs no merchant a token.
+ * @param {string} what
+ * @param {string} address
+ * @param {string} option
+ */
+async function demandAnswer(what, address, option) {
+  try {
+    await fetch(address, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+  } catch (error) {
+    const { cause, message } = /** @type {Error & { cause?: Error & { code?: string } }} */ (error);
+    throw new Refusal(`The ${what} at ${address} cannot be reached (${cause?.code || cause?.message || message}).\nStart Tollgate with npm start, in another terminal; ${option} names another address.`);
+  }
+}
+
+/**
+ * @param {import('./load/locust.mjs').Command} command
+ * @param {import('./load/options.mjs').LoadOptions} options
+ * @returns {Promise<number>}
+ */
+function runLocust([program, ...first], { profile, seconds, users, merchants, gateway, gatewayIsNamed, rulesApi, token, results }) {
+  const args = ['--locustfile', join(LOCUST_FILES, /** @type {string} */ (PROFILES[profile])), '--headless', '--only-summary'];
+  // Its log and its tables would stand around ours; warnings still come.
+  args.push('--skip-log-setup', '--host', gateway, '--users', String(users), '--spawn-rate', String(users));
+  args.push('--run-time', `${seconds}s`, '--stop-timeout', String(LAST_ANSWERS_S));
+  const { TOLLGATE_LOAD_TARGET: target, ...env } = process.env;
+  const child = spawn(program, [...first, ...args], {
+    // A group of its own: Ctrl-C comes to it once, by us, and not a second time by the terminal.
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {
+      ...env,
+      ...(gatewayIsNamed && { TOLLGATE_LOAD_TARGET: target }),
+      TOLLGATE_LOAD_RULES_API: rulesApi,
+      TOLLGATE_LOAD_MERCHANTS: merchants,
+      TOLLGATE_LOAD_RESULTS: results,
+      TOLLGATE_ADMIN_TOKEN: token,
+      PYTHONDONTWRITEBYTECODE: '1',
+      PYTHONUTF8: '1',
+    },
+  });
+  new Tether().tie(child, 'TERM');
+  endWith(child);
+  return new Promise((done, fail) => {
+    child.once('error', (error) => fail(new Refusal(`Locust could not be started: ${error.message}`)));
+    child.once('close', (code) => done(code ?? NO_RUN));
+  });
+}
+
+/**
+ * Ends the run when we are told to; a second Ctrl-C, seconds later, has no patience with requests in flight.
+ * @param {import('node:child_process').ChildProcess} child
+ */
+function endWith(child) {
+  let firstMs = 0;
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.on(signal, () => {
+      // npm hands a Ctrl-C on to us that the terminal has sent us already.
+      if (firstMs === 0) child.kill('SIGTERM');
+      else if (Date.now() - firstMs > 1000) child.kill('SIGKILL');
+      firstMs ||= Date.now();
+    });
+  }
+}
+
+if (isMain(import.meta.url)) {
+  try {
+    const options = readOptions(process.argv.slice(2), process.env);
+    if (options === 'help') console.log(HELP);
+    else process.exitCode = await load(options);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    console.error(`${error.message}\nnpm run load -- --help explains the command.`);
+    process.exitCode = NO_RUN;
+  }
+}

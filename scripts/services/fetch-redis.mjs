@@ -1,0 +1,103 @@
+/** Gets a real redis-server for the tests where there is none, by whatever this system offers. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TOOLS } from '../paths.mjs';
+import { findProgram } from '../processes.mjs';
+import { findRedisServer, librariesOf } from './redis.mjs';
+
+const STEP_TIMEOUT_MS = 120_000;
+
+/**
+ * The path of a redis-server that runs, fetched if need be.
+ * @param {(line: string) => void} say
+ * @returns {string | undefined} undefined where none can be had
+ */
+export function obtainRedis(say) {
+  const present = workingServer();
+  if (present) return present;
+  for (const { how, possible, fetch } of WAYS) {
+    if (!possible()) continue;
+    say(`There is no redis-server on PATH; fetching one: ${how} ...`);
+    const failure = fetch();
+    const found = workingServer();
+    if (found) return found;
+    say(`  that did not work: ${failure ?? 'the server does not run'}`);
+  }
+  return undefined;
+}
+
+function workingServer() {
+  const program = findRedisServer();
+  return program && spawnSync(program, ['--version'], { env: { ...process.env, ...librariesOf(program) } }).status === 0 ? program : undefined;
+}
+
+const isRoot = () => process.getuid?.() === 0;
+
+/** @type {{ how: string, possible: () => boolean, fetch: () => string | undefined }[]} fetch returns why it failed */
+const WAYS = [
+  { how: 'apt-get install redis-server', possible: () => isRoot() && onPath('apt-get'), fetch: installByApt },
+  { how: 'apt-get download redis-server, unpacked in .tollgate/tools', possible: () => onPath('apt-get') && onPath('dpkg'), fetch: unpackByApt },
+  { how: 'brew install redis', possible: () => onPath('brew'), fetch: () => run('brew', ['install', 'redis']) },
+];
+
+/** @param {string} program */
+const onPath = (program) => findProgram([program]) !== undefined;
+
+function installByApt() {
+  // A package that is installed is not to be started as a service of the system.
+  const quietly = { DEBIAN_FRONTEND: 'noninteractive', RUNLEVEL: '1' };
+  const args = ['install', '-y', '--no-install-recommends', 'redis-server'];
+  return run('apt-get', args, quietly) && (run('apt-get', ['update', '-qq']) ?? run('apt-get', args, quietly));
+}
+
+function unpackByApt() {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'));
+  try {
+    // On Debian and Ubuntu the program itself lies in redis-tools.
+    const packages = ['redis-tools', ...missingLibraries()];
+    const failure = run('apt-get', ['download', ...packages], {}, folder);
+    if (failure) return failure;
+    const unpacked = join(folder, 'unpacked');
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
+      const broken = run('dpkg', ['-x', join(folder, file), unpacked]);
+      if (broken) return broken;
+    }
+    const server = join(unpacked, 'usr', 'bin', 'redis-check-rdb');
+    if (!existsSync(join(unpacked, 'usr', 'bin', 'redis-server')) && existsSync(server)) cpSync(server, join(unpacked, 'usr', 'bin', 'redis-server'));
+    mkdirSync(TOOLS, { recursive: true });
+    cpSync(unpacked, TOOLS, { recursive: true, verbatimSymlinks: true });
+    return undefined;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The libraries' packages that redis-tools needs, and those that they need, which this system has not installed. */
+function missingLibraries() {
+  const missing = new Set();
+  const queue = ['redis-tools'];
+  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+    const { stdout } = spawnSync('apt-cache', ['depends', '--important', name], { encoding: 'utf8' });
+    for (const [, needed = ''] of stdout.matchAll(/^  (?:Pre)?Depends: (lib\S+)$/gm)) {
+      if (missing.has(needed) || spawnSync('dpkg', ['-s', needed], { encoding: 'utf8' }).stdout.includes('install ok installed')) continue;
+      missing.add(needed);
+      queue.push(needed);
+    }
+  }
+  return missing;
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {Record<string, string>} [env]
+ * @param {string} [cwd]
+ * @returns {string | undefined} why it failed
+ */
+function run(command, args, env = {}, cwd = '/') {
+  const result = spawnSync(command, args, { cwd, env: { ...process.env, ...env }, encoding: 'utf8', timeout: STEP_TIMEOUT_MS });
+  if (result.status === 0) return undefined;
+  return (result.stderr || result.error?.message || `${command} ended with ${result.signal ?? result.status}`).trim().split('\n').slice(-2).join(' ');
+}

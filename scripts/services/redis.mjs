@@ -1,0 +1,149 @@
+/** A Redis server of our own, for npm start and for the tests. */
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { TOOLS } from '../paths.mjs';
+import { freePort } from '../ports.mjs';
+import { endProcess, findProgram } from '../processes.mjs';
+
+const START_TIMEOUT_MS = 10_000;
+const STOP_PATIENCE_MS = 10_000;
+
+/**
+ * @typedef {object} RedisServer
+ * @property {number} port
+ * @property {number} pid
+ * @property {string} url
+ * @property {Promise<number | null>} exited its exit code, once it has ended, for whatever reason
+ * @property {() => string} lastLines the end of its log
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * The real server on this machine, by whichever of its names, or the one that npm test fetched.
+ * @returns {string | undefined}
+ */
+export function findRedisServer() {
+  return findProgram(['redis-server', 'valkey-server'], [join(TOOLS, 'usr', 'bin')]);
+}
+
+/**
+ * Starts a real Redis.
+ * @param {object} options
+ * @param {string} options.program
+ * @param {import('../tether.mjs').Tether} options.tether
+ * @param {string} [options.directory] where it keeps its data; without one it keeps nothing
+ * @param {number} [options.port] any free one by default
+ * @returns {Promise<RedisServer>}
+ */
+export async function startRedis({ program, tether, directory, port }) {
+  const keep = directory ? ['--dir', '.', '--appendonly', 'yes', '--appendfsync', 'everysec'] : ['--appendonly', 'no'];
+  if (directory) mkdirSync(directory, { recursive: true, mode: 0o700 });
+  /** @param {number} at */
+  const args = (at) => ['--port', String(at), '--bind', '127.0.0.1', '--save', '', ...keep, '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
+  return launchOnPort({ command: program, args, tether, cwd: directory ?? '/', port, env: { ...process.env, ...librariesOf(program) } });
+}
+
+/**
+ * Starts the stand-in written in JavaScript: in memory only, slow, and without some commands.
+ * @param {{ tether: import('../tether.mjs').Tether, port?: number }} options
+ * @returns {Promise<RedisServer>}
+ */
+export async function startStandIn({ tether, port }) {
+  const script = fileURLToPath(new URL('stand-in.mjs', import.meta.url));
+  return launchOnPort({ command: process.execPath, args: (at) => [script, String(at)], tether, cwd: '/', port, env: process.env });
+}
+
+/**
+ * @param {{ command: string, args: (port: number) => string[], tether: import('../tether.mjs').Tether, cwd: string,
+ *   port: number | undefined, env: NodeJS.ProcessEnv }} options
+ * @returns {Promise<RedisServer>}
+ */
+async function launchOnPort({ command, args, tether, cwd, port, env }) {
+  for (let attempt = 1; ; attempt += 1) {
+    const at = port ?? (await freePort());
+    try {
+      return await launch(command, args(at), at, tether, cwd, env);
+    } catch (error) {
+      // A free port may be gone by the time that the server wants it.
+      if (port !== undefined || attempt === 3 || !/in use|EADDRINUSE/i.test(String(error))) throw error;
+    }
+  }
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {number} port
+ * @param {import('../tether.mjs').Tether} tether
+ * @param {string} cwd
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<RedisServer>}
+ */
+async function launch(command, args, port, tether, cwd, env) {
+  const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  tether.tie(child, 'TERM');
+  let tail = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (tail = (tail + text).slice(-4000)));
+  let ended = false;
+  /** @type {Promise<number | null>} */
+  const exited = new Promise((resolve) => {
+    child.once('exit', (code) => resolve(code));
+    child.once('error', (error) => {
+      tail += error.message;
+      resolve(null);
+    });
+  });
+  exited.then(() => (ended = true));
+  for (const end = Date.now() + START_TIMEOUT_MS; !(await answersPing(port)); await sleep(20)) {
+    if (ended) throw new Error(`${command} did not start:\n${tail.trim()}`);
+    if (Date.now() < end) continue;
+    child.kill('SIGKILL');
+    throw new Error(`${command} was not ready after ${START_TIMEOUT_MS / 1000} s:\n${tail.trim()}`);
+  }
+  if (ended) throw new Error(`${command} did not start: port ${port} is already in use by another server`);
+  const pid = /** @type {number} */ (child.pid);
+  return {
+    port,
+    pid,
+    url: `redis://127.0.0.1:${port}`,
+    exited,
+    lastLines: () => tail,
+    stop: () => endProcess(pid, ['SIGTERM', 'SIGKILL'], STOP_PATIENCE_MS),
+  };
+}
+
+/**
+ * Whether a Redis is there and has loaded its data.
+ * @param {number} port
+ * @returns {Promise<boolean>}
+ */
+function answersPing(port) {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', timeout: 1000 });
+    /** @param {boolean} answer */
+    const finish = (answer) => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.once('connect', () => socket.write('*1\r\n$4\r\nPING\r\n'));
+    socket.once('data', (data) => finish(data.toString().startsWith('+PONG')));
+    socket.once('timeout', () => finish(false));
+    socket.once('error', () => finish(false));
+  });
+}
+
+/**
+ * A server that was unpacked rather than installed finds its libraries beside it, once it is told so.
+ * @param {string} program
+ * @returns {Record<string, string>} variables to add to its environment
+ */
+export function librariesOf(program) {
+  if (!program.startsWith(TOOLS)) return {};
+  const arch = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[/** @type {string} */ (process.arch)] ?? '';
+  const folders = [join(TOOLS, 'usr', 'lib', arch), join(TOOLS, 'lib', arch)];
+  return { LD_LIBRARY_PATH: [...folders, process.env['LD_LIBRARY_PATH']].filter(Boolean).join(':') };
+}

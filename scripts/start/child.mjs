@@ -1,0 +1,71 @@
+/** One of our Node processes under npm start: its log goes to a file, and line by line to whoever reads along. */
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { ROOT } from '../paths.mjs';
+import { endProcess } from '../processes.mjs';
+import { LogFile } from './log-file.mjs';
+
+const LINES_KEPT = 12;
+
+/** @typedef {Record<string, unknown> & { msg?: string, level?: string }} LogLine */
+
+/**
+ * @typedef {object} Part what npm start starts and stops
+ * @property {string} name
+ * @property {number} pid
+ * @property {Promise<number | null>} exited
+ * @property {() => string} lastLines
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} options.script
+ * @param {Record<string, string>} options.env
+ * @param {string} options.logFile
+ * @param {number} options.graceMs how long it may take to stop
+ * @param {import('../tether.mjs').Tether} options.tether
+ * @param {(line: LogLine) => void} options.onLine
+ * @returns {Part}
+ */
+export function startChild({ name, script, env, logFile, graceMs, tether, onLine }) {
+  // A process group of its own: Ctrl-C reaches us alone, and we stop our parts one after the other.
+  const child = spawn(process.execPath, ['--enable-source-maps', script], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  if (child.pid === undefined) throw new Error(`${name} could not be started: node ${script}`);
+  tether.tie(child, 'TERM');
+  const file = new LogFile(logFile);
+  /** @type {string[]} */
+  const last = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (text) => {
+      file.write(`${text}\n`);
+      last.push(text);
+      if (last.length > LINES_KEPT) last.shift();
+      const line = parsed(text);
+      if (line) onLine(line);
+    });
+  }
+  const { pid } = child;
+  return {
+    name,
+    pid,
+    // 'close' rather than 'exit': by then its last words have been read.
+    exited: new Promise((resolve) => child.once('close', (code) => resolve(code))),
+    lastLines: () => last.join('\n'),
+    stop: () => endProcess(pid, ['SIGTERM', 'SIGKILL'], graceMs + 2_000),
+  };
+}
+
+/**
+ * @param {string} text
+ * @returns {LogLine | undefined}
+ */
+function parsed(text) {
+  if (!text.startsWith('{')) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+/** npm test: everything, against a real PostgreSQL and a real Redis, on a machine that has only Node. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { demandNode, installMissing } from './install.mjs';
+import { ROOT } from './paths.mjs';
+import { obtainRedis } from './services/fetch-redis.mjs';
+import { SLOWNESS } from '../test/support/patience.mjs';
+import { inWords } from '../test/support/plain-reporter.mjs';
+
+const HELP = `npm test [-- JEST OPTIONS AND PATHS]
+
+Runs the unit, integration and end-to-end tests against a real PostgreSQL and a real Redis. Installs and builds what is
+missing. The last line says how many passed and failed. Examples:
+
+  npm test
+  npm test -- libs/limiter                    the tests in one folder
+  npm test -- --selectProjects unit           only the unit tests, which need no services
+  npm test -- -t 'never makes two buckets'    tests by their names
+
+Where no redis-server is on PATH one is fetched (apt, brew); where that fails, the tests that need one are skipped, loudly.
+On a machine that is many times slower than an ordinary one the end-to-end tests are skipped, loudly as well: the product's own
+deadlines of milliseconds would pass before anything could answer. \`--selectProjects e2e\` runs them all the same.
+
+Variables:
+  TEST_DATABASE_URL  a PostgreSQL whose user may create databases; otherwise an embedded one is started`;
+
+/** @typedef {import('../test/support/plain-reporter.mjs').Outcome} Outcome */
+
+/** End-to-end tests measure times and start many processes: one after the other, so that they do not slow each other down. */
+const RUNS = {
+  quick: ['--selectProjects', 'unit', 'integration'],
+  endToEnd: ['--selectProjects', 'e2e', '--runInBand'],
+};
+
+/** From this slowness on the deadlines of the product itself (25 ms for a take, 2 s for a connection) cannot be kept. */
+const TOO_SLOW = 8;
+
+/**
+ * @param {string[]} args for Jest
+ * @returns {Promise<number>} the exit code
+ */
+async function test(args) {
+  demandNode();
+  await installMissing(console.log);
+  await build();
+  const redis = obtainRedis(console.log);
+  const skipped = redis ? [] : specsThatNeedRedis();
+  const chosen = args.some((arg) => /^--(selectProjects|watch|listTests)/.test(arg));
+  const tooSlow = !chosen && SLOWNESS >= TOO_SLOW;
+  const notices = [
+    ...(redis ? [] : [`NO REAL REDIS: none on PATH, and none could be fetched. Not run:\n${skipped.map((file) => `  ${file}`).join('\n')}`]),
+    ...(tooSlow ? [`A VERY SLOW MACHINE: a loop of additions took ${SLOWNESS} times as long as on an ordinary core. The end-to-end tests are not run.`] : []),
+  ];
+  for (const notice of notices) console.warn(`\n${notice}\n`);
+
+  const runs = chosen ? [[]] : tooSlow ? [RUNS.quick] : [RUNS.quick, RUNS.endToEnd];
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  let worst = 0;
+  for (const run of runs) {
+    const { code, outcome } = await jest([...run, '--passWithNoTests', ...skipped.flatMap((file) => ['--testPathIgnorePatterns', literally(file)]), ...args]);
+    worst = Math.max(worst, code);
+    for (const key of /** @type {const} */ (['passed', 'failed', 'skipped'])) total[key] += outcome[key];
+  }
+  for (const notice of notices) console.warn(`\n${notice}\n`);
+  const nothing = total.passed + total.failed + total.skipped === 0;
+  if (nothing) console.error('No test was found.');
+  console.log(inWords(total));
+  return nothing ? 1 : worst;
+}
+
+/**
+ * Runs Jest in a process of its own: ES modules need a flag of Node.
+ * @param {string[]} args
+ * @returns {Promise<{ code: number, outcome: Outcome }>}
+ */
+async function jest(args) {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-outcome-'));
+  const file = join(folder, 'outcome.json');
+  try {
+    const child = spawn(process.execPath, ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), ...args], {
+      cwd: ROOT,
+      stdio: 'inherit',
+      // Workers are processes of Jest's own, which do not get the flags of this one.
+      env: { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings=ExperimentalWarning', TOLLGATE_TEST_OUTCOME: file },
+    });
+    for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => child.kill(signal));
+    const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(signal ? 1 : status ?? 1)));
+    const outcome = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+    return { code, outcome };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The test files that start a Redis, directly or by a helper that lies beside them. */
+function specsThatNeedRedis() {
+  const files = ['test/integration', 'test/e2e', 'test/support'].filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => join(folder, name)),
+  );
+  const direct = /\b(freshRedis|sharedRedisUrl)\b/;
+  const text = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+  const helpers = files.filter((file) => !file.endsWith('.spec.ts') && direct.test(text.get(file) ?? '')).map((file) => file.replace(/^.*\/|\.ts$/g, ''));
+  const viaHelper = helpers.length > 0 ? new RegExp(`/(${helpers.filter((name) => name !== 'services').join('|')})\\.js'`) : undefined;
+  return files.filter((file) => file.endsWith('.spec.ts') && (direct.test(text.get(file) ?? '') || viaHelper?.test(text.get(file) ?? '')));
+}
+
+/** @param {string} text */
+const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+const args = process.argv.slice(2);
+if (args.includes('--help') || args.includes('-h')) {
+  console.log(HELP);
+} else {
+  try {
+    process.exitCode = await test(args);
+  } catch (error) {
+    console.error(/** @type {Error} */ (error).message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,45 @@
+import type { RunningApp } from '../../support/processes.js';
+import { House, rule } from './house.js';
+
+let house: House;
+let gateways: RunningApp[];
+
+beforeAll(async () => {
+  house = await House.open();
+  // Exactness is the promise here, not speed: a busy test machine must not turn a late answer into a failure policy.
+  gateways = [];
+  for (let i = 0; i < 4; i++) gateways.push(await house.gateway({ STORE_TIMEOUT_MS: '10000' }));
+});
+
+afterAll(() => house.close());
+
+test('one token left, a thousand concurrent requests through four gateways: exactly one passes', async () => {
+  await house.write('last-token', [rule({ capacity: 1, refillIntervalMs: 3_600_000, refillTokens: 1 })]);
+  const answers = await Promise.all(Array.from({ length: 1000 }, (_, i) => house.send(gateways[i % 4]!, 'last-token')));
+  const statuses = answers.map(({ status }) => status);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(999);
+});
+
+test('hammered for ten seconds through all four: what passed is within one token of B + r * t', async () => {
+  const [capacity, perSecond] = [10, 5];
+  await house.write('hammered', [rule({ capacity, refillTokens: perSecond })]);
+  let passed = 0;
+  let first: number | undefined;
+  let last = 0;
+  const end = performance.now() + 10_000;
+  const client = async (gateway: RunningApp): Promise<void> => {
+    while (performance.now() < end) {
+      const sent = performance.now();
+      first ??= sent;
+      const { status } = await house.send(gateway, 'hammered');
+      last = performance.now();
+      if (status === 200) passed++;
+      else expect(status).toBe(429);
+    }
+  };
+  await Promise.all(gateways.flatMap((gateway) => Array.from({ length: 4 }, () => client(gateway))));
+  const expected = capacity + (perSecond * (last - first!)) / 1000;
+  expect(passed).toBeLessThanOrEqual(expected);
+  expect(passed).toBeGreaterThanOrEqual(expected - 2);
+});

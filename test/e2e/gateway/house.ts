@@ -1,0 +1,121 @@
+/** A small house for tests of the gateway: its stores, an upstream, and rules that a test writes as the preloader would. */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { startLimits, type MerchantSnapshot, type Rule, type TokenBucketSpec } from '#limiter';
+import { createRedis, RedisSnapshotStore } from '#limiter-redis';
+import { connectWhenUp, createDataSource, migrate } from '#rules-db';
+import type { Redis } from 'ioredis';
+import { Pool } from 'undici';
+import { PATIENCE } from '../../support/patience.mjs';
+import { startApp, type RunningApp } from '../../support/processes.js';
+import { freshDatabase, freshRedis, type TestDatabase, type TestRedis } from '../../support/services.js';
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: string;
+  ms: number;
+}
+
+export class House {
+  private readonly gateways: RunningApp[] = [];
+  private readonly pools = new Map<string, Pool>();
+  private readonly versions = new Map<string, number>();
+
+  private constructor(
+    readonly redisServer: TestRedis,
+    readonly database: TestDatabase,
+    readonly redis: Redis,
+    readonly upstream: Server,
+    /** Requests that reached the upstream. */
+    readonly received: IncomingMessage[],
+  ) {}
+
+  static async open(): Promise<House> {
+    const [redisServer, database] = await Promise.all([freshRedis(), freshDatabase()]);
+    const dataSource = createDataSource(database.url);
+    await connectWhenUp(dataSource);
+    await migrate(dataSource);
+    await dataSource.destroy();
+    const redis = createRedis(redisServer.url, 'subscriber');
+    const received: IncomingMessage[] = [];
+    const upstream = createServer((request, response) => {
+      received.push(request);
+      request.resume().on('end', () => response.setHeader('content-type', 'application/json').end('{"ok":true}'));
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+    return new House(redisServer, database, redis, upstream, received);
+  }
+
+  get snapshots(): RedisSnapshotStore {
+    return new RedisSnapshotStore(this.redis);
+  }
+
+  async gateway(env: Record<string, string> = {}): Promise<RunningApp> {
+    const { port } = this.upstream.address() as AddressInfo;
+    const app = await startApp('gateway', {
+      REDIS_URL: this.redisServer.url, DATABASE_URL: this.database.url, UPSTREAM_URL: `http://127.0.0.1:${port}`, ...env,
+    });
+    this.gateways.push(app);
+    return app;
+  }
+
+  /** Writes a merchant's rules to Redis in the next version and tells the gateways. */
+  async write(merchantId: string, rules: readonly Rule[], { exists = true, announce = true } = {}): Promise<MerchantSnapshot> {
+    const version = (this.versions.get(merchantId) ?? 0) + 1;
+    this.versions.set(merchantId, version);
+    const snapshot = { merchantId, version, exists, rules };
+    await this.snapshots.write([snapshot], 3_600_000);
+    if (announce) await this.snapshots.announce([merchantId]);
+    return snapshot;
+  }
+
+  async send(gateway: RunningApp, merchantId: string | undefined, { method = 'GET', path = '/transactions', headers = {} as Record<string, string>, body = undefined as string | undefined } = {}): Promise<Answer> {
+    const identity = merchantId === undefined ? {} : { 'x-merchant-id': Buffer.from(merchantId, 'utf8').toString('latin1') };
+    const started = performance.now();
+    const response = await this.pool(gateway).request({ method: method as 'GET', path, headers: { ...identity, ...headers }, ...(body !== undefined && { body }) });
+    const text = await response.body.text();
+    return { status: response.statusCode, headers: response.headers, body: text, ms: performance.now() - started };
+  }
+
+  async metric(gateway: RunningApp, line: RegExp): Promise<number> {
+    const text = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
+    return text.split('\n').filter((each) => line.test(each)).reduce((sum, each) => sum + Number(each.slice(each.lastIndexOf(' '))), 0);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.pools.values()].map((pool) => pool.destroy()));
+    await Promise.all(this.gateways.map((gateway) => gateway.kill()));
+    this.redis.disconnect();
+    this.upstream.closeAllConnections();
+    this.upstream.close();
+    await Promise.all([this.redisServer.stop(), this.database.drop()]);
+  }
+
+  private pool(gateway: RunningApp): Pool {
+    let pool = this.pools.get(gateway.url);
+    if (!pool) this.pools.set(gateway.url, (pool = new Pool(gateway.url, { connections: 64, pipelining: 1 })));
+    return pool;
+  }
+}
+
+/** A rule with one limit, ten at once and five a second, unless told otherwise. */
+export function rule({ capacity = 10, refillTokens = 5, refillIntervalMs = 1000, ...fields }: Partial<Omit<Rule, 'limits'>> & Partial<Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs'>> & { limits?: Rule['limits'] } = {}): Rule {
+  const spec: TokenBucketSpec = { name: 'burst', algorithm: 'token_bucket', capacity, refillTokens, refillIntervalMs, refill: 'greedy' };
+  return {
+    id: '1', name: 'card payments', layer: 'merchant', priority: 100, enabled: true, mode: 'enforce', match: { methods: [], paths: [] },
+    key: ['merchant'], limits: startLimits([spec], Date.now() - 60_000), cost: 1, onStoreFailure: 'closed', ...fields,
+  };
+}
+
+/** Tries again until it does not throw. */
+export async function eventually(check: () => Promise<void> | void, withinMs = 5000): Promise<void> {
+  for (const end = Date.now() + withinMs * PATIENCE; ; ) {
+    try {
+      return await check();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+}

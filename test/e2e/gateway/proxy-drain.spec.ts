@@ -1,0 +1,71 @@
+import { PATIENCE } from '../../support/patience.mjs';
+import { Agent, type ServerResponse } from 'node:http';
+import { eventually, RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+
+afterEach(stopAll);
+
+async function startHolding() {
+  const held: ServerResponse[] = [];
+  const { url } = await startUpstream((_request, response) => held.push(response));
+  return { held, ...(await startProxy(url)) };
+}
+
+it('answers what is in flight with Connection: close, and accepts nothing new', async () => {
+  const { held, port, server } = await startHolding();
+  const agent = new Agent({ keepAlive: true });
+  const answer = send(port, { agent });
+  await eventually(() => held.length === 1);
+  let closed = false;
+  const closing = server.close(10_000).then(() => (closed = true));
+  await expect(send(port)).rejects.toThrow('ECONNREFUSED');
+  expect(closed).toBe(false);
+  held[0]!.end('done');
+  expect(await answer).toMatchObject({ status: 200, body: 'done', headers: { connection: 'close' } });
+  await closing;
+  agent.destroy();
+});
+
+it('closes idle connections at once, also those on which nothing was ever sent', async () => {
+  const { held, port, server } = await startHolding();
+  const fresh = await RawClient.open(port);
+  const used = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 1);
+  held[0]!.end('done');
+  await used.until('done');
+  const startedMs = performance.now();
+  await server.close(10_000);
+  expect(performance.now() - startedMs).toBeLessThan(2_000 * PATIENCE);
+  await Promise.all([fresh.closed, used.closed]);
+});
+
+it('lets an answer end that had begun before, and closes its connection then', async () => {
+  const { held, port, server } = await startHolding();
+  const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 1);
+  held[0]!.write('first');
+  await client.until('first');
+  const closing = server.close(10_000);
+  held[0]!.end('last');
+  await client.closed;
+  expect(client.received).toMatch(/last\r\n0\r\n\r\n$/);
+  await closing;
+});
+
+it('cuts off what does not end in time', async () => {
+  const { held, port, server, metrics } = await startHolding();
+  const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 1);
+  const startedMs = performance.now();
+  await server.close(200);
+  expect(performance.now() - startedMs).toBeGreaterThan(150);
+  await client.closed;
+  expect(client.received).toBe('');
+  expect(metrics.inFlight).toBe(0);
+});
+
+it('rejects listening on a taken port', async () => {
+  const first = await startHolding();
+  const second = await startHolding();
+  await second.server.close(0);
+  await expect(second.server.listen(first.port, '127.0.0.1')).rejects.toThrow('EADDRINUSE');
+});

@@ -1,0 +1,121 @@
+import { startLimits, type TokenBucketSpec } from '#limiter';
+import type { RunningApp } from '../../support/processes.js';
+import { eventually, House, rule } from './house.js';
+
+let house: House;
+let gateway: RunningApp;
+
+beforeAll(async () => {
+  house = await House.open();
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+});
+
+afterAll(() => house.close());
+
+const spec = (numbers: Partial<TokenBucketSpec>): TokenBucketSpec => ({
+  name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
+});
+
+test('a passing request shows what is left, a refused one when to come back', async () => {
+  await house.write('headers', [rule({ capacity: 2, refillTokens: 1, refillIntervalMs: 60_000 })]);
+  const passed = await house.send(gateway, 'headers');
+  expect(passed).toMatchObject({ status: 200, body: '{"ok":true}', headers: { 'ratelimit-policy': '"burst";q=2;w=120', ratelimit: '"burst";r=1;t=60' } });
+  await house.send(gateway, 'headers');
+  const refused = await house.send(gateway, 'headers', { headers: { 'x-request-id': 'mine' } });
+  expect(refused).toMatchObject({
+    status: 429,
+    headers: { 'content-type': 'application/problem+json', 'retry-after': '60', ratelimit: '"burst";r=0;t=60', 'x-request-id': 'mine' },
+  });
+  expect(JSON.parse(refused.body)).toEqual({
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded', title: 'Quota exceeded', status: 429,
+    detail: 'Too many requests: burst. Try again in 60 s.', 'violated-policies': ['burst'], requestId: 'mine',
+  });
+});
+
+test('several limits: all or nothing, and the headers tell them apart', async () => {
+  const limits = startLimits([spec({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }), spec({ name: 'minute', capacity: 5, refillTokens: 5, refillIntervalMs: 600_000 })], 0);
+  await house.write('compound', [rule({ limits }), rule({ id: '2', layer: 'user', limits: startLimits([spec({ name: 'second', capacity: 100 })], 0) })]);
+  await house.send(gateway, 'compound');
+  await house.send(gateway, 'compound');
+  for (let i = 0; i < 3; i++) {
+    const { status, headers, body } = await house.send(gateway, 'compound');
+    expect(status).toBe(429);
+    expect(headers['ratelimit-policy']).toBe('"second-1";q=2;w=60, "minute";q=5;w=600, "second-2";q=100;w=20');
+    expect(headers['ratelimit']).toMatch(/^"second-1";r=0;t=30, "minute";r=3;t=1[12]\d, "second-2";r=(98|99|100)(;t=1)?$/);
+    expect(JSON.parse(body)['violated-policies']).toEqual(['second-1']);
+  }
+});
+
+test('what can never pass says so, without Retry-After', async () => {
+  await house.write('never', [rule({ cost: 11 })]);
+  const { status, headers, body } = await house.send(gateway, 'never');
+  expect(status).toBe(429);
+  expect(headers['retry-after']).toBeUndefined();
+  expect(body).toContain('waiting does not help');
+});
+
+test('a shadow rule refuses nothing and is counted', async () => {
+  await house.write('shadow', [rule({ capacity: 1, mode: 'shadow', refillIntervalMs: 60_000 })]);
+  for (let i = 0; i < 3; i++) expect((await house.send(gateway, 'shadow')).status).toBe(200);
+  expect(await house.metric(gateway, /^gateway_shadow_refusals_total/)).toBe(2);
+});
+
+test('a request that no rule concerns passes without headers of a limit', async () => {
+  await house.write('unmatched', [rule({ match: { methods: ['POST'], paths: ['/transactions/**'] } })]);
+  const { status, headers } = await house.send(gateway, 'unmatched');
+  expect(status).toBe(200);
+  expect(headers['ratelimit']).toBeUndefined();
+});
+
+test('no spelling of a path gets past its rule', async () => {
+  await house.write('paths', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 600_000, match: { methods: [], paths: ['/transactions/**'] } })]);
+  await house.send(gateway, 'paths');
+  for (const path of ['/transactions', '//transactions', '/transactions/', '/x/../transactions/1', '/%74ransactions', '/transactions%2F1', '/transactions?a=b', '/./transactions/1']) {
+    expect([path, (await house.send(gateway, 'paths', { path })).status]).toEqual([path, 429]);
+  }
+});
+
+describe('who is asking', () => {
+  test('nobody: 401', async () => {
+    const { status, headers, body } = await house.send(gateway, undefined);
+    expect(status).toBe(401);
+    expect(headers['content-type']).toBe('application/problem+json');
+    expect(headers['www-authenticate']).toBeDefined();
+    expect(JSON.parse(body).detail).toContain('X-Merchant-Id is missing');
+  });
+
+  test('a merchant that does not exist: 403, until it is created', async () => {
+    expect((await house.send(gateway, 'nobody')).status).toBe(403);
+    await house.write('nobody', [rule()]);
+    await eventually(async () => expect((await house.send(gateway, 'nobody')).status).toBe(200));
+    await house.write('nobody', [], { exists: false });
+    await eventually(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
+  });
+
+  test('an identity from a peer that is not trusted: 401', async () => {
+    const strict = await house.gateway({ TRUSTED_PROXIES: '192.0.2.0/24' });
+    const { status, body } = await house.send(strict, 'headers');
+    expect(status).toBe(401);
+    expect(JSON.parse(body).detail).toContain('not believed');
+  });
+
+  test('unknown merchants may get the default rules, by setting', async () => {
+    const generous = await house.gateway({ UNKNOWN_MERCHANT: 'default', STORE_TIMEOUT_MS: '5000' });
+    await house.snapshots.writeDefaultRules({ version: 1, rules: [rule({ id: '9', layer: 'platform', capacity: 1, refillTokens: 1, refillIntervalMs: 600_000 })] });
+    await house.snapshots.announce([null]);
+    await eventually(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'));
+    expect((await house.send(generous, 'stranger')).status).toBe(429);
+    expect((await house.send(generous, 'another stranger')).status).toBe(200);
+    await house.snapshots.writeDefaultRules({ version: 2, rules: [] });
+    await house.snapshots.announce([null]);
+    await eventually(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBeUndefined());
+  });
+
+  // Each of these is another merchant, with a bucket of its own.
+  test('odd ids do not share a bucket', async () => {
+    const ids = ['a:b', 'a{b', 'a}b', '{a}b', 'a b', 'a  b', 'a"b', "a'b", 'a%b', 'a%0020b', 'ä', 'a\\b', '🦊', '🦊🦊', 'a*', '*', 'A:B', '__proto__', 'constructor'];
+    for (const id of ids) await house.write(id, [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 600_000 })]);
+    for (const id of ids) expect([id, (await house.send(gateway, id)).status]).toEqual([id, 200]);
+    for (const id of ids) expect([id, (await house.send(gateway, id)).status]).toEqual([id, 429]);
+  });
+});

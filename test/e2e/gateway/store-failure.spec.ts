@@ -1,0 +1,79 @@
+import { SLOWNESS } from '../../support/patience.mjs';
+import type { RunningApp } from '../../support/processes.js';
+import { eventually, House, rule } from './house.js';
+
+let house: House;
+let gateway: RunningApp;
+
+beforeAll(async () => {
+  house = await House.open();
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: String(25 * SLOWNESS) });
+  await house.write('open', [rule({ onStoreFailure: 'open' })]);
+  await house.write('closed', [rule({ onStoreFailure: 'closed' })]);
+  await house.write('local', [rule({ onStoreFailure: 'local', capacity: 3, refillTokens: 1, refillIntervalMs: 600_000 })]);
+});
+
+afterAll(() => house.close());
+
+const MERCHANTS = ['open', 'closed', 'local'] as const;
+
+async function warmUp(): Promise<void> {
+  for (const merchant of MERCHANTS) {
+    await eventually(async () => expect((await house.send(gateway, merchant)).headers['ratelimit']).toBeDefined());
+  }
+}
+
+/** Answers within 50 ms on an ordinary machine; a busy one may hold up a single answer, so the median speaks. */
+function expectQuick(times: number[]): void {
+  const sorted = [...times].sort((a, b) => a - b);
+  expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(50 * SLOWNESS);
+}
+
+async function expectPolicies(): Promise<void> {
+  const times: number[] = [];
+  const send = async (merchant: string) => {
+    const answer = await house.send(gateway, merchant);
+    times.push(answer.ms);
+    return answer;
+  };
+  for (let i = 0; i < 5; i++) expect((await send('open')).status).toBe(200);
+  const closed = await send('closed');
+  expect(closed.status).toBe(503);
+  expect(closed.headers['retry-after']).toBe('1');
+  expect(JSON.parse(closed.body).type).toContain('temporary-reduced-capacity');
+  const local: number[] = [];
+  for (let i = 0; i < 6; i++) local.push((await send('local')).status);
+  expect(local.slice(-2)).toEqual([429, 429]);
+  expect(local.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
+  expectQuick(times);
+}
+
+async function expectHealed(): Promise<void> {
+  await eventually(async () => {
+    const { status, headers } = await house.send(gateway, 'closed');
+    expect(status === 200 || status === 429).toBe(true);
+    expect(headers['ratelimit']).toBeDefined();
+  });
+}
+
+test('Redis frozen: each rule acts by its onStoreFailure, and heals by itself', async () => {
+  await warmUp();
+  house.redisServer.freeze();
+  try {
+    await expectPolicies();
+    expect(await house.metric(gateway, /^gateway_store_available/)).toBe(0);
+  } finally {
+    house.redisServer.thaw();
+  }
+  await expectHealed();
+});
+
+test('Redis killed: likewise; its return with empty hands costs nobody a request', async () => {
+  await warmUp();
+  await house.redisServer.kill();
+  await expectPolicies();
+  await house.redisServer.restart();
+  await expectHealed();
+  // The snapshots are gone with Redis, and this merchant is not in PostgreSQL: what the gateway knows still counts.
+  expect((await house.send(gateway, 'open')).status).toBe(200);
+});

@@ -1,0 +1,116 @@
+import { type Redis } from 'ioredis';
+import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, changeCounterOf } from '#limiter-redis';
+import { type RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { BY, House, merchant, metric, RULE } from './house.js';
+
+/** Far more than the two seconds of the promise, which the last test looks at: a busy machine must not fail the others. */
+const CARRIED_WITHIN_MS = 10_000;
+
+describe('a change in PostgreSQL', () => {
+  let house: House;
+  let app: RunningApp;
+  let subscriber: Redis;
+  const announced: (string | null)[] = [];
+
+  beforeAll(async () => {
+    house = await House.open();
+    subscriber = house.redis.duplicate();
+    subscriber.on('message', (_, message: string) => announced.push(JSON.parse(message) as string | null));
+    await subscriber.subscribe(CHANGES_CHANNEL);
+    app = await house.preloader();
+    await until('the first full preload', () => app.logs.some(({ msg }) => msg === 'full preload done'));
+  });
+  beforeEach(() => void announced.splice(0));
+  afterAll(async () => {
+    subscriber.disconnect();
+    await house.close();
+  });
+
+  const snapshotOf = (id: string, version: number) =>
+    until(
+      `snapshot of ${id} at version ${version}`,
+      async () => {
+        const snapshot = await house.snapshots.read(id);
+        return snapshot?.version === version && snapshot;
+      },
+      CARRIED_WITHIN_MS,
+    );
+
+  test.each(['acme', 'a:b', '{c}', 'with space', '"quoted"', '🦊', 'default-rules'])('of merchant %j reaches Redis and is announced', async (id) => {
+    await house.merchants.create(merchant(id), BY);
+    await snapshotOf(id, 1);
+    const counter = Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)));
+    await house.rules.create(id, RULE, BY);
+    const snapshot = await snapshotOf(id, 2);
+    expect(snapshot.exists).toBe(true);
+    expect(snapshot.rules).toMatchObject([{ name: RULE.name, priority: RULE.priority }]);
+    await until('the announcement', () => announced.filter((each) => each === id).length >= 2, CARRIED_WITHIN_MS);
+    expect(Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)))).toBeGreaterThan(counter);
+    await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
+  });
+
+  test('that deletes a merchant leaves a tombstone, and one that creates it anew goes on above it', async () => {
+    await house.merchants.create(merchant('brief'), BY);
+    await house.merchants.delete('brief', 'any', BY);
+    expect(await snapshotOf('brief', 2)).toMatchObject({ exists: false, rules: [] });
+    await house.merchants.create(merchant('brief'), BY);
+    expect(await snapshotOf('brief', 3)).toMatchObject({ exists: true });
+  });
+
+  test('of the default rules reaches Redis and is announced', async () => {
+    await house.rules.create(null, { ...RULE, name: 'default' }, BY);
+    const snapshot = await until('the default rules', async () => {
+      const rules = await house.snapshots.readDefaultRules();
+      return rules?.rules.length === 1 && rules;
+    });
+    expect(snapshot.rules).toMatchObject([{ name: 'default' }]);
+    await until('the announcement', () => announced.includes(null));
+  });
+
+  test('that is told late, twice and in the wrong order leads to what PostgreSQL says', async () => {
+    await house.merchants.create(merchant('often'), BY);
+    for (let i = 0; i < 5; i++) await house.rules.create('often', { ...RULE, name: `rule ${i}` }, BY);
+    await house.dataSource.query(`INSERT INTO outbox (merchant_id, version) VALUES ('often', 6), ('often', 1), ('often', 3), ('often', 6), ('nobody', 9)`);
+    const snapshot = await snapshotOf('often', 6);
+    await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
+    expect(snapshot.rules).toHaveLength(5);
+    await until('nothing left to do', async () => (await metric(app, 'reload_jobs_total', { outcome: 'missing' })) === 1);
+    expect(await house.snapshots.read('often')).toEqual(snapshot);
+    expect(await house.snapshots.read('nobody')).toBeNull();
+    expect(await metric(app, 'jobs_set_aside')).toBe(0);
+  });
+
+  test('never goes back: an older version does not overwrite a newer one', async () => {
+    await house.merchants.create(merchant('ahead'), BY);
+    const snapshot = await snapshotOf('ahead', 1);
+    await house.snapshots.write([{ ...snapshot, version: 50 }], 60_000);
+    announced.splice(0);
+    await house.rules.create('ahead', RULE, BY);
+    await until('the reload', () => announced.includes('ahead'));
+    expect((await house.snapshots.read('ahead'))?.version).toBe(50);
+  });
+
+  test('does not refill a live bucket, nor does a full preload', async () => {
+    await house.merchants.create(merchant('busy'), BY);
+    await house.rules.create('busy', RULE, BY);
+    await snapshotOf('busy', 2);
+    const key = await until('its bucket', async () => (await house.redis.keys('tg:{*')).find((name) => name.includes('busy')));
+    await house.redis.set(key, 'in use', 'KEEPTTL');
+
+    await house.merchants.update('busy', 'any', { name: 'Busy' }, BY);
+    await snapshotOf('busy', 3);
+    const { jobId } = await house.preloads.request();
+    await until('the full preload', async () => (await house.preloads.look(jobId))?.state === 'completed');
+    expect(await house.redis.get(key)).toBe('in use');
+  });
+
+  test('is counted and timed', async () => {
+    expect(await metric(app, 'outbox_relayed_total')).toBeGreaterThan(10);
+    expect(await metric(app, 'snapshots_written_total')).toBeGreaterThan(10);
+    const changes = await metric(app, 'rule_change_lag_seconds_count');
+    expect(changes).toBeGreaterThan(10);
+    // All but those that met a hiccup of the machine.
+    expect(await metric(app, 'rule_change_lag_seconds_bucket', { le: '2' })).toBeGreaterThan(changes * 0.8);
+  });
+});

@@ -1,0 +1,63 @@
+import { PATIENCE } from '../../support/patience.mjs';
+import { ADMIN_TOKEN, type RunningApp, startApp } from '../../support/processes.js';
+import { freshDatabase } from '../../support/services.js';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** The JSON of the answer; undefined when it has no body. */
+  body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests read what they expect
+}
+
+export interface Api {
+  app: RunningApp;
+  /** Asks with the admin token and, where there is a body, as JSON; `headers` change that, and undefined takes a header away. */
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string | undefined>): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** The Rules API as a process, on a database of its own. */
+export async function startRulesApi(env: Record<string, string> = {}): Promise<Api> {
+  const database = await freshDatabase();
+  const app = await startApp('rules-api', { DATABASE_URL: database.url, ...env });
+  return {
+    app,
+    ask: (method, path, body, headers) => ask(app.url, method, path, body, headers),
+    async close() {
+      await app.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** One request to an app. A body that is text is sent as it is. */
+export async function ask(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string | undefined> = {},
+): Promise<Answer> {
+  const all = {
+    authorization: `Bearer ${ADMIN_TOKEN}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  const answer = await fetch(url + path, {
+    method,
+    headers: Object.fromEntries(Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined)),
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    signal: AbortSignal.timeout(15_000 * PATIENCE),
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+}
+
+/** A rule that lacks nothing, as it is sent. */
+export function rule(changes: Record<string, unknown> = {}): Record<string, unknown> {
+  return {
+    name: 'card payments',
+    limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 }],
+    ...changes,
+  };
+}

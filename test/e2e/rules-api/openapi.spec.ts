@@ -1,0 +1,132 @@
+import { type Answer, type Api, startRulesApi } from './api.js';
+import { exampleOf, mismatches, type Schema, type Schemas } from './schema.js';
+
+interface Documented {
+  requestBody?: { content: Record<string, { schema: Schema }> };
+  responses: Record<string, { headers?: Record<string, unknown>; content?: Record<string, { schema: Schema }> }>;
+}
+
+describe('what the OpenAPI document says', () => {
+  let api: Api;
+  let schemas: Schemas;
+  let paths: Record<string, Record<string, Documented>>;
+
+  beforeAll(async () => {
+    api = await startRulesApi();
+    const document = (await api.ask('GET', '/openapi.json')).body as { components: { schemas: Schemas }; paths: typeof paths };
+    schemas = document.components.schemas;
+    paths = document.paths;
+  });
+  afterAll(() => api.close());
+
+  function operation(method: string, template: string): Documented {
+    const found = paths[template]?.[method.toLowerCase()];
+    if (!found) throw new Error(`${method} ${template} is not documented`);
+    return found;
+  }
+
+  /** Status, content type, headers and body of an answer are those of the document. */
+  function expectDocumented(answer: Answer, method: string, template: string): void {
+    const response = operation(method, template).responses[String(answer.status)];
+    if (!response) throw new Error(`${method} ${template} answers ${answer.status}, which is not documented`);
+    for (const name of Object.keys(response.headers ?? {})) expect([name, answer.headers.get(name)]).toEqual([name, expect.any(String)]);
+    const [mediaType, content] = Object.entries(response.content ?? {})[0] ?? [];
+    expect(answer.headers.get('content-type')?.split(';')[0]).toBe(mediaType);
+    expect(content ? mismatches(answer.body, content.schema, schemas) : answer.body).toEqual(content ? [] : undefined);
+  }
+
+  const bodyOf = (method: string, template: string, all: boolean) =>
+    exampleOf(operation(method, template).requestBody?.content['application/json']?.schema ?? {}, schemas, all) as Record<string, unknown>;
+
+  it('holds for a merchant from beginning to end', async () => {
+    const all = '/v1/merchants';
+    const one = '/v1/merchants/{merchantId}';
+    const minimal = await api.ask('POST', all, bodyOf('POST', all, false));
+    expect(minimal.status).toBe(201);
+    expectDocumented(minimal, 'POST', all);
+    expectDocumented(await api.ask('POST', all, bodyOf('POST', all, false)), 'POST', all);
+    await api.ask('POST', all, { ...bodyOf('POST', all, true), id: 'other' });
+    const path = minimal.headers.get('location') ?? '';
+
+    expectDocumented(await api.ask('GET', `${all}?limit=1`), 'GET', all);
+    expectDocumented(await api.ask('GET', all), 'GET', all);
+    expectDocumented(await api.ask('GET', path), 'GET', one);
+    const changed = await api.ask('PATCH', path, bodyOf('PATCH', one, true), { 'if-match': '"1"' });
+    expect(changed.status).toBe(200);
+    expectDocumented(changed, 'PATCH', one);
+    expectDocumented(await api.ask('DELETE', path, undefined, { 'if-match': '"2"' }), 'DELETE', one);
+  });
+
+  it.each([
+    ['/v1/merchants/{merchantId}/rules', '/v1/merchants/ruled/rules'],
+    ['/v1/default-rules', '/v1/default-rules'],
+  ])('holds for a rule at %s from beginning to end', async (template, path) => {
+    await api.ask('POST', '/v1/merchants', { id: 'ruled', name: 'x' });
+    const one = `${template}/{ruleId}`;
+    const minimal = await api.ask('POST', path, bodyOf('POST', template, false));
+    expect(minimal.status).toBe(201);
+    expectDocumented(minimal, 'POST', template);
+    expectDocumented(await api.ask('POST', path, bodyOf('POST', template, false)), 'POST', template);
+    const location = minimal.headers.get('location') ?? '';
+
+    const full = await api.ask('PUT', location, bodyOf('PUT', one, true), { 'if-match': '"1"' });
+    expect(full.status).toBe(200);
+    expectDocumented(full, 'PUT', one);
+    expectDocumented(await api.ask('GET', location), 'GET', one);
+    expectDocumented(await api.ask('GET', `${path}?limit=1`), 'GET', template);
+    const other = await api.ask('POST', path, { ...bodyOf('POST', template, true), name: 'other' });
+    expectDocumented(await api.ask('PUT', other.headers.get('location') ?? '', bodyOf('PUT', one, false), { 'if-match': '*' }), 'PUT', one);
+    expectDocumented(await api.ask('DELETE', location, undefined, { 'if-match': '"2"' }), 'DELETE', one);
+  });
+
+  it('are the defaults that a rule gets', async () => {
+    const { body } = await api.ask('POST', '/v1/default-rules', { ...bodyOf('POST', '/v1/default-rules', false), name: 'defaults' });
+    for (const [name, { default: preset }] of Object.entries(schemas['RuleDto']?.properties ?? {})) {
+      if (preset !== undefined) expect([name, body[name]]).toEqual([name, preset]);
+    }
+    for (const [name, { default: preset }] of Object.entries(schemas['LimitDto']?.properties ?? {})) {
+      if (preset !== undefined) expect([name, body.limits[0][name]]).toEqual([name, preset]);
+    }
+  });
+
+  it('are the bounds at which a rule is refused', async () => {
+    for (const [name, { minimum, maximum }] of Object.entries(schemas['RuleDto']?.properties ?? {})) {
+      for (const value of [(minimum ?? NaN) - 1, (maximum ?? NaN) + 1].filter((each) => !Number.isNaN(each))) {
+        const { status, body } = await api.ask('POST', '/v1/default-rules', { ...bodyOf('POST', '/v1/default-rules', false), [name]: value });
+        expect([name, value, status, body.errors?.[0]?.pointer]).toEqual([name, value, 400, `/${name}`]);
+      }
+    }
+  });
+
+  it('holds for every refusal', async () => {
+    for (const [template, path] of [
+      ['/v1/merchants', '/v1/merchants'],
+      ['/v1/default-rules', '/v1/default-rules'],
+      ['/v1/merchants/{merchantId}', '/v1/merchants/nobody'],
+      ['/v1/merchants/{merchantId}/rules', '/v1/merchants/nobody/rules'],
+      ['/v1/merchants/{merchantId}/rules/{ruleId}', '/v1/merchants/ruled/rules/999'],
+      ['/v1/default-rules/{ruleId}', '/v1/default-rules/999'],
+    ] as const) {
+      for (const method of Object.keys(paths[template] ?? {}).map((name) => name.toUpperCase())) {
+        const writes = method !== 'GET' && method !== 'DELETE';
+        const good = writes ? bodyOf(method, template, true) : undefined;
+        const answers = [
+          await api.ask(method, path, good, { authorization: undefined }),
+          await api.ask(method, path, good),
+          await api.ask(method, path, good, { 'if-match': '*' }),
+          await api.ask(method, path, good, { 'if-match': 'broken' }),
+          await api.ask(method, `${path}?limit=0`, good, { 'if-match': '*' }),
+          ...(writes
+            ? [
+                await api.ask(method, path, {}, { 'if-match': '*' }),
+                await api.ask(method, path, '{', { 'if-match': '*' }),
+                await api.ask(method, path, 'x', { 'content-type': 'text/plain' }),
+                await api.ask(method, path, 'x'.repeat(70_000)),
+              ]
+            : []),
+        ];
+        for (const answer of answers) expectDocumented(answer, method, template);
+      }
+    }
+  });
+});

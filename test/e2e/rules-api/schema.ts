@@ -1,0 +1,63 @@
+/** The part of OpenAPI's schemas that this API uses. */
+export interface Schema {
+  $ref?: string;
+  allOf?: Schema[];
+  type?: string;
+  format?: string;
+  nullable?: boolean;
+  enum?: unknown[];
+  minimum?: number;
+  maximum?: number;
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  default?: unknown;
+  example?: unknown;
+}
+
+export type Schemas = Record<string, Schema>;
+
+function resolved(schema: Schema, schemas: Schemas): Schema {
+  const ref = schema.$ref ?? schema.allOf?.[0]?.$ref;
+  if (ref === undefined) return schema;
+  const found = schemas[ref.split('/').at(-1) ?? ''];
+  if (!found) throw new Error(`${ref} is not in the document`);
+  return found;
+}
+
+/** Every place where a value is not what the schema says; properties that the schema does not name count too. */
+export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at = ''): string[] {
+  const { type, nullable, enum: allowed, minimum, maximum, items, properties = {}, required = [], format } = resolved(schema, schemas);
+  if (value === null) return nullable ? [] : [`${at} is null`];
+  if (allowed && type !== 'array' && !allowed.includes(value)) return [`${at} is not one of ${allowed.join()}`];
+  if (type === 'array') {
+    return Array.isArray(value) ? value.flatMap((item, index) => mismatches(item, items ?? {}, schemas, `${at}/${index}`)) : [`${at} is no array`];
+  }
+  if (type === 'object') {
+    if (typeof value !== 'object') return [`${at} is no object`];
+    const missing = required.filter((name) => !(name in value)).map((name) => `${at}/${name} is missing`);
+    const wrong = Object.entries(value).flatMap(([name, each]) =>
+      properties[name] ? mismatches(each, properties[name], schemas, `${at}/${name}`) : [`${at}/${name} is not documented`],
+    );
+    return [...missing, ...wrong];
+  }
+  if (type === 'integer') {
+    const fits = Number.isInteger(value) && (value as number) >= (minimum ?? -Infinity) && (value as number) <= (maximum ?? Infinity);
+    return fits ? [] : [`${at} is ${String(value)}, no such integer`];
+  }
+  if (typeof value !== type) return [`${at} is a ${typeof value}, not a ${type}`];
+  return format === 'date-time' && Number.isNaN(Date.parse(value as string)) ? [`${at} is no date`] : [];
+}
+
+/** A value made of the schema's examples: all that is required, or all there is. */
+export function exampleOf(schema: Schema, schemas: Schemas, all: boolean): unknown {
+  const { type, example, default: preset, items, properties = {}, required = [], minimum } = resolved(schema, schemas);
+  if (example !== undefined) return example;
+  if (type === 'object') {
+    const names = all ? Object.keys(properties) : required;
+    return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name] ?? {}, schemas, all)]));
+  }
+  if (preset !== undefined) return preset;
+  if (type === 'array') return [exampleOf(items ?? {}, schemas, all)];
+  return minimum;
+}

@@ -1,0 +1,72 @@
+import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
+import { eventually, House } from '../gateway/house.js';
+
+let house: House;
+let rulesApi: RunningApp;
+let preloader: RunningApp;
+let gateways: RunningApp[];
+
+beforeAll(async () => {
+  house = await House.open();
+  const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
+  rulesApi = await startApp('rules-api', stores);
+  preloader = await startApp('preloader', stores);
+  gateways = [await house.gateway({ STORE_TIMEOUT_MS: '5000' }), await house.gateway({ STORE_TIMEOUT_MS: '5000' })];
+});
+
+afterAll(async () => {
+  await Promise.all([rulesApi.kill(), preloader.kill()]);
+  await house.close();
+});
+
+const limit = (capacity: number) => ({ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 600_000 });
+
+async function call(method: string, path: string, body?: unknown, etag?: string): Promise<{ status: number; etag: string; body: { id: string } }> {
+  const response = await fetch(rulesApi.url + path, {
+    method,
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...(etag && { 'if-match': etag }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  return { status: response.status, etag: response.headers.get('etag') ?? '', body: text ? (JSON.parse(text) as { id: string }) : { id: '' } };
+}
+
+test('the whole path: a rule is written, a burst passes, what is over is refused, an edit is felt within two seconds', async () => {
+  expect((await call('POST', '/v1/merchants', { id: 'acme', name: 'Acme' })).status).toBe(201);
+  const created = await call('POST', '/v1/merchants/acme/rules', { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, limits: [limit(3)] });
+  expect(created.status).toBe(201);
+
+  const post = (gateway: RunningApp) => house.send(gateway, 'acme', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  await eventually(async () => expect((await post(gateways[0]!)).headers['ratelimit-policy']).toBe('"burst";q=3;w=1800'), 10_000);
+  const statuses: number[] = [];
+  for (let i = 0; i < 5; i++) statuses.push((await post(gateways[i % 2]!)).status);
+  expect(statuses).toEqual([200, 200, 429, 429, 429]);
+  expect((await house.send(gateways[0]!, 'acme')).status).toBe(200);
+
+  const edited = await call('PUT', `/v1/merchants/acme/rules/${created.body.id}`, { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, limits: [limit(50)] }, created.etag);
+  expect(edited.status).toBe(200);
+  for (const gateway of gateways) {
+    await eventually(async () => expect((await post(gateway)).headers['ratelimit-policy']).toBe('"burst";q=50;w=30000'), 2000);
+    // Wider, but as empty as it was.
+    expect((await post(gateway)).status).toBe(429);
+  }
+});
+
+test('a deleted merchant is unknown within two seconds, and comes back with full buckets of its new rules', async () => {
+  const merchant = await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting' });
+  await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(200), 10_000);
+  expect((await call('DELETE', '/v1/merchants/fleeting', undefined, merchant.etag)).status).toBe(204);
+  await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(403), 2000);
+  await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting again' });
+  await call('POST', '/v1/merchants/fleeting/rules', { name: 'all', limits: [limit(1)] });
+  await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'), 10_000);
+  expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(429);
+});
+
+test('a default rule reaches every merchant', async () => {
+  const rule = await call('POST', '/v1/default-rules', { name: 'platform ceiling', layer: 'platform', limits: [{ ...limit(1000), name: 'ceiling' }] });
+  expect(rule.status).toBe(201);
+  for (const gateway of gateways) {
+    await eventually(async () => expect((await house.send(gateway, 'acme')).headers['ratelimit-policy']).toBe('"ceiling";q=1000;w=600000'), 10_000);
+  }
+});

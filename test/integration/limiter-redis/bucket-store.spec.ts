@@ -1,0 +1,118 @@
+import * as fc from 'fast-check';
+import { editLimits, MemoryBucketStore, tokenBucket, type BucketTake } from '#limiter';
+import { arrivals, describeBucketStore, describeGolden, FakeClock, limitSpecs, startedLimit, takeFrom } from '#limiter/testing';
+import { createRedis, RedisBucketStore } from '#limiter-redis';
+import type { Redis } from 'ioredis';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+
+let server: TestRedis;
+let redis: Redis;
+const stores: RedisBucketStore[] = [];
+
+beforeAll(async () => {
+  server = await freshRedis();
+  redis = createRedis(server.url, 'limiter');
+  await new Promise((resolve) => redis.once('ready', resolve));
+});
+
+afterEach(() => stores.splice(0).forEach((store) => store.close()));
+
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+async function create() {
+  await redis.flushall();
+  return createStore();
+}
+
+function createStore() {
+  const clock = new FakeClock();
+  const store = new RedisBucketStore(redis, { clock: clock.now, deadlineMs: 5000 });
+  stores.push(store);
+  return { store, clock };
+}
+
+describeBucketStore('RedisBucketStore', create);
+
+describeGolden('token-bucket', async () => {
+  const { store, clock } = await create();
+  return async (limit, cost, atMs) => {
+    clock.nowMs = atMs;
+    return (await takeFrom(store, [{ key: 'row', limit, cost }]))[0]!;
+  };
+});
+
+test('Lua and TypeScript agree in every field, over random limits, edits, arrivals and compound requests', async () => {
+  const { store, clock } = await create();
+  let run = 0;
+  const cases = fc
+    .tuple(limitSpecs(), limitSpecs(), limitSpecs())
+    .chain(([a, b, edited]) =>
+      fc.tuple(fc.constant({ a, b, edited }), arrivals(a, 25), fc.integer({ min: 0, max: 1_800_000_000_000 })));
+  await fc.assert(
+    fc.asyncProperty(cases, async ([{ a, b, edited }, requests, startMs]) => {
+      run++;
+      const memory = new MemoryBucketStore(clock.now);
+      let first = startedLimit(a, startMs);
+      const second = startedLimit({ ...b, name: 'second' }, startMs);
+      let nowUs = startMs * 1000;
+      for (const [i, { gapUs, cost }] of requests.entries()) {
+        nowUs += gapUs;
+        if (i === 10) first = editLimits([first], [edited], Math.floor(nowUs / 1000))[0]!;
+        clock.nowMs = nowUs / 1000;
+        const takes: BucketTake[] = [
+          { key: `${run}.a`, bucket: tokenBucket(first), cost },
+          { key: `${run}.b`, bucket: tokenBucket(second), cost: Math.min(cost, 3) },
+        ];
+        expect(await store.take(takes)).toEqual(await memory.take(takes));
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
+describe('in Redis', () => {
+  const limit = startedLimit(
+    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 60_000, refill: 'greedy' }, 0);
+
+  test('a bucket is one integer, with a time to live not shorter than its time to full', async () => {
+    await redis.flushall();
+    const store = new RedisBucketStore(redis);
+    stores.push(store);
+    const [decision] = await takeFrom(store, [{ key: '{m}1.0', limit, cost: 10 }]);
+    expect(await redis.object('ENCODING', 'tg:{m}1.0')).toBe('int');
+    expect(await redis.pttl('tg:{m}1.0')).toBeGreaterThanOrEqual(decision!.resetAfterMs);
+  });
+
+  test('a refusal writes nothing, and looking creates nothing', async () => {
+    const { store } = await create();
+    await takeFrom(store, [{ key: 'a', limit, cost: 11 }]);
+    await takeFrom(store, [{ key: 'b', limit, cost: 0 }]);
+    expect(await redis.keys('*')).toEqual([]);
+  });
+
+  test('what is no bucket at a bucket’s key counts as a missing bucket', async () => {
+    const { store } = await create();
+    await redis.set('tg:odd', 'not a number');
+    await redis.hset('tg:hash', 'a', '1');
+    expect((await takeFrom(store, [{ key: 'odd', limit }]))[0]).toMatchObject({ allowed: true, remaining: 9 });
+    expect((await takeFrom(store, [{ key: 'hash', limit }]))[0]).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  test('a script that Redis has forgotten is sent again', async () => {
+    const { store } = await create();
+    await takeFrom(store, [{ key: 'k', limit }]);
+    await redis.script('FLUSH');
+    expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ remaining: 8 });
+  });
+
+  test('more takes than one call holds, on many keys, all get their own answer', async () => {
+    const { store } = await create();
+    const answers = await Promise.all(
+      Array.from({ length: 3000 }, (_, i) => takeFrom(store, [{ key: `k${i % 700}`, limit }])),
+    );
+    for (let i = 0; i < 3000; i++) expect(answers[i]![0]!.remaining).toBe(9 - Math.floor(i / 700));
+  });
+});

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { type DataSource } from 'typeorm';
+import { createDataSource, drainOutbox, MerchantRepository, migrate, revertAll, revertLast, RuleReader, RuleRepository } from '#rules-db';
+import { freshDatabase, type TestDatabase } from '../../support/services.js';
+import { BY, ruleSpec } from './database.js';
+
+const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'outbox'];
+
+/** Every row of every table, as text. */
+async function contents(dataSource: DataSource): Promise<Record<string, unknown>> {
+  const tables = await Promise.all(
+    TABLES.map(async (table) => [table, await dataSource.query(`SELECT row_to_json(t)::text FROM ${table} t ORDER BY 1`)] as const),
+  );
+  return Object.fromEntries(tables);
+}
+
+describe('migrations', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+
+  beforeEach(async () => {
+    database = await freshDatabase();
+    dataSource = createDataSource(database.url);
+  });
+  afterEach(async () => {
+    if (dataSource.isInitialized) await dataSource.destroy();
+    await database.drop();
+  });
+
+  /** Something in every table. */
+  async function populate(): Promise<void> {
+    const merchants = new MerchantRepository(dataSource);
+    const rules = new RuleRepository(dataSource);
+    await merchants.create({ id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin' }, BY);
+    await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
+    await merchants.delete('gone', 'any', BY);
+    await rules.create('acme', ruleSpec(), BY);
+    await rules.create(null, ruleSpec({ name: 'default' }), BY);
+  }
+
+  it('run once, and a second time find nothing to do', async () => {
+    expect(await migrate(dataSource)).toEqual(['Rules1795190400000', 'ChangeLog1795190500000']);
+    expect(await migrate(dataSource)).toEqual([]);
+  });
+
+  it('make the schema that the entities describe', async () => {
+    await migrate(dataSource);
+    await dataSource.initialize();
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect(upQueries.map(({ query }) => query)).toEqual([]);
+  });
+
+  it.each([
+    ['the newest', revertLast],
+    ['all', revertAll],
+  ])('lose nothing when %s are reverted and run again on a populated database', async (_which, revert) => {
+    await migrate(dataSource);
+    await dataSource.initialize();
+    await populate();
+    const before = await contents(dataSource);
+    for (const rows of Object.values(before)) expect(rows).not.toHaveLength(0);
+
+    await revert(dataSource);
+    await expect(dataSource.query('SELECT * FROM outbox')).rejects.toThrow(/does not exist/);
+    await migrate(dataSource);
+
+    expect(await contents(dataSource)).toEqual(before);
+    // Keys, sequences and constraints work on.
+    const second = await new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY);
+    expect(second.id).toBe('3');
+    await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
+    expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(2);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(6);
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect(upQueries).toHaveLength(0);
+  });
+
+  it('may be reverted and run again any number of times', async () => {
+    await migrate(dataSource);
+    for (let round = 0; round < 3; round++) {
+      await revertAll(dataSource);
+      await migrate(dataSource);
+    }
+    await dataSource.initialize();
+    await populate();
+    expect(await new RuleReader(dataSource).merchantCount()).toBe(1);
+  });
+
+  it('succeed in each of several processes that start at once', async () => {
+    const program = `
+      import { createDataSource, migrate } from '#rules-db';
+      console.log((await migrate(createDataSource(process.env.DATABASE_URL))).length);`;
+    const start = () =>
+      promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url } });
+    const answers = await Promise.all([start(), start(), start()]);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '2']);
+  });
+});

@@ -1,0 +1,142 @@
+import { type DataSource } from 'typeorm';
+import { AuditEntity, drainOutbox, MAX_RULES_PER_OWNER, MerchantRepository, type RuleOwner, RuleRepository } from '#rules-db';
+import { BY, migratedDatabase, ruleSpec } from './database.js';
+
+const NOW = 1_700_000_000_000;
+
+describe('RuleRepository', () => {
+  let dataSource: DataSource;
+  let close: () => Promise<void>;
+  let rules: RuleRepository;
+  let nowMs = NOW;
+
+  beforeAll(async () => {
+    ({ dataSource, close } = await migratedDatabase());
+    rules = new RuleRepository(dataSource, () => nowMs);
+  });
+  beforeEach(async () => {
+    nowMs = NOW;
+    await dataSource.query('TRUNCATE merchant, rule, deleted_merchant, audit, outbox RESTART IDENTITY');
+    await dataSource.query('UPDATE default_rules_version SET version = 0');
+    await new MerchantRepository(dataSource).create({ id: 'acme', name: 'Acme', timeZone: 'UTC' }, BY);
+    await drainOutbox(dataSource, 100, () => Promise.resolve());
+  });
+  afterAll(() => close());
+
+  async function outbox() {
+    const rows: [string | null, number][] = [];
+    await drainOutbox(dataSource, 1_000, (found) => Promise.resolve(void rows.push(...found.map((row) => [row.merchantId, row.version] as [string | null, number]))));
+    return rows;
+  }
+
+  describe.each<[string, RuleOwner, number]>([
+    ['of a merchant', 'acme', 2],
+    ['by default', null, 1],
+  ])('a rule %s', (_name, owner, firstVersion) => {
+    it('is created with its limits started, its version, audit row and outbox row', async () => {
+      const created = await rules.create(owner, ruleSpec(), BY);
+      expect(created).toMatchObject({ ...ruleSpec(), id: '1', merchantId: owner, version: 1 });
+      expect(created.limits).toMatchObject([{ id: 0, generation: 0, start: { atMs: NOW, tokens: 10 }, previous: [] }]);
+      expect(await outbox()).toEqual([[owner, firstVersion]]);
+      expect(await dataSource.manager.find(AuditEntity, { where: { action: 'rule.created' } })).toMatchObject([
+        { merchantId: owner, ruleId: '1', before: null, after: { name: 'card payments' } },
+      ]);
+    });
+
+    it('is replaced on the version it expects, its limits keeping their history', async () => {
+      const { id } = await rules.create(owner, ruleSpec(), BY);
+      nowMs = NOW + 60_000;
+      const [burst] = ruleSpec().limits;
+      const spec = ruleSpec({ name: 'renamed', limits: [{ ...burst!, capacity: 20 }] });
+      const replaced = await rules.replace(owner, id, [1], spec, BY);
+      expect(replaced).toMatchObject({ id, name: 'renamed', version: 2 });
+      expect(replaced.limits).toMatchObject([{ id: 0, capacity: 20, generation: 1, previous: [{ capacity: 10, generation: 0 }] }]);
+      await expect(rules.replace(owner, id, [1], spec, BY)).rejects.toThrow('the version is 2 by now');
+      await expect(rules.replace(owner, '99', 'any', spec, BY)).rejects.toThrow(/no rule 99/);
+      expect(await outbox()).toEqual([[owner, firstVersion], [owner, firstVersion + 1]]);
+    });
+
+    it('is deleted on the version it expects', async () => {
+      const { id } = await rules.create(owner, ruleSpec(), BY);
+      await expect(rules.delete(owner, id, [2], BY)).rejects.toThrow('the version is 1 by now');
+      await rules.delete(owner, id, [1, 2], BY);
+      expect(await rules.find(owner, id)).toBeNull();
+      await expect(rules.delete(owner, id, 'any', BY)).rejects.toThrow(/no rule/);
+      expect(await outbox()).toEqual([[owner, firstVersion], [owner, firstVersion + 1]]);
+    });
+
+    it('has a name of its own', async () => {
+      await rules.create(owner, ruleSpec(), BY);
+      const other = await rules.create(owner, ruleSpec({ name: 'other' }), BY);
+      await expect(rules.create(owner, ruleSpec(), BY)).rejects.toThrow('there already is a rule named "card payments" here');
+      await expect(rules.replace(owner, other.id, 'any', ruleSpec(), BY)).rejects.toThrow(/already is a rule/);
+      expect(await outbox()).toHaveLength(2);
+    });
+
+    it('is replaced by only one of many simultaneous writers', async () => {
+      const { id } = await rules.create(owner, ruleSpec(), BY);
+      const results = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, index) => rules.replace(owner, id, [1], ruleSpec({ priority: index }), BY)),
+      );
+      expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await rules.find(owner, id)).toMatchObject({ version: 2 });
+      expect(await outbox()).toHaveLength(2);
+    });
+
+    it('loses no edit when writers take any version', async () => {
+      const { id } = await rules.create(owner, ruleSpec(), BY);
+      await Promise.all(Array.from({ length: 10 }, (_, index) => rules.replace(owner, id, 'any', ruleSpec({ priority: index }), BY)));
+      expect(await rules.find(owner, id)).toMatchObject({ version: 11 });
+      expect((await outbox()).map(([, version]) => version)).toEqual(Array.from({ length: 11 }, (_, index) => firstVersion + index));
+    });
+  });
+
+  it('may have the same name under another owner', async () => {
+    await rules.create('acme', ruleSpec(), BY);
+    await expect(rules.create(null, ruleSpec(), BY)).resolves.toMatchObject({ merchantId: null });
+  });
+
+  it('belongs to its owner alone', async () => {
+    const own = await rules.create('acme', ruleSpec(), BY);
+    const byDefault = await rules.create(null, ruleSpec(), BY);
+    expect(await rules.find(null, own.id)).toBeNull();
+    expect(await rules.find('acme', byDefault.id)).toBeNull();
+    await expect(rules.delete(null, own.id, 'any', BY)).rejects.toThrow(/no rule/);
+    await expect(rules.replace('acme', byDefault.id, 'any', ruleSpec(), BY)).rejects.toThrow(/no rule/);
+    expect(await rules.list('acme', { limit: 10 })).toHaveLength(1);
+  });
+
+  it('needs a merchant that exists', async () => {
+    await expect(rules.create('nobody', ruleSpec(), BY)).rejects.toThrow('there is no merchant "nobody"');
+    await expect(rules.delete('nobody', '1', 'any', BY)).rejects.toThrow(/no merchant/);
+    expect(await outbox()).toEqual([]);
+  });
+
+  it('is listed by priority, the older first, page by page', async () => {
+    for (const [index, priority] of [5, 100, 5, 0, 1_000_000, 5].entries()) {
+      await rules.create('acme', ruleSpec({ name: `rule ${index}`, priority }), BY);
+    }
+    const seen: string[] = [];
+    let after: { priority: number; id: string } | undefined;
+    do {
+      const page = await rules.list('acme', { after, limit: 2 });
+      seen.push(...page.map(({ name }) => name));
+      after = page.at(-1);
+    } while (after);
+    expect(seen).toEqual(['rule 4', 'rule 1', 'rule 0', 'rule 2', 'rule 5', 'rule 3']);
+  });
+
+  it('is refused above the most that an owner may have, also when many come at once', async () => {
+    const { id } = await rules.create('acme', ruleSpec(), BY);
+    const columns = 'merchant_id, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, version';
+    await dataSource.query(
+      `INSERT INTO rule (name, ${columns}) SELECT 'rule ' || n, ${columns} FROM rule, generate_series(1, $2::int) n WHERE id = $1`,
+      [id, MAX_RULES_PER_OWNER - 3],
+    );
+    const results = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, index) => rules.create('acme', ruleSpec({ name: `late ${index}` }), BY)),
+    );
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+    expect(await rules.list('acme', { limit: 1_000 })).toHaveLength(MAX_RULES_PER_OWNER);
+  });
+});

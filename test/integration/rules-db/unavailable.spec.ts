@@ -1,0 +1,150 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connectWhenUp, createDataSource, isDatabaseUnavailable, MerchantRepository, RuleReader } from '#rules-db';
+import { BY, migratedDatabase } from './database.js';
+
+/** A line to PostgreSQL that can be cut, or go silent while it stays open. */
+class Line {
+  private readonly sockets = new Set<Socket>();
+  private silent = false;
+  private server: Server | undefined;
+  port = 0;
+
+  constructor(private readonly target: URL) {}
+
+  async open(): Promise<void> {
+    this.silent = false;
+    this.server = createServer((near) => {
+      const far = connect(Number(this.target.port || 5432), this.target.hostname);
+      this.sockets.add(near).add(far);
+      near.on('data', (bytes) => this.silent || far.write(bytes));
+      far.on('data', (bytes) => this.silent || near.write(bytes));
+      for (const [one, other] of [[near, far], [far, near]] as const) {
+        one.on('error', () => other.destroy());
+        one.on('close', () => other.destroy());
+      }
+    });
+    const { server } = this;
+    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve));
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  silence(): void {
+    this.silent = true;
+  }
+
+  cut(): void {
+    this.server?.close();
+    for (const socket of this.sockets) socket.destroy();
+    this.sockets.clear();
+  }
+}
+
+describe('a database that is gone', () => {
+  let database: Awaited<ReturnType<typeof migratedDatabase>>;
+  let line: Line;
+  let url: string;
+
+  beforeAll(async () => {
+    database = await migratedDatabase();
+    line = new Line(new URL(database.url));
+    await line.open();
+    const target = new URL(database.url);
+    target.host = `127.0.0.1:${line.port}`;
+    url = target.href;
+  });
+  afterAll(async () => {
+    line.cut();
+    await database.close();
+  });
+
+  async function failure(work: Promise<unknown>): Promise<{ error: unknown; afterMs: number }> {
+    const before = performance.now();
+    const error = await work.then(() => undefined, (reason: unknown) => reason);
+    return { error, afterMs: performance.now() - before };
+  }
+
+  it('fails in time and heals by itself when the line is cut', async () => {
+    const dataSource = createDataSource(url, { statementTimeoutMs: 500 });
+    await dataSource.initialize();
+    line.cut();
+    for (let i = 0; i < 3; i++) {
+      const { error, afterMs } = await failure(new RuleReader(dataSource).merchantCount());
+      expect(isDatabaseUnavailable(error)).toBe(true);
+      expect(afterMs).toBeLessThan(5_000);
+    }
+    await line.open();
+    expect(await new RuleReader(dataSource).merchantCount()).toBe(0);
+    await dataSource.destroy();
+  });
+
+  it('fails in time when the server is silent, and leaves no transaction behind for the next user', async () => {
+    const dataSource = createDataSource(url, { statementTimeoutMs: 1_000, poolSize: 1 });
+    await dataSource.initialize();
+    const merchants = new MerchantRepository(dataSource);
+    const { error, afterMs } = await failure(
+      dataSource.transaction(async (manager) => {
+        await manager.query("INSERT INTO merchant VALUES ('ghost', 'ghost', 'UTC', 1, 1)");
+        line.silence();
+        await manager.query('SELECT 1');
+      }),
+    );
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(afterMs).toBeLessThan(5_000);
+    line.cut();
+    await line.open();
+    await merchants.create({ id: 'real', name: 'real', timeZone: 'UTC' }, BY);
+    expect(await merchants.find('ghost')).toBeNull();
+    expect(await merchants.find('real')).not.toBeNull();
+    await dataSource.destroy();
+  });
+
+  it('fails in time when all connections are busy', async () => {
+    const dataSource = createDataSource(url, { statementTimeoutMs: 10_000, poolSize: 1 });
+    await dataSource.initialize();
+    const busy = dataSource.query('SELECT pg_sleep(6)');
+    const { error, afterMs } = await failure(dataSource.query('SELECT 1'));
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(afterMs).toBeLessThan(5_000);
+    await busy;
+    await dataSource.destroy();
+  });
+
+  it('lets the server end a statement that takes too long', async () => {
+    const dataSource = createDataSource(url, { statementTimeoutMs: 300 });
+    await dataSource.initialize();
+    const { error } = await failure(dataSource.query('SELECT pg_sleep(30)'));
+    expect(String(error)).toContain('statement timeout');
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(await dataSource.query('SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    await dataSource.destroy();
+  });
+
+  it('is awaited at the start', async () => {
+    line.cut();
+    const dataSource = createDataSource(url);
+    const failures: unknown[] = [];
+    const connected = connectWhenUp(dataSource, { onFailure: (error) => failures.push(error) });
+    while (failures.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(failures.every(isDatabaseUnavailable)).toBe(true);
+    await line.open();
+    await connected;
+    expect(dataSource.isInitialized).toBe(true);
+    await dataSource.destroy();
+  });
+
+  it('is awaited only until the signal aborts', async () => {
+    line.cut();
+    const ending = new AbortController();
+    const connected = connectWhenUp(createDataSource(url), { signal: ending.signal });
+    ending.abort(new Error('stopping'));
+    await expect(connected).rejects.toThrow();
+    await line.open();
+  });
+
+  it('tells a mistake from an outage', async () => {
+    const { error } = await failure(database.dataSource.query('SELECT nonsense'));
+    expect(isDatabaseUnavailable(error)).toBe(false);
+    expect(isDatabaseUnavailable(new Error('no'))).toBe(false);
+    expect(isDatabaseUnavailable('timeout')).toBe(false);
+  });
+});

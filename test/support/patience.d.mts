@@ -1,0 +1,2 @@
+export const SLOWNESS: number;
+export const PATIENCE: number;
