@@ -16,6 +16,9 @@ const ENDING_PATIENCE_MS = 30_000;
 /** How long a run whose npm was killed may take to notice. */
 const NOTICE_MS = 1_500;
 
+/** What a killed run left behind has lost its database too, and could wait for it in vain for its whole grace. */
+const LEFTOVER_PATIENCE_MS = 1_500;
+
 /** @typedef {{ name: string, pid: number, started: string | undefined }} Child */
 
 export class State {
@@ -71,7 +74,7 @@ export class State {
   async stopLeftovers() {
     const left = this.#read().children.filter(({ pid, started }) => isAlive(pid) && startMark(pid) === started);
     // The database is told in its own way; whoever uses it goes first.
-    await Promise.all(left.filter(({ name }) => name !== 'PostgreSQL').map(({ pid }) => endProcess(pid, ['SIGTERM', 'SIGKILL'], 12_000)));
+    await Promise.all(left.filter(({ name }) => name !== 'PostgreSQL').map(({ pid }) => endProcess(pid, ['SIGTERM', 'SIGKILL'], LEFTOVER_PATIENCE_MS)));
     const names = left.map(({ name }) => name);
     if ((await stopLeftover(this.#existingPostgres())) && !names.includes('PostgreSQL')) names.push('PostgreSQL');
     return names;
