@@ -2,14 +2,15 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DIST, isMain } from './paths.mjs';
+import { dataDirOf, DIST, isMain } from './paths.mjs';
+import { State } from './start/state.mjs';
 
 const HELP = `npm run preload
 
 Asks the running preloader to carry all merchants from PostgreSQL to Redis now, and shows how far it is. Live buckets are
 not refilled by it. Ctrl-C ends the looking, not the preloading.
 
-  QUEUE_REDIS_URL  Redis with the job queue; REDIS_URL if not set, redis://127.0.0.1:6379 if neither is
+  QUEUE_REDIS_URL  Redis with the job queue; REDIS_URL if not set; if neither is, the Redis that npm start has started
   --help           this text`;
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -57,7 +58,12 @@ async function libraries() {
  */
 function queueUrl(env, { queueRedisUrl, redisUrl }) {
   const name = [queueRedisUrl.name, redisUrl.name].find((variable) => env[variable]);
-  if (name === undefined) return 'redis://127.0.0.1:6379';
+  if (name === undefined) {
+    const dataDir = dataDirOf(env);
+    const own = new State(dataDir).ownRedis();
+    if (own === undefined) throw new Refusal(`No Redis of npm start runs in ${dataDir}. Start Tollgate with npm start, or say in REDIS_URL or QUEUE_REDIS_URL where its queue is.`);
+    return own;
+  }
   try {
     return redisUrl.parse(/** @type {string} */ (env[name]));
   } catch (error) {

@@ -13,6 +13,7 @@ const LINES_KEPT = 12;
  * @typedef {object} Part what npm start starts and stops
  * @property {string} name
  * @property {number} pid
+ * @property {string} [redisUrl] where it answers, if it is a Redis
  * @property {Promise<number | null>} exited
  * @property {() => string} lastLines
  * @property {() => Promise<void>} stop

@@ -89,10 +89,10 @@ export async function redisOf(given, state, tether) {
   const program = findRedisServer();
   if (program) {
     const server = await startRedis({ program, tether, directory: state.redisDirectory });
-    return { url: server.url, what: `${program} on port ${server.port}, data in ${state.redisDirectory}`, part: { name: 'Redis', ...server } };
+    return { url: server.url, what: `${program} on port ${server.port}, data in ${state.redisDirectory}`, part: { name: 'Redis', redisUrl: server.url, ...server } };
   }
   const server = await startStandIn({ tether });
-  return { url: server.url, what: `js-redis-server on port ${server.port}, in memory`, part: { name: 'js-redis-server', ...server }, notice: STAND_IN_NOTICE };
+  return { url: server.url, what: `js-redis-server on port ${server.port}, in memory`, part: { name: 'js-redis-server', redisUrl: server.url, ...server }, notice: STAND_IN_NOTICE };
 }
 
 /**

@@ -19,7 +19,8 @@ const NOTICE_MS = 1_500;
 /** What a killed run left behind has lost its database too, and could wait for it in vain for its whole grace. */
 const LEFTOVER_PATIENCE_MS = 1_500;
 
-/** @typedef {{ name: string, pid: number, started: string | undefined }} Child */
+/** @typedef {{ name: string, pid: number, started: string | undefined, redisUrl?: string | undefined }} Child */
+
 
 export class State {
   /** @type {Child[]} */
@@ -88,12 +89,16 @@ export class State {
 
   /**
    * Notes a child, so that the next run finds it if this one cannot stop it.
-   * @param {string} name
-   * @param {number} pid
+   * @param {import('./child.mjs').Part} part
    */
-  remember(name, pid) {
-    this.#children.push({ name, pid, started: startMark(pid) });
+  remember({ name, pid, redisUrl }) {
+    this.#children.push({ name, pid, started: startMark(pid), redisUrl });
     this.#write(false);
+  }
+
+  /** Where the Redis of the run that has this directory answers; undefined when nothing runs, or Redis is not its own. */
+  ownRedis() {
+    return this.#read().children.find(({ pid, started, redisUrl }) => redisUrl && isAlive(pid) && startMark(pid) === started)?.redisUrl;
   }
 
   /** Notes that this run is about to end. */

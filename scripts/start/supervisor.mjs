@@ -35,7 +35,7 @@ export class Supervisor {
    */
   add(part, order) {
     this.#parts.push({ part, order });
-    this.state.remember(part.name, part.pid);
+    this.state.remember(part);
     part.exited.then((code) => {
       if (this.#stopping) return;
       const lines = part.lastLines().trim();

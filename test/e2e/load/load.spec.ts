@@ -163,8 +163,10 @@ describe('npm run load says plainly', () => {
     expect(await load(['burst'], {})).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no admin token') });
   });
 
-  test('what it can do', async () => {
-    expect(await load(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('hot-merchant') });
+  test('what it can do, and nothing else: npm must not take the command preload for a step before load', async () => {
+    const { code, stdout } = await run('npm', ['run', 'load', '--', '--help'], {});
+    expect({ code, commands: stdout.match(/^> node .*$/gm) }).toEqual({ code: 0, commands: ['> node scripts/load.mjs --help'] });
+    expect(stdout).toContain('hot-merchant');
   });
 });
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ROOT } from '../../../scripts/paths.mjs';
 import { until } from '../../support/until.js';
 import { npmStart, ownPlace, stillRunning, type NpmStart, type Place } from '../../support/npm-start.js';
 
@@ -46,6 +47,11 @@ describe('npm start', () => {
   it('tells of an edit and of refusals, one line each', async () => {
     await run.until('PUT /v1/merchants', 5_000);
     await run.until('refused', 10_000);
+  });
+
+  it('is found by npm run preload, which carries both demo merchants', async () => {
+    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'preload'], { cwd: ROOT, env: { ...process.env, ...place.env } });
+    expect(stdout).toContain('Done: 2 merchants preloaded.');
   });
 
   it('runs once in a directory: the second says so', async () => {
