@@ -20,19 +20,19 @@ export async function preloadBuckets(
   nowMs = Date.now(),
 ): Promise<{ created: number; live: number }> {
   const keys: string[] = [];
-  const states: string[] = [];
+  const generations: string[] = [];
   for (const { merchantId, rules } of snapshots) {
     for (const rule of rules) {
       if (!isMerchantKeyed(rule)) continue;
       for (const limit of rule.limits) {
         if (!isSettled(limit, nowMs)) continue;
         keys.push(BUCKET_PREFIX + merchantBucketKey(merchantId, rule.id, limit.id));
-        states.push(String(limit.generation % GENERATIONS).padStart(3, '0'));
+        generations.push(String(limit.generation % GENERATIONS));
       }
     }
   }
   if (keys.length === 0) return { created: 0, live: 0 };
-  const created = (await script.run(redis, keys, [ttlMs, ...states])) as number;
+  const created = (await script.run(redis, keys, [String(ttlMs), ...generations])) as number;
   return { created, live: keys.length - created };
 }
 

@@ -25,13 +25,13 @@ export class RedisSnapshotStore {
   async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<{ written: number; newer: number }> {
     if (snapshots.length === 0) return { written: 0, newer: 0 };
     const keys = snapshots.map(({ merchantId }) => snapshotKey(merchantId));
-    const [written, newer] = (await script.run(this.redis, keys, [ttlMs, ...snapshots.map(encoded)])) as [number, number];
+    const [written, newer] = (await script.run(this.redis, keys, [String(ttlMs), ...snapshots.map(encoded)])) as [number, number];
     return { written, newer };
   }
 
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */
   async writeDefaultRules(snapshot: DefaultRulesSnapshot): Promise<boolean> {
-    const [written] = (await script.run(this.redis, [DEFAULT_RULES_KEY], [0, encoded(snapshot)])) as [number, number];
+    const [written] = (await script.run(this.redis, [DEFAULT_RULES_KEY], ['0', encoded(snapshot)])) as [number, number];
     return written === 1;
   }
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
+import { PackedCall, type Argument } from './packed-command.js';
 
 /** A Lua script of this library, called by its hash; sent in full only to a server that does not know it. */
 export class Script {
@@ -12,13 +13,13 @@ export class Script {
     this.sha1 = createHash('sha1').update(this.source).digest('hex');
   }
 
-  async run(redis: Redis, keys: readonly string[], args: readonly (string | number | Buffer)[]): Promise<unknown> {
+  async run(redis: Redis, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     try {
-      return await redis.evalsha(this.sha1, keys.length, ...(keys as string[]), ...args);
+      return await redis.sendCommand(new PackedCall('evalsha', this.sha1, keys, args));
     } catch (error) {
-      // A server that does not know the script has not run it: sending it now cannot take twice.
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return redis.eval(this.source, keys.length, ...(keys as string[]), ...args);
+      // A server that does not know the script has not run it: sending it in full cannot take twice.
+      return redis.sendCommand(new PackedCall('eval', this.source, keys, args));
     }
   }
 }

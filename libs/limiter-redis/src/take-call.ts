@@ -2,75 +2,86 @@ import { GENERATIONS, greedyCost, type BucketLevel, type BucketTake, type Former
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-const HISTORY = 8;
+const HISTORY = 32;
+const MORE = 64;
 const STALE = -9000000000000000;
 
+/** The most that one bucket or one generation takes up in a packed call. */
+const LARGEST_ENTRY = 128;
+
 export interface TakeCall {
+  /** Each key once, in the order of KEYS. */
   readonly keys: string[];
+  /** The packed requests. */
   readonly requests: Buffer;
 }
+
+/** Grows to the largest call so far, and is used again for the next one. */
+let scratch = Buffer.alloc(16_384);
+let view = new DataView(scratch.buffer, scratch.byteOffset, scratch.length);
+let length = 0;
 
 /** Packs requests. Keys are named once however many requests ask for them. */
 export function encodeTakes(requests: readonly (readonly BucketTake[])[], keyPrefix: string): TakeCall {
   const keys: string[] = [];
   const indexes = new Map<string, number>();
-  const writer = new Writer();
+  length = 0;
   for (const takes of requests) {
-    writer.u8(takes.length);
-    for (const take of takes) {
+    const last = takes.length - 1;
+    for (let i = 0; i <= last; i++) {
+      const take = takes[i]!;
       let index = indexes.get(take.key);
       if (index === undefined) {
         index = keys.push(keyPrefix + take.key);
         indexes.set(take.key, index);
       }
-      encodeTake(writer, take, index);
+      encodeTake(take, index, i < last ? MORE : 0);
     }
   }
-  return { keys, requests: writer.bytes() };
+  return { keys, requests: Buffer.from(scratch.subarray(0, length)) };
 }
 
-function encodeTake(writer: Writer, { bucket, cost }: BucketTake, keyIndex: number): void {
+function encodeTake({ bucket, cost }: BucketTake, keyIndex: number, more: number): void {
+  makeRoom();
   const history = bucket.former.length > 0 ? HISTORY : 0;
-  const generation = bucket.generation % GENERATIONS;
-  writer.reserve();
-  writer.u8(kindOf(bucket) + history);
-  writer.u16(keyIndex);
-  writer.u16(generation);
+  u8(kindOf(bucket) + history + more);
+  u16(keyIndex);
+  u16(bucket.generation % GENERATIONS);
   if (bucket.refill === 'interval') {
-    writer.f64(cost);
-    writer.f64(bucket.capacity);
-    writer.f64(bucket.refillTokens);
-    writer.f64(bucket.intervalUs);
-    writer.f64(bucket.start.tokens);
-    writer.f64(bucket.start.steppedAtUs);
+    f64(cost);
+    f64(bucket.capacity);
+    f64(bucket.start.tokens);
+    f64(bucket.refillTokens);
+    f64(bucket.intervalUs);
+    f64(bucket.start.steppedAtUs);
   } else {
     const price = greedyCost(bucket, cost);
-    writer.f64(price.whole);
-    writer.f64(bucket.full.whole);
-    writer.f64(bucket.start.whole);
+    f64(price.whole);
+    f64(bucket.full.whole);
+    f64(bucket.start.whole);
     if (!isPlain(bucket)) {
-      writer.f64(bucket.rate.n);
-      writer.f64(price.part);
-      writer.f64(bucket.full.part);
-      writer.f64(bucket.start.part);
-      writer.f64(bucket.surplusUs);
+      f64(bucket.rate.n);
+      f64(price.part);
+      f64(bucket.full.part);
+      f64(bucket.start.part);
+      f64(bucket.surplusUs);
     }
   }
   if (history) {
-    writer.u8(bucket.former.length + 1);
-    for (const former of bucket.former) encodeGeneration(writer, former);
-    encodeGeneration(writer, bucket);
+    u8(bucket.former.length + 1);
+    for (const former of bucket.former) encodeGeneration(former);
+    encodeGeneration(bucket);
   }
 }
 
-function encodeGeneration(writer: Writer, bucket: FormerBucket): void {
-  writer.reserve();
-  writer.u16(bucket.generation % GENERATIONS);
-  writer.u8(bucket.refill === 'interval' ? 1 : 0);
-  writer.f64(bucket.capacity);
-  writer.f64(bucket.refill === 'interval' ? bucket.refillTokens : bucket.rate.n);
-  writer.f64(bucket.refill === 'interval' ? bucket.intervalUs : bucket.rate.intervalUs);
-  writer.f64(bucket.startedAtUs);
+function encodeGeneration(bucket: FormerBucket): void {
+  makeRoom();
+  u16(bucket.generation % GENERATIONS);
+  u8(bucket.refill === 'interval' ? 1 : 0);
+  f64(bucket.capacity);
+  f64(bucket.refill === 'interval' ? bucket.refillTokens : bucket.rate.n);
+  f64(bucket.refill === 'interval' ? bucket.intervalUs : bucket.rate.intervalUs);
+  f64(bucket.startedAtUs);
 }
 
 function kindOf(bucket: TokenBucket): number {
@@ -95,28 +106,22 @@ export function decodeTakes(requests: readonly (readonly BucketTake[])[], reply:
   });
 }
 
-class Writer {
-  private buffer = Buffer.allocUnsafe(4096);
-  private length = 0;
+function makeRoom(): void {
+  if (length + LARGEST_ENTRY <= scratch.length) return;
+  scratch = Buffer.concat([scratch], scratch.length * 2);
+  view = new DataView(scratch.buffer, scratch.byteOffset, scratch.length);
+}
 
-  /** Makes room for one bucket or generation and the count before the next. */
-  reserve(): void {
-    if (this.length + 128 > this.buffer.length) this.buffer = Buffer.concat([this.buffer], this.buffer.length * 2);
-  }
+function u8(value: number): void {
+  scratch[length++] = value;
+}
 
-  u8(value: number): void {
-    this.buffer[this.length++] = value;
-  }
+function u16(value: number): void {
+  view.setUint16(length, value, true);
+  length += 2;
+}
 
-  u16(value: number): void {
-    this.length = this.buffer.writeUInt16LE(value, this.length);
-  }
-
-  f64(value: number): void {
-    this.length = this.buffer.writeDoubleLE(value, this.length);
-  }
-
-  bytes(): Buffer {
-    return this.buffer.subarray(0, this.length);
-  }
+function f64(value: number): void {
+  view.setFloat64(length, value, true);
+  length += 8;
 }

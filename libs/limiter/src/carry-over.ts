@@ -2,7 +2,7 @@ import { greedyStateOf, greedyTokens, type GreedyLevel } from './greedy-refill.j
 import type { IntervalLevel } from './interval-refill.js';
 import { levelAt, type BucketLevel, type BucketState, type FormerBucket, type StoredBucket, type TokenBucket } from './token-bucket.js';
 
-/** Generations are stored modulo this, in three digits. A bucket more than half a circle ahead is an old one. */
+/** Generations are stored modulo this, in up to three digits. A bucket more than half a circle ahead is an old one. */
 export const GENERATIONS = 1000;
 
 /** The level of a bucket that may have been written before an edit, or never; undefined if by newer numbers than ours. */
