@@ -99,10 +99,10 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
  * @param {string} redisUrl
  */
 async function prepareCall(redisUrl) {
-  const { encodeTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
+  const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
   const rule = ruleOf(0, { endless: true });
   const taken = merchantRules('m', [rule], [], Date.now()).layers[0]?.enforced[0]?.takes;
-  const { requests } = encodeTakes([taken], BUCKET_PREFIX);
+  const requests = packTakes([{ takes: taken }], '').args[1];
   const literal = [...requests].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('');
   const source = `ARGV[2] = '${literal}'\n${readFileSync(join(DIST, 'libs', 'limiter-redis', 'lua', 'take.lua'), 'utf8')}`;
 

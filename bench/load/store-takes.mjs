@@ -7,7 +7,7 @@ import { Latencies } from './latencies.mjs';
 const [subject = '', settings = ''] = process.argv.slice(2);
 const { redisUrl, keys, inFlight, warmupMs, measureMs } = JSON.parse(settings);
 
-/** @typedef {(key: number) => Promise<unknown>} Take rejects when there was no answer, or not that the tokens are there */
+/** @typedef {(key: number, done: (failed: boolean) => void) => void} Take failed: there was no answer */
 
 const subjects = {
   /** The store as the gateway uses it. @returns {Promise<Take>} */
@@ -20,13 +20,14 @@ const subjects = {
     const store = new RedisBucketStore(redis);
     const rule = ruleOf(0, { endless: true });
     const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], [], Date.now()).layers[0]?.enforced[0]?.takes ?? []);
-    return (key) => store.take(takes[key] ?? []);
+    return (key, done) => store.take(takes[key] ?? [], (outcome) => done(outcome instanceof Error));
   },
 
   /** @returns {Promise<Take>} */
   async flexible() {
     const { flexibleTake } = await import('../peers/flexible.mjs');
-    return flexibleTake(redisUrl, Array.from({ length: keys }, (_, i) => `m${i}`));
+    const take = await flexibleTake(redisUrl, Array.from({ length: keys }, (_, i) => `m${i}`));
+    return (key, done) => void take(key).then(() => done(false), () => done(true));
   },
 };
 
@@ -37,17 +38,16 @@ let measuring = false;
 
 function next() {
   const askedAt = performance.now();
-  take((Math.random() * keys) | 0).then(
-    () => {
+  take((Math.random() * keys) | 0, (failed) => {
+    if (failed) {
+      if (measuring) failures++;
+      // A store that is away fails at once: asking again at once would leave no time for its recovery.
+      setTimeout(next, 1);
+    } else {
       if (measuring) latencies.add(performance.now() - askedAt);
       next();
-    },
-    () => {
-      if (measuring) failures++;
-      // A store that is away rejects at once: asking again at once would leave no time for its recovery.
-      setTimeout(next, 1);
-    },
-  );
+    }
+  });
 }
 
 for (let i = 0; i < inFlight; i++) next();

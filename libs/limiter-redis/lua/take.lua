@@ -24,8 +24,11 @@ A state is a string: <generation><instant> greedy, <generation><instant>.<part>f
 out, and so are leading zeros. The first form is the usual one, and Redis keeps it as an integer: it costs no string.
 ]]
 local STALE = -9000000000000000
-local SLACK_S = 31 -- a bucket outlives its time to full, in case the clock steps back
 local DIGITS = 16
+-- A bucket lives to the end of the epoch in which it will be full, and some more in case the clock steps back. So its
+-- time to live is set anew only when that epoch is another one, which is a third of the cost of writing.
+local EPOCH_US = 64000000
+local SLACK_US = 30000000
 
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
@@ -39,11 +42,20 @@ end
 
 local requests = ARGV[2]
 local stored = call('MGET', unpack(KEYS))
--- Greedy buckets without a part and of generation 0 are kept as numbers until the end of the call; others as strings, in `stored`.
+-- Greedy buckets without a part and of generation 0 are kept as numbers until the end of the call; others as strings, in
+-- `stored`. `changed` has those numbers that must be written, with what they were at first, or -1 if there was no bucket.
 local instants, changed = {}, {}
--- For the others that were written: the seconds they live.
-local lives = {}
+-- For the others that were written: when they will be full.
+local full_at = {}
 local reply, replies = {}, 0
+
+-- Where the machine's integers have 64 bits, as on every real Redis, this is the faster format.
+local WHOLE = format('%d', 1e15) == '1000000000000000' and '%d' or '%.0f'
+
+-- Seconds to live for a bucket that is full at an instant.
+local function life(instant)
+  return format('%.0f', (instant - instant % EPOCH_US + EPOCH_US + SLACK_US - now) / 1000000 + 0.5)
+end
 
 -- A request of any kinds, from its position on; returns the position of the next one.
 local general
@@ -159,7 +171,7 @@ local function make_general()
       if held then
         stored[index], instants[index] = format('%.0f', held), nil
         if changed[index] then
-          changed[index], lives[index] = nil, max(0, floor((held - now) / 1000000)) + SLACK_S
+          changed[index], full_at[index] = nil, held
         end
       end
       local a, b = start, start_b
@@ -202,9 +214,9 @@ local function make_general()
         reply[replies], reply[replies + 1] = a, elapsed
         replies = replies + 1
         if price > a then passes = false end
-        local life = ceil((full - (a - price)) / refill) * every - elapsed
-        if start > full then life = max(life, start_b + every - now) end
-        if price > 0 then writes[#writes + 1] = { index, kind, generation, now - elapsed, a - price, life } end
+        local filled = now + ceil((full - (a - price)) / refill) * every - elapsed
+        if start > full then filled = max(filled, start_b + every) end
+        if price > 0 then writes[#writes + 1] = { index, kind, generation, now - elapsed, a - price, filled } end
       else
         -- `debt` and `b`: what is missing from the bucket, in time
         local debt
@@ -225,10 +237,10 @@ local function make_general()
         b = b + price_part
         if b >= n then debt, b = debt + 1, b - n end
         if debt > full or (debt == full and b > full_part) then passes = false end
-        local life = debt + 1
-        if start < 0 then life = max(life, -start - now) end
+        local filled = now + debt + 1
+        if start < 0 then filled = max(filled, -start) end
         if price > 0 or price_part > 0 then
-          writes[#writes + 1] = { index, kind, generation, debt < 0 and debt - now or debt + now, b, life }
+          writes[#writes + 1] = { index, kind, generation, debt < 0 and debt - now or debt + now, b, filled }
         end
       end
     end
@@ -240,7 +252,7 @@ local function make_general()
         local write = writes[i]
         local index = write[1]
         stored[index] = serialized(write[2], write[3], write[4], write[5])
-        lives[index] = max(0, floor(write[6] / 1000000)) + SLACK_S
+        full_at[index] = max(now, write[6])
       end
     end
     return position
@@ -250,15 +262,18 @@ end
 local position, length = 1, #requests
 while position <= length do
   local kind, index, generation, price, full, start, after = unpack_struct('<BHHddd', requests, position)
-  local instant
+  local instant, first
   if kind == 0 and generation == 0 then
     instant = instants[index]
-    if not instant then
+    if instant then
+      first = changed[index] or instant
+    else
       local value = stored[index]
       if not value then
-        instant = start
+        instant, first = start, -1
       elseif #value <= DIGITS then
         instant = tonumber(value)
+        first = instant
       end
     end
   end
@@ -269,7 +284,7 @@ while position <= length do
     reply[replies] = debt
     debt = debt + price
     if debt <= full and price > 0 then
-      instants[index], changed[index] = debt + now, true
+      instants[index], changed[index] = debt + now, first
     elseif stored[index] then
       instants[index] = instant
     end
@@ -280,20 +295,16 @@ while position <= length do
   end
 end
 
-for index, life in pairs(lives) do
-  call('SET', KEYS[index], stored[index], 'EX', format('%.0f', life))
+for index, instant in pairs(full_at) do
+  call('SET', KEYS[index], stored[index], 'EX', life(instant))
 end
 -- Last: a bucket that is in both tables was changed as a number after it was written as a string.
-local texts = {}
-for index in pairs(changed) do
+for index, before in pairs(changed) do
   local instant = instants[index]
-  local life = (instant - now) / 1000000
-  life = life - life % 1 + SLACK_S
-  local text = texts[life]
-  if not text then
-    text = format('%.0f', life)
-    texts[life] = text
+  if instant - instant % EPOCH_US == before - before % EPOCH_US then
+    call('SET', KEYS[index], format(WHOLE, instant), 'KEEPTTL')
+  else
+    call('SET', KEYS[index], format(WHOLE, instant), 'EX', life(instant))
   end
-  call('SET', KEYS[index], format('%.0f', instant), 'EX', text)
 end
 return reply

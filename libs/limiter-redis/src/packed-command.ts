@@ -1,19 +1,34 @@
 import { Command } from 'ioredis';
+import { ByteWriter } from './byte-writer.js';
 
-export type Argument = string | Buffer;
+/** Keys and arguments of a script call, packed as far as they can be. */
+export interface PackedArguments {
+  /** Tells a cluster which of its servers to ask. */
+  readonly firstKey: string;
+  readonly keyCount: number;
+  /** All keys, as Redis wants them: `$<bytes>\r\n<key>\r\n` each. */
+  readonly keyFrames: Uint8Array;
+  readonly args: readonly (string | Uint8Array)[];
+}
+
+/** Packs keys and arguments that are not packed yet. */
+export function packArguments(keys: readonly string[], args: readonly string[]): PackedArguments {
+  const writer = new ByteWriter(32 * keys.length);
+  for (const key of keys) writer.frame(key);
+  return { firstKey: keys[0] ?? '', keyCount: keys.length, keyFrames: writer.written(), args };
+}
 
 /**
- * A script call with very many keys and arguments, written into one buffer at once: ioredis would make each of them a buffer
- * of its own, which costs more than everything else about the call.
+ * A script call with very many keys, written into one buffer at once: ioredis would make each of them a buffer of its own,
+ * which costs more than everything else about the call.
  */
 export class PackedCall extends Command {
   private readonly bytes: Buffer;
 
   /** @param script its hash for evalsha, its source for eval */
-  constructor(name: 'evalsha' | 'eval', script: string, keys: readonly string[], args: readonly Argument[]) {
-    // The first key tells a cluster which of its servers to ask.
-    super(name, [script, '1', ...keys.slice(0, 1)]);
-    this.bytes = packed([name, script, String(keys.length)], keys, args);
+  constructor(name: 'evalsha' | 'eval', script: string, call: PackedArguments) {
+    super(name, [script, '1', call.firstKey]);
+    this.bytes = packed(name, script, call);
   }
 
   override toWritable(): Buffer {
@@ -21,52 +36,25 @@ export class PackedCall extends Command {
   }
 }
 
-/** `$<length>\r\n` before and `\r\n` after. */
-const FRAME = 16;
-
-function packed(...parts: (readonly Argument[])[]): Buffer {
-  let size = FRAME;
-  let count = 0;
-  for (const part of parts) {
-    count += part.length;
-    for (const argument of part) size += mostBytes(argument) + FRAME;
+function packed(name: string, script: string, { keyCount, keyFrames, args }: PackedArguments): Buffer {
+  const pieces: (string | Uint8Array)[] = [`*${3 + keyCount + args.length}\r\n`, frame(name), frame(script), frame(String(keyCount)), keyFrames];
+  for (const arg of args) {
+    if (typeof arg === 'string') pieces.push(frame(arg));
+    else pieces.push(`$${arg.length}\r\n`, arg, '\r\n');
   }
+  let size = 0;
+  for (const piece of pieces) size += Buffer.byteLength(piece);
   const buffer = Buffer.allocUnsafe(size);
-  let at = put(buffer, `*${count}\r\n`, 0);
-  for (const part of parts) for (const argument of part) at = putArgument(buffer, argument, at);
-  return buffer.subarray(0, at);
-}
-
-/** UTF-8 takes three bytes at most for a UTF-16 unit; for a long text it is counted. */
-function mostBytes(arg: Argument): number {
-  return typeof arg === 'string' && arg.length <= SHORT ? 3 * arg.length : Buffer.byteLength(arg);
-}
-
-function putArgument(buffer: Buffer, arg: Argument, at: number): number {
-  if (typeof arg === 'string' && isShortAscii(arg)) {
-    at = put(buffer, LENGTH_LINES[arg.length]!, at);
-    at = put(buffer, arg, at);
-  } else {
-    at = put(buffer, `$${Buffer.byteLength(arg)}\r\n`, at);
-    at += typeof arg === 'string' ? buffer.write(arg, at) : arg.copy(buffer, at);
+  let at = 0;
+  for (const piece of pieces) {
+    if (typeof piece === 'string') {
+      at += buffer.write(piece, at);
+    } else {
+      buffer.set(piece, at);
+      at += piece.length;
+    }
   }
-  buffer[at++] = 0x0d;
-  buffer[at++] = 0x0a;
-  return at;
+  return buffer;
 }
 
-/** Up to this length a loop is cheaper than the way into C++. */
-const SHORT = 40;
-const LENGTH_LINES = Array.from({ length: SHORT + 1 }, (_, length) => `$${length}\r\n`);
-
-function isShortAscii(text: string): boolean {
-  if (text.length > SHORT) return false;
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false;
-  return true;
-}
-
-/** ASCII only. */
-function put(buffer: Buffer, text: string, at: number): number {
-  for (let i = 0; i < text.length; i++) buffer[at++] = text.charCodeAt(i);
-  return at;
-}
+const frame = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;

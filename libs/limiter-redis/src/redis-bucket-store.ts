@@ -1,18 +1,17 @@
-import { NewerRulesError, StoreUnavailableError, type BucketLevel, type BucketStore, type BucketTake, type Clock } from '#limiter';
+import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from '#limiter';
 import type { Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
-import { BUCKET_PREFIX } from './redis-keys.js';
 import { Script } from './scripts.js';
-import { decodeTakes, encodeTakes } from './take-call.js';
+import { packTakes, TakeReply } from './take-call.js';
 
 export interface RedisBucketStoreOptions {
-  /** A take without an answer by then is rejected, though it may still be carried out. Milliseconds. */
+  /** A take without an answer by then fails, though it may still be carried out. Milliseconds. */
   deadlineMs?: number;
   /** Requests in one script call, at most. More would make the others wait. */
   batchSize?: number;
   /** Calls under way at once. */
   maxCalls?: number;
-  /** Requests waiting for a call, at most; one more is rejected. */
+  /** Requests waiting for a call, at most; one more fails. */
   maxWaiting?: number;
   /** Replaces the clock of the server. For tests and replays. */
   clock?: Clock;
@@ -20,19 +19,20 @@ export interface RedisBucketStoreOptions {
   onAvailability?: (available: boolean) => void;
 }
 
+type Answer = (outcome: TakeOutcome) => void;
+
 interface Waiting {
   readonly takes: readonly BucketTake[];
   readonly since: number;
-  readonly resolve: (levels: BucketLevel[]) => void;
-  readonly reject: (error: Error) => void;
-  settled: boolean;
+  /** Undefined once it was called. */
+  answer: Answer | undefined;
 }
 
 const script = new Script('take');
 
 /**
  * Buckets in Redis. Takes of the same turn of the event loop go out together in one script call, which costs Redis and
- * Node a fraction of single calls. When Redis does not answer in time a breaker opens, and takes are rejected at once
+ * Node a fraction of single calls. When Redis does not answer in time a breaker opens, and takes fail at once
  * until it answers again.
  */
 export class RedisBucketStore implements BucketStore {
@@ -60,21 +60,23 @@ export class RedisBucketStore implements BucketStore {
     return this.breaker.closed;
   }
 
-  take(takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {
-    if (!this.breaker.closed) return Promise.reject(new StoreUnavailableError('Redis is not answering'));
-    if (this.waiting.length >= this.maxWaiting) return Promise.reject(new StoreUnavailableError('too many takes are waiting for Redis'));
-    return new Promise((resolve, reject) => {
-      this.waiting.push({ takes, since: performance.now(), resolve, reject, settled: false });
+  take(takes: readonly BucketTake[], answer: Answer): void {
+    if (!this.breaker.closed) {
+      answer(new StoreUnavailableError('Redis is not answering'));
+    } else if (this.waiting.length >= this.maxWaiting) {
+      answer(new StoreUnavailableError('too many takes are waiting for Redis'));
+    } else {
+      this.waiting.push({ takes, since: performance.now(), answer });
       this.scheduleFlush();
-    });
+    }
   }
 
-  /** Rejects what is under way and stops probing. The connection stays its owner's. */
+  /** Fails what is under way and stops probing. The connection stays its owner's. */
   close(): void {
     this.breaker.close();
     clearTimeout(this.sweeper);
     this.sweeper = undefined;
-    this.rejectOlderThan(-1, new StoreUnavailableError('the store was closed'));
+    this.failOlderThan(-1, new StoreUnavailableError('the store was closed'));
   }
 
   private scheduleFlush(): void {
@@ -88,15 +90,13 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private send(batch: readonly Waiting[]): void {
-    const requests = batch.map((waiting) => waiting.takes);
-    const call = encodeTakes(requests, BUCKET_PREFIX);
     const now = this.clock === undefined ? '' : String(Math.round(this.clock() * 1000));
     this.underWay.add(batch);
-    script.run(this.redis, call.keys, [now, call.requests]).then(
-      (reply) => {
+    script.runPacked(this.redis, () => packTakes(batch, now)).then(
+      (numbers) => {
         this.breaker.answered();
-        const levels = decodeTakes(requests, reply as number[]);
-        batch.forEach((waiting, i) => settle(waiting, levels[i] ?? new NewerRulesError()));
+        const reply = new TakeReply(numbers as number[]);
+        for (const waiting of batch) settle(waiting, reply.next(waiting.takes) ?? new NewerRulesError());
         this.done(batch);
       },
       (error: Error) => {
@@ -120,14 +120,14 @@ export class RedisBucketStore implements BucketStore {
       // If this process was held up, the answer may lie unread in the socket: let it be read before judging.
       setImmediate(() => {
         this.sweeper = undefined;
-        const late = this.rejectOlderThan(this.deadlineMs, new StoreUnavailableError(`no answer from Redis within ${this.deadlineMs} ms`));
+        const late = this.failOlderThan(this.deadlineMs, new StoreUnavailableError(`no answer from Redis within ${this.deadlineMs} ms`));
         if (late) this.breaker.failed();
         this.scheduleSweep();
       });
     }, Math.max(2, this.deadlineMs / 4));
   }
 
-  private rejectOlderThan(ageMs: number, error: Error): boolean {
+  private failOlderThan(ageMs: number, error: StoreUnavailableError): boolean {
     const latest = performance.now() - ageMs;
     let late = false;
     for (const batch of this.underWay) {
@@ -147,9 +147,8 @@ export class RedisBucketStore implements BucketStore {
   }
 }
 
-function settle(waiting: Waiting, outcome: BucketLevel[] | Error): void {
-  if (waiting.settled) return;
-  waiting.settled = true;
-  if (outcome instanceof Error) waiting.reject(outcome);
-  else waiting.resolve(outcome);
+function settle(waiting: Waiting, outcome: TakeOutcome): void {
+  const { answer } = waiting;
+  waiting.answer = undefined;
+  answer?.(outcome);
 }

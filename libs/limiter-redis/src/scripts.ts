@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
-import { PackedCall, type Argument } from './packed-command.js';
+import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
 
 /** A Lua script of this library, called by its hash; sent in full only to a server that does not know it. */
 export class Script {
@@ -13,13 +13,18 @@ export class Script {
     this.sha1 = createHash('sha1').update(this.source).digest('hex');
   }
 
-  async run(redis: Redis, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
+  run(redis: Redis, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.runPacked(redis, () => packArguments(keys, args));
+  }
+
+  /** @param pack called at once, and again if the server does not know the script */
+  async runPacked(redis: Redis, pack: () => PackedArguments): Promise<unknown> {
     try {
-      return await redis.sendCommand(new PackedCall('evalsha', this.sha1, keys, args));
+      return await redis.sendCommand(new PackedCall('evalsha', this.sha1, pack()));
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      // A server that does not know the script has not run it: sending it in full cannot take twice.
-      return redis.sendCommand(new PackedCall('eval', this.source, keys, args));
+      // Whoever does not know the script has not run it: sending it in full cannot take twice.
+      return redis.sendCommand(new PackedCall('eval', this.source, pack()));
     }
   }
 }

@@ -1,91 +1,98 @@
 import { GENERATIONS, greedyCost, type BucketLevel, type BucketTake, type FormerBucket, type GreedyBucket, type TokenBucket } from '#limiter';
+import type { PackedArguments } from './packed-command.js';
+import { ByteWriter } from './byte-writer.js';
+import { BUCKET_PREFIX } from './redis-keys.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
+const KIND = { greedy: 0, greedyWithParts: 1, interval: 2 } as const;
 const HISTORY = 32;
 const MORE = 64;
 const STALE = -9000000000000000;
 
-/** The most that one bucket or one generation takes up in a packed call. */
-const LARGEST_ENTRY = 128;
-
-export interface TakeCall {
-  /** Each key once, in the order of KEYS. */
-  readonly keys: string[];
-  /** The packed requests. */
-  readonly requests: Buffer;
+/**
+ * A take as it stands in a call: the key's frame, then the packed bucket. Made once for takes that are asked again and again,
+ * and in one piece: at random merchants, what counts is how many places of the memory have to be visited.
+ */
+class Wire {
+  constructor(
+    readonly bytes: Uint8Array,
+    readonly frameLength: number,
+    readonly kind: number,
+  ) {}
 }
 
-/** Grows to the largest call so far, and is used again for the next one. */
-let scratch = Buffer.alloc(16_384);
-let view = new DataView(scratch.buffer, scratch.byteOffset, scratch.length);
-let length = 0;
+/** Used again for every call; nothing is awaited while one is packed. */
+const frames = new ByteWriter(8192);
+const buckets = new ByteWriter(8192);
 
 /** Packs requests. Keys are named once however many requests ask for them. */
-export function encodeTakes(requests: readonly (readonly BucketTake[])[], keyPrefix: string): TakeCall {
-  const keys: string[] = [];
+export function packTakes(requests: readonly { readonly takes: readonly BucketTake[] }[], now: string): PackedArguments {
   const indexes = new Map<string, number>();
-  length = 0;
-  for (const takes of requests) {
+  frames.clear();
+  buckets.clear();
+  for (const { takes } of requests) {
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
+      const wire = wireOf(take);
       let index = indexes.get(take.key);
       if (index === undefined) {
-        index = keys.push(keyPrefix + take.key);
+        index = indexes.size + 1;
         indexes.set(take.key, index);
+        frames.copy(wire.bytes, 0, wire.frameLength);
       }
-      encodeTake(take, index, i < last ? MORE : 0);
+      const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
+      if (i < last) buckets.bytes[at]! |= MORE;
+      buckets.bytes[at + 1] = index & 0xff;
+      buckets.bytes[at + 2] = index >> 8;
     }
   }
-  return { keys, requests: Buffer.from(scratch.subarray(0, length)) };
+  return { firstKey: BUCKET_PREFIX + (requests[0]?.takes[0]?.key ?? ''), keyCount: indexes.size, keyFrames: frames.written(), args: [now, buckets.written()] };
 }
 
-function encodeTake({ bucket, cost }: BucketTake, keyIndex: number, more: number): void {
-  makeRoom();
-  const history = bucket.former.length > 0 ? HISTORY : 0;
-  u8(kindOf(bucket) + history + more);
-  u16(keyIndex);
-  u16(bucket.generation % GENERATIONS);
+function wireOf(take: BucketTake): Wire {
+  if (take.memo instanceof Wire) return take.memo;
+  const writer = new ByteWriter(256);
+  writer.frame(BUCKET_PREFIX + take.key);
+  const frameLength = writer.length;
+  packTake(writer, take);
+  return (take.memo = new Wire(new Uint8Array(writer.written()), frameLength, kindOf(take.bucket)));
+}
+
+function packTake(writer: ByteWriter, { bucket, cost }: BucketTake): void {
+  const hasHistory = bucket.former.length > 0;
+  writer.u8(kindOf(bucket) + (hasHistory ? HISTORY : 0));
+  writer.u16(0);
+  writer.u16(bucket.generation % GENERATIONS);
   if (bucket.refill === 'interval') {
-    f64(cost);
-    f64(bucket.capacity);
-    f64(bucket.start.tokens);
-    f64(bucket.refillTokens);
-    f64(bucket.intervalUs);
-    f64(bucket.start.steppedAtUs);
+    writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.refillTokens, bucket.intervalUs, bucket.start.steppedAtUs);
   } else {
+    const { full, start, rate, surplusUs } = bucket;
     const price = greedyCost(bucket, cost);
-    f64(price.whole);
-    f64(bucket.full.whole);
-    f64(bucket.start.whole);
-    if (!isPlain(bucket)) {
-      f64(bucket.rate.n);
-      f64(price.part);
-      f64(bucket.full.part);
-      f64(bucket.start.part);
-      f64(bucket.surplusUs);
-    }
+    writer.f64(price.whole, full.whole, start.whole);
+    if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.part, surplusUs);
   }
-  if (history) {
-    u8(bucket.former.length + 1);
-    for (const former of bucket.former) encodeGeneration(former);
-    encodeGeneration(bucket);
-  }
+  if (!hasHistory) return;
+  writer.u8(bucket.former.length + 1);
+  for (const former of bucket.former) packGeneration(writer, former);
+  packGeneration(writer, bucket);
 }
 
-function encodeGeneration(bucket: FormerBucket): void {
-  makeRoom();
-  u16(bucket.generation % GENERATIONS);
-  u8(bucket.refill === 'interval' ? 1 : 0);
-  f64(bucket.capacity);
-  f64(bucket.refill === 'interval' ? bucket.refillTokens : bucket.rate.n);
-  f64(bucket.refill === 'interval' ? bucket.intervalUs : bucket.rate.intervalUs);
-  f64(bucket.startedAtUs);
+function packGeneration(writer: ByteWriter, bucket: FormerBucket): void {
+  writer.u16(bucket.generation % GENERATIONS);
+  if (bucket.refill === 'interval') {
+    writer.u8(1);
+    writer.f64(bucket.capacity, bucket.refillTokens, bucket.intervalUs, bucket.startedAtUs);
+  } else {
+    writer.u8(0);
+    writer.f64(bucket.capacity, bucket.rate.n, bucket.rate.intervalUs, bucket.startedAtUs);
+  }
 }
 
 function kindOf(bucket: TokenBucket): number {
-  return bucket.refill === 'interval' ? 2 : isPlain(bucket) ? 0 : 1;
+  if (bucket.refill === 'interval') return KIND.interval;
+  return isPlain(bucket) ? KIND.greedy : KIND.greedyWithParts;
 }
 
 /** Whole microseconds will do. */
@@ -93,35 +100,24 @@ function isPlain(bucket: GreedyBucket): boolean {
   return bucket.rate.n === 1 && bucket.surplusUs === 0;
 }
 
-/** Reads the reply, request by request; `undefined` for one that came with outdated numbers. */
-export function decodeTakes(requests: readonly (readonly BucketTake[])[], reply: readonly number[]): (BucketLevel[] | undefined)[] {
-  let position = 0;
-  return requests.map((takes) => {
-    const stale = reply[position] === STALE;
-    const levels = takes.map(({ bucket }) => {
-      if (bucket.refill === 'interval') return { tokens: reply[position++]!, sinceStepUs: reply[position++]! };
-      return { debtUs: reply[position++]!, part: isPlain(bucket) ? 0 : reply[position++]! };
-    });
+/** Reads a reply, request by request, in the order in which they were packed. */
+export class TakeReply {
+  private position = 0;
+
+  constructor(private readonly numbers: readonly number[]) {}
+
+  /** `undefined` for a request that came with outdated numbers. */
+  next(takes: readonly BucketTake[]): BucketLevel[] | undefined {
+    const stale = this.numbers[this.position] === STALE;
+    const levels: BucketLevel[] = [];
+    for (let i = 0; i < takes.length; i++) levels.push(this.level((takes[i]!.memo as Wire).kind));
     return stale ? undefined : levels;
-  });
-}
+  }
 
-function makeRoom(): void {
-  if (length + LARGEST_ENTRY <= scratch.length) return;
-  scratch = Buffer.concat([scratch], scratch.length * 2);
-  view = new DataView(scratch.buffer, scratch.byteOffset, scratch.length);
-}
-
-function u8(value: number): void {
-  scratch[length++] = value;
-}
-
-function u16(value: number): void {
-  view.setUint16(length, value, true);
-  length += 2;
-}
-
-function f64(value: number): void {
-  view.setFloat64(length, value, true);
-  length += 8;
+  private level(kind: number): BucketLevel {
+    const first = this.numbers[this.position++]!;
+    if (kind === KIND.greedy) return { debtUs: first, part: 0 };
+    const second = this.numbers[this.position++]!;
+    return kind === KIND.interval ? { tokens: first, sinceStepUs: second } : { debtUs: first, part: second };
+  }
 }

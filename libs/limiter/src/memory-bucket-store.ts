@@ -1,5 +1,5 @@
 import { levelOfStored } from './carry-over.js';
-import { NewerRulesError, type BucketStore, type BucketTake, type Clock } from './ports.js';
+import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from './ports.js';
 import { allows, levelAt, stateAfter, type BucketLevel, type BucketState, type TokenBucket } from './token-bucket.js';
 
 interface Entry {
@@ -23,13 +23,17 @@ export class MemoryBucketStore implements BucketStore {
     return this.entries.size;
   }
 
-  take(takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {
+  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void): void {
+    answer(this.takeNow(takes));
+  }
+
+  private takeNow(takes: readonly BucketTake[]): TakeOutcome {
     const nowUs = Math.round(this.clock() * 1000);
     const levels: BucketLevel[] = [];
     for (const { key, bucket } of takes) {
       const entry = this.entries.get(key);
       const level = levelOfStored(bucket, entry && { state: entry.state, generation: entry.bucket.generation }, nowUs);
-      if (level === undefined) return Promise.reject(new NewerRulesError());
+      if (level === undefined) return new NewerRulesError();
       levels.push(level);
     }
     if (takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost))) {
@@ -37,7 +41,7 @@ export class MemoryBucketStore implements BucketStore {
         if (take.cost > 0) this.put(take.key, { state: stateAfter(take.bucket, levels[i]!, take.cost, nowUs), bucket: take.bucket }, nowUs);
       });
     }
-    return Promise.resolve(levels);
+    return levels;
   }
 
   private put(key: string, entry: Entry, nowUs: number): void {

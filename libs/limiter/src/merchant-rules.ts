@@ -62,6 +62,7 @@ export function takesOf(ready: ReadyRule, descriptor: Descriptor): readonly Buck
       key: bucketKey(ready.rule, ready.rule.limits[i]!.id, descriptor),
       bucket,
       cost: ready.rule.cost,
+      memo: undefined,
     }))
   );
 }

@@ -6,7 +6,12 @@ export interface BucketTake {
   readonly bucket: TokenBucket;
   /** Whole tokens, >= 0. */
   readonly cost: number;
+  /** What a store has derived from this take, kept for the next request that asks the same. Nobody else looks at it. */
+  memo: unknown;
 }
+
+/** What each bucket held before, in the order asked; or why there is no answer. */
+export type TakeOutcome = readonly BucketLevel[] | StoreUnavailableError | NewerRulesError;
 
 /**
  * Where buckets live. When several processes share one, the store owns the clock: theirs differ, and a bucket refilled
@@ -17,10 +22,11 @@ export interface BucketStore {
    * Takes from all buckets or from none, atomically, and answers what each held before. From that `allows` and `decide`
    * say the rest, so that no store has an opinion of its own.
    *
-   * Rejects with StoreUnavailableError when there is no answer in time (the tokens are then perhaps taken), and with
-   * NewerRulesError when a bucket was written under numbers newer than the caller's.
+   * Calls back once, perhaps before it returns: with a StoreUnavailableError when there is no answer in time (the tokens are
+   * then perhaps taken), with a NewerRulesError when a bucket was written under numbers newer than the caller's. A callback,
+   * because at hundreds of thousands of takes a second promises would cost more than the takes.
    */
-  take(takes: readonly BucketTake[]): Promise<readonly BucketLevel[]>;
+  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void): void;
 }
 
 /** Milliseconds since 1970; fractions are microseconds. */

@@ -2,7 +2,7 @@ import type { Decision, Reason } from './decision.js';
 import type { Descriptor } from './descriptor.js';
 import type { Limit } from './limit.js';
 import { chooseRules, takesOf, type MerchantRules, type ReadyRule } from './merchant-rules.js';
-import { StoreUnavailableError, type BucketStore, type BucketTake } from './ports.js';
+import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { allows, decide, type BucketLevel } from './token-bucket.js';
 
@@ -27,6 +27,9 @@ export interface Verdict {
   readonly shadowRefusals: number;
 }
 
+/** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
+export type CheckOutcome = Verdict | NewerRulesError;
+
 const NO_LIMITS: readonly LimitReport[] = [];
 
 /** Chooses the rules of a request, takes from their buckets, and merges the answers. The one function that decides. */
@@ -37,50 +40,62 @@ export class RateLimiter {
     private readonly localStore: BucketStore,
   ) {}
 
-  /** Never rejects with StoreUnavailableError: what that means is in the rules. Rejects with NewerRulesError. */
-  async check(rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> {
+  /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
+  check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const { enforced, shadow } = chooseRules(rules, descriptor);
-    const counted = shadow.length === 0 ? undefined : this.countShadow(shadow, descriptor);
-    const verdict = await this.enforce(enforced, descriptor);
-    const shadowRefusals = counted === undefined ? 0 : await counted;
-    return shadowRefusals === 0 ? verdict : { ...verdict, shadowRefusals };
+    if (shadow.length === 0) this.enforce(enforced, descriptor, answer);
+    else this.checkWithShadow(enforced, shadow, descriptor, answer);
   }
 
-  private async enforce(rules: readonly ReadyRule[], descriptor: Descriptor): Promise<Verdict> {
-    if (rules.length === 0) return NO_MATCHING_RULE;
-    const takes = allTakes(rules, descriptor);
-    try {
-      return verdictOf(rules, takes, await this.store.take(takes), 'store');
-    } catch (error) {
-      if (error instanceof StoreUnavailableError) return this.withoutStore(rules, descriptor);
-      throw error;
+  private enforce(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+    if (rules.length === 0) {
+      answer(NO_MATCHING_RULE);
+      return;
     }
+    const takes = allTakes(rules, descriptor);
+    this.store.take(takes, (outcome) => {
+      if (outcome instanceof StoreUnavailableError) this.withoutStore(rules, descriptor, answer);
+      else answer(outcome instanceof NewerRulesError ? outcome : verdictOf(rules, takes, outcome, 'store'));
+    });
   }
 
   /** The strictest of the chosen rules has the word: one that is closed closes, local ones are asked, open ones pass. */
-  private async withoutStore(rules: readonly ReadyRule[], descriptor: Descriptor): Promise<Verdict> {
+  private withoutStore(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const withPolicy = (policy: StoreFailurePolicy) => rules.filter(({ rule }) => rule.onStoreFailure === policy);
-    if (withPolicy('closed').length > 0) return CLOSED;
     const local = withPolicy('local');
-    if (local.length === 0) return OPEN;
-    const takes = allTakes(local, descriptor);
-    return verdictOf(local, takes, await this.localStore.take(takes), 'local');
+    if (withPolicy('closed').length > 0) answer(CLOSED);
+    else if (local.length === 0) answer(OPEN);
+    else {
+      const takes = allTakes(local, descriptor);
+      this.localStore.take(takes, (outcome) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, takes, outcome, 'local')));
+    }
   }
 
-  /** Each shadow rule by itself, so that one that is exhausted does not hide the others. */
-  private async countShadow(rules: readonly ReadyRule[], descriptor: Descriptor): Promise<number> {
-    const refused = await Promise.all(
-      rules.map(async (ready) => {
-        try {
-          const takes = takesOf(ready, descriptor);
-          const levels = await this.store.take(takes);
-          return takes.some((take, i) => !allows(take.bucket, levels[i]!, take.cost));
-        } catch {
-          return false;
-        }
-      }),
-    );
-    return refused.filter(Boolean).length;
+  /** Each shadow rule is asked by itself, so that one that is exhausted does not hide the others. */
+  private checkWithShadow(
+    enforced: readonly ReadyRule[],
+    shadow: readonly ReadyRule[],
+    descriptor: Descriptor,
+    answer: (outcome: CheckOutcome) => void,
+  ): void {
+    let missing = shadow.length + 1;
+    let shadowRefusals = 0;
+    let enforcedOutcome: CheckOutcome;
+    const arrived = (): void => {
+      if (--missing > 0) return;
+      answer(enforcedOutcome instanceof Error || shadowRefusals === 0 ? enforcedOutcome : { ...enforcedOutcome, shadowRefusals });
+    };
+    for (const ready of shadow) {
+      const takes = takesOf(ready, descriptor);
+      this.store.take(takes, (outcome) => {
+        if (!(outcome instanceof Error) && !allAllowed(takes, outcome)) shadowRefusals++;
+        arrived();
+      });
+    }
+    this.enforce(enforced, descriptor, (outcome) => {
+      enforcedOutcome = outcome;
+      arrived();
+    });
   }
 }
 
@@ -98,16 +113,20 @@ function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly
   return rules.length === 1 ? takesOf(rules[0]!, descriptor) : rules.flatMap((ready) => takesOf(ready, descriptor));
 }
 
+function allAllowed(takes: readonly BucketTake[], levels: readonly BucketLevel[]): boolean {
+  for (let i = 0; i < takes.length; i++) {
+    if (!allows(takes[i]!.bucket, levels[i]!, takes[i]!.cost)) return false;
+  }
+  return true;
+}
+
 function verdictOf(
   rules: readonly ReadyRule[],
   takes: readonly BucketTake[],
   levels: readonly BucketLevel[],
   source: 'store' | 'local',
 ): Verdict {
-  let taken = true;
-  for (let i = 0; i < takes.length; i++) {
-    if (!allows(takes[i]!.bucket, levels[i]!, takes[i]!.cost)) taken = false;
-  }
+  const taken = allAllowed(takes, levels);
   const limits: LimitReport[] = [];
   let retryAfterMs: number | null = 0;
   for (const { rule } of rules) {

@@ -1,5 +1,5 @@
 import { allows, decide, NewerRulesError, startLimits, editLimits, tokenBucket } from '../src/index.js';
-import type { BucketStore, Decision, Limit, TokenBucketSpec } from '../src/index.js';
+import type { BucketLevel, BucketStore, BucketTake, Decision, Limit, TokenBucketSpec } from '../src/index.js';
 import { FakeClock } from './fake-clock.js';
 
 export interface StoreUnderTest {
@@ -11,12 +11,19 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
   name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
 });
 
+export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: tokenBucket(limit), cost, memo: undefined });
+
+/** The store's answer as a promise; rejects with the store's error. */
+export function taken(store: BucketStore, takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {
+  return new Promise((resolve, reject) => store.take(takes, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome))));
+}
+
 /** Takes from one or more buckets and says what each decided. */
 export async function takeFrom(store: BucketStore, asked: readonly { key: string; limit: Limit; cost?: number }[]): Promise<Decision[]> {
-  const takes = asked.map(({ key, limit, cost = 1 }) => ({ key, bucket: tokenBucket(limit), cost }));
-  const levels = await store.take(takes);
-  const taken = takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost));
-  return takes.map((take, i) => decide(take.bucket, levels[i]!, take.cost, taken));
+  const takes = asked.map(({ key, limit, cost = 1 }) => bucketTake(key, limit, cost));
+  const levels = await taken(store, takes);
+  const allTaken = takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost));
+  return takes.map((take, i) => decide(take.bucket, levels[i]!, take.cost, allTaken));
 }
 
 /** What every bucket store must do. `create` gives an empty store on a clock that stands at 0. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { editLimits, MemoryBucketStore, tokenBucket, type BucketTake } from '#limiter';
-import { arrivals, describeBucketStore, describeGolden, FakeClock, limitSpecs, startedLimit, takeFrom } from '#limiter/testing';
+import { editLimits, MemoryBucketStore, type BucketTake } from '#limiter';
+import { arrivals, bucketTake, describeBucketStore, describeGolden, FakeClock, limitSpecs, startedLimit, taken, takeFrom } from '#limiter/testing';
 import { createRedis, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -63,10 +63,10 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
         if (i === 10) first = editLimits([first], [edited], Math.floor(nowUs / 1000))[0]!;
         clock.nowMs = nowUs / 1000;
         const takes: BucketTake[] = [
-          { key: `${run}.a`, bucket: tokenBucket(first), cost },
-          { key: `${run}.b`, bucket: tokenBucket(second), cost: Math.min(cost, 3) },
+          bucketTake(`${run}.a`, first, cost),
+          bucketTake(`${run}.b`, second, Math.min(cost, 3)),
         ];
-        expect(await store.take(takes)).toEqual(await memory.take(takes));
+        expect(await taken(store, takes)).toEqual(await taken(memory, takes));
       }
     }),
     { numRuns: 150 },

@@ -1,4 +1,4 @@
-import { NewerRulesError, type Descriptor, type MerchantRules, type RateLimiter, type Verdict } from '#limiter';
+import type { Descriptor, RateLimiter, Verdict } from '#limiter';
 import type { Identity } from '../identity/index.js';
 import type { Admission, InboundRequest } from '../proxy/index.js';
 import type { DecisionMetrics } from './decision-metrics.js';
@@ -48,32 +48,33 @@ export class RequestAdmission {
     );
   };
 
-  private decide(rules: KnownRules, descriptor: Descriptor, request: InboundRequest, done: Done): void {
+  private decide(rules: KnownRules, descriptor: Descriptor, request: InboundRequest, done: Done, reloads = MAX_RELOADS): void {
     if (rules === 'unknown_merchant') {
       this.options.metrics.countReason('unknown_merchant');
       done(unknownMerchant(request.requestId));
       return;
     }
-    this.check(rules, descriptor, MAX_RELOADS).then(
-      (verdict) => {
-        this.options.metrics.count(verdict);
-        done(verdict.allowed ? { forward: true, responseHeaders: rateLimitHeaders(verdict.limits) } : refusalOf(verdict, request.requestId));
-      },
+    this.options.limiter.check(rules, descriptor, (outcome) => {
+      if (outcome instanceof Error) this.decideAgain(descriptor, request, done, reloads);
+      else this.answer(outcome, request, done);
+    });
+  }
+
+  /** The bucket knows of an edit that this gateway does not know yet. */
+  private decideAgain(descriptor: Descriptor, request: InboundRequest, done: Done, reloads: number): void {
+    if (reloads === 0) {
+      this.withoutRules(request, done);
+      return;
+    }
+    this.options.rules.reload(descriptor.merchantId).then(
+      (rules) => this.decide(rules, descriptor, request, done, reloads - 1),
       () => this.withoutRules(request, done),
     );
   }
 
-  private check(rules: MerchantRules, descriptor: Descriptor, reloads: number): Promise<Verdict> {
-    const checked = this.options.limiter.check(rules, descriptor);
-    return reloads === 0 ? checked : checked.catch((error: unknown) => this.afterReload(error, descriptor, reloads));
-  }
-
-  /** The bucket knows of an edit that this gateway does not know yet. */
-  private async afterReload(error: unknown, descriptor: Descriptor, reloads: number): Promise<Verdict> {
-    if (!(error instanceof NewerRulesError)) throw error;
-    const rules = await this.options.rules.reload(descriptor.merchantId);
-    if (rules === 'unknown_merchant') throw error;
-    return this.check(rules, descriptor, reloads - 1);
+  private answer(verdict: Verdict, request: InboundRequest, done: Done): void {
+    this.options.metrics.count(verdict);
+    done(verdict.allowed ? { forward: true, responseHeaders: rateLimitHeaders(verdict.limits) } : refusalOf(verdict, request.requestId));
   }
 
   private withoutRules(request: InboundRequest, done: Done): void {
