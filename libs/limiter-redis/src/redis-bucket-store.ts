@@ -46,6 +46,8 @@ export class RedisBucketStore implements BucketStore {
   private underWay = new Set<readonly Waiting[]>();
   private flushScheduled = false;
   private sweeper: NodeJS.Timeout | undefined;
+  /** The time at the last start, answer or sweep: not read for every take, so up to a quarter of the deadline old. */
+  private nowMs = 0;
 
   constructor(private readonly redis: Redis, options: RedisBucketStoreOptions = {}) {
     this.deadlineMs = options.deadlineMs ?? 25;
@@ -66,7 +68,8 @@ export class RedisBucketStore implements BucketStore {
     } else if (this.waiting.length >= this.maxWaiting) {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'));
     } else {
-      this.waiting.push({ takes, since: performance.now(), answer });
+      if (this.waiting.length === 0 && this.underWay.size === 0) this.nowMs = performance.now();
+      this.waiting.push({ takes, since: this.nowMs, answer });
       this.scheduleFlush();
     }
   }
@@ -94,6 +97,7 @@ export class RedisBucketStore implements BucketStore {
     this.underWay.add(batch);
     script.runPacked(this.redis, () => packTakes(batch, now)).then(
       (numbers) => {
+        this.nowMs = performance.now();
         this.breaker.answered();
         const reply = new TakeReply(numbers as number[]);
         for (const waiting of batch) settle(waiting, reply.next(waiting.takes) ?? new NewerRulesError());
@@ -128,7 +132,8 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private failOlderThan(ageMs: number, error: StoreUnavailableError): boolean {
-    const latest = performance.now() - ageMs;
+    this.nowMs = performance.now();
+    const latest = this.nowMs - ageMs;
     let late = false;
     for (const batch of this.underWay) {
       if (batch[0]!.since > latest) continue;
