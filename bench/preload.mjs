@@ -8,7 +8,7 @@ import { MemorySampler } from './shared/proc.mjs';
 
 export const title = 'preloading against redis-cli --pipe of the same keys';
 
-const MERCHANTS = 200_000;
+const MERCHANTS = 500_000;
 const MERCHANTS_IN_DATABASE = 1_000_000;
 const TIMEOUT_MS = 300_000;
 

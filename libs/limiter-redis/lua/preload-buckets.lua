@@ -8,11 +8,12 @@ ARGV  1  time to live in milliseconds
       2  for each key the generation of its limit
 Reply  how many were created
 ]]
-local time = redis.call('TIME')
+local call = redis.call
+local time = call('TIME')
 local now = string.format('%016.0f', time[1] * 1000000 + time[2])
 local created = 0
 for i = 1, #KEYS do
   local generation = ARGV[i + 1]
-  if redis.call('SET', KEYS[i], generation == '0' and now or generation .. now, 'PX', ARGV[1], 'NX') then created = created + 1 end
+  if call('SET', KEYS[i], generation == '0' and now or generation .. now, 'PX', ARGV[1], 'NX') then created = created + 1 end
 end
 return created

@@ -7,18 +7,26 @@ ARGV  1  time to live in milliseconds, 0 for ever
       2  the snapshots' texts, in the order of KEYS: sixteen digits of version, then JSON
 Reply  { written, already newer }
 ]]
+local call = redis.call
 local ttl = tonumber(ARGV[1])
+
+-- A Redis that is filled for the first time has nothing to compare with.
+if ttl > 0 and call('EXISTS', unpack(KEYS)) == 0 then
+  for i = 1, #KEYS do call('SET', KEYS[i], ARGV[i + 1], 'PX', ARGV[1]) end
+  return { #KEYS, 0 }
+end
+
 local written, newer = 0, 0
 for i = 1, #KEYS do
   local text = ARGV[i + 1]
-  local present = redis.call('GETRANGE', KEYS[i], 0, 15)
+  local present = call('GETRANGE', KEYS[i], 0, 15)
   local version = string.sub(text, 1, 16)
   if present > version then
     newer = newer + 1
   elseif present == version then
-    if ttl > 0 then redis.call('PEXPIRE', KEYS[i], ARGV[1]) end
+    if ttl > 0 then call('PEXPIRE', KEYS[i], ARGV[1]) end
   else
-    if ttl > 0 then redis.call('SET', KEYS[i], text, 'PX', ARGV[1]) else redis.call('SET', KEYS[i], text) end
+    if ttl > 0 then call('SET', KEYS[i], text, 'PX', ARGV[1]) else call('SET', KEYS[i], text) end
     written = written + 1
   end
 end

@@ -1,12 +1,17 @@
+/** Up to this length a loop is cheaper than the way into C++. */
+const SHORT = 40;
+
 /** Bytes that grow, little-endian. */
 export class ByteWriter {
   bytes: Uint8Array;
   length = 0;
   private view: DataView;
+  private buffer: Buffer;
 
   constructor(size: number) {
     this.bytes = new Uint8Array(size);
     this.view = new DataView(this.bytes.buffer);
+    this.buffer = Buffer.from(this.bytes.buffer);
   }
 
   clear(): void {
@@ -31,9 +36,14 @@ export class ByteWriter {
 
   /** A text as Redis wants an argument: `$<bytes>\r\n<text>\r\n`. */
   frame(text: string): void {
-    this.ascii(`$${Buffer.byteLength(text)}\r\n`);
-    const encoded = Buffer.from(text);
-    this.copy(encoded, 0, encoded.length);
+    const size = Buffer.byteLength(text);
+    this.ascii(`$${size}\r\n`);
+    if (size === text.length && size <= SHORT) {
+      this.ascii(text);
+    } else {
+      this.makeRoom(size);
+      this.length += this.buffer.write(text, this.length);
+    }
     this.ascii('\r\n');
   }
 
@@ -67,5 +77,6 @@ export class ByteWriter {
     larger.set(this.written());
     this.bytes = larger;
     this.view = new DataView(larger.buffer);
+    this.buffer = Buffer.from(larger.buffer);
   }
 }

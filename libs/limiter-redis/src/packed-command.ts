@@ -1,21 +1,24 @@
 import { Command } from 'ioredis';
 import { ByteWriter } from './byte-writer.js';
 
-/** Keys and arguments of a script call, packed as far as they can be. */
+/** Keys and arguments of a script call, as Redis wants them: `$<bytes>\r\n<text>\r\n` each. */
 export interface PackedArguments {
   /** Tells a cluster which of its servers to ask. */
   readonly firstKey: string;
   readonly keyCount: number;
-  /** All keys, as Redis wants them: `$<bytes>\r\n<key>\r\n` each. */
-  readonly keyFrames: Uint8Array;
-  readonly args: readonly (string | Uint8Array)[];
+  readonly argumentCount: number;
+  /** The keys, then the arguments. */
+  readonly frames: readonly Uint8Array[];
 }
 
-/** Packs keys and arguments that are not packed yet. */
+/** Used again for every call; nothing is awaited while one is packed. */
+const writer = new ByteWriter(65_536);
+
 export function packArguments(keys: readonly string[], args: readonly string[]): PackedArguments {
-  const writer = new ByteWriter(32 * keys.length);
+  writer.clear();
   for (const key of keys) writer.frame(key);
-  return { firstKey: keys[0] ?? '', keyCount: keys.length, keyFrames: writer.written(), args };
+  for (const arg of args) writer.frame(arg);
+  return { firstKey: keys[0] ?? '', keyCount: keys.length, argumentCount: args.length, frames: [writer.written()] };
 }
 
 /**
@@ -36,25 +39,9 @@ export class PackedCall extends Command {
   }
 }
 
-function packed(name: string, script: string, { keyCount, keyFrames, args }: PackedArguments): Buffer {
-  const pieces: (string | Uint8Array)[] = [`*${3 + keyCount + args.length}\r\n`, frame(name), frame(script), frame(String(keyCount)), keyFrames];
-  for (const arg of args) {
-    if (typeof arg === 'string') pieces.push(frame(arg));
-    else pieces.push(`$${arg.length}\r\n`, arg, '\r\n');
-  }
-  let size = 0;
-  for (const piece of pieces) size += Buffer.byteLength(piece);
-  const buffer = Buffer.allocUnsafe(size);
-  let at = 0;
-  for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      at += buffer.write(piece, at);
-    } else {
-      buffer.set(piece, at);
-      at += piece.length;
-    }
-  }
-  return buffer;
+function packed(name: string, script: string, { keyCount, argumentCount, frames }: PackedArguments): Buffer {
+  const head = Buffer.from(`*${3 + keyCount + argumentCount}\r\n${frame(name)}${frame(script)}${frame(String(keyCount))}`);
+  return Buffer.concat([head, ...frames]);
 }
 
 const frame = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;

@@ -22,6 +22,8 @@ class Wire {
   ) {}
 }
 
+const END = Buffer.from('\r\n');
+
 /** Used again for every call; nothing is awaited while one is packed. */
 const frames = new ByteWriter(8192);
 const buckets = new ByteWriter(8192);
@@ -48,7 +50,10 @@ export function packTakes(requests: readonly { readonly takes: readonly BucketTa
       buckets.bytes[at + 2] = index >> 8;
     }
   }
-  return { firstKey: BUCKET_PREFIX + (requests[0]?.takes[0]?.key ?? ''), keyCount: indexes.size, keyFrames: frames.written(), args: [now, buckets.written()] };
+  frames.frame(now);
+  frames.ascii(`$${buckets.length}\r\n`);
+  const firstKey = BUCKET_PREFIX + (requests[0]?.takes[0]?.key ?? '');
+  return { firstKey, keyCount: indexes.size, argumentCount: 2, frames: [frames.written(), buckets.written(), END] };
 }
 
 function wireOf(take: BucketTake): Wire {
