@@ -17,7 +17,7 @@ const logger = createLogger('gateway', config.logLevel);
 const health = new Health();
 const registry = createRegistry('gateway');
 
-const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry }), { logger, registry });
+const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry }), { logger, registry, requestIdInLogs: false });
 runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
 await app.listen(config.gatewayManagementPort, '0.0.0.0');
 logger.info({ managementUrl: await app.getUrl() }, 'management listens');

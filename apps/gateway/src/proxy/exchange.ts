@@ -15,6 +15,9 @@ import { problemOf, upstreamFailure } from './upstream-failure.js';
 /** Bodies up to this many bytes are collected and sent upstream in one piece, which is far cheaper than a stream. */
 const COLLECTED_BODY_BYTES = 16 * 1024;
 
+/** Answers up to this many bytes are copied next to their headers. */
+const COPIED_BODY_BYTES = 16 * 1024;
+
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
@@ -198,8 +201,10 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     const { response } = this;
     this.bodyBegun = true;
     if (chunk.length === this.answerLength) {
-      // The whole body is here: headers and body leave in one write.
-      response.end(chunk);
+      // The whole body is here. As a string with one byte to a character it leaves in one piece with the headers; a
+      // buffer would be a second piece, and a write of several pieces costs more than this copy.
+      if (chunk.length <= COPIED_BODY_BYTES) response.end(chunk.toString('latin1'), 'latin1');
+      else response.end(chunk);
       return true;
     }
     if (response.write(chunk)) return true;
