@@ -1,5 +1,4 @@
 /** Exact decisions a second through Redis, against redis-benchmark of the same script and against another library. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { merchantBucketKey, merchantRules } from '#limiter';
 import { BUCKET_PREFIX, createRedis } from '#limiter-redis';
@@ -100,11 +99,12 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
  */
 async function prepareCall(redisUrl) {
   const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
+  const { sourceOf } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'scripts.js'));
   const rule = ruleOf(0, { endless: true });
   const taken = merchantRules('m', [rule], [], Date.now()).layers[0]?.enforced[0]?.takes;
-  const requests = packTakes([{ takes: taken }], '').frames[1];
+  const requests = packTakes([{ takes: taken }], Date.now(), 'of server').frames[1];
   const literal = [...requests].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('');
-  const source = `ARGV[2] = '${literal}'\n${readFileSync(join(DIST, 'libs', 'limiter-redis', 'lua', 'take.lua'), 'utf8')}`;
+  const source = `ARGV[2] = '${literal}'\n${sourceOf('take.lua')}`;
 
   const redis = createRedis(redisUrl, 'queue-worker');
   const sha1 = /** @type {string} */ (await redis.script('LOAD', source));

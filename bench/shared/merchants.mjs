@@ -51,7 +51,7 @@ export function ruleOf(index, { endless = false } = {}) {
  * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
  */
 export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true } = {}) {
-  return { merchantId: id, version: 1, exists: true, rules: rules ? [ruleOf(index, { endless })] : [] };
+  return { merchantId: id, version: 1, exists: true, timeZone: 'Etc/UTC', rules: rules ? [ruleOf(index, { endless })] : [] };
 }
 
 /** The bucket of a merchant of `snapshotOf`. @param {number} index */

@@ -32,7 +32,7 @@ test.each<[string, object]>([
   ['an impossible number', { limits: [{ ...LIMITS[0], capacity: 0 }] }],
   ['a limit without its id', { limits: [{ ...LIMITS[0], id: undefined }] }],
   ['a limit without its history', { limits: [{ ...LIMITS[0], previous: undefined }] }],
-  ['a limit without its start', { limits: [{ ...LIMITS[0], start: undefined }] }],
+  ['a limit without its start', { limits: [{ ...LIMITS[0], since: undefined }] }],
   ['no match', { match: null }],
   ['methods that are no list', { match: { methods: 'POST', paths: [] } }],
   ['a path pattern that is no text', { match: { methods: [], paths: [7] } }],

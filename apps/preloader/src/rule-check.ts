@@ -31,7 +31,7 @@ function faultOf({ match, key, limits }: Rule): string | undefined {
     const [fault] = limitFaults(limit);
     if (fault !== undefined) return `${fault.field}: ${fault.detail}`;
     if (!Number.isInteger(limit.id) || !Number.isInteger(limit.generation)) return 'a limit lacks its id or generation';
-    if (!isList(limit.previous) || !Number.isFinite(limit.start?.atMs)) return 'a limit lacks its history';
+    if (!isList(limit.previous) || !Number.isFinite(limit.since?.atMs)) return 'a limit lacks its history';
   }
   return undefined;
 }

@@ -7,21 +7,19 @@ Guarantee  Each request takes from all of its buckets or from none, in the order
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
-           u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval;
-               +32 with former numbers after it, +64 if the next bucket belongs to the same request
+           u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval, 3 fixed window, 4 sliding counter,
+               5 sliding log; +32 with former numbers after it, +64 if the next bucket belongs to the same request
            u16 index of its key in KEYS, from 1        u16 generation, modulo 1000
-           kind 0  f64 price, full, start              microseconds; start is a state
-           kind 1  f64 price, full, start, n, price part, full part, start part, surplus
-           kind 2  f64 cost, capacity, start tokens, refill, interval, start step
+           f64 cost or price, capacity or limit, start; then what the kind needs: see its file in algorithms/
            former  u8 number of generations, the oldest first and the present one last, for each
-                   u16 generation, u8 1 if interval, f64 capacity, n or refill, interval, start of the generation
-Reply  for each bucket asked what it held before: the debt in microseconds (kind 0), the debt and its part (kind 1),
-       tokens and microseconds since the last step (kind 2). Whoever sent the request knows the rest.
+                   u16 generation, u8 kind, u8 onEdit, f64 capacity or limit, two numbers of the kind, start of the
+                   generation, start of the window around it and around the start of the next
+Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
        STALE in place of a request's first number: a bucket was written under numbers newer than the request's; nothing taken.
 
-A state is a string: <generation><instant> greedy, <generation><instant>.<part>f greedy with a part,
-<generation><step>:<tokens>i interval. The instant in microseconds has sixteen digits; where the generation is 0 it is left
-out, and so are leading zeros. The first form is the usual one, and Redis keeps it as an integer: it costs no string.
+A state is a string: <generation><instant>, and behind it what the kind has besides an instant. The instant in microseconds has
+sixteen digits; where the generation is 0 it is left out, and so are leading zeros. A greedy bucket has nothing besides, as a
+rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead, and begins with L.
 ]]
 local STALE = -9000000000000000
 local DIGITS = 16
@@ -61,57 +59,56 @@ end
 local general
 
 local function make_general()
-  local sub, match, floor, ceil, min, max = string.sub, string.match, math.floor, math.ceil, math.min, math.max
+  local sub, byte, match, gmatch = string.sub, string.byte, string.match, string.gmatch
+  local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
+  local pack_struct, concat = struct.pack, table.concat
 
-  -- instant, generation, whether of an interval bucket, the second number; nil if it is no bucket of ours
+  local function answer(...)
+    for i = 1, select('#', ...) do
+      replies = replies + 1
+      reply[replies] = (select(i, ...))
+    end
+  end
+
+  -- By kind. Each reads its numbers, knows the state of a bucket that was left alone since its limit started, says what a bucket
+  -- holds and what becomes of it, and carries it over an edit.
+  local ALGORITHMS = {}
+
+  --# include algorithms/greedy.lua
+  --# include algorithms/interval.lua
+  --# include algorithms/windows.lua
+  --# include algorithms/fixed-window.lua
+  --# include algorithms/sliding-counter.lua
+  --# include algorithms/sliding-log.lua
+  local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4 }
+
+  -- The state and its generation; nil if it is no bucket of ours.
   local function parse(value)
-    local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?(%d*)([fi]?)$')
+    if byte(value) == 76 then return ALGORITHMS[5].parse(value) end
+    local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwc]?)$')
     if not sign then return nil end
     local instant = tonumber(sub(digits, -DIGITS))
-    return sign == '-' and -instant or instant, tonumber(sub(digits, 1, -DIGITS - 1)) or 0, suffix == 'i', tonumber(rest) or 0
+    local state = ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest)
+    return state, tonumber(sub(digits, 1, -DIGITS - 1)) or 0
   end
 
-  local function serialized(kind, generation, instant, second)
-    local head
-    if generation == 0 then
-      head = format('%.0f', instant)
-    elseif instant < 0 then
-      head = format('-%d%016.0f', generation, -instant)
-    else
-      head = format('%d%016.0f', generation, instant)
-    end
-    if kind == 2 then return format('%s:%.0fi', head, second) end
-    if second == 0 then return head end
-    return format('%s.%.0ff', head, second)
+  -- An instant behind its generation.
+  local function with_generation(generation, instant)
+    if generation == 0 then return format('%.0f', instant) end
+    if instant < 0 then return format('-%d%016.0f', generation, -instant) end
+    return format('%d%016.0f', generation, instant)
   end
 
-  -- Tokens with their fraction at an instant; see carry-over.ts, which does the same operations in the same order.
-  local function tokens_at(g, a, b, at)
-    if g.interval then
-      local elapsed = at - b
-      if elapsed < 0 then return a end
-      local steps = floor(elapsed / g.every)
-      if steps == 0 then return a end
-      return min(g.capacity, a + steps * g.n)
-    end
-    local debt, part = 0, 0
-    if a < 0 then
-      debt = min(0, a + at)
-      if a + at < 0 then part = b end
-    else
-      debt = max(0, a - at)
-      if a >= at then part = b end
-    end
-    return g.capacity - ((debt + part / g.n) * g.n) / g.every
-  end
-
-  local function state_with(g, tokens, at)
-    if g.interval then return floor(tokens), at end
-    return at + max(0, ceil(((g.capacity - tokens) * g.every) / g.n)), 0
+  -- As carry-over.ts: the same operations in the same order.
+  local function kept_tokens(on_edit, available, capacity, new_capacity)
+    if on_edit == 1 then return min((available * new_capacity) / capacity, new_capacity) end
+    if on_edit == 2 then return new_capacity end
+    if on_edit == 3 then return min(min(available, new_capacity) + max(0, new_capacity - capacity), new_capacity) end
+    return min(available, new_capacity)
   end
 
   -- A bucket written under other numbers: carried over each later edit at its time. nil if the edit is not known here.
-  local function carried_over(generation, history, a, b)
+  local function carried_over(generation, history, state)
     local from
     for i = 1, #history - 1 do
       if history[i].generation == generation then
@@ -122,14 +119,15 @@ local function make_general()
     if not from then
       local present = history[#history]
       if (generation - present.generation) % 1000 < 500 then return nil end
-      return state_with(present, 0, now)
+      return ALGORITHMS[present.kind].state_with(present, 0, now)
     end
     for i = from, #history - 1 do
-      local successor = history[i + 1]
+      local g, successor = history[i], history[i + 1]
       local at = min(successor.started, now)
-      a, b = state_with(successor, min(tokens_at(history[i], a, b, at), successor.capacity), at)
+      local available = ALGORITHMS[g.kind].available(g, state, at)
+      state = ALGORITHMS[successor.kind].state_with(successor, kept_tokens(successor.on_edit, available, g.capacity, successor.capacity), at)
     end
-    return a, b
+    return state
   end
 
   local function read_history(position)
@@ -138,9 +136,8 @@ local function make_general()
     local history = {}
     for h = 1, count do
       local g = {}
-      local interval
-      g.generation, interval, g.capacity, g.n, g.every, g.started, position = unpack_struct('<HBdddd', requests, position)
-      g.interval = interval == 1
+      g.generation, g.kind, g.on_edit, g.capacity, g.first, g.second, g.started, g.window, g.next_window, position =
+        unpack_struct('<HBBdddddd', requests, position)
       history[h] = g
     end
     return history, position
@@ -151,22 +148,18 @@ local function make_general()
     local first_reply = replies + 1
     local writes = {}
     while more do
-      local kind, index, generation, price, full, start
-      local n, price_part, full_part, surplus, refill, every, start_b = 1, 0, 0, 0, nil, nil, 0
-      kind, index, generation, price, full, start, position = unpack_struct('<BHHddd', requests, position)
+      local limit = {}
+      local kind, index
+      kind, index, limit.generation, limit.cost, limit.capacity, limit.start, position = unpack_struct('<BHHddd', requests, position)
       more = kind >= 64
       if more then kind = kind - 64 end
       local has_history = kind >= 32
       if has_history then kind = kind - 32 end
-      if kind == 1 then
-        n, price_part, full_part, start_b, surplus, position = unpack_struct('<ddddd', requests, position)
-      elseif kind == 2 then
-        refill, every, start_b, position = unpack_struct('<ddd', requests, position)
-      end
+      local algorithm = ALGORITHMS[kind]
+      position = algorithm.read(limit, position)
       local history
       if has_history then history, position = read_history(position) end
 
-      -- What is stored: (instant, part) of a greedy bucket, (tokens, step) of an interval bucket.
       local held = instants[index]
       if held then
         stored[index], instants[index] = format('%.0f', held), nil
@@ -174,74 +167,28 @@ local function make_general()
           changed[index], full_at[index] = nil, held
         end
       end
-      local a, b = start, start_b
-      local value = stored[index]
-      local instant, written, is_interval, second
-      if value then instant, written, is_interval, second = parse(value) end
-      -- What is no bucket of ours is treated as missing, and overwritten by the next take.
-      if instant then
-        a, b = instant, second
-        if is_interval then a, b = second, instant end
-        if written ~= generation then
-          if history then
-            a, b = carried_over(written, history, a, b)
-          elseif (written - generation) % 1000 < 500 then
-            a = nil
-          elseif kind == 2 then -- older than all that is known: counts as empty
-            a, b = 0, now
-          else
-            a, b = now + full, full_part
-          end
-          if not a then stale = true end
+      local state, written
+      if stored[index] then state, written = parse(stored[index]) end
+      if not state then
+        -- What is no bucket of ours is treated as missing, and overwritten by the next take.
+        state = algorithm.started(limit)
+      elseif written ~= limit.generation then
+        if history then
+          state = carried_over(written, history, state)
+        elseif (written - limit.generation) % 1000 < 500 then
+          state = nil
+        else -- older than all that is known: counts as empty
+          state = algorithm.empty(limit)
         end
+        if not state then stale = true end
       end
 
-      replies = replies + 1
       if stale then
-        reply[replies] = 0
-        if kind > 0 then
-          replies = replies + 1
-          reply[replies] = 0
-        end
-      elseif kind == 2 then
-        local elapsed = now - b
-        if elapsed < 0 then elapsed = 0 end
-        local steps = floor(elapsed / every)
-        if steps > 0 then
-          a = min(full, a + steps * refill)
-          elapsed = elapsed - steps * every
-        end
-        reply[replies], reply[replies + 1] = a, elapsed
-        replies = replies + 1
-        if price > a then passes = false end
-        local filled = now + ceil((full - (a - price)) / refill) * every - elapsed
-        if start > full then filled = max(filled, start_b + every) end
-        if price > 0 then writes[#writes + 1] = { index, kind, generation, now - elapsed, a - price, filled } end
+        for _ = 1, algorithm.numbers do answer(0) end
       else
-        -- `debt` and `b`: what is missing from the bucket, in time
-        local debt
-        if a < 0 then
-          debt = a + now
-          if debt >= 0 then debt, b = 0, 0 elseif debt < surplus then debt, b = surplus, 0 end
-        else
-          debt = a - now
-          if debt < 0 then debt, b = 0, 0
-          elseif debt > full or (debt == full and b > full_part) then debt, b = full, full_part end
-        end
-        reply[replies] = debt
-        if kind == 1 then
-          replies = replies + 1
-          reply[replies] = b
-        end
-        debt = debt + price
-        b = b + price_part
-        if b >= n then debt, b = debt + 1, b - n end
-        if debt > full or (debt == full and b > full_part) then passes = false end
-        local filled = now + debt + 1
-        if start < 0 then filled = max(filled, -start) end
-        if price > 0 or price_part > 0 then
-          writes[#writes + 1] = { index, kind, generation, debt < 0 and debt - now or debt + now, b, filled }
-        end
+        local allowed, after, filled = algorithm.take(limit, state)
+        passes = passes and allowed
+        if after then writes[#writes + 1] = { index, limit.generation, algorithm, after, filled } end
       end
     end
 
@@ -249,10 +196,9 @@ local function make_general()
       reply[first_reply] = STALE
     elseif passes then
       for i = 1, #writes do
-        local write = writes[i]
-        local index = write[1]
-        stored[index] = serialized(write[2], write[3], write[4], write[5])
-        full_at[index] = max(now, write[6])
+        local index, generation, algorithm, state, filled = unpack(writes[i])
+        stored[index] = algorithm.text(generation, state, with_generation)
+        full_at[index] = max(now, filled)
       end
     end
     return position
@@ -263,6 +209,7 @@ local position, length = 1, #requests
 while position <= length do
   local kind, index, generation, price, full, start, after = unpack_struct('<BHHddd', requests, position)
   local instant, first
+  -- The usual bucket takes a short way, the others the general one.
   if kind == 0 and generation == 0 then
     instant = instants[index]
     if instant then

@@ -1,4 +1,4 @@
-import { GENERATIONS, isMerchantKeyed, merchantBucketKey, rateOf, spanOf, type Limit, type MerchantSnapshot } from '#limiter';
+import { capacityOf, GENERATIONS, isMerchantKeyed, merchantBucketKey, quotaWindowMs, type Limit, type MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { BUCKET_PREFIX } from './redis-keys.js';
 import { Script } from './scripts.js';
@@ -38,8 +38,14 @@ export async function preloadBuckets(
 
 /** Left alone since it started, the bucket is full by now, on whoever's clock. */
 function isSettled(limit: Limit, nowMs: number): boolean {
-  if (limit.refill !== 'greedy' || limit.start.tokens > limit.capacity) return false;
-  if (limit.start.tokens === limit.capacity) return true;
-  const missing = spanOf(limit.capacity - limit.start.tokens, rateOf(limit.refillTokens, limit.refillIntervalMs));
-  return limit.start.atMs + missing.whole / 1000 + CLOCK_DIFFERENCE_MS < nowMs;
+  if (!isGreedy(limit)) return false;
+  const capacity = capacityOf(limit);
+  if (limit.since.tokens > capacity) return false;
+  if (limit.since.tokens === capacity) return true;
+  return limit.since.atMs + quotaWindowMs(limit) + CLOCK_DIFFERENCE_MS < nowMs;
+}
+
+/** The others count what was taken, and begin with nothing. */
+function isGreedy(limit: Limit): boolean {
+  return limit.algorithm === 'gcra' || limit.algorithm === 'leaky_bucket' || (limit.algorithm === 'token_bucket' && limit.refill === 'greedy');
 }

@@ -93,9 +93,9 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private send(batch: readonly Waiting[]): void {
-    const now = this.clock === undefined ? '' : String(Math.round(this.clock() * 1000));
     this.underWay.add(batch);
-    script.runPacked(this.redis, () => packTakes(batch, now)).then(
+    const pack = () => (this.clock ? packTakes(batch, this.clock(), 'given') : packTakes(batch, Date.now(), 'of server'));
+    script.runPacked(this.redis, pack).then(
       (numbers) => {
         this.nowMs = performance.now();
         this.breaker.answered();

@@ -3,13 +3,21 @@ import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
 
+const LUA = new URL('../lua/', import.meta.url);
+
+/** The text of a script, with the files that it includes by `--# include <file>`, each on a line of its own. */
+export function sourceOf(file: string): string {
+  const text = readFileSync(new URL(file, LUA), 'utf8');
+  return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => sourceOf(included));
+}
+
 /** A Lua script of this library, called by its hash; sent in full only to a server that does not know it. */
 export class Script {
   private readonly source: string;
   private readonly sha1: string;
 
   constructor(name: 'take' | 'write-snapshots' | 'preload-buckets') {
-    this.source = readFileSync(new URL(`../lua/${name}.lua`, import.meta.url), 'utf8');
+    this.source = sourceOf(`${name}.lua`);
     this.sha1 = createHash('sha1').update(this.source).digest('hex');
   }
 

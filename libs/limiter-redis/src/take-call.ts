@@ -1,11 +1,16 @@
-import { GENERATIONS, greedyCost, type BucketLevel, type BucketTake, type FormerBucket, type GreedyBucket, type TokenBucket } from '#limiter';
+import {
+  GENERATIONS, greedyCost, mostTokens, ON_EDITS,
+  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type WindowBounds,
+} from '#limiter';
 import type { PackedArguments } from './packed-command.js';
 import { ByteWriter } from './byte-writer.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-const KIND = { greedy: 0, greedyWithParts: 1, interval: 2 } as const;
+const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5 } as const;
+/** Numbers in the reply, by kind. */
+const NUMBERS = [1, 2, 2, 4, 4, 4] as const;
 const HISTORY = 32;
 const MORE = 64;
 const STALE = -9000000000000000;
@@ -19,6 +24,8 @@ class Wire {
     readonly bytes: Uint8Array,
     readonly frameLength: number,
     readonly kind: number,
+    /** The window of the calendar that it was packed in: in another one it has to be packed anew. */
+    readonly window: WindowBounds | undefined,
   ) {}
 }
 
@@ -28,8 +35,12 @@ const END = Buffer.from('\r\n');
 const frames = new ByteWriter(8192);
 const buckets = new ByteWriter(8192);
 
-/** Packs requests. Keys are named once however many requests ask for them. */
-export function packTakes(requests: readonly { readonly takes: readonly BucketTake[] }[], now: string): PackedArguments {
+/**
+ * Packs requests. Keys are named once however many requests ask for them.
+ *
+ * @param clock whether `nowMs` replaces the clock of the server
+ */
+export function packTakes(requests: readonly { readonly takes: readonly BucketTake[] }[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
@@ -37,7 +48,7 @@ export function packTakes(requests: readonly { readonly takes: readonly BucketTa
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
-      const wire = wireOf(take);
+      const wire = wireOf(take, nowMs);
       let index = indexes.get(take.key);
       if (index === undefined) {
         index = indexes.size + 1;
@@ -50,54 +61,99 @@ export function packTakes(requests: readonly { readonly takes: readonly BucketTa
       buckets.bytes[at + 2] = index >> 8;
     }
   }
-  frames.frame(now);
+  frames.frame(clock === 'given' ? String(Math.round(nowMs * 1000)) : '');
   frames.ascii(`$${buckets.length}\r\n`);
   const firstKey = BUCKET_PREFIX + (requests[0]?.takes[0]?.key ?? '');
   return { firstKey, keyCount: indexes.size, argumentCount: 2, frames: [frames.written(), buckets.written(), END] };
 }
 
-function wireOf(take: BucketTake): Wire {
-  if (take.memo instanceof Wire) return take.memo;
+function wireOf(take: BucketTake, nowMs: number): Wire {
+  const window = calendarWindow(take.bucket, nowMs);
+  if (take.memo instanceof Wire && take.memo.window === window) return take.memo;
   const writer = new ByteWriter(256);
   writer.frame(BUCKET_PREFIX + take.key);
   const frameLength = writer.length;
-  packTake(writer, take);
-  return (take.memo = new Wire(new Uint8Array(writer.written()), frameLength, kindOf(take.bucket)));
+  packTake(writer, take, window);
+  return (take.memo = new Wire(new Uint8Array(writer.written()), frameLength, kindOf(take.bucket), window));
 }
 
-function packTake(writer: ByteWriter, { bucket, cost }: BucketTake): void {
+/** Redis knows nothing of time zones: it is told where the window of now begins and ends, and those beside it. */
+function calendarWindow(bucket: Bucket, nowMs: number): WindowBounds | undefined {
+  return bucket.kind === 'fixed_window' && bucket.windows.lengthUs === 0 ? bucket.windows.around(nowMs * 1000) : undefined;
+}
+
+function packTake(writer: ByteWriter, { bucket, cost }: BucketTake, window: WindowBounds | undefined): void {
   const hasHistory = bucket.former.length > 0;
   writer.u8(kindOf(bucket) + (hasHistory ? HISTORY : 0));
   writer.u16(0);
   writer.u16(bucket.generation % GENERATIONS);
-  if (bucket.refill === 'interval') {
-    writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.refillTokens, bucket.intervalUs, bucket.start.steppedAtUs);
-  } else {
-    const { full, start, rate, surplusUs } = bucket;
-    const price = greedyCost(bucket, cost);
-    writer.f64(price.whole, full.whole, start.whole);
-    if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.part, surplusUs);
-  }
+  packNumbers(writer, bucket, cost, window);
   if (!hasHistory) return;
-  writer.u8(bucket.former.length + 1);
-  for (const former of bucket.former) packGeneration(writer, former);
-  packGeneration(writer, bucket);
+  const generations = [...bucket.former, bucket];
+  writer.u8(generations.length);
+  generations.forEach((generation, i) => packGeneration(writer, generation, generations[i + 1]));
 }
 
-function packGeneration(writer: ByteWriter, bucket: FormerBucket): void {
-  writer.u16(bucket.generation % GENERATIONS);
-  if (bucket.refill === 'interval') {
-    writer.u8(1);
-    writer.f64(bucket.capacity, bucket.refillTokens, bucket.intervalUs, bucket.startedAtUs);
-  } else {
-    writer.u8(0);
-    writer.f64(bucket.capacity, bucket.rate.n, bucket.rate.intervalUs, bucket.startedAtUs);
+function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, window: WindowBounds | undefined): void {
+  switch (bucket.kind) {
+    case 'greedy': {
+      const { full, start, rate, surplusUs } = bucket;
+      const price = greedyCost(bucket, cost);
+      writer.f64(price.whole, full.whole, start.whole);
+      if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.part, surplusUs);
+      return;
+    }
+    case 'interval':
+      writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.refillTokens, bucket.intervalUs, bucket.start.steppedAtUs);
+      return;
+    case 'fixed_window':
+      writer.f64(cost, bucket.limit, bucket.start.used, bucket.start.startUs, signedLength(bucket));
+      if (window) writer.f64(bucket.windows.around(window.startUs - 1).startUs, window.startUs, window.endUs, bucket.windows.around(window.endUs).endUs);
+      return;
+    case 'sliding_counter':
+      writer.f64(cost, bucket.limit, bucket.start.counts[0]!, bucket.start.startUs, bucket.parts, bucket.partUs);
+      return;
+    case 'sliding_log': {
+      const [entry] = bucket.start.entries;
+      writer.f64(cost, bucket.limit, entry?.takenUntil ?? 0, entry?.atUs ?? 0, bucket.windowUs);
+    }
   }
 }
 
-function kindOf(bucket: TokenBucket): number {
-  if (bucket.refill === 'interval') return KIND.interval;
-  return isPlain(bucket) ? KIND.greedy : KIND.greedyWithParts;
+/** The length of windows; negative if the first request opens one. */
+function signedLength({ windows, startsWith }: FixedWindowBucket): number {
+  return startsWith === 'first_request' ? -windows.lengthUs : windows.lengthUs;
+}
+
+function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBucket | undefined): void {
+  writer.u16(bucket.generation % GENERATIONS);
+  writer.u8(kindOf(bucket));
+  writer.u8(ON_EDITS.indexOf(bucket.onEdit));
+  writer.f64(mostTokens(bucket), ...numbersOfKind(bucket), bucket.startedAtUs);
+  if (bucket.kind === 'fixed_window') {
+    writer.f64(bucket.windows.around(bucket.startedAtUs).startUs, bucket.windows.around(next?.startedAtUs ?? bucket.startedAtUs).startUs);
+  } else {
+    writer.f64(0, 0);
+  }
+}
+
+function numbersOfKind(bucket: FormerBucket): [number, number] {
+  switch (bucket.kind) {
+    case 'greedy':
+      return [bucket.rate.n, bucket.rate.intervalUs];
+    case 'interval':
+      return [bucket.refillTokens, bucket.intervalUs];
+    case 'fixed_window':
+      return [signedLength(bucket), 0];
+    case 'sliding_counter':
+      return [bucket.parts, bucket.partUs];
+    case 'sliding_log':
+      return [bucket.windowUs, 0];
+  }
+}
+
+function kindOf(bucket: FormerBucket): number {
+  return bucket.kind === 'greedy' && !isPlain(bucket) ? KIND.greedyWithParts : KIND[bucket.kind];
 }
 
 /** Whole microseconds will do. */
@@ -121,9 +177,13 @@ export class TakeReply {
 
   private level({ memo }: BucketTake): BucketLevel {
     const { kind } = memo as Wire;
-    const first = this.numbers[this.position++]!;
+    const { numbers, position } = this;
+    this.position += NUMBERS[kind]!;
+    const first = numbers[position]!;
     if (kind === KIND.greedy) return { debtUs: first, part: 0 };
-    const second = this.numbers[this.position++]!;
-    return kind === KIND.interval ? { tokens: first, sinceStepUs: second } : { debtUs: first, part: second };
+    const second = numbers[position + 1]!;
+    if (kind === KIND.greedyWithParts) return { debtUs: first, part: second };
+    if (kind === KIND.interval) return { tokens: first, sinceStepUs: second };
+    return { used: first, retryUs: second, resetUs: numbers[position + 2]!, resetAfterTakingUs: numbers[position + 3]! };
   }
 }

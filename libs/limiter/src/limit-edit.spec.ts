@@ -1,5 +1,6 @@
 import { InvalidLimitError, type TokenBucketSpec } from './limit.js';
-import { editLimits, limitFaults, startLimits } from './limit-edit.js';
+import { editLimits, startLimits } from './limit-edit.js';
+import { limitFaults } from './limit-faults.js';
 
 const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
   name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
@@ -56,8 +57,8 @@ describe('an edit', () => {
   test('of the numbers starts a generation with the tokens that an untouched bucket held', () => {
     const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 500 })], 5000);
     expect(edited).toMatchObject({
-      id: 0, generation: 1, capacity: 500, start: { atMs: 5000, tokens: 10 },
-      previous: [{ generation: 0, capacity: 10, refillTokens: 5, start: { atMs: 1000, tokens: 10 } }],
+      id: 0, generation: 1, capacity: 500, since: { atMs: 5000, tokens: 10 },
+      previous: [{ generation: 0, capacity: 10, refillTokens: 5, since: { atMs: 1000, tokens: 10 } }],
     });
   });
 

@@ -1,64 +1,14 @@
-import { tokensAt } from './carry-over.js';
-import { rateOf, spanOf } from './exact-span.js';
-import { LIMIT_BOUNDS, InvalidLimitError, type Limit, type LimitFault, type LimitSpec, type PastLimit } from './limit.js';
-import { tokenBucket } from './token-bucket.js';
+import { availableAt, bucketOf } from './bucket.js';
+import { keptTokens } from './carry-over.js';
+import { rateOf, spanOf } from './algorithms/exact-span.js';
+import { capacityOf, InvalidLimitError, numbersOf, type Limit, type LimitNumbers, type LimitSpec, type PastLimit } from './limit.js';
+import { limitFaults } from './limit-faults.js';
 
 /** Former generations that a limit remembers. More edits than this within one time to full, and the oldest buckets start empty. */
 const MAX_PREVIOUS = 16;
 
 /** How long after an edit a gateway that missed it may still write under the old numbers, with room to spare. */
 const STALE_WRITES_MS = 600_000;
-
-/** Largest denominator for which sums of spans stay exact in a double. */
-const MAX_DENOMINATOR = 94_906_265;
-
-/** Every reason why these numbers make no bucket; empty when they do. */
-export function limitFaults(spec: LimitSpec): LimitFault[] {
-  const faults: LimitFault[] = [];
-  if (typeof spec.name !== 'string' || spec.name.length > LIMIT_BOUNDS.name.maxLength || !LIMIT_BOUNDS.name.pattern.test(spec.name)) {
-    faults.push({
-      field: 'name',
-      detail: `must be 1 to ${LIMIT_BOUNDS.name.maxLength} letters, digits, spaces, '.', '_' or '-', got ${JSON.stringify(spec.name)}`,
-    });
-  }
-  for (const field of ['capacity', 'refillTokens', 'refillIntervalMs', 'initialTokens'] as const) {
-    const value = spec[field];
-    if (field === 'initialTokens' && value === undefined) continue;
-    const { min, max } = LIMIT_BOUNDS[field];
-    if (!Number.isInteger(value) || value! < min || value! > max) {
-      faults.push({ field, detail: `must be a whole number from ${min} to ${max}, got ${JSON.stringify(value)}` });
-    }
-  }
-  if (spec.refill !== 'greedy' && spec.refill !== 'interval') {
-    faults.push({ field: 'refill', detail: `must be 'greedy' or 'interval', got ${JSON.stringify(spec.refill)}` });
-  }
-  return faults.length > 0 ? faults : rateFaults(spec);
-}
-
-function rateFaults(spec: LimitSpec): LimitFault[] {
-  const { capacity, refillTokens, refillIntervalMs } = spec;
-  const most = Math.floor((LIMIT_BOUNDS.tokensPerSecond.max * refillIntervalMs) / 1000);
-  if (refillTokens > most) {
-    return [{
-      field: 'refillTokens',
-      detail: `must be at most ${most} for an interval of ${refillIntervalMs} ms (1000000 tokens a second), got ${refillTokens}`,
-    }];
-  }
-  const rate = rateOf(refillTokens, refillIntervalMs);
-  if (rate.n > MAX_DENOMINATOR) {
-    return [{
-      field: 'refillTokens',
-      detail: `must be at most ${MAX_DENOMINATOR} or share a factor with the interval, got ${refillTokens}; the nearest is ${refillTokens - (refillTokens % 1000)}`,
-    }];
-  }
-  const longest = Math.max(capacity, spec.initialTokens ?? 0);
-  if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
-    const field = longest === capacity ? 'capacity' : 'initialTokens';
-    const nearest = Math.floor((LIMIT_BOUNDS.timeToFullMs.max / refillIntervalMs) * refillTokens);
-    return [{ field, detail: `must be filled within ten years: at most ${nearest} at this rate, got ${longest}` }];
-  }
-  return [];
-}
 
 /** The limits of a rule that is written for the first time. Throws InvalidLimitError. */
 export function startLimits(specs: readonly LimitSpec[], atMs: number): Limit[] {
@@ -68,7 +18,8 @@ export function startLimits(specs: readonly LimitSpec[], atMs: number): Limit[] 
 function startLimit(spec: LimitSpec, id: number, atMs: number): Limit {
   const faults = limitFaults(spec);
   if (faults.length > 0) throw new InvalidLimitError(faults);
-  return { ...spec, id, generation: 0, start: { atMs, tokens: spec.initialTokens ?? spec.capacity }, previous: [] };
+  const tokens = (spec.algorithm === 'token_bucket' ? spec.initialTokens : undefined) ?? capacityOf(spec);
+  return { ...spec, id, generation: 0, since: { atMs, tokens }, previous: [] };
 }
 
 /**
@@ -91,40 +42,64 @@ function editLimit(old: Limit, spec: LimitSpec, atMs: number): Limit {
   const faults = limitFaults(spec);
   if (faults.length > 0) throw new InvalidLimitError(faults);
   if (sameNumbers(old, spec)) {
-    return { ...spec, id: old.id, generation: old.generation, start: old.start, previous: livePrevious(old, atMs) };
+    return { ...spec, id: old.id, generation: old.generation, since: old.since, previous: livePrevious(old, atMs) };
   }
   // Two edits in one millisecond, or a clock that stepped back: time does not run backwards within a limit's history.
-  const editedAtMs = Math.max(atMs, old.start.atMs);
-  const { capacity, refillTokens, refillIntervalMs, refill, generation, start } = old;
+  const editedAtMs = Math.max(atMs, old.since.atMs);
+  const { generation, since } = old;
+  const past: PastLimit = { ...numbersOf(specOf(old)), generation, since, ...(old.onEdit !== undefined && { onEdit: old.onEdit }) };
   return {
     ...spec,
     id: old.id,
     generation: generation + 1,
-    start: { atMs: editedAtMs, tokens: tokensKept(old, spec.capacity, editedAtMs) },
-    previous: [{ capacity, refillTokens, refillIntervalMs, refill, generation, start }, ...livePrevious(old, atMs)].slice(0, MAX_PREVIOUS),
+    since: { atMs: editedAtMs, tokens: tokensKept(old, spec, editedAtMs) },
+    previous: [past, ...livePrevious(old, atMs)].slice(0, MAX_PREVIOUS),
   };
 }
 
-function sameNumbers(a: LimitSpec, b: LimitSpec): boolean {
-  return a.capacity === b.capacity && a.refillTokens === b.refillTokens && a.refillIntervalMs === b.refillIntervalMs && a.refill === b.refill;
+/** A limit as it was written, without its identity and history. */
+export function specOf({ id: _id, generation: _generation, since: _since, previous: _previous, ...spec }: Limit): LimitSpec {
+  return spec;
+}
+
+function sameNumbers(old: Limit, spec: LimitSpec): boolean {
+  const before: Record<string, unknown> = { ...numbersOf(specOf(old)) };
+  const after: Record<string, unknown> = { ...numbersOf(spec) };
+  return [...new Set([...Object.keys(before), ...Object.keys(after)])].every((field) => before[field] === after[field]);
 }
 
 /** What a bucket that nobody touched carries over the edit: the same as a live one would. */
-function tokensKept(old: Limit, capacity: number, atMs: number): number {
-  const bucket = tokenBucket(old);
-  const held = tokensAt(bucket, bucket.start, atMs * 1000);
-  return Math.max(0, Math.floor(Math.min(held, capacity)));
+function tokensKept(old: Limit, spec: LimitSpec, atMs: number): number {
+  const bucket = bucketOf(old);
+  const held = availableAt(bucket, bucket.start, atMs * 1000);
+  return Math.max(0, Math.floor(keptTokens(spec.onEdit ?? 'as_is', held, capacityOf(old), capacityOf(spec))));
 }
 
 /** The former generations under which a bucket may still be alive. */
 export function livePrevious(limit: Limit, nowMs: number): PastLimit[] {
   return limit.previous.filter((past, index) => {
-    const replacedAtMs = (limit.previous[index - 1] ?? limit).start.atMs;
+    const replacedAtMs = (limit.previous[index - 1] ?? limit).since.atMs;
     return nowMs < replacedAtMs + timeToFullMs(past) + STALE_WRITES_MS;
   });
 }
 
-function timeToFullMs(past: PastLimit): number {
-  const tokens = Math.max(past.capacity, past.start.tokens);
-  return spanOf(tokens, rateOf(past.refillTokens, past.refillIntervalMs)).whole / 1000 + past.refillIntervalMs;
+/** How long a bucket can remember a request. */
+function timeToFullMs(past: LimitNumbers & Pick<PastLimit, 'since'>): number {
+  const refillMs = (tokens: number, intervalMs: number): number =>
+    spanOf(Math.max(capacityOf(past), past.since.tokens), rateOf(tokens, intervalMs)).whole / 1000 + intervalMs;
+  switch (past.algorithm) {
+    case 'token_bucket':
+    case 'gcra':
+      return refillMs(past.refillTokens, past.refillIntervalMs);
+    case 'leaky_bucket':
+      return refillMs(past.drainTokens, past.drainIntervalMs);
+    case 'fixed_window':
+      return past.windowMs ?? LONGEST_CALENDAR_WINDOW_MS;
+    case 'sliding_log':
+      return past.windowMs;
+    case 'sliding_counter':
+      return past.windowMs + past.windowMs / past.parts;
+  }
 }
+
+const LONGEST_CALENDAR_WINDOW_MS = 32 * 86_400_000;

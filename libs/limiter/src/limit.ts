@@ -3,12 +3,21 @@
  * `Limit` is the same with the identity and history that keep its live buckets honest across edits.
  */
 
+const MONTH_MS = 31 * 86_400_000;
+
 export const LIMIT_BOUNDS = {
   capacity: { min: 1, max: 1_000_000_000 },
   refillTokens: { min: 1, max: 1_000_000_000 },
   /** One millisecond to one 31-day month. */
-  refillIntervalMs: { min: 1, max: 31 * 86_400_000 },
+  refillIntervalMs: { min: 1, max: MONTH_MS },
   initialTokens: { min: 0, max: 1_000_000_000 },
+  drainTokens: { min: 1, max: 1_000_000_000 },
+  drainIntervalMs: { min: 1, max: MONTH_MS },
+  limit: { min: 1, max: 1_000_000_000 },
+  windowMs: { min: 1, max: MONTH_MS },
+  parts: { min: 1, max: 60 },
+  /** The log keeps every request of the window, sixteen bytes each, and moves them with every take. */
+  logLimit: { max: 1_000 },
   /** A refill is never faster than this: Redis' clock counts microseconds. */
   tokensPerSecond: { max: 1_000_000 },
   /** Ten years: a bucket that takes longer to fill never tells the truth in anyone's lifetime of the rule. */
@@ -16,10 +25,29 @@ export const LIMIT_BOUNDS = {
   name: { maxLength: 64, pattern: /^[A-Za-z0-9](?:[A-Za-z0-9 ._-]*[A-Za-z0-9])?$/ },
 } as const;
 
-export type Refill = 'greedy' | 'interval';
+export const REFILLS = ['greedy', 'interval'] as const;
+export type Refill = (typeof REFILLS)[number];
 
-export interface TokenBucketSpec {
+export const WINDOW_STARTS = ['clock', 'first_request'] as const;
+export type WindowStart = (typeof WINDOW_STARTS)[number];
+
+export const CALENDAR_UNITS = ['minute', 'hour', 'day', 'week', 'month'] as const;
+export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
+
+/**
+ * What an edit of the numbers does to the tokens of live buckets. `as_is` keeps them, as far as they fit; `proportional` keeps
+ * their share of the capacity; `reset` fills up; `additive` gives what the capacity has grown by on top.
+ */
+export const ON_EDITS = ['as_is', 'proportional', 'reset', 'additive'] as const;
+export type OnEdit = (typeof ON_EDITS)[number];
+
+interface AnyLimitSpec {
   readonly name: string;
+  /** `as_is` unless given. */
+  readonly onEdit?: OnEdit;
+}
+
+export interface TokenBucketSpec extends AnyLimitSpec {
   readonly algorithm: 'token_bucket';
   /** Tokens the bucket holds: the permitted burst. Whole, >= 1. */
   readonly capacity: number;
@@ -32,12 +60,75 @@ export interface TokenBucketSpec {
   readonly initialTokens?: number;
 }
 
-export type LimitSpec = TokenBucketSpec;
+/** The generic cell rate algorithm (ITU-T I.371, ATM Forum TM 4.0): decision for decision the greedy token bucket. */
+export interface GcraSpec extends AnyLimitSpec {
+  readonly algorithm: 'gcra';
+  /** The burst and the one request beyond it. */
+  readonly capacity: number;
+  readonly refillTokens: number;
+  readonly refillIntervalMs: number;
+}
+
+/** The leaky bucket as a meter (Turner 1986): what was admitted fills it, and it drains at a constant rate. */
+export interface LeakyBucketSpec extends AnyLimitSpec {
+  readonly algorithm: 'leaky_bucket';
+  readonly capacity: number;
+  readonly drainTokens: number;
+  readonly drainIntervalMs: number;
+}
+
+/** Counts in windows that follow one another. Up to twice the limit may pass around a boundary. */
+export interface FixedWindowSpec extends AnyLimitSpec {
+  readonly algorithm: 'fixed_window';
+  readonly limit: number;
+  /** Either this, counted from 1970, or `calendar`. */
+  readonly windowMs?: number;
+  readonly calendar?: CalendarUnit;
+  /** IANA name, for `calendar`; the merchant's unless given. Weeks begin on Monday. */
+  readonly timeZone?: string;
+  /** `clock`: windows follow the clock. `first_request`: the first request after a window opens the next. */
+  readonly start: WindowStart;
+}
+
+/** Remembers every request of the last `windowMs`. Exact; its memory grows with the limit. */
+export interface SlidingLogSpec extends AnyLimitSpec {
+  readonly algorithm: 'sliding_log';
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** Counts in parts of a window; the oldest part counts by how much of it is still inside. One part: the classic pair. */
+export interface SlidingCounterSpec extends AnyLimitSpec {
+  readonly algorithm: 'sliding_counter';
+  readonly limit: number;
+  readonly windowMs: number;
+  readonly parts: number;
+}
+
+export type LimitSpec = TokenBucketSpec | GcraSpec | LeakyBucketSpec | FixedWindowSpec | SlidingLogSpec | SlidingCounterSpec;
+export type AlgorithmName = LimitSpec['algorithm'];
+
+type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens' | 'onEdit'> : never;
+
+/** What decides how a bucket is written: an edit of any of it begins a new generation. */
+export type LimitNumbers = Numbers<LimitSpec>;
+
+export function numbersOf({ name: _name, onEdit: _onEdit, ...numbers }: LimitSpec): LimitNumbers {
+  if (numbers.algorithm !== 'token_bucket') return numbers;
+  const { initialTokens: _initialTokens, ...lasting } = numbers;
+  return lasting;
+}
+
+/** The most that can be taken at once. */
+export function capacityOf(numbers: LimitNumbers | LimitSpec): number {
+  return 'capacity' in numbers ? numbers.capacity : numbers.limit;
+}
 
 /** The numbers that a live bucket may still have been written with, before an edit. */
-export type PastLimit = Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs' | 'refill'> & {
+export type PastLimit = LimitNumbers & {
+  readonly onEdit?: OnEdit;
   readonly generation: number;
-  readonly start: LimitStart;
+  readonly since: LimitStart;
 };
 
 /** A bucket that is missing from a store is one left alone since its limit started: this is the level it started at. */
@@ -51,15 +142,18 @@ export type Limit = LimitSpec & {
   readonly id: number;
   /** Counts the edits of the numbers. Buckets carry it, so that one written under other numbers is recognised. */
   readonly generation: number;
-  readonly start: LimitStart;
+  readonly since: LimitStart;
   /** Former generations, the newest first; as many as live buckets can still carry. */
   readonly previous: readonly PastLimit[];
 };
 
 export interface LimitFault {
-  readonly field: keyof TokenBucketSpec;
+  readonly field: LimitField;
   readonly detail: string;
 }
+
+type KeysOf<Spec> = Spec extends LimitSpec ? keyof Spec : never;
+export type LimitField = KeysOf<LimitSpec>;
 
 /** Thrown where a limit would be built from numbers that make no bucket. Names every wrong field. */
 export class InvalidLimitError extends Error {

@@ -8,7 +8,7 @@ function create() {
 
 describeBucketStore('MemoryBucketStore', create);
 
-describeGolden('token-bucket', () => {
+describeGolden(() => {
   const { store, clock } = create();
   return async (limit, cost, atMs) => {
     clock.nowMs = atMs;

@@ -1,10 +1,10 @@
-import { levelOfStored } from './carry-over.js';
+import { stateOfStored } from './carry-over.js';
 import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from './ports.js';
-import { allows, levelAt, stateAfter, type BucketLevel, type BucketState, type TokenBucket } from './token-bucket.js';
+import { allows, availableAt, levelAt, mostTokens, stateAfter, type BucketLevel, type BucketState, type Bucket } from './bucket.js';
 
 interface Entry {
   state: BucketState;
-  bucket: TokenBucket;
+  bucket: Bucket;
 }
 
 /**
@@ -29,16 +29,18 @@ export class MemoryBucketStore implements BucketStore {
 
   private takeNow(takes: readonly BucketTake[]): TakeOutcome {
     const nowUs = Math.round(this.clock() * 1000);
+    const states: BucketState[] = [];
     const levels: BucketLevel[] = [];
-    for (const { key, bucket } of takes) {
+    for (const { key, bucket, cost } of takes) {
       const entry = this.entries.get(key);
-      const level = levelOfStored(bucket, entry && { state: entry.state, generation: entry.bucket.generation }, nowUs);
-      if (level === undefined) return new NewerRulesError();
-      levels.push(level);
+      const state = stateOfStored(bucket, entry && { state: entry.state, generation: entry.bucket.generation }, nowUs);
+      if (state === undefined) return new NewerRulesError();
+      states.push(state);
+      levels.push(levelAt(bucket, state, nowUs, cost));
     }
     if (takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost))) {
-      takes.forEach((take, i) => {
-        if (take.cost > 0) this.put(take.key, { state: stateAfter(take.bucket, levels[i]!, take.cost, nowUs), bucket: take.bucket }, nowUs);
+      takes.forEach(({ key, bucket, cost }, i) => {
+        if (cost > 0) this.put(key, { state: stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs), bucket }, nowUs);
       });
     }
     return levels;
@@ -55,7 +57,7 @@ export class MemoryBucketStore implements BucketStore {
     let oldest: string | undefined;
     for (const [key, { state, bucket }] of this.entries) {
       oldest ??= key;
-      if (isFull(bucket, levelAt(bucket, state, nowUs))) {
+      if (isFull(bucket, state, nowUs)) {
         this.entries.delete(key);
         return;
       }
@@ -65,6 +67,6 @@ export class MemoryBucketStore implements BucketStore {
   }
 }
 
-function isFull(bucket: TokenBucket, level: BucketLevel): boolean {
-  return allows(bucket, level, bucket.capacity);
+function isFull(bucket: Bucket, state: BucketState, nowUs: number): boolean {
+  return availableAt(bucket, state, nowUs) >= mostTokens(bucket);
 }

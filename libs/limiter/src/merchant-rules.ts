@@ -4,7 +4,7 @@ import { livePrevious } from './limit-edit.js';
 import { pathMatcher, pathSegments, type PathMatcher } from './path-pattern.js';
 import type { BucketTake } from './ports.js';
 import { LAYERS, type Layer, type Mode, type Rule } from './rule.js';
-import { tokenBucket, type TokenBucket } from './token-bucket.js';
+import { bucketOf, type Bucket } from './bucket.js';
 
 /** The rules that concern one merchant, its own and the default ones, made ready for requests. Immutable. */
 export interface MerchantRules {
@@ -19,19 +19,23 @@ export interface ReadyRule {
   readonly rule: Rule;
   readonly methods: readonly string[];
   readonly paths: readonly PathMatcher[];
-  readonly buckets: readonly TokenBucket[];
+  readonly buckets: readonly Bucket[];
   /** What a request takes, if that is the same for every request of the merchant. */
   readonly takes: readonly BucketTake[] | undefined;
 }
 
-/** Compiles the rules. `nowMs` tells which former numbers of edited limits are still of interest. */
-export function merchantRules(merchantId: string, own: readonly Rule[], defaults: readonly Rule[], nowMs: number): MerchantRules {
+/**
+ * Compiles the rules. `nowMs` tells which former numbers of edited limits are still of interest.
+ *
+ * @param timeZone of the merchant; Etc/UTC unless given
+ */
+export function merchantRules(merchantId: string, own: readonly Rule[], defaults: readonly Rule[], nowMs: number, timeZone?: string): MerchantRules {
   const candidates = [
     ...own.map((rule) => ({ rule, own: true })),
     ...defaults.map((rule) => ({ rule, own: false })),
   ].filter(({ rule }) => rule.enabled);
   candidates.sort((a, b) => b.rule.priority - a.rule.priority || Number(b.own) - Number(a.own) || compareIds(a.rule.id, b.rule.id));
-  const ready = candidates.map(({ rule }) => readyRule(merchantId, rule, nowMs));
+  const ready = candidates.map(({ rule }) => readyRule(merchantId, rule, nowMs, timeZone));
   const of = (layer: Layer, mode: Mode) => ready.filter(({ rule }) => rule.layer === layer && rule.mode === mode);
   return {
     merchantId,
@@ -47,8 +51,8 @@ function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-function readyRule(merchantId: string, rule: Rule, nowMs: number): ReadyRule {
-  const buckets = rule.limits.map((limit) => tokenBucket({ ...limit, previous: livePrevious(limit, nowMs) }));
+function readyRule(merchantId: string, rule: Rule, nowMs: number, timeZone: string | undefined): ReadyRule {
+  const buckets = rule.limits.map((limit) => bucketOf({ ...limit, previous: livePrevious(limit, nowMs) }, timeZone));
   const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined };
   if (!isMerchantKeyed(rule)) return ready;
   return { ...ready, takes: takesOf(ready, { merchantId, ip: '', method: '', target: '' }) };

@@ -1,9 +1,9 @@
-import type { BucketLevel, TokenBucket } from './token-bucket.js';
+import type { BucketLevel, Bucket } from './bucket.js';
 
 /** What a request asks of one bucket. */
 export interface BucketTake {
   readonly key: string;
-  readonly bucket: TokenBucket;
+  readonly bucket: Bucket;
   /** Whole tokens, >= 0. */
   readonly cost: number;
   /** What a store has derived from this take, kept for the next request that asks the same. Nobody else looks at it. */

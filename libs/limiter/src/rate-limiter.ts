@@ -4,7 +4,7 @@ import type { Limit } from './limit.js';
 import { chooseRules, takesOf, type MerchantRules, type ReadyRule } from './merchant-rules.js';
 import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
-import { allows, decide, type BucketLevel } from './token-bucket.js';
+import { allows, decide, type BucketLevel } from './bucket.js';
 
 /** One limit's share in a verdict. */
 export interface LimitReport {

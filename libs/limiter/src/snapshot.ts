@@ -7,6 +7,8 @@ export interface MerchantSnapshot {
   readonly version: number;
   /** False marks a merchant that was deleted: a tombstone, so that an older snapshot cannot bring it back. */
   readonly exists: boolean;
+  /** IANA name, for limits that follow the calendar and name no zone of their own. */
+  readonly timeZone: string;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
 }

@@ -1,5 +1,8 @@
 import * as fc from 'fast-check';
-import { limitFaults, startLimits, type Limit, type TokenBucketSpec } from '../src/index.js';
+import {
+  CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, limitFaults, ON_EDITS, quotaWindowMs, startLimits, WINDOW_STARTS,
+  type Limit, type LimitSpec, type TokenBucketSpec,
+} from '../src/index.js';
 
 /** Random limits, over the whole range that the limiter accepts, with the small and awkward ones more often. */
 export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.constantFrom('greedy', 'interval')): fc.Arbitrary<TokenBucketSpec> {
@@ -18,28 +21,51 @@ export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.cons
     .filter((spec) => limitFaults(spec).length === 0);
 }
 
-export function startedLimit(spec: TokenBucketSpec, atMs: number): Limit {
+const smallOrLarge = (max: number) => fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: Math.min(5000, max) }), fc.integer({ min: 1, max }));
+const spansMs = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000));
+const zones = fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia');
+
+/** Random limits of every algorithm. */
+export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
+  const name = fc.constant('random');
+  const onEdit = fc.constantFrom(...ON_EDITS);
+  const specs: fc.Arbitrary<LimitSpec>[] = [
+    limitSpecs(),
+    fc.record({ name, onEdit, algorithm: fc.constant('gcra' as const), capacity: smallOrLarge(1e9), refillTokens: smallOrLarge(1e9), refillIntervalMs: spansMs }),
+    fc.record({ name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: smallOrLarge(1e9), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs }),
+    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), windowMs: spansMs, start: fc.constantFrom(...WINDOW_STARTS) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), calendar: fc.constantFrom(...CALENDAR_UNITS), timeZone: zones, start: fc.constant('clock' as const) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('sliding_log' as const), limit: smallOrLarge(LIMIT_BOUNDS.logLimit.max), windowMs: spansMs }),
+    fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: smallOrLarge(1e9), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
+  ];
+  return fc.oneof(...specs).filter((spec) => limitFaults(spec).length === 0);
+}
+
+export function startedLimit(spec: LimitSpec, atMs: number): Limit {
   return startLimits([spec], atMs)[0]!;
 }
 
 export interface Arrival {
-  /** Microseconds since the arrival before. */
+  /** Microseconds since the arrival before; negative where the clock steps back. */
   readonly gapUs: number;
   readonly cost: number;
 }
 
 /** Arrivals around the pace of a limit: bursts, gaps of about a token, long silence. */
-export function arrivals(spec: TokenBucketSpec, maxLength = 60): fc.Arbitrary<Arrival[]> {
-  const tokenUs = Math.max(1, Math.round((spec.refillIntervalMs * 1000) / spec.refillTokens));
+export function arrivals(spec: LimitSpec, { maxLength = 60, stepsBack = false } = {}): fc.Arbitrary<Arrival[]> {
+  const capacity = capacityOf(spec);
+  const windowUs = Math.ceil(quotaWindowMs(spec) * 1000);
+  const tokenUs = Math.max(1, Math.round(windowUs / capacity));
   const gapUs = fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },
     { weight: 3, arbitrary: fc.integer({ min: 0, max: Math.min(tokenUs * 3, 1e13) }) },
-    { weight: 1, arbitrary: fc.integer({ min: 0, max: Math.min(tokenUs * spec.capacity * 2, 1e14) }) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: Math.min(windowUs * 2, 1e14) }) },
+    { weight: stepsBack ? 1 : 0, arbitrary: fc.integer({ min: -Math.min(windowUs * 2, 1e12), max: 0 }) },
   );
   const cost = fc.oneof(
     { weight: 3, arbitrary: fc.constant(1) },
-    { weight: 2, arbitrary: fc.integer({ min: 0, max: spec.capacity + 1 }) },
-    { weight: 1, arbitrary: fc.constantFrom(spec.capacity, spec.capacity + 1, 0) },
+    { weight: 2, arbitrary: fc.integer({ min: 0, max: capacity + 1 }) },
+    { weight: 1, arbitrary: fc.constantFrom(capacity, capacity + 1, 0) },
   );
   return fc.array(fc.record({ gapUs, cost }), { minLength: 1, maxLength });
 }

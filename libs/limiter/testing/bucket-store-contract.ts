@@ -1,4 +1,4 @@
-import { allows, decide, NewerRulesError, startLimits, editLimits, tokenBucket } from '../src/index.js';
+import { allows, decide, NewerRulesError, startLimits, editLimits, bucketOf } from '../src/index.js';
 import type { BucketLevel, BucketStore, BucketTake, Decision, Limit, TokenBucketSpec } from '../src/index.js';
 import { FakeClock } from './fake-clock.js';
 
@@ -11,7 +11,7 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
   name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
 });
 
-export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: tokenBucket(limit), cost, memo: undefined });
+export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost, memo: undefined });
 
 /** The store's answer as a promise; rejects with the store's error. */
 export function taken(store: BucketStore, takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Decision, Limit, TokenBucketSpec } from '../src/index.js';
+import { startLimits, type Decision, type Limit, type LimitSpec } from '../src/index.js';
 
 /** A step of a golden row; see the comment in test/golden/token-bucket.json. */
 interface GoldenStep {
@@ -17,21 +17,26 @@ interface GoldenStep {
 export interface GoldenRow {
   id: string;
   title: string;
-  limit: Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs'> & Partial<TokenBucketSpec> & { startsAt?: number | string };
+  /** The numbers of a limit, without those of the file's defaults; `startsAt`: when it was written. */
+  limit: Partial<LimitSpec> & { startsAt?: number | string };
   steps: GoldenStep[];
 }
 
 /** Whatever decides: the pure function, a store. One bucket for one row. */
 export type GoldenEngine = (limit: Limit, cost: number, atMs: number) => Promise<Decision> | Decision;
 
-export function goldenRows(name: 'token-bucket'): GoldenRow[] {
+export const GOLDEN = ['token-bucket', 'gcra', 'leaky-bucket', 'fixed-window', 'sliding-log', 'sliding-counter'] as const;
+export type GoldenFile = (typeof GOLDEN)[number];
+
+export function goldenRows(name: GoldenFile): GoldenRow[] {
   const file = new URL(`../../../test/golden/${name}.json`, import.meta.url);
-  return (JSON.parse(readFileSync(file, 'utf8')) as { rows: GoldenRow[] }).rows;
+  const { defaults, rows } = JSON.parse(readFileSync(file, 'utf8')) as { defaults: object; rows: GoldenRow[] };
+  return rows.map((row) => ({ ...row, limit: { ...defaults, ...row.limit } }));
 }
 
-/** Runs every row against an engine of its own. */
-export function describeGolden(name: 'token-bucket', engineFor: (row: GoldenRow) => Promise<GoldenEngine> | GoldenEngine): void {
-  describe(`golden rows of ${name}`, () => {
+/** Runs every row of every file against an engine of its own. */
+export function describeGolden(engineFor: (row: GoldenRow) => Promise<GoldenEngine> | GoldenEngine): void {
+  describe.each(GOLDEN)('golden rows of %s', (name) => {
     test.each(goldenRows(name).map((row) => [row.id, row.title, row] as const))('%s: %s', async (_id, _title, row) => {
       await runGolden(row, await engineFor(row));
     });
@@ -56,16 +61,16 @@ async function runGolden(row: GoldenRow, engine: GoldenEngine): Promise<void> {
   }
 }
 
-export function goldenLimit(row: GoldenRow): Limit {
-  const { startsAt = 0, ...numbers } = row.limit;
-  const spec: TokenBucketSpec = { name: row.id, algorithm: 'token_bucket', refill: 'greedy', ...numbers };
-  return { ...spec, id: 0, generation: 0, previous: [], start: { atMs: millis(startsAt), tokens: spec.initialTokens ?? spec.capacity } };
+export function goldenLimit({ id, limit: { startsAt = 0, ...spec } }: GoldenRow): Limit {
+  return startLimits([{ name: id, ...spec } as LimitSpec], millis(startsAt))[0]!;
 }
 
+/** Milliseconds, a date, or a time of the first day such as 07:10:23.5. */
 function millis(at: number | string): number {
   if (typeof at === 'number') return at;
+  if (at.includes('T')) return Date.parse(at);
   const [hours, minutes, seconds] = at.split(':').map(Number) as [number, number, number];
-  return ((hours * 60 + minutes) * 60 + seconds) * 1000;
+  return Math.round(((hours * 60 + minutes) * 60 + seconds) * 1000);
 }
 
 function pick(from: object, keys: string[]): Record<string, unknown> {

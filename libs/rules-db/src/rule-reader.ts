@@ -8,6 +8,7 @@ interface Row extends Omit<Rule, 'id' | 'onStoreFailure'> {
   readonly merchant_id: string;
   readonly rules_version: string;
   readonly exists: boolean;
+  readonly time_zone: string;
   readonly rule_id: string | null;
   readonly on_store_failure: Rule['onStoreFailure'];
 }
@@ -24,11 +25,11 @@ export class RuleReader {
   async snapshot(merchantId: string): Promise<MerchantSnapshot | null> {
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists FROM merchant WHERE id = $1
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone FROM merchant WHERE id = $1
          UNION ALL
-         SELECT merchant_id, rules_version, false FROM deleted_merchant WHERE merchant_id = $1
+         SELECT merchant_id, rules_version, false, 'Etc/UTC' FROM deleted_merchant WHERE merchant_id = $1
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.exists DESC`,
       [merchantId],
@@ -40,10 +41,10 @@ export class RuleReader {
   async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<MerchantSnapshot[]> {
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists FROM merchant
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone FROM merchant
          WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.merchant_id`,
       [afterMerchantId, count],
@@ -59,7 +60,7 @@ export class RuleReader {
 
   async defaultRules(): Promise<DefaultRulesSnapshot> {
     const rows = await this.query<Row>(
-      `SELECT '' AS merchant_id, v.version AS rules_version, true AS exists, ${RULE_COLUMNS}
+      `SELECT '' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone, ${RULE_COLUMNS}
        FROM default_rules_version v LEFT JOIN rule r ON r.merchant_id IS NULL AND r.enabled`,
     );
     const [snapshot] = toSnapshots(rows);
@@ -77,7 +78,7 @@ function toSnapshots(rows: readonly Row[]): MerchantSnapshot[] {
   for (const row of rows) {
     let snapshot = snapshots.at(-1);
     if (snapshot?.merchantId !== row.merchant_id) {
-      snapshot = { merchantId: row.merchant_id, version: Number(row.rules_version), exists: row.exists, rules: [] };
+      snapshot = { merchantId: row.merchant_id, version: Number(row.rules_version), exists: row.exists, timeZone: row.time_zone, rules: [] };
       snapshots.push(snapshot);
     }
     if (row.rule_id !== null) snapshot.rules.push(toRule(row, row.rule_id));

@@ -64,7 +64,7 @@ export class House {
   async write(merchantId: string, rules: readonly Rule[], { exists = true, announce = true } = {}): Promise<MerchantSnapshot> {
     const version = (this.versions.get(merchantId) ?? 0) + 1;
     this.versions.set(merchantId, version);
-    const snapshot = { merchantId, version, exists, rules };
+    const snapshot = { merchantId, version, exists, timeZone: 'Etc/UTC', rules };
     await this.snapshots.write([snapshot], 3_600_000);
     if (announce) await this.snapshots.announce([merchantId]);
     return snapshot;

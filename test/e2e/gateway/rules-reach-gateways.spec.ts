@@ -15,7 +15,7 @@ afterAll(() => house.close());
 
 /** The rule with its limit's numbers edited now. */
 function edited(old: ReturnType<typeof rule>, numbers: { capacity?: number; refillTokens?: number }): ReturnType<typeof rule> {
-  const { id: _id, generation: _generation, start: _start, previous: _previous, ...spec } = old.limits[0]!;
+  const { id: _id, generation: _generation, since: _since, previous: _previous, ...spec } = old.limits[0]!;
   return { ...old, limits: editLimits(old.limits, [{ ...spec, ...numbers }], Date.now()) };
 }
 

@@ -84,7 +84,7 @@ describe('what the OpenAPI document says', () => {
     for (const [name, { default: preset }] of Object.entries(schemas['RuleDto']?.properties ?? {})) {
       if (preset !== undefined) expect([name, body[name]]).toEqual([name, preset]);
     }
-    for (const [name, { default: preset }] of Object.entries(schemas['LimitDto']?.properties ?? {})) {
+    for (const [name, { default: preset }] of Object.entries(schemas['TokenBucketDto']?.properties ?? {})) {
       if (preset !== undefined) expect([name, body.limits[0][name]]).toEqual([name, preset]);
     }
   });

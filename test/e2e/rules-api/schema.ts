@@ -2,6 +2,8 @@
 export interface Schema {
   $ref?: string;
   allOf?: Schema[];
+  oneOf?: Schema[];
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
   type?: string;
   format?: string;
   nullable?: boolean;
@@ -17,8 +19,11 @@ export interface Schema {
 
 export type Schemas = Record<string, Schema>;
 
-function resolved(schema: Schema, schemas: Schemas): Schema {
-  const ref = schema.$ref ?? schema.allOf?.[0]?.$ref;
+/** @param value tells which of several schemas is meant */
+function resolved(schema: Schema, schemas: Schemas, value?: unknown): Schema {
+  const { propertyName = '', mapping = {} } = schema.discriminator ?? {};
+  const chosen = schema.oneOf && mapping[(value as Record<string, string> | undefined)?.[propertyName] ?? ''];
+  const ref = chosen ?? schema.oneOf?.[0]?.$ref ?? schema.$ref ?? schema.allOf?.[0]?.$ref;
   if (ref === undefined) return schema;
   const found = schemas[ref.split('/').at(-1) ?? ''];
   if (!found) throw new Error(`${ref} is not in the document`);
@@ -27,7 +32,7 @@ function resolved(schema: Schema, schemas: Schemas): Schema {
 
 /** Every place where a value is not what the schema says; properties that the schema does not name count too. */
 export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at = ''): string[] {
-  const { type, nullable, enum: allowed, minimum, maximum, items, properties = {}, required = [], format } = resolved(schema, schemas);
+  const { type, nullable, enum: allowed, minimum, maximum, items, properties = {}, required = [], format } = resolved(schema, schemas, value);
   if (value === null) return nullable ? [] : [`${at} is null`];
   if (allowed && type !== 'array' && !allowed.includes(value)) return [`${at} is not one of ${allowed.join()}`];
   if (type === 'array') {
@@ -58,6 +63,10 @@ export function exampleOf(schema: Schema, schemas: Schemas, all: boolean): unkno
     return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name] ?? {}, schemas, all)]));
   }
   if (preset !== undefined) return preset;
-  if (type === 'array') return [exampleOf(items ?? {}, schemas, all)];
+  if (type === 'array') {
+    const [first, ...others] = items?.oneOf ?? [items ?? {}];
+    const another = (each: Schema, index: number) => ({ ...(exampleOf(each, schemas, all) as object), name: `another ${index}` });
+    return [exampleOf(first!, schemas, all), ...(all ? others.map(another) : [])];
+  }
   return minimum;
 }

@@ -52,6 +52,30 @@ test('the whole path: a rule is written, a burst passes, what is over is refused
   }
 });
 
+describe('every algorithm, from the rule to the refusal', () => {
+  const HOUR_MS = 3_600_000;
+  test.each([
+    ['token_bucket', { capacity: 2, refillTokens: 2, refillIntervalMs: HOUR_MS }, 'q=2;w=3600', 'r=0;t=1800'],
+    ['gcra', { capacity: 2, refillTokens: 2, refillIntervalMs: HOUR_MS }, 'q=2;w=3600', 'r=0;t=1800'],
+    ['leaky_bucket', { capacity: 2, drainTokens: 2, drainIntervalMs: HOUR_MS }, 'q=2;w=3600', 'r=0;t=1800'],
+    ['fixed_window', { limit: 2, windowMs: HOUR_MS, start: 'first_request' }, 'q=2;w=3600', 'r=0;t=3600'],
+    ['fixed_window', { limit: 2, calendar: 'month' }, 'q=2;w=2678400', 'r=0;t='],
+    ['sliding_log', { limit: 2, windowMs: HOUR_MS }, 'q=2;w=3600', 'r=0;t=3600'],
+    ['sliding_counter', { limit: 2, windowMs: HOUR_MS, parts: 6 }, 'q=2;w=3600', 'r=0;t='],
+  ])('%s %j', async (algorithm, numbers, policy, state) => {
+    const id = `${algorithm}-${Object.keys(numbers).length}`;
+    await call('POST', '/v1/merchants', { id, name: id, timeZone: 'America/New_York' });
+    expect((await call('POST', `/v1/merchants/${id}/rules`, { name: 'all', limits: [{ name: 'l', algorithm, ...numbers }] })).status).toBe(201);
+    const answers: Awaited<ReturnType<House['send']>>[] = [];
+    for (let i = 0; i < 3; i++) answers.push(await house.send(gateways[i % 2]!, id));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
+    const { headers } = answers[2]!;
+    expect(headers['ratelimit-policy']).toBe(`"l";${policy}`);
+    expect(headers['ratelimit']).toContain(`"l";${state}`);
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+  });
+});
+
 test('a deleted merchant is unknown within two seconds, and comes back with full buckets of its new rules', async () => {
   const merchant = await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting' });
   await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(200), 10_000);

@@ -71,7 +71,7 @@ describe('MerchantRepository', () => {
     await merchants.delete('acme', [1], BY);
     expect(await merchants.find('acme')).toBeNull();
     expect(await dataSource.query('SELECT * FROM rule')).toEqual([]);
-    expect(await new RuleReader(dataSource).snapshot('acme')).toEqual({ merchantId: 'acme', version: 3, exists: false, rules: [] });
+    expect(await new RuleReader(dataSource).snapshot('acme')).toEqual({ merchantId: 'acme', version: 3, exists: false, timeZone: 'Etc/UTC', rules: [] });
     expect(await outbox()).toEqual([['acme', 1], ['acme', 2], ['acme', 3]]);
     const audit = await dataSource.manager.find(AuditEntity, { order: { id: 'DESC' } });
     expect(audit[0]).toMatchObject({ action: 'merchant.deleted', before: { id: 'acme', rules: [{ name: 'card payments' }] }, after: null });

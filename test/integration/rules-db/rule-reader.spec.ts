@@ -28,12 +28,12 @@ describe('RuleReader', () => {
     expect(snapshot?.rules.find(({ name }) => name === 'first')).toEqual({
       ...ruleSpec({ name: 'first' }),
       id: '1',
-      limits: [{ ...ruleSpec().limits[0], id: 0, generation: 0, start: { atMs: 1_700_000_000_000, tokens: 10 }, previous: [] }],
+      limits: [{ ...ruleSpec().limits[0], id: 0, generation: 0, since: { atMs: 1_700_000_000_000, tokens: 10 }, previous: [] }],
     });
   });
 
   it('reads a merchant without rules, and none that never existed', async () => {
-    expect(await reader.snapshot('b')).toEqual({ merchantId: 'b', version: 1, exists: true, rules: [] });
+    expect(await reader.snapshot('b')).toEqual({ merchantId: 'b', version: 1, exists: true, timeZone: 'UTC', rules: [] });
     expect(await reader.snapshot('nobody')).toBeNull();
     expect(await reader.snapshot("' OR 1=1 --")).toBeNull();
   });

@@ -1,4 +1,5 @@
 import { type DataSource } from 'typeorm';
+import type { TokenBucketSpec } from '#limiter';
 import { AuditEntity, drainOutbox, MAX_RULES_PER_OWNER, MerchantRepository, type RuleOwner, RuleRepository } from '#rules-db';
 import { BY, migratedDatabase, ruleSpec } from './database.js';
 
@@ -36,7 +37,7 @@ describe('RuleRepository', () => {
     it('is created with its limits started, its version, audit row and outbox row', async () => {
       const created = await rules.create(owner, ruleSpec(), BY);
       expect(created).toMatchObject({ ...ruleSpec(), id: '1', merchantId: owner, version: 1 });
-      expect(created.limits).toMatchObject([{ id: 0, generation: 0, start: { atMs: NOW, tokens: 10 }, previous: [] }]);
+      expect(created.limits).toMatchObject([{ id: 0, generation: 0, since: { atMs: NOW, tokens: 10 }, previous: [] }]);
       expect(await outbox()).toEqual([[owner, firstVersion]]);
       expect(await dataSource.manager.find(AuditEntity, { where: { action: 'rule.created' } })).toMatchObject([
         { merchantId: owner, ruleId: '1', before: null, after: { name: 'card payments' } },
@@ -47,7 +48,7 @@ describe('RuleRepository', () => {
       const { id } = await rules.create(owner, ruleSpec(), BY);
       nowMs = NOW + 60_000;
       const [burst] = ruleSpec().limits;
-      const spec = ruleSpec({ name: 'renamed', limits: [{ ...burst!, capacity: 20 }] });
+      const spec = ruleSpec({ name: 'renamed', limits: [{ ...(burst as TokenBucketSpec), capacity: 20 }] });
       const replaced = await rules.replace(owner, id, [1], spec, BY);
       expect(replaced).toMatchObject({ id, name: 'renamed', version: 2 });
       expect(replaced.limits).toMatchObject([{ id: 0, capacity: 20, generation: 1, previous: [{ capacity: 10, generation: 0 }] }]);

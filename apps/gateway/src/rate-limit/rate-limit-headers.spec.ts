@@ -1,9 +1,9 @@
-import { startLimits, type Decision, type LimitReport, type TokenBucketSpec } from '#limiter';
+import { capacityOf, startLimits, type Decision, type LimitReport, type TokenBucketSpec } from '#limiter';
 import { rateLimitHeaders, retryAfterHeader } from './rate-limit-headers.js';
 
 function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
   const [limit] = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }], 0);
-  return { ruleId, limit: limit!, decision: { allowed: true, limit: limit!.capacity, remaining: 9, retryAfterMs: 0, resetAfterMs: 200, ...decision } };
+  return { ruleId, limit: limit!, decision: { allowed: true, limit: capacityOf(limit!), remaining: 9, retryAfterMs: 0, resetAfterMs: 200, ...decision } };
 }
 
 test.each([

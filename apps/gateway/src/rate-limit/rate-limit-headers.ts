@@ -1,4 +1,4 @@
-import type { Decision, Limit, LimitReport, Verdict } from '#limiter';
+import { capacityOf, msToMoreQuota, quotaWindowMs, type Decision, type Limit, type LimitReport, type Verdict } from '#limiter';
 
 /**
  * RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10, Retry-After as in RFC 9110. Flat lists
@@ -48,21 +48,11 @@ function policyOf(limit: Limit, name = limit.name): string {
 
 /** The window is the time in which the whole quota comes back. */
 function policyText(limit: Limit, name: string): string {
-  const windowMs = (limit.capacity * limit.refillIntervalMs) / limit.refillTokens;
-  return `"${name}";q=${limit.capacity};w=${Math.max(1, Math.ceil(windowMs / 1000))}`;
+  return `"${name}";q=${capacityOf(limit)};w=${Math.max(1, Math.ceil(quotaWindowMs(limit) / 1000))}`;
 }
 
 function stateOf(limit: Limit, decision: Decision, name = limit.name): string {
-  const nextMs = msToNextTokens(limit, decision);
+  const nextMs = msToMoreQuota(limit, decision);
   const state = `"${name}";r=${decision.remaining}`;
   return nextMs === 0 ? state : `${state};t=${Math.ceil(nextMs / 1000)}`;
-}
-
-/** Until more quota is there than now; 0 if the bucket is full. */
-function msToNextTokens(limit: Limit, { remaining, resetAfterMs }: Decision): number {
-  const missing = limit.capacity - remaining;
-  if (missing <= 0) return 0;
-  const inStepsOf = limit.refill === 'interval' ? limit.refillTokens : 1;
-  const stepMs = limit.refill === 'interval' ? limit.refillIntervalMs : limit.refillIntervalMs / limit.refillTokens;
-  return Math.max(1, resetAfterMs - (Math.ceil(missing / inStepsOf) - 1) * stepMs);
 }

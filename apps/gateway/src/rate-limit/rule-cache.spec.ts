@@ -26,7 +26,7 @@ class Cold implements ColdReader {
   }
 
   put(merchantId: string, version: number, priority: number): void {
-    this.merchants.set(merchantId, { merchantId, version, exists: true, rules: [ruleOf(priority)] });
+    this.merchants.set(merchantId, { merchantId, version, exists: true, timeZone: 'Etc/UTC', rules: [ruleOf(priority)] });
   }
 }
 

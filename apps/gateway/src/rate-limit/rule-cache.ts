@@ -155,7 +155,7 @@ export class RuleCache {
 
   private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
-    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, this.options.clock());
+    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, this.options.clock(), snapshot?.timeZone);
   }
 
   private markStale(merchantId: string): void {

@@ -57,6 +57,8 @@ function badQuery(errors: BodyFieldError[]): ProblemError {
 }
 
 function fieldErrors(error: ValidationError, parent: string): BodyFieldError[] {
+  // A value below that is no DTO has no property; the check of the field above it says what is wrong.
+  if ((error.property as string | undefined) === undefined) return [];
   const pointer = `${parent}/${escaped(error.property)}`;
   const { constraints = {}, children = [] } = error;
   const faults = faultsOf(constraints);

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
+import { isMerchantId, isTimeZone, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
 import { type MerchantEntity } from '#rules-db';
 import { type Check, fault, Fits, line } from '../http/field-rules.js';
 
@@ -10,17 +10,6 @@ const merchantId: Check = (value) =>
   isMerchantId(value) && value !== '.' && value !== '..' ? [] : fault(`must be ${MERCHANT_ID_EXPECTED}, and neither . nor ..`, value);
 
 const timeZone: Check = (value) => (isTimeZone(value) ? [] : fault('must be an IANA time zone like Europe/Berlin', value));
-
-function isTimeZone(value: unknown): boolean {
-  // Intl also takes offsets like +01:00, which follow no calendar.
-  if (typeof value !== 'string' || !/^[A-Za-z][\w+/-]{0,63}$/.test(value)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 const unless =
   (value: unknown, check: Check): Check =>

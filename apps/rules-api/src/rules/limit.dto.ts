@@ -1,41 +1,58 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { LIMIT_BOUNDS, limitFaults, type LimitSpec, type Refill, type TokenBucketSpec } from '#limiter';
-import { type Check, Fits, oneOf, shown } from '../http/field-rules.js';
+import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
+import { plainToInstance } from 'class-transformer';
+import {
+  ALGORITHM_NAMES, CALENDAR_UNITS, type CalendarUnit, fieldsOf, LIMIT_BOUNDS, limitFaults, type LimitSpec, ON_EDITS, type OnEdit, REFILLS, type Refill, WINDOW_STARTS,
+  type WindowStart,
+} from '#limiter';
+import { type Check, Fits, isPlainObject, oneOf, shown } from '../http/field-rules.js';
 
-const ALGORITHMS = ['token_bucket'] as const;
-const REFILLS = ['greedy', 'interval'] as const;
-
-/** The limiter says what makes a bucket; each field shows its own faults. */
+/** The limiter says what makes a limit; each field shows its own faults. */
 const limitField: Check = (_value, object, property) =>
-  limitFaults(object as TokenBucketSpec)
+  limitFaults(object as LimitSpec)
     .filter(({ field }) => field === property)
     .map(({ detail }) => ({ at: '', detail: detail.replace(/, got undefined$/, ', got nothing') }));
 
-/** One limit of a rule. */
-export class LimitDto {
-  @ApiProperty({
-    type: String,
-    maxLength: LIMIT_BOUNDS.name.maxLength,
-    pattern: LIMIT_BOUNDS.name.pattern.source,
-    example: 'burst',
-    description: 'Names the limit in the RateLimit headers; different within the rule',
-  })
-  @Fits(limitField)
-  name: string;
+const bounded = ({ min, max }: { min: number; max: number }, example: number, description: string) =>
+  ({ type: 'integer', minimum: min, maximum: max, example, description }) as const;
 
-  @ApiProperty({ enum: ALGORITHMS, example: 'token_bucket' })
-  @Fits(oneOf(ALGORITHMS))
-  algorithm: 'token_bucket';
+/** What every limit has, whatever its algorithm. */
+function limitDtoOf<const A extends LimitSpec['algorithm']>(...algorithms: readonly A[]) {
+  class AnyLimitDto {
+    @ApiProperty({
+      type: String,
+      maxLength: LIMIT_BOUNDS.name.maxLength,
+      pattern: LIMIT_BOUNDS.name.pattern.source,
+      example: 'burst',
+      description: 'Names the limit in the RateLimit headers; different within the rule',
+    })
+    @Fits(limitField)
+    name: string;
 
-  @ApiProperty({ type: 'integer', minimum: LIMIT_BOUNDS.capacity.min, maximum: LIMIT_BOUNDS.capacity.max, example: 10, description: 'Tokens the bucket holds: the permitted burst' })
+    @ApiProperty({ enum: algorithms, example: algorithms[0] })
+    @Fits(oneOf(ALGORITHM_NAMES))
+    algorithm: A;
+
+    @ApiPropertyOptional({ enum: ON_EDITS, default: 'as_is', description: 'What an edit of the numbers does to the tokens of live buckets' })
+    @Fits(limitField)
+    onEdit: OnEdit = 'as_is';
+  }
+  return AnyLimitDto;
+}
+
+/** A limit whose algorithm is none that is known. */
+export class LimitDto extends limitDtoOf(...ALGORITHM_NAMES) {}
+
+/** A bucket that refills. */
+export class TokenBucketDto extends limitDtoOf('token_bucket') {
+  @ApiProperty(bounded(LIMIT_BOUNDS.capacity, 10, 'Tokens the bucket holds: the permitted burst'))
   @Fits(limitField)
   capacity: number;
 
-  @ApiProperty({ type: 'integer', minimum: LIMIT_BOUNDS.refillTokens.min, maximum: LIMIT_BOUNDS.refillTokens.max, example: 5, description: 'Tokens that come back in each interval' })
+  @ApiProperty(bounded(LIMIT_BOUNDS.refillTokens, 5, 'Tokens that come back in each interval'))
   @Fits(limitField)
   refillTokens: number;
 
-  @ApiProperty({ type: 'integer', minimum: LIMIT_BOUNDS.refillIntervalMs.min, maximum: LIMIT_BOUNDS.refillIntervalMs.max, example: 1_000, description: 'Milliseconds' })
+  @ApiProperty(bounded(LIMIT_BOUNDS.refillIntervalMs, 1_000, 'Milliseconds'))
   @Fits(limitField)
   refillIntervalMs: number;
 
@@ -53,6 +70,117 @@ export class LimitDto {
   initialTokens?: number;
 }
 
+/** The generic cell rate algorithm: decision for decision the greedy token bucket. */
+export class GcraDto extends limitDtoOf('gcra') {
+  @ApiProperty(bounded(LIMIT_BOUNDS.capacity, 16, 'The burst, and the one request beyond it'))
+  @Fits(limitField)
+  capacity: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.refillTokens, 30, 'Requests in each interval, evenly'))
+  @Fits(limitField)
+  refillTokens: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.refillIntervalMs, 60_000, 'Milliseconds'))
+  @Fits(limitField)
+  refillIntervalMs: number;
+}
+
+/** A bucket that fills with what is admitted and drains at a constant rate. */
+export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
+  @ApiProperty(bounded(LIMIT_BOUNDS.capacity, 10, 'What the bucket holds before it overflows'))
+  @Fits(limitField)
+  capacity: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.drainTokens, 5, 'What drains in each interval, evenly'))
+  @Fits(limitField)
+  drainTokens: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.drainIntervalMs, 1_000, 'Milliseconds'))
+  @Fits(limitField)
+  drainIntervalMs: number;
+}
+
+/** Windows that follow one another; up to twice the limit may pass around a boundary. */
+export class FixedWindowDto extends limitDtoOf('fixed_window') {
+  @ApiProperty(bounded(LIMIT_BOUNDS.limit, 1_000, 'Tokens in a window'))
+  @Fits(limitField)
+  limit: number;
+
+  @ApiPropertyOptional(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds; either this or calendar'))
+  @Fits(limitField)
+  windowMs?: number;
+
+  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'Windows of the calendar, in timeZone; weeks begin on Monday' })
+  @Fits(limitField)
+  calendar?: CalendarUnit;
+
+  @ApiPropertyOptional({ type: String, description: 'IANA name like Europe/Berlin, for calendar; the time zone of the merchant unless given' })
+  @Fits(limitField)
+  timeZone?: string;
+
+  @ApiPropertyOptional({ enum: WINDOW_STARTS, default: 'clock', description: 'clock: windows follow the clock; first_request: the first request after a window opens the next' })
+  @Fits(limitField)
+  start: WindowStart = 'clock';
+}
+
+/** Remembers every request of the window: exact, and its memory grows with the limit. */
+export class SlidingLogDto extends limitDtoOf('sliding_log') {
+  @ApiProperty(bounded({ min: 1, max: LIMIT_BOUNDS.logLimit.max }, 100, 'Tokens in any window of this length'))
+  @Fits(limitField)
+  limit: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds'))
+  @Fits(limitField)
+  windowMs: number;
+}
+
+/** Counts in parts of a window; the part that is leaving counts by how much of it is still inside. */
+export class SlidingCounterDto extends limitDtoOf('sliding_counter') {
+  @ApiProperty(bounded(LIMIT_BOUNDS.limit, 100, 'Tokens in a window, about'))
+  @Fits(limitField)
+  limit: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds'))
+  @Fits(limitField)
+  windowMs: number;
+
+  @ApiPropertyOptional({ ...bounded(LIMIT_BOUNDS.parts, 6, 'More parts come closer to the sliding log'), default: 1 })
+  @Fits(limitField)
+  parts: number = 1;
+}
+
+const DTOS = {
+  token_bucket: TokenBucketDto,
+  gcra: GcraDto,
+  leaky_bucket: LeakyBucketDto,
+  fixed_window: FixedWindowDto,
+  sliding_log: SlidingLogDto,
+  sliding_counter: SlidingCounterDto,
+} satisfies Record<LimitSpec['algorithm'], unknown>;
+
+export const LIMIT_DTOS = Object.values(DTOS);
+
+/**
+ * Makes each limit of a list the DTO of its algorithm. Of one whose algorithm is not known, only what every limit has is
+ * looked at: what else it may hold nobody can say. What is no object stays as it is, for the checks to name.
+ */
+export function limitDtos(value: unknown): unknown {
+  return Array.isArray(value) ? value.map((item: unknown) => (isPlainObject(item) ? limitDto(item as Partial<LimitDto>) : item)) : value;
+}
+
+function limitDto(item: Partial<LimitDto>): object {
+  const dto = Object.hasOwn(DTOS, String(item.algorithm)) ? DTOS[item.algorithm!] : undefined;
+  if (dto) return plainToInstance<object, object>(dto, item);
+  const { name, algorithm, onEdit } = item;
+  return plainToInstance(LimitDto, { name, algorithm, ...(onEdit !== undefined && { onEdit }) });
+}
+
+/** For OpenAPI. */
+export const LIMIT_SCHEMA = {
+  oneOf: LIMIT_DTOS.map((dto) => ({ $ref: getSchemaPath(dto) })),
+  discriminator: { propertyName: 'algorithm', mapping: Object.fromEntries(Object.entries(DTOS).map(([name, dto]) => [name, getSchemaPath(dto)])) },
+};
+
 /** Limits are told apart by name: in headers, and when a rule is edited. */
 export const differentNames: Check = (value) => {
   const names = Array.isArray(value) ? value.map((limit: unknown) => (limit as { name?: unknown } | null)?.name) : [];
@@ -64,14 +192,8 @@ export const differentNames: Check = (value) => {
 };
 
 /** Only the fields of the API: a stored limit has more, a DTO has fields that are undefined. */
-export function limitSpec({ name, algorithm, capacity, refillTokens, refillIntervalMs, refill, initialTokens }: LimitSpec | LimitDto): LimitSpec {
-  return {
-    name,
-    algorithm,
-    capacity,
-    refillTokens,
-    refillIntervalMs,
-    refill,
-    ...(initialTokens !== undefined && { initialTokens }),
-  };
+export function limitSpec(limit: LimitSpec | LimitDto): LimitSpec {
+  const fields = ['name', 'algorithm', ...fieldsOf(limit.algorithm), 'onEdit'];
+  const values = limit as unknown as Record<string, unknown>;
+  return Object.fromEntries(fields.flatMap((field) => (values[field] === undefined ? [] : [[field, values[field]]]))) as unknown as LimitSpec;
 }

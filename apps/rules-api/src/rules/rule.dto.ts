@@ -1,5 +1,5 @@
-import { ApiProperty, ApiPropertyOptional, IntersectionType } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
+import { ApiExtraModels, ApiProperty, ApiPropertyOptional, IntersectionType } from '@nestjs/swagger';
+import { Transform, Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import {
   KEY_PARTS,
@@ -16,7 +16,7 @@ import {
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
 import { type Check, fault, Fits, line, listOf, oneOf, plainObject, trueOrFalse, wholeNumber } from '../http/field-rules.js';
-import { differentNames, LimitDto, limitSpec } from './limit.dto.js';
+import { differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
   typeof value === 'string' && /^[A-Z][A-Z-]{0,31}$/.test(value) ? [] : fault('must be an HTTP method in capitals like POST', value);
@@ -53,6 +53,7 @@ export class RuleMatchDto {
 }
 
 /** A rule as an administrator writes it. */
+@ApiExtraModels(...LIMIT_DTOS)
 export class RuleDto {
   @ApiProperty({ type: String, minLength: 1, maxLength: RULE_BOUNDS.name.maxLength, example: 'card payments', description: 'Different from the names of the other rules here' })
   @Fits(line(RULE_BOUNDS.name.maxLength))
@@ -84,10 +85,10 @@ export class RuleDto {
   @Fits(listOf(keyPart, { min: 0, max: KEY_PARTS.length }))
   key: KeyPart[] = ['merchant'];
 
-  @ApiProperty({ type: [LimitDto], minItems: RULE_BOUNDS.limits.min, maxItems: RULE_BOUNDS.limits.max, description: 'All must pass, or nothing is taken' })
+  @ApiProperty({ type: 'array', items: LIMIT_SCHEMA, minItems: RULE_BOUNDS.limits.min, maxItems: RULE_BOUNDS.limits.max, description: 'All must pass, or nothing is taken' })
   @Fits(listOfLimits)
   @ValidateNested()
-  @Type(() => LimitDto)
+  @Transform(({ value }) => limitDtos(value), { toClassOnly: true })
   limits: LimitDto[];
 
   @ApiPropertyOptional({ type: 'integer', minimum: RULE_BOUNDS.cost.min, maximum: RULE_BOUNDS.cost.max, default: 1, description: 'Tokens that one request takes from each limit' })
@@ -136,5 +137,5 @@ export function ruleSpec(rule: RuleDto | RuleEntity): RuleSpec {
 
 export function ruleView(rule: RuleEntity): RuleView {
   const { id, version, createdAt, updatedAt } = rule;
-  return { id, ...ruleSpec(rule), version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() } as RuleView;
+  return { id, ...ruleSpec(rule), version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() } as unknown as RuleView;
 }

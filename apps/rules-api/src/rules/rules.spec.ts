@@ -12,10 +12,20 @@ const SPEC = {
   mode: 'enforce',
   match: { methods: [], paths: [] },
   key: ['merchant'],
-  limits: [{ ...LIMIT, refill: 'greedy' }],
+  limits: [{ ...LIMIT, refill: 'greedy', onEdit: 'as_is' }],
   cost: 1,
   onStoreFailure: 'local',
 };
+
+/** One of each algorithm, with all of its fields. */
+const EXAMPLES = [
+  { name: 'cells', algorithm: 'gcra', capacity: 16, refillTokens: 30, refillIntervalMs: 60_000, onEdit: 'proportional' },
+  { name: 'leak', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 5, drainIntervalMs: 1_000, onEdit: 'reset' },
+  { name: 'minute', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'first_request', onEdit: 'additive' },
+  { name: 'month', algorithm: 'fixed_window', limit: 1_000, calendar: 'month', timeZone: 'Europe/Berlin', start: 'clock', onEdit: 'as_is' },
+  { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
+  { name: 'counter', algorithm: 'sliding_counter', limit: 100, windowMs: 3_600_000, parts: 60, onEdit: 'as_is' },
+];
 
 const pipe = new ValidationPipe();
 const read = (body: object) => ruleSpec(pipe.transform(body, { type: 'body', metatype: RuleDto }) as RuleDto);
@@ -43,7 +53,35 @@ describe('RuleDto', () => {
     { priority: 0 },
     { match: { methods: ['GET', 'M-SEARCH'], paths: ['/', '/a/*', '/a/**', '/ü'] } },
     { limits: [{ ...LIMIT, refill: 'interval', initialTokens: 0 }] },
+    ...EXAMPLES.map((limit) => ({ limits: [limit] })),
+    { limits: EXAMPLES },
   ])('takes %j', (fields) => expect(read({ name: 'a', limits: [LIMIT], ...fields })).toMatchObject(fields));
+});
+
+describe('limits that are refused', () => {
+  const faultsOf = (limit: object): unknown => {
+    try {
+      return read({ name: 'a', limits: [{ name: 'l', ...limit }] });
+    } catch (error) {
+      return (error as { options?: { errors: unknown }; problem?: { errors: unknown } }).problem?.errors ?? (error as { errors?: unknown }).errors;
+    }
+  };
+
+  it.each([
+    [{ algorithm: 'leaky' }, '/limits/0/algorithm', 'must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter, got "leaky"'],
+    [{ algorithm: 'gcra', capacity: 1, refillTokens: 1, refillIntervalMs: 1, refill: 'greedy' }, '/limits/0/refill', 'is not a field that is known here'],
+    [{ algorithm: 'leaky_bucket', capacity: 1, drainIntervalMs: 1000 }, '/limits/0/drainTokens', 'must be a whole number from 1 to 1000000000, got nothing'],
+    [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 2000, drainIntervalMs: 1 }, '/limits/0/drainTokens', 'must be at most 1000 for an interval of 1 ms (1000000 tokens a second), got 2000'],
+    [{ algorithm: 'fixed_window', limit: 1 }, '/limits/0/windowMs', 'must be given, or calendar instead of it, but not both'],
+    [{ algorithm: 'fixed_window', limit: 1, windowMs: 1, calendar: 'day' }, '/limits/0/windowMs', 'must be given, or calendar instead of it, but not both'],
+    [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', timeZone: 'Europe/Bärlin' }, '/limits/0/timeZone', 'must be an IANA time zone like Europe/Berlin, got "Europe/Bärlin"'],
+    [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', start: 'first_request' }, '/limits/0/start', "must be 'clock' with a calendar, got 'first_request'"],
+    [{ algorithm: 'sliding_log', limit: 1001, windowMs: 1 }, '/limits/0/limit', 'must be a whole number from 1 to 1000, because a log keeps every request (sliding_counter has no such bound), got 1001'],
+    [{ algorithm: 'sliding_counter', limit: 1, windowMs: 1000, parts: 7 }, '/limits/0/windowMs', 'must be whole microseconds when divided into 7 parts, got 1000; the nearest is 1001'],
+    [{ algorithm: 'sliding_counter', limit: 1, windowMs: 1000, onEdit: 'never' }, '/limits/0/onEdit', "must be one of 'as_is', 'proportional', 'reset', 'additive', got \"never\""],
+  ])('%j', (limit, pointer, detail) => {
+    expect(faultsOf(limit)).toEqual([{ pointer, detail }]);
+  });
 });
 
 describe('ruleView', () => {
@@ -52,7 +90,7 @@ describe('ruleView', () => {
       ...SPEC,
       id: '17',
       merchantId: 'acme',
-      limits: [{ ...SPEC.limits[0], initialTokens: 3, id: 0, generation: 2, start: { atMs: 1, tokens: 3 }, previous: [] }],
+      limits: [{ ...SPEC.limits[0], initialTokens: 3, id: 0, generation: 2, since: { atMs: 1, tokens: 3 }, previous: [] }],
       version: 4,
       createdAt: new Date(0),
       updatedAt: new Date(1_000),

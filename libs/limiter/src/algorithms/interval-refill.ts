@@ -1,5 +1,6 @@
-import type { Decision } from './decision.js';
-import type { LimitStart, TokenBucketSpec } from './limit.js';
+import type { Decision } from '../decision.js';
+import type { LimitStart, TokenBucketSpec } from '../limit.js';
+import type { Algorithm } from './algorithm.js';
 
 /**
  * Refill in whole steps: every interval, `refillTokens` at once. The bound of law 1 is wider here by one step, because
@@ -18,7 +19,7 @@ export interface IntervalLevel {
 }
 
 export interface IntervalBucket {
-  readonly refill: 'interval';
+  readonly kind: 'interval';
   readonly capacity: number;
   readonly refillTokens: number;
   readonly intervalUs: number;
@@ -30,7 +31,7 @@ export function intervalBucket(
   start: LimitStart,
 ): IntervalBucket {
   return {
-    refill: 'interval',
+    kind: 'interval',
     capacity: spec.capacity,
     refillTokens: spec.refillTokens,
     intervalUs: spec.refillIntervalMs * 1000,
@@ -38,7 +39,7 @@ export function intervalBucket(
   };
 }
 
-export function intervalLevel(bucket: IntervalBucket, state: IntervalState, nowUs: number): IntervalLevel {
+function intervalLevel(bucket: IntervalBucket, state: IntervalState, nowUs: number): IntervalLevel {
   const elapsedUs = nowUs - state.steppedAtUs;
   if (elapsedUs < 0) return { tokens: state.tokens, sinceStepUs: 0 };
   const steps = Math.floor(elapsedUs / bucket.intervalUs);
@@ -49,11 +50,11 @@ export function intervalLevel(bucket: IntervalBucket, state: IntervalState, nowU
   };
 }
 
-export function intervalState(level: IntervalLevel, nowUs: number): IntervalState {
+function intervalState(level: IntervalLevel, nowUs: number): IntervalState {
   return { tokens: level.tokens, steppedAtUs: nowUs - level.sinceStepUs };
 }
 
-export function intervalDecision(bucket: IntervalBucket, level: IntervalLevel, cost: number, taken: boolean): Decision {
+function intervalDecision(bucket: IntervalBucket, level: IntervalLevel, cost: number, taken: boolean): Decision {
   const allowed = cost <= level.tokens;
   const remaining = taken ? level.tokens - cost : level.tokens;
   return {
@@ -69,3 +70,12 @@ function msUntil(bucket: IntervalBucket, level: IntervalLevel, missing: number):
   const steps = Math.ceil(missing / bucket.refillTokens);
   return Math.ceil((steps * bucket.intervalUs - level.sinceStepUs) / 1000);
 }
+
+export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLevel> = {
+  level: intervalLevel,
+  allows: (_bucket, level, cost) => cost <= level.tokens,
+  after: (_bucket, _state, { tokens, sinceStepUs }, cost, nowUs) => intervalState({ tokens: tokens - cost, sinceStepUs }, nowUs),
+  decide: intervalDecision,
+  available: (bucket, state, nowUs) => intervalLevel(bucket, state, nowUs).tokens,
+  stateWith: (_bucket, tokens, nowUs) => ({ tokens: Math.floor(tokens), steppedAtUs: nowUs }),
+};

@@ -1,6 +1,7 @@
 import { ceilMs, spanOf, tokensIn, type Rate, type Span } from './exact-span.js';
-import type { Decision } from './decision.js';
-import type { TokenBucketSpec, LimitStart } from './limit.js';
+import type { Algorithm } from './algorithm.js';
+import type { Decision } from '../decision.js';
+import type { LimitStart } from '../limit.js';
 
 /**
  * Continuous refill. The whole state of a bucket is one instant: when it will be full. What is missing from it is a
@@ -23,7 +24,7 @@ export interface GreedyLevel {
 }
 
 export interface GreedyBucket {
-  readonly refill: 'greedy';
+  readonly kind: 'greedy';
   readonly capacity: number;
   readonly rate: Rate;
   /** Time to full from empty: the largest debt. */
@@ -35,14 +36,14 @@ export interface GreedyBucket {
   readonly start: GreedyState;
 }
 
-export function greedyBucket(spec: Pick<TokenBucketSpec, 'capacity'>, rate: Rate, start: LimitStart): GreedyBucket {
-  const above = Math.max(0, start.tokens - spec.capacity);
-  const level = above > 0 ? negated(spanOf(above, rate), rate.n) : debtFor(spec.capacity - start.tokens, rate);
+export function greedyBucket(capacity: number, rate: Rate, start: LimitStart): GreedyBucket {
+  const above = Math.max(0, start.tokens - capacity);
+  const level = above > 0 ? negated(spanOf(above, rate), rate.n) : debtFor(capacity - start.tokens, rate);
   return {
-    refill: 'greedy',
-    capacity: spec.capacity,
+    kind: 'greedy',
+    capacity,
     rate,
-    full: spanOf(spec.capacity, rate),
+    full: spanOf(capacity, rate),
     token: spanOf(1, rate),
     surplusUs: Math.min(0, level.debtUs),
     start: greedyState(level, start.atMs * 1000),
@@ -59,7 +60,7 @@ function negated(span: Span, n: number): GreedyLevel {
 }
 
 /** The level of a bucket at an instant. Clamped at both ends, so that a clock that stepped back cannot lock a bucket. */
-export function greedyLevel(bucket: GreedyBucket, state: GreedyState, nowUs: number): GreedyLevel {
+function greedyLevel(bucket: GreedyBucket, state: GreedyState, nowUs: number): GreedyLevel {
   const { whole, part } = state;
   if (whole < 0) {
     const debtUs = whole + nowUs;
@@ -76,7 +77,7 @@ export function greedyLevel(bucket: GreedyBucket, state: GreedyState, nowUs: num
 const FULL: GreedyLevel = { debtUs: 0, part: 0 };
 
 /** The state that has this level at an instant. */
-export function greedyState(level: GreedyLevel, nowUs: number): GreedyState {
+function greedyState(level: GreedyLevel, nowUs: number): GreedyState {
   return { whole: level.debtUs < 0 ? level.debtUs - nowUs : level.debtUs + nowUs, part: level.part };
 }
 
@@ -85,7 +86,7 @@ export function greedyCost(bucket: GreedyBucket, cost: number): Span {
 }
 
 /** The level after spending `cost`, whether or not that is allowed. */
-export function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): GreedyLevel {
+function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): GreedyLevel {
   const price = greedyCost(bucket, cost);
   const part = level.part + price.part;
   const { n } = bucket.rate;
@@ -94,13 +95,13 @@ export function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: numb
     : { debtUs: level.debtUs + price.whole, part };
 }
 
-export function greedyAllows(bucket: GreedyBucket, spent: GreedyLevel): boolean {
+function greedyAllows(bucket: GreedyBucket, spent: GreedyLevel): boolean {
   const { full } = bucket;
   return spent.debtUs < full.whole || (spent.debtUs === full.whole && spent.part <= full.part);
 }
 
 /** The decision for a request that found the bucket at `level`; `taken` says whether all limits of the request passed. */
-export function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, taken: boolean): Decision {
+function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, taken: boolean): Decision {
   const spent = greedySpent(bucket, level, cost);
   const allowed = greedyAllows(bucket, spent);
   const after = taken ? spent : level;
@@ -131,15 +132,25 @@ function difference(span: Span, level: GreedyLevel, n: number): Span {
   return part < 0 ? { whole: whole - 1, part: part + n } : { whole, part };
 }
 
-/** Tokens in the bucket, with their fraction, as a double: only for carrying a bucket over an edit. */
-export function greedyTokens(bucket: GreedyBucket, level: GreedyLevel): number {
+/** Tokens with their fraction; negative if they were spent, by a gateway that did not know yet, after this instant. */
+function greedyAvailable(bucket: GreedyBucket, { whole, part }: GreedyState, nowUs: number): number {
   const { n, intervalUs } = bucket.rate;
-  return bucket.capacity - ((level.debtUs + level.part / n) * n) / intervalUs;
+  const debtUs = whole < 0 ? Math.min(0, whole + nowUs) : Math.max(0, whole - nowUs);
+  const owesPart = whole < 0 ? whole + nowUs < 0 : whole >= nowUs;
+  return bucket.capacity - ((debtUs + (owesPart ? part : 0) / n) * n) / intervalUs;
 }
 
-/** The state of a bucket that holds `tokens` at an instant, rounded against the caller: see `greedyTokens`. */
-export function greedyStateOf(bucket: GreedyBucket, tokens: number, nowUs: number): GreedyState {
+function greedyStateWith(bucket: GreedyBucket, tokens: number, nowUs: number): GreedyState {
   const { n, intervalUs } = bucket.rate;
   const debtUs = Math.ceil(((bucket.capacity - tokens) * intervalUs) / n);
   return { whole: nowUs + Math.max(0, debtUs), part: 0 };
 }
+
+export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
+  level: greedyLevel,
+  allows: (bucket, level, cost) => greedyAllows(bucket, greedySpent(bucket, level, cost)),
+  after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
+  decide: greedyDecision,
+  available: greedyAvailable,
+  stateWith: greedyStateWith,
+};

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit } from '../testing/index.js';
-import { take, tokenBucket, type BucketState } from './token-bucket.js';
+import { take, bucketOf, type BucketState } from './bucket.js';
 
-describeGolden('token-bucket', () => {
+describeGolden(() => {
   let state: BucketState | undefined;
   return (limit, cost, atMs) => {
-    const taken = take(tokenBucket(limit), state, cost, atMs);
+    const taken = take(bucketOf(limit), state, cost, atMs);
     state = taken.state;
     return taken.decision;
   };
@@ -17,7 +17,7 @@ describe('against a plain model, over random limits and arrivals', () => {
   test('decides the same in every field', () => {
     fc.assert(
       fc.property(cases, ([spec, requests, startMs]) => {
-        const bucket = tokenBucket(startedLimit(spec, startMs));
+        const bucket = bucketOf(startedLimit(spec, startMs));
         const model = new ModelBucket(spec, startMs * 1000);
         let state: BucketState | undefined;
         let nowUs = startMs * 1000;
@@ -36,7 +36,7 @@ describe('against a plain model, over random limits and arrivals', () => {
     fc.assert(
       fc.property(cases, ([spec, requests]) => {
         const { capacity, initialTokens: _none, ...numbers } = spec;
-        const bucket = tokenBucket(startedLimit({ ...numbers, capacity }, 0));
+        const bucket = bucketOf(startedLimit({ ...numbers, capacity }, 0));
         const admitted: { atUs: number; cost: number }[] = [];
         let state: BucketState | undefined;
         let nowUs = 0;
@@ -65,7 +65,7 @@ describe('against a plain model, over random limits and arrivals', () => {
   test('law 2: a refused request changes nothing', () => {
     fc.assert(
       fc.property(cases, ([spec, requests]) => {
-        const bucket = tokenBucket(startedLimit(spec, 0));
+        const bucket = bucketOf(startedLimit(spec, 0));
         let state: BucketState | undefined;
         let nowUs = 0;
         for (const { gapUs, cost } of requests) {
@@ -83,7 +83,7 @@ describe('against a plain model, over random limits and arrivals', () => {
   test('law 3: after its time to full a bucket cannot be told from a missing one', () => {
     fc.assert(
       fc.property(cases, ([spec, requests]) => {
-        const bucket = tokenBucket(startedLimit(spec, 0));
+        const bucket = bucketOf(startedLimit(spec, 0));
         let state: BucketState | undefined;
         let nowUs = 0;
         let resetAfterMs = 0;

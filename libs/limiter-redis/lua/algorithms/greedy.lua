@@ -1,0 +1,79 @@
+--[[
+Continuous refill: the state is the instant at which the bucket will be full; greedy-refill.ts does the same.
+Numbers  kind 0: price, full, start, in microseconds; kind 1: besides f64 n, part of price, of full, of start, surplus
+Reply    the debt in microseconds; kind 1: and its part
+Text     nothing; or .<part>f
+]]
+do
+  -- A state: { a = instant, b = part }, negative for a surplus.
+  local greedy = { numbers = 1 }
+
+  function greedy.read(limit, position)
+    limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus = 1, 0, 0, 0, 0
+    return position
+  end
+
+  function greedy.started(limit) return { a = limit.start, b = limit.start_part } end
+
+  function greedy.empty(limit) return { a = now + limit.capacity, b = limit.full_part } end
+
+  function greedy.parse(instant, rest) return { a = instant, b = tonumber(rest) or 0 } end
+
+  function greedy.text(generation, state, with_generation)
+    local head = with_generation(generation, state.a)
+    if state.b == 0 then return head end
+    return format('%s.%.0ff', head, state.b)
+  end
+
+  local function debt_of(limit, state)
+    local debt, part = 0, state.b
+    local full, full_part = limit.capacity, limit.full_part
+    if state.a < 0 then
+      debt = state.a + now
+      if debt >= 0 then debt, part = 0, 0 elseif debt < limit.surplus then debt, part = limit.surplus, 0 end
+    else
+      debt = state.a - now
+      if debt < 0 then debt, part = 0, 0
+      elseif debt > full or (debt == full and part > full_part) then debt, part = full, full_part end
+    end
+    return debt, part
+  end
+
+  function greedy.take(limit, state)
+    local debt, part = debt_of(limit, state)
+    if limit.with_parts then answer(debt, part) else answer(debt) end
+    debt, part = debt + limit.cost, part + limit.price_part
+    if part >= limit.n then debt, part = debt + 1, part - limit.n end
+    local allowed = debt < limit.capacity or (debt == limit.capacity and part <= limit.full_part)
+    if limit.cost == 0 and limit.price_part == 0 then return allowed end
+    local filled = now + debt + 1
+    if limit.start < 0 then filled = max(filled, -limit.start) end
+    return allowed, { a = debt < 0 and debt - now or debt + now, b = part }, filled
+  end
+
+  -- first: n, second: interval
+  function greedy.available(g, state, at)
+    local debt, part = 0, 0
+    if state.a < 0 then
+      debt = min(0, state.a + at)
+      if state.a + at < 0 then part = state.b end
+    else
+      debt = max(0, state.a - at)
+      if state.a >= at then part = state.b end
+    end
+    return g.capacity - ((debt + part / g.first) * g.first) / g.second
+  end
+
+  function greedy.state_with(g, tokens, at)
+    return { a = at + max(0, ceil(((g.capacity - tokens) * g.second) / g.first)), b = 0 }
+  end
+
+  ALGORITHMS[0] = greedy
+  ALGORITHMS[1] = setmetatable({ numbers = 2 }, { __index = greedy })
+
+  ALGORITHMS[1].read = function(limit, position)
+    limit.with_parts = true
+    limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus, position = unpack_struct('<ddddd', requests, position)
+    return position
+  end
+end

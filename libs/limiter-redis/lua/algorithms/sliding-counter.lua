@@ -1,0 +1,105 @@
+--[[
+Counts in parts of a window, the oldest by how much of it is still inside; sliding-counter.ts does the same.
+Numbers  cost, limit, count at the start; besides f64 start, parts, length of a part
+Text     :<newest>,...,<oldest>c behind the start of the newest part
+]]
+do
+  -- A state: { b = start of the newest part, counts, the newest first: one more than there are parts }.
+  local counter = { numbers = 4 }
+
+  function counter.read(limit, position)
+    limit.start_at, limit.parts, limit.part, position = unpack_struct('<ddd', requests, position)
+    return position
+  end
+
+  local function filled_with(first, parts, from)
+    local counts = { first }
+    for i = 2, parts + 1 do counts[i] = 0 end
+    return { counts = counts, b = from }
+  end
+
+  function counter.started(limit) return filled_with(limit.start, limit.parts, limit.start_at) end
+
+  function counter.empty(limit) return filled_with(limit.capacity, limit.parts, floor(now / limit.part) * limit.part) end
+
+  function counter.parse(instant, rest)
+    local counts = {}
+    for count in gmatch(rest, '%d+') do counts[#counts + 1] = tonumber(count) end
+    return { counts = counts, b = instant }
+  end
+
+  function counter.text(generation, state, with_generation)
+    local texts = {}
+    for i = 1, #state.counts do texts[i] = format('%.0f', state.counts[i]) end
+    return with_generation(generation, state.b) .. ':' .. concat(texts, ',') .. 'c'
+  end
+
+  -- The counts as of the part that holds an instant.
+  local function shifted(parts, part, state, at)
+    local from = floor(at / part) * part
+    local steps = (from - state.b) / part
+    if steps <= 0 then return { counts = state.counts, b = from } end
+    local counts = {}
+    for i = 1, parts + 1 do counts[i] = i > steps and state.counts[i - steps] or 0 end
+    return { counts = counts, b = from }
+  end
+
+  local function weighted(count, inside, part) return floor((count * inside) / part) end
+
+  local function used_at(parts, part, state, at)
+    local whole = 0
+    for i = 1, parts do whole = whole + state.counts[i] end
+    return whole + weighted(state.counts[parts + 1], part - (at - state.b), part)
+  end
+
+  local function opening(leaving, room, part)
+    if leaving <= room then return 0 end
+    local inside = ceil(((room + 1) * part) / leaving) - 1
+    if weighted(leaving, inside, part) > room then inside = inside - 1 end
+    return part - inside
+  end
+
+  local function opens_after(parts, part, counts, room)
+    local whole = 0
+    for i = 1, parts do whole = whole + counts[i] end
+    for gone = 0, parts do
+      if whole <= room then return gone * part + opening(counts[parts + 1 - gone], room - whole, part) end
+      if gone < parts then whole = whole - counts[parts - gone] end
+    end
+    return (parts + 1) * part
+  end
+
+  local function empty_after(parts, part, counts)
+    for i = 1, parts + 1 do
+      if counts[i] > 0 then return (parts + 2 - i) * part end
+    end
+    return 0
+  end
+
+  function counter.take(limit, state)
+    local parts, part = limit.parts, limit.part
+    local shown = shifted(parts, part, state, now)
+    local since = now - shown.b
+    local used = used_at(parts, part, shown, now)
+    local retry = 0
+    if used + limit.cost > limit.capacity and limit.cost <= limit.capacity then
+      retry = opens_after(parts, part, shown.counts, limit.capacity - limit.cost) - since
+    end
+    local allowed = window_answer(limit, used, retry, empty_after(parts, part, shown.counts) - since, (parts + 1) * part - since)
+    if limit.cost == 0 then return allowed end
+    local counts = { shown.counts[1] + limit.cost }
+    for i = 2, parts + 1 do counts[i] = shown.counts[i] end
+    return allowed, { counts = counts, b = shown.b }, shown.b + (parts + 1) * part
+  end
+
+  -- first: parts, second: length of a part
+  function counter.available(g, state, at)
+    return g.capacity - used_at(g.first, g.second, shifted(g.first, g.second, state, at), at)
+  end
+
+  function counter.state_with(g, tokens, at)
+    return filled_with(max(0, g.capacity - floor(tokens)), g.first, floor(at / g.second) * g.second)
+  end
+
+  ALGORITHMS[4] = counter
+end

@@ -1,0 +1,7 @@
+-- What the algorithms that count requests in windows have in common; window-decision.ts.
+-- Reply: tokens used, microseconds until the cost would pass, until nothing counts, and until nothing counts after taking.
+local function window_answer(limit, used, retry, reset, reset_after_taking)
+  local allowed = used + limit.cost <= limit.capacity
+  answer(used, allowed and 0 or retry, used == 0 and 0 or reset, reset_after_taking)
+  return allowed
+end

@@ -1,0 +1,19 @@
+import type { Decision } from '../decision.js';
+
+/**
+ * What every algorithm is made of. Pure functions: `Bucket` is a limit made ready for decisions, `State` what a store keeps
+ * of one bucket, `Level` what a decision needs to know of a state at an instant. Instants are whole microseconds.
+ */
+export interface Algorithm<Bucket, State, Level> {
+  /** What the bucket holds at an instant, for a request that asks `cost` of it. */
+  level(bucket: Bucket, state: State, nowUs: number, cost: number): Level;
+  allows(bucket: Bucket, level: Level, cost: number): boolean;
+  /** The state after a request that passed. */
+  after(bucket: Bucket, state: State, level: Level, cost: number, nowUs: number): State;
+  /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
+  decide(bucket: Bucket, level: Level, cost: number, taken: boolean): Decision;
+  /** Tokens that could be taken at an instant, with their fraction: for carrying a bucket over an edit. */
+  available(bucket: Bucket, state: State, nowUs: number): number;
+  /** The state of a bucket that has this many tokens to give at an instant, rounded against the caller. */
+  stateWith(bucket: Bucket, tokens: number, nowUs: number): State;
+}

@@ -1,0 +1,82 @@
+import type { WindowStart } from '../limit.js';
+import type { Algorithm } from './algorithm.js';
+import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+
+/**
+ * Counts requests in windows that follow one another; each begins with nothing used. Cheap and easy to explain, and open to
+ * twice the limit around a boundary: a whole one just before it, a whole one just after.
+ */
+export interface FixedWindowState {
+  readonly startUs: number;
+  readonly used: number;
+}
+
+export interface FixedWindowBucket {
+  readonly kind: 'fixed_window';
+  readonly limit: number;
+  readonly start: FixedWindowState;
+  readonly startsWith: WindowStart;
+  readonly windows: Windows;
+}
+
+/** How time is cut into windows. */
+export interface Windows {
+  /** The length of all windows in microseconds; 0 where a calendar makes them differ. */
+  readonly lengthUs: number;
+  /** The window that holds an instant: its first microsecond, and the first of the next. */
+  around(nowUs: number): WindowBounds;
+}
+
+export interface WindowBounds {
+  readonly startUs: number;
+  readonly endUs: number;
+}
+
+/** Windows of one length, counted from 1970. */
+export function equalWindows(lengthUs: number): Windows {
+  return {
+    lengthUs,
+    around(nowUs) {
+      const startUs = Math.floor(nowUs / lengthUs) * lengthUs;
+      return { startUs, endUs: startUs + lengthUs };
+    },
+  };
+}
+
+/**
+ * The window in force, and what was used in it. A state from the future, after the clock stepped back, counts in the window
+ * of now: it neither forgets what was used nor locks the bucket for longer than a window.
+ */
+function inForce(bucket: FixedWindowBucket, state: FixedWindowState, nowUs: number): WindowBounds & { readonly used: number } {
+  if (bucket.startsWith === 'first_request') {
+    const { lengthUs } = bucket.windows;
+    const running = state.used > 0 && nowUs < state.startUs + lengthUs;
+    const startUs = running ? Math.min(state.startUs, nowUs) : nowUs;
+    return { startUs, endUs: startUs + lengthUs, used: running ? state.used : 0 };
+  }
+  const { startUs, endUs } = bucket.windows.around(nowUs);
+  return { startUs, endUs, used: state.startUs >= startUs ? state.used : 0 };
+}
+
+export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowLevel> = {
+  level(bucket, state, nowUs, cost) {
+    const { endUs, used } = inForce(bucket, state, nowUs);
+    const leftUs = endUs - nowUs;
+    return {
+      used,
+      retryUs: used + cost <= bucket.limit ? 0 : leftUs,
+      resetUs: used === 0 ? 0 : leftUs,
+      resetAfterTakingUs: leftUs,
+    };
+  },
+  allows: windowAllows,
+  after(bucket, state, { used }, cost, nowUs) {
+    return { startUs: inForce(bucket, state, nowUs).startUs, used: used + cost };
+  },
+  decide: windowDecision,
+  available: (bucket, state, nowUs) => bucket.limit - inForce(bucket, state, nowUs).used,
+  stateWith(bucket, tokens, nowUs) {
+    const startUs = bucket.startsWith === 'first_request' ? nowUs : bucket.windows.around(nowUs).startUs;
+    return { startUs, used: Math.max(0, bucket.limit - Math.floor(tokens)) };
+  },
+};

@@ -1,0 +1,97 @@
+import type { Algorithm } from './algorithm.js';
+import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+
+/**
+ * Counts in parts of a window, and takes of the part that is leaving only what is still inside, as if its requests had come
+ * evenly. With one part this is the classic pair of windows; more parts come closer to the log, at a few bytes each.
+ */
+export interface SlidingCounterState {
+  /** The first microsecond of the newest part. */
+  readonly startUs: number;
+  /** Tokens taken in each part, the newest first; one more than the window has parts: the one that is leaving. */
+  readonly counts: readonly number[];
+}
+
+export interface SlidingCounterBucket {
+  readonly kind: 'sliding_counter';
+  readonly limit: number;
+  readonly parts: number;
+  readonly partUs: number;
+  readonly start: SlidingCounterState;
+}
+
+/** The counts as of the part that holds `nowUs`. After a step back of the clock the newest part stays the newest. */
+function shifted(bucket: SlidingCounterBucket, state: SlidingCounterState, nowUs: number): SlidingCounterState {
+  const startUs = Math.floor(nowUs / bucket.partUs) * bucket.partUs;
+  const steps = (startUs - state.startUs) / bucket.partUs;
+  if (steps <= 0) return { startUs, counts: state.counts };
+  if (steps > bucket.parts) return { startUs, counts: new Array<number>(bucket.parts + 1).fill(0) };
+  return { startUs, counts: [...new Array<number>(steps).fill(0), ...state.counts.slice(0, bucket.parts + 1 - steps)] };
+}
+
+/** What counts of a part of which `insideUs` microseconds are still in the window, rounded down. */
+function weighted(count: number, insideUs: number, partUs: number): number {
+  return Math.floor((count * insideUs) / partUs);
+}
+
+/**
+ * Microseconds from the start of the newest part until no more than `room` counts, if nothing more is taken; never later than
+ * when all parts have left.
+ */
+function opensAfterUs({ parts, partUs }: SlidingCounterBucket, counts: readonly number[], room: number): number {
+  let whole = 0;
+  for (let i = 0; i < parts; i++) whole += counts[i]!;
+  for (let gone = 0; gone <= parts; gone++) {
+    // In this part `whole` counts fully, and `leaving` by what is inside.
+    const leaving = counts[parts - gone]!;
+    if (whole <= room) return gone * partUs + openingUs(leaving, room - whole, partUs);
+    whole -= gone < parts ? counts[parts - 1 - gone]! : 0;
+  }
+  return (parts + 1) * partUs;
+}
+
+/** The first microsecond of a part in which no more than `room` of `leaving` counts. */
+function openingUs(leaving: number, room: number, partUs: number): number {
+  if (leaving <= room) return 0;
+  // floor(leaving * inside / partUs) <= room  <=>  inside < (room + 1) * partUs / leaving
+  let insideUs = Math.ceil(((room + 1) * partUs) / leaving) - 1;
+  if (weighted(leaving, insideUs, partUs) > room) insideUs--;
+  return partUs - insideUs;
+}
+
+function usedAt({ parts, partUs }: SlidingCounterBucket, { startUs, counts }: SlidingCounterState, nowUs: number): number {
+  let whole = 0;
+  for (let i = 0; i < parts; i++) whole += counts[i]!;
+  return whole + weighted(counts[parts]!, partUs - (nowUs - startUs), partUs);
+}
+
+/** Microseconds from the start of the newest part until nothing counts. */
+function emptyAfterUs({ parts, partUs }: SlidingCounterBucket, counts: readonly number[]): number {
+  const newest = counts.findIndex((count) => count > 0);
+  return newest === -1 ? 0 : (parts + 1 - newest) * partUs;
+}
+
+export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState, WindowLevel> = {
+  level(bucket, state, nowUs, cost) {
+    const now = shifted(bucket, state, nowUs);
+    const sinceUs = nowUs - now.startUs;
+    const used = usedAt(bucket, now, nowUs);
+    return {
+      used,
+      retryUs: used + cost <= bucket.limit || cost > bucket.limit ? 0 : opensAfterUs(bucket, now.counts, bucket.limit - cost) - sinceUs,
+      resetUs: used === 0 ? 0 : emptyAfterUs(bucket, now.counts) - sinceUs,
+      resetAfterTakingUs: (bucket.parts + 1) * bucket.partUs - sinceUs,
+    };
+  },
+  allows: windowAllows,
+  after(bucket, state, _level, cost, nowUs) {
+    const { startUs, counts } = shifted(bucket, state, nowUs);
+    return { startUs, counts: [counts[0]! + cost, ...counts.slice(1)] };
+  },
+  decide: windowDecision,
+  available: (bucket, state, nowUs) => bucket.limit - usedAt(bucket, shifted(bucket, state, nowUs), nowUs),
+  stateWith(bucket, tokens, nowUs) {
+    const used = Math.max(0, bucket.limit - Math.floor(tokens));
+    return { startUs: Math.floor(nowUs / bucket.partUs) * bucket.partUs, counts: [used, ...new Array<number>(bucket.parts).fill(0)] };
+  },
+};

@@ -1,0 +1,77 @@
+import type { Algorithm } from './algorithm.js';
+import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+
+/**
+ * Remembers each request that passed for as long as it counts. The exact answer to "how many in the last window", at the price
+ * of its memory. A request leaves the window in the microsecond in which it is as old as the window is long.
+ */
+export interface SlidingLogState {
+  /** When tokens were taken, in microseconds, and how many had been taken by then, ever. In order of arrival. */
+  readonly entries: readonly LogEntry[];
+  /** How many had been taken before the first entry. */
+  readonly takenBefore: number;
+}
+
+export interface LogEntry {
+  readonly atUs: number;
+  readonly takenUntil: number;
+}
+
+export interface SlidingLogBucket {
+  readonly kind: 'sliding_log';
+  readonly limit: number;
+  readonly windowUs: number;
+  readonly start: SlidingLogState;
+}
+
+/** The index of the first entry that still counts. */
+function firstCounting({ windowUs }: SlidingLogBucket, { entries }: SlidingLogState, nowUs: number): number {
+  let first = 0;
+  while (first < entries.length && entries[first]!.atUs <= nowUs - windowUs) first++;
+  return first;
+}
+
+function takenBefore(state: SlidingLogState, index: number): number {
+  return index === 0 ? state.takenBefore : state.entries[index - 1]!.takenUntil;
+}
+
+function taken(state: SlidingLogState): number {
+  return state.entries.at(-1)?.takenUntil ?? state.takenBefore;
+}
+
+/** When the next entry is noted: now, or with the one before it if the clock stepped back, so that they stay in order. */
+function entryAtUs({ entries }: SlidingLogState, first: number, nowUs: number): number {
+  return entries.length > first ? Math.max(entries.at(-1)!.atUs, nowUs) : nowUs;
+}
+
+export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLevel> = {
+  level(bucket, state, nowUs, cost) {
+    const { limit, windowUs } = bucket;
+    const { entries } = state;
+    const first = firstCounting(bucket, state, nowUs);
+    const total = taken(state);
+    const used = total - takenBefore(state, first);
+    let last = first;
+    // The entry with whose leaving there is room enough.
+    while (last < entries.length && total - entries[last]!.takenUntil + cost > limit) last++;
+    const leavesUs = (index: number): number => (index < entries.length ? entries[index]!.atUs + windowUs - nowUs : 0);
+    return {
+      used,
+      retryUs: used + cost <= limit ? 0 : leavesUs(last),
+      resetUs: used === 0 ? 0 : leavesUs(entries.length - 1),
+      resetAfterTakingUs: entryAtUs(state, first, nowUs) + windowUs - nowUs,
+    };
+  },
+  allows: windowAllows,
+  after(bucket, state, _level, cost, nowUs) {
+    const first = firstCounting(bucket, state, nowUs);
+    const entry = { atUs: entryAtUs(state, first, nowUs), takenUntil: taken(state) + cost };
+    return { entries: [...state.entries.slice(first), entry], takenBefore: takenBefore(state, first) };
+  },
+  decide: windowDecision,
+  available: (bucket, state, nowUs) => bucket.limit - (taken(state) - takenBefore(state, firstCounting(bucket, state, nowUs))),
+  stateWith(bucket, tokens, nowUs) {
+    const used = Math.max(0, bucket.limit - Math.floor(tokens));
+    return { entries: used === 0 ? [] : [{ atUs: nowUs, takenUntil: used }], takenBefore: 0 };
+  },
+};

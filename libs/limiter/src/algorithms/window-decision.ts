@@ -1,0 +1,29 @@
+import type { Decision } from '../decision.js';
+import { ceilMs } from './exact-span.js';
+
+/** What the algorithms that count requests in windows know of a bucket at an instant. Microseconds are whole. */
+export interface WindowLevel {
+  /** Tokens that count against the limit, rounded up where they are estimated. */
+  readonly used: number;
+  /** Until the cost that was asked would pass, if nothing else is taken; 0 where it passes. */
+  readonly retryUs: number;
+  /** Until nothing counts any more: as it is, and after the request if it passes. */
+  readonly resetUs: number;
+  readonly resetAfterTakingUs: number;
+}
+
+export function windowAllows({ limit }: { readonly limit: number }, { used }: WindowLevel, cost: number): boolean {
+  return used + cost <= limit;
+}
+
+export function windowDecision({ limit }: { readonly limit: number }, level: WindowLevel, cost: number, taken: boolean): Decision {
+  const { used, retryUs, resetUs, resetAfterTakingUs } = level;
+  const allowed = used + cost <= limit;
+  return {
+    allowed,
+    limit,
+    remaining: Math.max(0, limit - used - (taken ? cost : 0)),
+    retryAfterMs: allowed ? 0 : cost > limit ? null : ceilMs(retryUs, 0),
+    resetAfterMs: ceilMs(taken && cost > 0 ? resetAfterTakingUs : resetUs, 0),
+  };
+}

@@ -1,0 +1,144 @@
+import type { Algorithm } from './algorithms/algorithm.js';
+import { calendarWindows } from './algorithms/calendar.js';
+import { rateOf } from './algorithms/exact-span.js';
+import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
+import { greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
+import { intervalBucket, intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
+import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } from './algorithms/sliding-counter.js';
+import { slidingLog, type SlidingLogBucket, type SlidingLogState } from './algorithms/sliding-log.js';
+import type { WindowLevel } from './algorithms/window-decision.js';
+import type { Decision } from './decision.js';
+import type { Limit, LimitStart, OnEdit, PastLimit } from './limit.js';
+
+/**
+ * A bucket: what one limit counts for one key. Whatever the algorithm, a store only needs what stands here. Pure: the caller
+ * brings state and time and keeps what comes back.
+ */
+
+/** A limit made ready for decisions: everything that does not change between two requests is computed once. */
+export type Bucket = FormerBucket & {
+  /** Former numbers, the oldest first, for a bucket that was written before an edit. */
+  readonly former: readonly FormerBucket[];
+};
+
+type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket;
+
+export type FormerBucket = BucketNumbers & {
+  readonly generation: number;
+  readonly startedAtUs: number;
+  /** What became of the tokens of the generation before. */
+  readonly onEdit: OnEdit;
+};
+
+export type BucketKind = FormerBucket['kind'];
+export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState;
+export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel;
+
+/** A state as a store keeps it: with the generation of the numbers that it was written with. */
+export interface StoredBucket {
+  readonly state: BucketState;
+  readonly generation: number;
+}
+
+export interface Taken {
+  readonly state: BucketState;
+  readonly decision: Decision;
+}
+
+type AnyAlgorithm = Algorithm<FormerBucket, BucketState, BucketLevel>;
+
+/** Each algorithm is only ever given buckets, states and levels of its own, which the types of a table cannot say. */
+const ALGORITHMS = { greedy: greedyRefill, interval: intervalRefill, fixed_window: fixedWindow, sliding_log: slidingLog, sliding_counter: slidingCounter } as unknown as Record<
+  BucketKind,
+  AnyAlgorithm
+>;
+
+/** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
+export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
+  return {
+    ...formerBucketOf(limit, timeZone),
+    former: limit.previous.map((past) => formerBucketOf(past, timeZone)).reverse(),
+  };
+}
+
+function formerBucketOf(limit: Limit | PastLimit, timeZone: string): FormerBucket {
+  return { ...startedBucket(limit, timeZone), generation: limit.generation, startedAtUs: limit.since.atMs * 1000, onEdit: limit.onEdit ?? 'as_is' };
+}
+
+function startedBucket(limit: Limit | PastLimit, timeZone: string): BucketNumbers {
+  const { since } = limit;
+  switch (limit.algorithm) {
+    case 'token_bucket':
+      return limit.refill === 'interval'
+        ? intervalBucket(limit, since)
+        : greedyBucket(limit.capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
+    case 'gcra':
+      // A theoretical arrival time is the instant at which the bucket will be full.
+      return greedyBucket(limit.capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
+    case 'leaky_bucket':
+      // What is missing from a token bucket is what stands in this one.
+      return greedyBucket(limit.capacity, rateOf(limit.drainTokens, limit.drainIntervalMs), since);
+    case 'fixed_window': {
+      const windows = limit.calendar === undefined ? equalWindows(limit.windowMs! * 1000) : calendarWindows(limit.calendar, limit.timeZone ?? timeZone);
+      return started({ kind: limit.algorithm, limit: limit.limit, startsWith: limit.start, windows }, fixedWindow, since);
+    }
+    case 'sliding_log':
+      return started({ kind: limit.algorithm, limit: limit.limit, windowUs: limit.windowMs * 1000 }, slidingLog, since);
+    case 'sliding_counter':
+      return started({ kind: limit.algorithm, limit: limit.limit, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter, since);
+  }
+}
+
+/** Adds the state of a bucket that was left alone since its limit started. */
+function started<B extends { start: S }, S>(numbers: Omit<B, 'start'>, { stateWith }: Pick<Algorithm<B, S, never>, 'stateWith'>, since: LimitStart): B {
+  return { ...numbers, start: stateWith(numbers as B, since.tokens, since.atMs * 1000) } as B;
+}
+
+/**
+ * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the
+ * state that it was given, or the limit's start.
+ */
+export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number): Taken {
+  const nowUs = Math.round(nowMs * 1000);
+  const before = state ?? bucket.start;
+  const level = levelAt(bucket, before, nowUs, cost);
+  const allowed = allows(bucket, level, cost);
+  return {
+    state: allowed ? stateAfter(bucket, before, level, cost, nowUs) : before,
+    decision: decide(bucket, level, cost, allowed),
+  };
+}
+
+/** What the bucket holds at an instant, for a request that asks `cost` of it. */
+export function levelAt(bucket: FormerBucket, state: BucketState, nowUs: number, cost: number): BucketLevel {
+  return ALGORITHMS[bucket.kind].level(bucket, state, nowUs, cost);
+}
+
+export function allows(bucket: FormerBucket, level: BucketLevel, cost: number): boolean {
+  return ALGORITHMS[bucket.kind].allows(bucket, level, cost);
+}
+
+/** The state after a take that passed. Taking nothing changes nothing. */
+export function stateAfter(bucket: FormerBucket, state: BucketState, level: BucketLevel, cost: number, nowUs: number): BucketState {
+  return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs);
+}
+
+/** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
+export function decide(bucket: FormerBucket, level: BucketLevel, cost: number, taken: boolean): Decision {
+  return ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
+}
+
+/** Tokens that could be taken at an instant, with their fraction. */
+export function availableAt(bucket: FormerBucket, state: BucketState, nowUs: number): number {
+  return ALGORITHMS[bucket.kind].available(bucket, state, nowUs);
+}
+
+/** The state of a bucket that has this many tokens to give at an instant. */
+export function stateWith(bucket: FormerBucket, tokens: number, nowUs: number): BucketState {
+  return ALGORITHMS[bucket.kind].stateWith(bucket, tokens, nowUs);
+}
+
+/** The most that can be taken at once. */
+export function mostTokens(bucket: FormerBucket): number {
+  return 'capacity' in bucket ? bucket.capacity : bucket.limit;
+}

@@ -1,0 +1,135 @@
+import { isTimeZone } from './algorithms/calendar.js';
+import { rateOf, spanOf } from './algorithms/exact-span.js';
+import {
+  CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, WINDOW_STARTS,
+  type AlgorithmName, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec,
+} from './limit.js';
+
+/** Largest denominator for which sums of spans stay exact in a double. */
+const MAX_DENOMINATOR = 94_906_265;
+
+/** Says what is wrong with the value of a field, or nothing. */
+type FieldRule = (value: unknown) => string | undefined;
+
+/** The fields of each algorithm, and what each must be. A field that is not listed is not one of the algorithm's. */
+const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
+  token_bucket: {
+    capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs'),
+    refill: oneOf(REFILLS), initialTokens: optional(whole('initialTokens')),
+  },
+  gcra: { capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs') },
+  leaky_bucket: { capacity: whole('capacity'), drainTokens: whole('drainTokens'), drainIntervalMs: whole('drainIntervalMs') },
+  fixed_window: {
+    limit: whole('limit'), windowMs: optional(whole('windowMs')), calendar: optional(oneOf(CALENDAR_UNITS)),
+    timeZone: optional(timeZone), start: oneOf(WINDOW_STARTS),
+  },
+  sliding_log: { limit: logLimit, windowMs: whole('windowMs') },
+  sliding_counter: { limit: whole('limit'), windowMs: whole('windowMs'), parts: whole('parts') },
+};
+
+export const ALGORITHM_NAMES = Object.keys(FIELDS) as readonly AlgorithmName[];
+
+/** The fields that a limit of an algorithm may have, besides `name`, `algorithm` and `onEdit`. */
+export function fieldsOf(algorithm: AlgorithmName): readonly LimitField[] {
+  return Object.keys(FIELDS[algorithm]) as LimitField[];
+}
+
+/** Every reason why these numbers make no bucket; empty when they do. The argument may be anything that calls itself a limit. */
+export function limitFaults(spec: LimitSpec): LimitFault[] {
+  const { maxLength, pattern } = LIMIT_BOUNDS.name;
+  const faults: LimitFault[] = [];
+  const add = (field: LimitField, detail: string | undefined): void => {
+    if (detail !== undefined) faults.push({ field, detail: `${detail}, got ${JSON.stringify(spec[field as 'name'])}` });
+  };
+  if (typeof spec.name !== 'string' || spec.name.length > maxLength || !pattern.test(spec.name)) {
+    add('name', `must be 1 to ${maxLength} letters, digits, spaces, '.', '_' or '-'`);
+  }
+  add('onEdit', optional(oneOf(ON_EDITS))(spec.onEdit));
+  if (!ALGORITHM_NAMES.includes(spec.algorithm)) {
+    add('algorithm', `must be one of ${ALGORITHM_NAMES.join(', ')}`);
+    return faults;
+  }
+  for (const [field, rule] of Object.entries(FIELDS[spec.algorithm])) add(field as LimitField, rule(spec[field as 'name']));
+  return faults.length > 0 ? faults : jointFaults(spec);
+}
+
+/** Numbers that are fine one by one and impossible together. */
+function jointFaults(spec: LimitSpec): LimitFault[] {
+  switch (spec.algorithm) {
+    case 'token_bucket':
+      return rateFaults(spec, 'refillTokens', spec.refillTokens, spec.refillIntervalMs, spec.initialTokens);
+    case 'gcra':
+      return rateFaults(spec, 'refillTokens', spec.refillTokens, spec.refillIntervalMs);
+    case 'leaky_bucket':
+      return rateFaults(spec, 'drainTokens', spec.drainTokens, spec.drainIntervalMs);
+    case 'fixed_window':
+      return fixedWindowFaults(spec);
+    case 'sliding_counter':
+      return partFaults(spec);
+    case 'sliding_log':
+      return [];
+  }
+}
+
+function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, intervalMs: number, initialTokens = 0): LimitFault[] {
+  const most = Math.floor((LIMIT_BOUNDS.tokensPerSecond.max * intervalMs) / 1000);
+  if (tokens > most) {
+    return [{ field, detail: `must be at most ${most} for an interval of ${intervalMs} ms (1000000 tokens a second), got ${tokens}` }];
+  }
+  const rate = rateOf(tokens, intervalMs);
+  if (rate.n > MAX_DENOMINATOR) {
+    return [{ field, detail: `must be at most ${MAX_DENOMINATOR} or share a factor with the interval, got ${tokens}; the nearest is ${tokens - (tokens % 1000)}` }];
+  }
+  const capacity = capacityOf(spec);
+  const longest = Math.max(capacity, initialTokens);
+  if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
+    const nearest = Math.floor((LIMIT_BOUNDS.timeToFullMs.max / intervalMs) * tokens);
+    return [{ field: longest === capacity ? 'capacity' : 'initialTokens', detail: `must be filled within ten years: at most ${nearest} at this rate, got ${longest}` }];
+  }
+  return [];
+}
+
+function fixedWindowFaults({ windowMs, calendar, timeZone, start }: FixedWindowSpec): LimitFault[] {
+  if ((windowMs === undefined) === (calendar === undefined)) {
+    return [{ field: 'windowMs', detail: 'must be given, or calendar instead of it, but not both' }];
+  }
+  if (calendar !== undefined && start === 'first_request') {
+    return [{ field: 'start', detail: "must be 'clock' with a calendar, got 'first_request'" }];
+  }
+  if (calendar === undefined && timeZone !== undefined) {
+    return [{ field: 'timeZone', detail: `goes with a calendar only, got ${JSON.stringify(timeZone)}` }];
+  }
+  return [];
+}
+
+function partFaults({ windowMs, parts }: SlidingCounterSpec): LimitFault[] {
+  if ((windowMs * 1000) % parts === 0) return [];
+  const nearest = Math.max(parts, Math.round(windowMs / parts) * parts);
+  return [{ field: 'windowMs', detail: `must be whole microseconds when divided into ${parts} parts, got ${windowMs}; the nearest is ${nearest}` }];
+}
+
+function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'logLimit'>): FieldRule {
+  const { min, max } = LIMIT_BOUNDS[field];
+  return (value) => (Number.isInteger(value) && (value as number) >= min && (value as number) <= max ? undefined : `must be a whole number from ${min} to ${max}`);
+}
+
+function logLimit(value: unknown): string | undefined {
+  const { max } = LIMIT_BOUNDS.logLimit;
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max
+    ? undefined
+    : `must be a whole number from 1 to ${max}, because a log keeps every request (sliding_counter has no such bound)`;
+}
+
+function timeZone(value: unknown): string | undefined {
+  return isTimeZone(value) ? undefined : 'must be an IANA time zone like Europe/Berlin';
+}
+
+function oneOf(names: readonly string[]): FieldRule {
+  const wanted = names.map((name) => `'${name}'`);
+  const list = wanted.length === 2 ? wanted.join(' or ') : `one of ${wanted.join(', ')}`;
+  return (value) => (names.includes(value as string) ? undefined : `must be ${list}`);
+}
+
+function optional(rule: FieldRule): FieldRule {
+  return (value) => (value === undefined ? undefined : rule(value));
+}

@@ -1,0 +1,50 @@
+import { capacityOf, type LimitSpec } from './limit.js';
+
+/** How the quota of a limit comes back: `tokens` at once, every `everyMs`. */
+export interface Pace {
+  readonly tokens: number;
+  readonly everyMs: number;
+}
+
+const DAY_MS = 86_400_000;
+const CALENDAR_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS } as const;
+
+/** Undefined where it depends on what was taken when. */
+export function paceOf(limit: LimitSpec): Pace | undefined {
+  switch (limit.algorithm) {
+    case 'token_bucket':
+      return limit.refill === 'interval'
+        ? { tokens: limit.refillTokens, everyMs: limit.refillIntervalMs }
+        : { tokens: 1, everyMs: limit.refillIntervalMs / limit.refillTokens };
+    case 'gcra':
+      return { tokens: 1, everyMs: limit.refillIntervalMs / limit.refillTokens };
+    case 'leaky_bucket':
+      return { tokens: 1, everyMs: limit.drainIntervalMs / limit.drainTokens };
+    default:
+      return undefined;
+  }
+}
+
+/** The time in which the whole quota comes back, at most. */
+export function quotaWindowMs(limit: LimitSpec): number {
+  switch (limit.algorithm) {
+    case 'token_bucket':
+    case 'gcra':
+      return (limit.capacity * limit.refillIntervalMs) / limit.refillTokens;
+    case 'leaky_bucket':
+      return (limit.capacity * limit.drainIntervalMs) / limit.drainTokens;
+    case 'fixed_window':
+      return limit.windowMs ?? CALENDAR_MS[limit.calendar!];
+    case 'sliding_log':
+    case 'sliding_counter':
+      return limit.windowMs;
+  }
+}
+
+/** Milliseconds until more quota is there than now, at most; 0 if all of it is. */
+export function msToMoreQuota(limit: LimitSpec, { remaining, resetAfterMs }: { readonly remaining: number; readonly resetAfterMs: number }): number {
+  const missing = capacityOf(limit) - remaining;
+  if (missing <= 0) return 0;
+  const pace = paceOf(limit);
+  return pace === undefined ? resetAfterMs : Math.max(1, resetAfterMs - (Math.ceil(missing / pace.tokens) - 1) * pace.everyMs);
+}
