@@ -8,7 +8,7 @@ KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
            u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval, 3 fixed window, 4 sliding counter,
-               5 sliding log; +32 with former numbers after it, +64 if the next bucket belongs to the same request
+               5 sliding log, 6 concurrency; +32 with former numbers after it, +64 if the next bucket belongs to the same request
            u16 index of its key in KEYS, from 1        u16 generation, modulo 1000
            f64 cost or price, capacity or limit, start; then what the kind needs: see its file in algorithms/
            former  u8 number of generations, the oldest first and the present one last, for each
@@ -19,7 +19,8 @@ Reply  for each bucket asked what it held before, in one number or more: see its
 
 A state is a string: <generation><instant>, and behind it what the kind has besides an instant. The instant in microseconds has
 sixteen digits; where the generation is 0 it is left out, and so are leading zeros. A greedy bucket has nothing besides, as a
-rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead, and begins with L.
+rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead and begins with L, the slots of a
+concurrency limit with C.
 ]]
 local STALE = -9000000000000000
 local DIGITS = 16
@@ -80,11 +81,14 @@ local function make_general()
   --# include algorithms/fixed-window.lua
   --# include algorithms/sliding-counter.lua
   --# include algorithms/sliding-log.lua
+  --# include algorithms/concurrency.lua
   local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4 }
 
   -- The state and its generation; nil if it is no bucket of ours.
   local function parse(value)
-    if byte(value) == 76 then return ALGORITHMS[5].parse(value) end
+    local first = byte(value)
+    if first == 76 then return ALGORITHMS[5].parse(value) end -- L
+    if first == 67 then return ALGORITHMS[6].parse(value) end -- C
     local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwc]?)$')
     if not sign then return nil end
     local instant = tonumber(sub(digits, -DIGITS))
@@ -123,9 +127,11 @@ local function make_general()
     end
     for i = from, #history - 1 do
       local g, successor = history[i], history[i + 1]
-      local at = min(successor.started, now)
-      local available = ALGORITHMS[g.kind].available(g, state, at)
-      state = ALGORITHMS[successor.kind].state_with(successor, kept_tokens(successor.on_edit, available, g.capacity, successor.capacity), at)
+      if not (g.kind == successor.kind and ALGORITHMS[g.kind].keeps_state) then
+        local at = min(successor.started, now)
+        local available = ALGORITHMS[g.kind].available(g, state, at)
+        state = ALGORITHMS[successor.kind].state_with(successor, kept_tokens(successor.on_edit, available, g.capacity, successor.capacity), at)
+      end
     end
     return state
   end

@@ -71,6 +71,11 @@ export class ByteWriter {
     }
   }
 
+  /** Overwrites what was written. */
+  f64At(position: number, value: number): void {
+    this.view.setFloat64(position, value, true);
+  }
+
   private makeRoom(count: number): void {
     if (this.length + count <= this.bytes.length) return;
     const larger = new Uint8Array(Math.max(2 * this.bytes.length, this.length + count));

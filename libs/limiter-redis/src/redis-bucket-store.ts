@@ -2,7 +2,7 @@ import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTa
 import type { Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
 import { Script } from './scripts.js';
-import { packTakes, TakeReply } from './take-call.js';
+import { packReleases, packTakes, TakeReply } from './take-call.js';
 
 export interface RedisBucketStoreOptions {
   /** A take without an answer by then fails, though it may still be carried out. Milliseconds. */
@@ -24,11 +24,18 @@ type Answer = (outcome: TakeOutcome) => void;
 interface Waiting {
   readonly takes: readonly BucketTake[];
   readonly since: number;
+  readonly slot: number;
   /** Undefined once it was called. */
   answer: Answer | undefined;
 }
 
+interface Release {
+  readonly takes: readonly BucketTake[];
+  readonly slot: number;
+}
+
 const script = new Script('take');
+const releaseScript = new Script('release');
 
 /**
  * Buckets in Redis. Takes of the same turn of the event loop go out together in one script call, which costs Redis and
@@ -43,6 +50,7 @@ export class RedisBucketStore implements BucketStore {
   private readonly clock: Clock | undefined;
   private readonly breaker: Breaker;
   private waiting: Waiting[] = [];
+  private releases: Release[] = [];
   private underWay = new Set<readonly Waiting[]>();
   private flushScheduled = false;
   private sweeper: NodeJS.Timeout | undefined;
@@ -62,16 +70,28 @@ export class RedisBucketStore implements BucketStore {
     return this.breaker.closed;
   }
 
-  take(takes: readonly BucketTake[], answer: Answer): void {
+  take(takes: readonly BucketTake[], answer: Answer, slot = 0): void {
     if (!this.breaker.closed) {
       answer(new StoreUnavailableError('Redis is not answering'));
     } else if (this.waiting.length >= this.maxWaiting) {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'));
     } else {
       if (this.waiting.length === 0 && this.underWay.size === 0) this.nowMs = performance.now();
-      this.waiting.push({ takes, since: this.nowMs, answer });
+      this.waiting.push({ takes, since: this.nowMs, slot, answer });
       this.scheduleFlush();
     }
+  }
+
+  /** Slots of the same turn are freed together. If Redis does not answer they time out. */
+  release(takes: readonly BucketTake[], slot: number): void {
+    if (this.releases.push({ takes, slot }) > 1) return;
+    setImmediate(() => {
+      const releases = this.releases;
+      this.releases = [];
+      for (let i = 0; i < releases.length; i += this.batchSize) {
+        releaseScript.runPacked(this.redis, () => packReleases(releases.slice(i, i + this.batchSize))).catch(() => {});
+      }
+    });
   }
 
   /** Fails what is under way and stops probing. The connection stays its owner's. */

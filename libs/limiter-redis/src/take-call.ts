@@ -8,9 +8,11 @@ import { BUCKET_PREFIX } from './redis-keys.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5 } as const;
+const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6 } as const;
 /** Numbers in the reply, by kind. */
-const NUMBERS = [1, 2, 2, 4, 4, 4] as const;
+const NUMBERS = [1, 2, 2, 4, 4, 4, 4] as const;
+/** Where the name of the slot stands in a packed bucket of a concurrency limit. */
+const SLOT_AT = 29;
 const HISTORY = 32;
 const MORE = 64;
 const STALE = -9000000000000000;
@@ -40,11 +42,11 @@ const buckets = new ByteWriter(8192);
  *
  * @param clock whether `nowMs` replaces the clock of the server
  */
-export function packTakes(requests: readonly { readonly takes: readonly BucketTake[] }[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
+export function packTakes(requests: readonly { readonly takes: readonly BucketTake[]; readonly slot: number }[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
-  for (const { takes } of requests) {
+  for (const { takes, slot } of requests) {
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
@@ -59,6 +61,7 @@ export function packTakes(requests: readonly { readonly takes: readonly BucketTa
       if (i < last) buckets.bytes[at]! |= MORE;
       buckets.bytes[at + 1] = index & 0xff;
       buckets.bytes[at + 2] = index >> 8;
+      if (wire.kind === KIND.concurrency) buckets.f64At(at + SLOT_AT, slot);
     }
   }
   frames.frame(clock === 'given' ? String(Math.round(nowMs * 1000)) : '');
@@ -116,7 +119,10 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, window: W
     case 'sliding_log': {
       const [entry] = bucket.start.entries;
       writer.f64(cost, bucket.limit, entry?.takenUntil ?? 0, entry?.atUs ?? 0, bucket.windowUs);
+      return;
     }
+    case 'concurrency':
+      writer.f64(cost, bucket.limit, 0, 0, bucket.slotTimeoutUs);
   }
 }
 
@@ -149,6 +155,8 @@ function numbersOfKind(bucket: FormerBucket): [number, number] {
       return [bucket.parts, bucket.partUs];
     case 'sliding_log':
       return [bucket.windowUs, 0];
+    case 'concurrency':
+      return [bucket.slotTimeoutUs, 0];
   }
 }
 
@@ -159,6 +167,29 @@ function kindOf(bucket: FormerBucket): number {
 /** Whole microseconds will do. */
 function isPlain(bucket: GreedyBucket): boolean {
   return bucket.rate.n === 1 && bucket.surplusUs === 0;
+}
+
+/** Packs the slots that requests hold, for lua/release.lua. */
+export function packReleases(requests: readonly { readonly takes: readonly BucketTake[]; readonly slot: number }[]): PackedArguments {
+  const indexes = new Map<string, number>();
+  frames.clear();
+  buckets.clear();
+  for (const { takes, slot } of requests) {
+    for (const { key, bucket } of takes) {
+      if (bucket.kind !== 'concurrency') continue;
+      let index = indexes.get(key);
+      if (index === undefined) {
+        index = indexes.size + 1;
+        indexes.set(key, index);
+        frames.frame(BUCKET_PREFIX + key);
+      }
+      buckets.u16(index);
+      buckets.f64(slot);
+    }
+  }
+  frames.ascii(`$${buckets.length}\r\n`);
+  const [firstKey = ''] = indexes.keys();
+  return { firstKey: BUCKET_PREFIX + firstKey, keyCount: indexes.size, argumentCount: 1, frames: [frames.written(), buckets.written(), END] };
 }
 
 /** Reads a reply, request by request, in the order in which they were packed. */

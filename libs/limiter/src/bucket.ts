@@ -1,6 +1,7 @@
 import type { Algorithm } from './algorithms/algorithm.js';
 import { calendarWindows } from './algorithms/calendar.js';
 import { rateOf } from './algorithms/exact-span.js';
+import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './algorithms/concurrency.js';
 import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
 import { greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
 import { intervalBucket, intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
@@ -21,7 +22,7 @@ export type Bucket = FormerBucket & {
   readonly former: readonly FormerBucket[];
 };
 
-type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket;
+type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket | ConcurrencyBucket;
 
 export type FormerBucket = BucketNumbers & {
   readonly generation: number;
@@ -31,7 +32,7 @@ export type FormerBucket = BucketNumbers & {
 };
 
 export type BucketKind = FormerBucket['kind'];
-export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState;
+export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState | ConcurrencyState;
 export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel;
 
 /** A state as a store keeps it: with the generation of the numbers that it was written with. */
@@ -48,10 +49,9 @@ export interface Taken {
 type AnyAlgorithm = Algorithm<FormerBucket, BucketState, BucketLevel>;
 
 /** Each algorithm is only ever given buckets, states and levels of its own, which the types of a table cannot say. */
-const ALGORITHMS = { greedy: greedyRefill, interval: intervalRefill, fixed_window: fixedWindow, sliding_log: slidingLog, sliding_counter: slidingCounter } as unknown as Record<
-  BucketKind,
-  AnyAlgorithm
->;
+const ALGORITHMS = {
+  greedy: greedyRefill, interval: intervalRefill, fixed_window: fixedWindow, sliding_log: slidingLog, sliding_counter: slidingCounter, concurrency,
+} as unknown as Record<BucketKind, AnyAlgorithm>;
 
 /** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
 export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
@@ -86,6 +86,8 @@ function startedBucket(limit: Limit | PastLimit, timeZone: string): BucketNumber
       return started({ kind: limit.algorithm, limit: limit.limit, windowUs: limit.windowMs * 1000 }, slidingLog, since);
     case 'sliding_counter':
       return started({ kind: limit.algorithm, limit: limit.limit, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter, since);
+    case 'concurrency':
+      return { kind: limit.algorithm, limit: limit.limit, slotTimeoutUs: limit.slotTimeoutMs * 1000, start: { slots: [] } };
   }
 }
 
@@ -96,15 +98,15 @@ function started<B extends { start: S }, S>(numbers: Omit<B, 'start'>, { stateWi
 
 /**
  * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the
- * state that it was given, or the limit's start.
+ * state that it was given, or the limit's start. `slot` names the request, where it holds something until it is released.
  */
-export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number): Taken {
+export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0): Taken {
   const nowUs = Math.round(nowMs * 1000);
   const before = state ?? bucket.start;
   const level = levelAt(bucket, before, nowUs, cost);
   const allowed = allows(bucket, level, cost);
   return {
-    state: allowed ? stateAfter(bucket, before, level, cost, nowUs) : before,
+    state: allowed ? stateAfter(bucket, before, level, cost, nowUs, slot) : before,
     decision: decide(bucket, level, cost, allowed),
   };
 }
@@ -119,8 +121,8 @@ export function allows(bucket: FormerBucket, level: BucketLevel, cost: number): 
 }
 
 /** The state after a take that passed. Taking nothing changes nothing. */
-export function stateAfter(bucket: FormerBucket, state: BucketState, level: BucketLevel, cost: number, nowUs: number): BucketState {
-  return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs);
+export function stateAfter(bucket: FormerBucket, state: BucketState, level: BucketLevel, cost: number, nowUs: number, slot: number): BucketState {
+  return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
 }
 
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
@@ -136,6 +138,11 @@ export function availableAt(bucket: FormerBucket, state: BucketState, nowUs: num
 /** The state of a bucket that has this many tokens to give at an instant. */
 export function stateWith(bucket: FormerBucket, tokens: number, nowUs: number): BucketState {
   return ALGORITHMS[bucket.kind].stateWith(bucket, tokens, nowUs);
+}
+
+/** The state under new numbers, if an edit changes nothing about it; undefined if it has to be carried over. */
+export function keptState(from: FormerBucket, to: FormerBucket, state: BucketState): BucketState | undefined {
+  return from.kind === to.kind ? ALGORITHMS[to.kind].keep?.(state) : undefined;
 }
 
 /** The most that can be taken at once. */

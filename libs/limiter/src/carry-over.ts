@@ -1,4 +1,4 @@
-import { availableAt, mostTokens, stateWith, type Bucket, type BucketState, type FormerBucket, type StoredBucket } from './bucket.js';
+import { availableAt, keptState, mostTokens, stateWith, type Bucket, type BucketState, type FormerBucket, type StoredBucket } from './bucket.js';
 import type { OnEdit } from './limit.js';
 
 /** Generations are stored modulo this, in up to three digits. A bucket more than half a circle ahead is an old one. */
@@ -29,7 +29,7 @@ export function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number)
   let state = stored.state;
   for (const next of [...bucket.former.slice(from + 1), bucket]) {
     const editedAtUs = Math.min(next.startedAtUs, nowUs);
-    state = stateWith(next, keptTokens(next.onEdit, availableAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)), editedAtUs);
+    state = keptState(current, next, state) ?? stateWith(next, keptTokens(next.onEdit, availableAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)), editedAtUs);
     current = next;
   }
   return state;

@@ -1,4 +1,5 @@
 export * from './algorithms/calendar.js';
+export * from './algorithms/concurrency.js';
 export * from './algorithms/exact-span.js';
 export * from './algorithms/fixed-window.js';
 export * from './algorithms/greedy-refill.js';

@@ -99,6 +99,8 @@ function timeToFullMs(past: LimitNumbers & Pick<PastLimit, 'since'>): number {
       return past.windowMs;
     case 'sliding_counter':
       return past.windowMs + past.windowMs / past.parts;
+    case 'concurrency':
+      return past.slotTimeoutMs;
   }
 }
 

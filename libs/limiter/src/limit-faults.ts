@@ -25,6 +25,7 @@ const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
   },
   sliding_log: { limit: logLimit, windowMs: whole('windowMs') },
   sliding_counter: { limit: whole('limit'), windowMs: whole('windowMs'), parts: whole('parts') },
+  concurrency: { limit: slots, slotTimeoutMs: whole('slotTimeoutMs') },
 };
 
 export const ALGORITHM_NAMES = Object.keys(FIELDS) as readonly AlgorithmName[];
@@ -67,6 +68,7 @@ function jointFaults(spec: LimitSpec): LimitFault[] {
     case 'sliding_counter':
       return partFaults(spec);
     case 'sliding_log':
+    case 'concurrency':
       return [];
   }
 }
@@ -108,16 +110,21 @@ function partFaults({ windowMs, parts }: SlidingCounterSpec): LimitFault[] {
   return [{ field: 'windowMs', detail: `must be whole microseconds when divided into ${parts} parts, got ${windowMs}; the nearest is ${nearest}` }];
 }
 
-function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'logLimit'>): FieldRule {
+function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'logLimit' | 'slots'>): FieldRule {
   const { min, max } = LIMIT_BOUNDS[field];
   return (value) => (Number.isInteger(value) && (value as number) >= min && (value as number) <= max ? undefined : `must be a whole number from ${min} to ${max}`);
 }
 
 function logLimit(value: unknown): string | undefined {
-  const { max } = LIMIT_BOUNDS.logLimit;
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max
-    ? undefined
-    : `must be a whole number from 1 to ${max}, because a log keeps every request (sliding_counter has no such bound)`;
+  return bounded(value, LIMIT_BOUNDS.logLimit.max, 'a log keeps every request (sliding_counter has no such bound)');
+}
+
+function slots(value: unknown): string | undefined {
+  return bounded(value, LIMIT_BOUNDS.slots.max, 'every slot is kept');
+}
+
+function bounded(value: unknown, max: number, reason: string): string | undefined {
+  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max ? undefined : `must be a whole number from 1 to ${max}, because ${reason}`;
 }
 
 function timeZone(value: unknown): string | undefined {

@@ -16,6 +16,10 @@ export const LIMIT_BOUNDS = {
   limit: { min: 1, max: 1_000_000_000 },
   windowMs: { min: 1, max: MONTH_MS },
   parts: { min: 1, max: 60 },
+  /** A day: a request that takes longer is none that a gateway waits for. */
+  slotTimeoutMs: { min: 1, max: 86_400_000 },
+  /** Every slot is kept, twenty-four bytes each, and moved with every take. */
+  slots: { max: 1_000 },
   /** The log keeps every request of the window, sixteen bytes each, and moves them with every take. */
   logLimit: { max: 1_000 },
   /** A refill is never faster than this: Redis' clock counts microseconds. */
@@ -105,7 +109,15 @@ export interface SlidingCounterSpec extends AnyLimitSpec {
   readonly parts: number;
 }
 
-export type LimitSpec = TokenBucketSpec | GcraSpec | LeakyBucketSpec | FixedWindowSpec | SlidingLogSpec | SlidingCounterSpec;
+/** At most so many at once: a slot is held until the end of the response, or until its time is over. */
+export interface ConcurrencySpec extends AnyLimitSpec {
+  readonly algorithm: 'concurrency';
+  readonly limit: number;
+  /** After this long a slot is free again, whether or not it was released. */
+  readonly slotTimeoutMs: number;
+}
+
+export type LimitSpec = TokenBucketSpec | GcraSpec | LeakyBucketSpec | FixedWindowSpec | SlidingLogSpec | SlidingCounterSpec | ConcurrencySpec;
 export type AlgorithmName = LimitSpec['algorithm'];
 
 type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens' | 'onEdit'> : never;

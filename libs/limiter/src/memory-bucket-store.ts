@@ -1,3 +1,4 @@
+import { released, type ConcurrencyState } from './algorithms/concurrency.js';
 import { stateOfStored } from './carry-over.js';
 import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from './ports.js';
 import { allows, availableAt, levelAt, mostTokens, stateAfter, type BucketLevel, type BucketState, type Bucket } from './bucket.js';
@@ -23,11 +24,18 @@ export class MemoryBucketStore implements BucketStore {
     return this.entries.size;
   }
 
-  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void): void {
-    answer(this.takeNow(takes));
+  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void, slot = 0): void {
+    answer(this.takeNow(takes, slot));
   }
 
-  private takeNow(takes: readonly BucketTake[]): TakeOutcome {
+  release(takes: readonly BucketTake[], slot: number): void {
+    for (const { key, bucket } of takes) {
+      const entry = this.entries.get(key);
+      if (bucket.kind === 'concurrency' && entry?.bucket.kind === 'concurrency') entry.state = released(entry.state as ConcurrencyState, slot);
+    }
+  }
+
+  private takeNow(takes: readonly BucketTake[], slot: number): TakeOutcome {
     const nowUs = Math.round(this.clock() * 1000);
     const states: BucketState[] = [];
     const levels: BucketLevel[] = [];
@@ -40,7 +48,7 @@ export class MemoryBucketStore implements BucketStore {
     }
     if (takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost))) {
       takes.forEach(({ key, bucket, cost }, i) => {
-        if (cost > 0) this.put(key, { state: stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs), bucket }, nowUs);
+        if (cost > 0) this.put(key, { state: stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), bucket }, nowUs);
       });
     }
     return levels;

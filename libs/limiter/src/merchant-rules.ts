@@ -22,6 +22,8 @@ export interface ReadyRule {
   readonly buckets: readonly Bucket[];
   /** What a request takes, if that is the same for every request of the merchant. */
   readonly takes: readonly BucketTake[] | undefined;
+  /** Whether a request holds slots that have to be released. */
+  readonly holdsSlots: boolean;
 }
 
 /**
@@ -53,7 +55,7 @@ function compareIds(a: string, b: string): number {
 
 function readyRule(merchantId: string, rule: Rule, nowMs: number, timeZone: string | undefined): ReadyRule {
   const buckets = rule.limits.map((limit) => bucketOf({ ...limit, previous: livePrevious(limit, nowMs) }, timeZone));
-  const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined };
+  const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined, holdsSlots: buckets.some(({ kind }) => kind === 'concurrency') };
   if (!isMerchantKeyed(rule)) return ready;
   return { ...ready, takes: takesOf(ready, { merchantId, ip: '', method: '', target: '' }) };
 }

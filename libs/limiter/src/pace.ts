@@ -25,7 +25,7 @@ export function paceOf(limit: LimitSpec): Pace | undefined {
   }
 }
 
-/** The time in which the whole quota comes back, at most. */
+/** The time in which the whole quota comes back, at most; for slots, if none is released. */
 export function quotaWindowMs(limit: LimitSpec): number {
   switch (limit.algorithm) {
     case 'token_bucket':
@@ -38,6 +38,8 @@ export function quotaWindowMs(limit: LimitSpec): number {
     case 'sliding_log':
     case 'sliding_counter':
       return limit.windowMs;
+    case 'concurrency':
+      return limit.slotTimeoutMs;
   }
 }
 

@@ -25,8 +25,13 @@ export interface BucketStore {
    * Calls back once, perhaps before it returns: with a StoreUnavailableError when there is no answer in time (the tokens are
    * then perhaps taken), with a NewerRulesError when a bucket was written under numbers newer than the caller's. A callback,
    * because at hundreds of thousands of takes a second promises would cost more than the takes.
+   *
+   * @param slot names the request, where it asks for slots of concurrency limits; no other has this name
    */
-  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void): void;
+  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void, slot?: number): void;
+
+  /** Frees the slots that a request holds. Once is enough, and more does no harm; a slot that is not freed times out. */
+  release(takes: readonly BucketTake[], slot: number): void;
 }
 
 /** Milliseconds since 1970; fractions are microseconds. */

@@ -25,12 +25,25 @@ export interface Verdict {
   readonly limits: readonly LimitReport[];
   /** Shadow rules that would have refused. */
   readonly shadowRefusals: number;
+  /** What the request holds until it is over: to be given to `release` then. */
+  readonly held: readonly HeldSlots[];
+}
+
+/** Slots of concurrency limits that a request holds. */
+export interface HeldSlots {
+  readonly store: BucketStore;
+  readonly takes: readonly BucketTake[];
+  readonly slot: number;
 }
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
 
 const NO_LIMITS: readonly LimitReport[] = [];
+const NOTHING_HELD: readonly HeldSlots[] = [];
+
+/** Names a request among all that hold slots at a time, on whatever gateway. */
+const randomSlot = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 
 /** Chooses the rules of a request, takes from their buckets, and merges the answers. The one function that decides. */
 export class RateLimiter {
@@ -38,7 +51,13 @@ export class RateLimiter {
     private readonly store: BucketStore,
     /** Serves rules that say `local` while the store is away. */
     private readonly localStore: BucketStore,
+    private readonly newSlot: () => number = randomSlot,
   ) {}
+
+  /** Frees the slots of a request that is over. */
+  release(held: readonly HeldSlots[]): void {
+    for (const { store, takes, slot } of held) store.release(takes, slot);
+  }
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
@@ -52,11 +71,16 @@ export class RateLimiter {
       answer(NO_MATCHING_RULE);
       return;
     }
-    const takes = allTakes(rules, descriptor);
-    this.store.take(takes, (outcome) => {
-      if (outcome instanceof StoreUnavailableError) this.withoutStore(rules, descriptor, answer);
-      else answer(outcome instanceof NewerRulesError ? outcome : verdictOf(rules, takes, outcome, 'store'));
-    });
+    const asked = this.asked(this.store, rules, descriptor);
+    this.store.take(asked.takes, (outcome) => {
+      if (outcome instanceof StoreUnavailableError) {
+        // They are perhaps taken, and nobody is going to use them.
+        if (asked.holdsSlots) this.store.release(asked.takes, asked.slot);
+        this.withoutStore(rules, descriptor, answer);
+      } else {
+        answer(outcome instanceof NewerRulesError ? outcome : verdictOf(rules, asked, outcome, 'store'));
+      }
+    }, asked.slot);
   }
 
   /** The strictest of the chosen rules has the word: one that is closed closes, local ones are asked, open ones pass. */
@@ -66,8 +90,8 @@ export class RateLimiter {
     if (withPolicy('closed').length > 0) answer(CLOSED);
     else if (local.length === 0) answer(OPEN);
     else {
-      const takes = allTakes(local, descriptor);
-      this.localStore.take(takes, (outcome) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, takes, outcome, 'local')));
+      const asked = this.asked(this.localStore, local, descriptor);
+      this.localStore.take(asked.takes, (outcome) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, asked, outcome, 'local')), asked.slot);
     }
   }
 
@@ -81,32 +105,51 @@ export class RateLimiter {
     let missing = shadow.length + 1;
     let shadowRefusals = 0;
     let enforcedOutcome: CheckOutcome;
+    const held: HeldSlots[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
-      answer(enforcedOutcome instanceof Error || shadowRefusals === 0 ? enforcedOutcome : { ...enforcedOutcome, shadowRefusals });
+      if (enforcedOutcome instanceof Error || !enforcedOutcome.allowed) {
+        this.release(held);
+        answer(enforcedOutcome instanceof Error ? enforcedOutcome : { ...enforcedOutcome, shadowRefusals });
+      } else {
+        answer({ ...enforcedOutcome, shadowRefusals, held: [...enforcedOutcome.held, ...held] });
+      }
     };
     for (const ready of shadow) {
-      const takes = takesOf(ready, descriptor);
-      this.store.take(takes, (outcome) => {
-        if (!(outcome instanceof Error) && !allAllowed(takes, outcome)) shadowRefusals++;
+      const asked = this.asked(this.store, [ready], descriptor);
+      this.store.take(asked.takes, (outcome) => {
+        if (!(outcome instanceof Error)) {
+          if (!allAllowed(asked.takes, outcome)) shadowRefusals++;
+          else if (asked.holdsSlots) held.push(asked);
+        }
         arrived();
-      });
+      }, asked.slot);
     }
     this.enforce(enforced, descriptor, (outcome) => {
       enforcedOutcome = outcome;
       arrived();
     });
   }
+
+  private asked(store: BucketStore, rules: readonly ReadyRule[], descriptor: Descriptor): Asked {
+    const takes = allTakes(rules, descriptor);
+    const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((ready) => ready.holdsSlots);
+    return { store, takes, holdsSlots, slot: holdsSlots ? this.newSlot() : 0 };
+  }
+}
+
+interface Asked extends HeldSlots {
+  readonly holdsSlots: boolean;
 }
 
 const NO_MATCHING_RULE: Verdict = {
-  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, limits: NO_LIMITS, shadowRefusals: 0,
+  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
 };
 const OPEN: Verdict = {
-  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, limits: NO_LIMITS, shadowRefusals: 0,
+  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
 };
 const CLOSED: Verdict = {
-  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, limits: NO_LIMITS, shadowRefusals: 0,
+  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
 };
 
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
@@ -122,10 +165,11 @@ function allAllowed(takes: readonly BucketTake[], levels: readonly BucketLevel[]
 
 function verdictOf(
   rules: readonly ReadyRule[],
-  takes: readonly BucketTake[],
+  asked: Asked,
   levels: readonly BucketLevel[],
   source: 'store' | 'local',
 ): Verdict {
+  const { takes } = asked;
   const taken = allAllowed(takes, levels);
   const limits: LimitReport[] = [];
   let retryAfterMs: number | null = 0;
@@ -138,5 +182,5 @@ function verdictOf(
     }
   }
   const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : 'over_limit';
-  return { allowed: taken, reason, source, retryAfterMs, limits, shadowRefusals: 0 };
+  return { allowed: taken, reason, source, retryAfterMs, limits, shadowRefusals: 0, held: taken && asked.holdsSlots ? [asked] : NOTHING_HELD };
 }

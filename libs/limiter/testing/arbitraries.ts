@@ -37,6 +37,7 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
     fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), calendar: fc.constantFrom(...CALENDAR_UNITS), timeZone: zones, start: fc.constant('clock' as const) }),
     fc.record({ name, onEdit, algorithm: fc.constant('sliding_log' as const), limit: smallOrLarge(LIMIT_BOUNDS.logLimit.max), windowMs: spansMs }),
     fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: smallOrLarge(1e9), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('concurrency' as const), limit: smallOrLarge(LIMIT_BOUNDS.slots.max), slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000) }),
   ];
   return fc.oneof(...specs).filter((spec) => limitFaults(spec).length === 0);
 }

@@ -14,8 +14,8 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
 export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost, memo: undefined });
 
 /** The store's answer as a promise; rejects with the store's error. */
-export function taken(store: BucketStore, takes: readonly BucketTake[]): Promise<readonly BucketLevel[]> {
-  return new Promise((resolve, reject) => store.take(takes, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome))));
+export function taken(store: BucketStore, takes: readonly BucketTake[], slot = 0): Promise<readonly BucketLevel[]> {
+  return new Promise((resolve, reject) => store.take(takes, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), slot));
 }
 
 /** Takes from one or more buckets and says what each decided. */
@@ -65,6 +65,58 @@ export function describeBucketStore(name: string, create: () => Promise<StoreUnd
       expect((await takeFrom(store, [{ key: 'k', limit, cost: 0 }]))[0]).toMatchObject({ allowed: true, remaining: 10 });
       expect((await takeFrom(store, [{ key: 'k', limit, cost: 10 }]))[0]).toMatchObject({ allowed: true });
       expect((await takeFrom(store, [{ key: 'k', limit, cost: 0 }]))[0]).toMatchObject({ allowed: true, remaining: 0 });
+    });
+
+    describe('slots', () => {
+      const three = startLimits([{ name: 'at once', algorithm: 'concurrency', limit: 3, slotTimeoutMs: 10_000 }], 0)[0]!;
+      const ask = async (store: BucketStore, slot: number, cost = 1): Promise<Decision> => {
+        const take = bucketTake('k', three, cost);
+        const [level] = await taken(store, [take], slot);
+        return decide(take.bucket, level!, cost, allows(take.bucket, level!, cost));
+      };
+      const release = (store: BucketStore, slot: number): void => store.release([bucketTake('k', three)], slot);
+
+      test('are held until they are released, once', async () => {
+        const { store } = await create();
+        for (const slot of [1, 2, 3]) expect(await ask(store, slot)).toMatchObject({ allowed: true, remaining: 3 - slot });
+        expect(await ask(store, 4)).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 10_000 });
+        release(store, 2);
+        release(store, 2);
+        release(store, 99);
+        // Nobody waits for a release to arrive.
+        for (let i = 0; i < 1000 && (await ask(store, 0, 0)).remaining === 0; i++);
+        expect(await ask(store, 5)).toMatchObject({ allowed: true, remaining: 0 });
+        expect(await ask(store, 6)).toMatchObject({ allowed: false });
+      });
+
+      test('time out where nobody releases them', async () => {
+        const { store, clock } = await create();
+        await ask(store, 1, 2);
+        clock.advance(5_000);
+        await ask(store, 2, 1);
+        clock.advance(4_999);
+        expect(await ask(store, 3, 1)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+        expect(await ask(store, 3, 3)).toMatchObject({ allowed: false, retryAfterMs: 5_001 });
+        clock.advance(1);
+        expect(await ask(store, 3, 2)).toMatchObject({ allowed: true, remaining: 0 });
+      });
+
+      test('a request that is refused by another limit holds none', async () => {
+        const { store } = await create();
+        await takeFrom(store, [{ key: 'small', limit: small, cost: 2 }]);
+        await taken(store, [bucketTake('k', three), bucketTake('small', small)], 1);
+        expect((await ask(store, 2, 0)).remaining).toBe(3);
+      });
+
+      test('live on over an edit of their number', async () => {
+        const { store } = await create();
+        await ask(store, 1, 2);
+        const [edited] = editLimits([three], [{ name: 'at once', algorithm: 'concurrency', limit: 5, slotTimeoutMs: 10_000 }], 0) as [Limit];
+        expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(3);
+        store.release([bucketTake('k', edited)], 1);
+        for (let i = 0; i < 1000 && (await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining === 3; i++);
+        expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(5);
+      });
     });
 
     describe('after an edit of the numbers (as_is)', () => {

@@ -25,7 +25,7 @@ export interface GoldenRow {
 /** Whatever decides: the pure function, a store. One bucket for one row. */
 export type GoldenEngine = (limit: Limit, cost: number, atMs: number) => Promise<Decision> | Decision;
 
-export const GOLDEN = ['token-bucket', 'gcra', 'leaky-bucket', 'fixed-window', 'sliding-log', 'sliding-counter'] as const;
+export const GOLDEN = ['token-bucket', 'gcra', 'leaky-bucket', 'fixed-window', 'sliding-log', 'sliding-counter', 'concurrency'] as const;
 export type GoldenFile = (typeof GOLDEN)[number];
 
 export function goldenRows(name: GoldenFile): GoldenRow[] {

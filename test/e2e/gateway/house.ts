@@ -29,6 +29,8 @@ export class House {
     readonly upstream: Server,
     /** Requests that reached the upstream. */
     readonly received: IncomingMessage[],
+    /** Answers that the upstream holds back, of requests for /hold: call one to send it. */
+    readonly held: (() => void)[],
   ) {}
 
   static async open(): Promise<House> {
@@ -39,12 +41,14 @@ export class House {
     await dataSource.destroy();
     const redis = createRedis(redisServer.url, 'subscriber');
     const received: IncomingMessage[] = [];
+    const held: (() => void)[] = [];
     const upstream = createServer((request, response) => {
       received.push(request);
-      request.resume().on('end', () => response.setHeader('content-type', 'application/json').end('{"ok":true}'));
+      const answer = () => response.setHeader('content-type', 'application/json').end('{"ok":true}');
+      request.resume().on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : answer()));
     });
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-    return new House(redisServer, database, redis, upstream, received);
+    return new House(redisServer, database, redis, upstream, received, held);
   }
 
   get snapshots(): RedisSnapshotStore {

@@ -17,7 +17,7 @@ describe('bad input', () => {
   });
   afterAll(() => api.close());
 
-  const ALGORITHM = 'must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter';
+  const ALGORITHM = 'must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter, concurrency';
   const CAPACITY = 'must be a whole number from 1 to 1000000000';
   const INTERVAL = 'must be a whole number from 1 to 2678400000';
   const PRIORITY = 'must be a whole number from 0 to 1000000';

@@ -39,6 +39,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
+  private onEnd: (() => void) | undefined;
   private abortUpstream: ((error?: Error) => void) | null = null;
   /** The declared length of the answer's body in bytes, -1 if unknown. */
   private answerLength = -1;
@@ -105,11 +106,16 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   }
 
   private decided(admission: Admission): void {
-    if (this.phase !== Phase.Admission) return;
+    if (this.phase !== Phase.Admission) {
+      // The client has not waited.
+      if (admission.forward) admission.onEnd?.();
+      return;
+    }
     try {
       if (admission.forward) {
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
+        this.onEnd = admission.onEnd;
         this.forward();
       } else {
         this.sendOwn(admission);
@@ -257,6 +263,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.phase = Phase.Ended;
     this.plane.metrics.inFlight--;
     this.plane.metrics.ended(outcome, status, performance.now() - this.startedAtMs);
+    this.onEnd?.();
     this.connection.ended(this);
   }
 }

@@ -74,7 +74,13 @@ export class RequestAdmission {
 
   private answer(verdict: Verdict, request: InboundRequest, done: Done): void {
     this.options.metrics.count(verdict);
-    done(verdict.allowed ? { forward: true, responseHeaders: rateLimitHeaders(verdict.limits) } : refusalOf(verdict, request.requestId));
+    if (!verdict.allowed) {
+      done(refusalOf(verdict, request.requestId));
+      return;
+    }
+    const responseHeaders = rateLimitHeaders(verdict.limits);
+    const { held } = verdict;
+    done(held.length === 0 ? { forward: true, responseHeaders } : { forward: true, responseHeaders, onEnd: () => this.options.limiter.release(held) });
   }
 
   private withoutRules(request: InboundRequest, done: Done): void {

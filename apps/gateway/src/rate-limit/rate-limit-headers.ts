@@ -48,6 +48,7 @@ function policyOf(limit: Limit, name = limit.name): string {
 
 /** The window is the time in which the whole quota comes back. */
 function policyText(limit: Limit, name: string): string {
+  if (limit.algorithm === 'concurrency') return `"${name}";q=${limit.limit};qu="concurrent-requests"`;
   return `"${name}";q=${capacityOf(limit)};w=${Math.max(1, Math.ceil(quotaWindowMs(limit) / 1000))}`;
 }
 

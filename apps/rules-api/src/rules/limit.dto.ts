@@ -149,6 +149,17 @@ export class SlidingCounterDto extends limitDtoOf('sliding_counter') {
   parts: number = 1;
 }
 
+/** At most so many requests at once. */
+export class ConcurrencyDto extends limitDtoOf('concurrency') {
+  @ApiProperty(bounded({ min: 1, max: LIMIT_BOUNDS.slots.max }, 10, 'Requests in flight; a slot is freed at the end of the response'))
+  @Fits(limitField)
+  limit: number;
+
+  @ApiProperty(bounded(LIMIT_BOUNDS.slotTimeoutMs, 30_000, 'Milliseconds after which a slot is free again, in case a gateway has died; more than a response takes'))
+  @Fits(limitField)
+  slotTimeoutMs: number;
+}
+
 const DTOS = {
   token_bucket: TokenBucketDto,
   gcra: GcraDto,
@@ -156,6 +167,7 @@ const DTOS = {
   fixed_window: FixedWindowDto,
   sliding_log: SlidingLogDto,
   sliding_counter: SlidingCounterDto,
+  concurrency: ConcurrencyDto,
 } satisfies Record<LimitSpec['algorithm'], unknown>;
 
 export const LIMIT_DTOS = Object.values(DTOS);

@@ -24,6 +24,7 @@ const EXAMPLES = [
   { name: 'minute', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'first_request', onEdit: 'additive' },
   { name: 'month', algorithm: 'fixed_window', limit: 1_000, calendar: 'month', timeZone: 'Europe/Berlin', start: 'clock', onEdit: 'as_is' },
   { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
+  { name: 'at once', algorithm: 'concurrency', limit: 10, slotTimeoutMs: 30_000, onEdit: 'as_is' },
   { name: 'counter', algorithm: 'sliding_counter', limit: 100, windowMs: 3_600_000, parts: 60, onEdit: 'as_is' },
 ];
 
@@ -68,7 +69,7 @@ describe('limits that are refused', () => {
   };
 
   it.each([
-    [{ algorithm: 'leaky' }, '/limits/0/algorithm', 'must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter, got "leaky"'],
+    [{ algorithm: 'leaky' }, '/limits/0/algorithm', 'must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter, concurrency, got "leaky"'],
     [{ algorithm: 'gcra', capacity: 1, refillTokens: 1, refillIntervalMs: 1, refill: 'greedy' }, '/limits/0/refill', 'is not a field that is known here'],
     [{ algorithm: 'leaky_bucket', capacity: 1, drainIntervalMs: 1000 }, '/limits/0/drainTokens', 'must be a whole number from 1 to 1000000000, got nothing'],
     [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 2000, drainIntervalMs: 1 }, '/limits/0/drainTokens', 'must be at most 1000 for an interval of 1 ms (1000000 tokens a second), got 2000'],

@@ -8,12 +8,14 @@ export interface Algorithm<Bucket, State, Level> {
   /** What the bucket holds at an instant, for a request that asks `cost` of it. */
   level(bucket: Bucket, state: State, nowUs: number, cost: number): Level;
   allows(bucket: Bucket, level: Level, cost: number): boolean;
-  /** The state after a request that passed. */
-  after(bucket: Bucket, state: State, level: Level, cost: number, nowUs: number): State;
+  /** The state after a request that passed. `slot` names the request, where it holds something until it is released. */
+  after(bucket: Bucket, state: State, level: Level, cost: number, nowUs: number, slot: number): State;
   /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
   decide(bucket: Bucket, level: Level, cost: number, taken: boolean): Decision;
   /** Tokens that could be taken at an instant, with their fraction: for carrying a bucket over an edit. */
   available(bucket: Bucket, state: State, nowUs: number): number;
   /** The state of a bucket that has this many tokens to give at an instant, rounded against the caller. */
   stateWith(bucket: Bucket, tokens: number, nowUs: number): State;
+  /** For a state that lives on as it is when only the numbers are edited. */
+  keep?(state: State): State;
 }
