@@ -1,4 +1,4 @@
-import { capacityOf, GENERATIONS, isMerchantKeyed, merchantBucketKey, quotaWindowMs, type Limit, type MerchantSnapshot } from '#limiter';
+import { capacityOf, excessOf, GENERATIONS, isMerchantKeyed, merchantBucketKey, quotaWindowMs, type Limit, type MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { BUCKET_PREFIX } from './redis-keys.js';
 import { Script } from './scripts.js';
@@ -39,10 +39,10 @@ export async function preloadBuckets(
 /** Left alone since it started, the bucket is full by now, on whoever's clock. */
 function isSettled(limit: Limit, nowMs: number): boolean {
   if (!isGreedy(limit)) return false;
-  const capacity = capacityOf(limit);
+  const capacity = capacityOf(limit) + excessOf(limit);
   if (limit.since.tokens > capacity) return false;
   if (limit.since.tokens === capacity) return true;
-  return limit.since.atMs + quotaWindowMs(limit) + CLOCK_DIFFERENCE_MS < nowMs;
+  return limit.since.atMs + 2 * quotaWindowMs(limit) + CLOCK_DIFFERENCE_MS < nowMs;
 }
 
 /** The others count what was taken, and begin with nothing. */

@@ -8,9 +8,9 @@ import { BUCKET_PREFIX } from './redis-keys.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6 } as const;
+const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6, queue: 7 } as const;
 /** Numbers in the reply, by kind. */
-const NUMBERS = [1, 2, 2, 4, 4, 4, 4] as const;
+const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2] as const;
 /** Where the name of the slot stands in a packed bucket of a concurrency limit. */
 const SLOT_AT = 29;
 const HISTORY = 32;
@@ -104,6 +104,7 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, window: W
       const price = greedyCost(bucket, cost);
       writer.f64(price.whole, full.whole, start.whole);
       if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.part, surplusUs);
+      if (bucket.maxWaitUs !== undefined) writer.f64(bucket.maxWaitUs);
       return;
     }
     case 'interval':
@@ -161,12 +162,13 @@ function numbersOfKind(bucket: FormerBucket): [number, number] {
 }
 
 function kindOf(bucket: FormerBucket): number {
-  return bucket.kind === 'greedy' && !isPlain(bucket) ? KIND.greedyWithParts : KIND[bucket.kind];
+  if (bucket.kind !== 'greedy' || isPlain(bucket)) return KIND[bucket.kind];
+  return bucket.maxWaitUs === undefined ? KIND.greedyWithParts : KIND.queue;
 }
 
 /** Whole microseconds will do. */
 function isPlain(bucket: GreedyBucket): boolean {
-  return bucket.rate.n === 1 && bucket.surplusUs === 0;
+  return bucket.rate.n === 1 && bucket.surplusUs === 0 && bucket.maxWaitUs === undefined;
 }
 
 /** Packs the slots that requests hold, for lua/release.lua. */
@@ -213,7 +215,7 @@ export class TakeReply {
     const first = numbers[position]!;
     if (kind === KIND.greedy) return { debtUs: first, part: 0 };
     const second = numbers[position + 1]!;
-    if (kind === KIND.greedyWithParts) return { debtUs: first, part: second };
+    if (kind === KIND.greedyWithParts || kind === KIND.queue) return { debtUs: first, part: second };
     if (kind === KIND.interval) return { tokens: first, sinceStepUs: second };
     return { used: first, retryUs: second, resetUs: numbers[position + 2]!, resetAfterTakingUs: numbers[position + 3]! };
   }

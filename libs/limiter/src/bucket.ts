@@ -9,7 +9,7 @@ import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } f
 import { slidingLog, type SlidingLogBucket, type SlidingLogState } from './algorithms/sliding-log.js';
 import type { WindowLevel } from './algorithms/window-decision.js';
 import type { Decision } from './decision.js';
-import type { Limit, LimitStart, OnEdit, PastLimit } from './limit.js';
+import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
 
 /**
  * A bucket: what one limit counts for one key. Whatever the algorithm, a store only needs what stands here. Pure: the caller
@@ -27,6 +27,8 @@ type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | Sliding
 export type FormerBucket = BucketNumbers & {
   readonly generation: number;
   readonly startedAtUs: number;
+  /** Tokens above the limit that a soft one lets pass; they are part of its capacity here. */
+  readonly excess: number;
   /** What became of the tokens of the generation before. */
   readonly onEdit: OnEdit;
 };
@@ -62,32 +64,36 @@ export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
 }
 
 function formerBucketOf(limit: Limit | PastLimit, timeZone: string): FormerBucket {
-  return { ...startedBucket(limit, timeZone), generation: limit.generation, startedAtUs: limit.since.atMs * 1000, onEdit: limit.onEdit ?? 'as_is' };
+  return { ...startedBucket(limit, timeZone), generation: limit.generation, startedAtUs: limit.since.atMs * 1000, excess: excessOf(limit), onEdit: limit.onEdit ?? 'as_is' };
 }
 
 function startedBucket(limit: Limit | PastLimit, timeZone: string): BucketNumbers {
   const { since } = limit;
+  const capacity = capacityOf(limit) + excessOf(limit);
   switch (limit.algorithm) {
     case 'token_bucket':
       return limit.refill === 'interval'
-        ? intervalBucket(limit, since)
-        : greedyBucket(limit.capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
+        ? intervalBucket({ ...limit, capacity }, since)
+        : greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
     case 'gcra':
       // A theoretical arrival time is the instant at which the bucket will be full.
-      return greedyBucket(limit.capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
+      return greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
     case 'leaky_bucket':
       // What is missing from a token bucket is what stands in this one.
-      return greedyBucket(limit.capacity, rateOf(limit.drainTokens, limit.drainIntervalMs), since);
+      return {
+        ...greedyBucket(capacity, rateOf(limit.drainTokens, limit.drainIntervalMs), since),
+        ...('onLimit' in limit && limit.onLimit && { maxWaitUs: limit.onLimit.delay.maxWaitMs * 1000 }),
+      };
     case 'fixed_window': {
       const windows = limit.calendar === undefined ? equalWindows(limit.windowMs! * 1000) : calendarWindows(limit.calendar, limit.timeZone ?? timeZone);
-      return started({ kind: limit.algorithm, limit: limit.limit, startsWith: limit.start, windows }, fixedWindow, since);
+      return started({ kind: limit.algorithm, limit: capacity, startsWith: limit.start, windows }, fixedWindow, since);
     }
     case 'sliding_log':
-      return started({ kind: limit.algorithm, limit: limit.limit, windowUs: limit.windowMs * 1000 }, slidingLog, since);
+      return started({ kind: limit.algorithm, limit: capacity, windowUs: limit.windowMs * 1000 }, slidingLog, since);
     case 'sliding_counter':
-      return started({ kind: limit.algorithm, limit: limit.limit, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter, since);
+      return started({ kind: limit.algorithm, limit: capacity, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter, since);
     case 'concurrency':
-      return { kind: limit.algorithm, limit: limit.limit, slotTimeoutUs: limit.slotTimeoutMs * 1000, start: { slots: [] } };
+      return { kind: limit.algorithm, limit: capacity, slotTimeoutUs: limit.slotTimeoutMs * 1000, start: { slots: [] } };
   }
 }
 
@@ -127,7 +133,11 @@ export function stateAfter(bucket: FormerBucket, state: BucketState, level: Buck
 
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: FormerBucket, level: BucketLevel, cost: number, taken: boolean): Decision {
-  return ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
+  const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
+  const { excess } = bucket;
+  if (excess === 0) return decision;
+  const { limit, remaining } = decision;
+  return { ...decision, limit: limit - excess, remaining: Math.max(0, remaining - excess), overLimit: taken && cost > 0 && remaining < excess };
 }
 
 /** Tokens that could be taken at an instant, with their fraction. */

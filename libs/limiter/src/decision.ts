@@ -9,6 +9,10 @@ export interface Decision {
   readonly retryAfterMs: number | null;
   /** How long until the bucket is full if left alone. */
   readonly resetAfterMs: number;
+  /** Only where a request that passes waits its turn: how long. */
+  readonly waitMs?: number;
+  /** Only for soft limits: whether the request passed above its limit, in the excess. */
+  readonly overLimit?: boolean;
 }
 
 /** The merged answer of a request's buckets, with its reason. */

@@ -1,7 +1,7 @@
 import { availableAt, bucketOf } from './bucket.js';
 import { keptTokens } from './carry-over.js';
 import { rateOf, spanOf } from './algorithms/exact-span.js';
-import { capacityOf, InvalidLimitError, numbersOf, type Limit, type LimitNumbers, type LimitSpec, type PastLimit } from './limit.js';
+import { capacityOf, excessOf, InvalidLimitError, numbersOf, type Limit, type LimitNumbers, type LimitSpec, type PastLimit } from './limit.js';
 import { limitFaults } from './limit-faults.js';
 
 /** Former generations that a limit remembers. More edits than this within one time to full, and the oldest buckets start empty. */
@@ -18,7 +18,7 @@ export function startLimits(specs: readonly LimitSpec[], atMs: number): Limit[] 
 function startLimit(spec: LimitSpec, id: number, atMs: number): Limit {
   const faults = limitFaults(spec);
   if (faults.length > 0) throw new InvalidLimitError(faults);
-  const tokens = (spec.algorithm === 'token_bucket' ? spec.initialTokens : undefined) ?? capacityOf(spec);
+  const tokens = (spec.algorithm === 'token_bucket' ? spec.initialTokens : undefined) ?? capacityOf(spec) + excessOf(spec);
   return { ...spec, id, generation: 0, since: { atMs, tokens }, previous: [] };
 }
 
@@ -72,7 +72,7 @@ function sameNumbers(old: Limit, spec: LimitSpec): boolean {
 function tokensKept(old: Limit, spec: LimitSpec, atMs: number): number {
   const bucket = bucketOf(old);
   const held = availableAt(bucket, bucket.start, atMs * 1000);
-  return Math.max(0, Math.floor(keptTokens(spec.onEdit ?? 'as_is', held, capacityOf(old), capacityOf(spec))));
+  return Math.max(0, Math.floor(keptTokens(spec.onEdit ?? 'as_is', held, capacityOf(old) + excessOf(old), capacityOf(spec) + excessOf(spec))));
 }
 
 /** The former generations under which a bucket may still be alive. */
@@ -86,7 +86,7 @@ export function livePrevious(limit: Limit, nowMs: number): PastLimit[] {
 /** How long a bucket can remember a request. */
 function timeToFullMs(past: LimitNumbers & Pick<PastLimit, 'since'>): number {
   const refillMs = (tokens: number, intervalMs: number): number =>
-    spanOf(Math.max(capacityOf(past), past.since.tokens), rateOf(tokens, intervalMs)).whole / 1000 + intervalMs;
+    spanOf(Math.max(capacityOf(past) + excessOf(past), past.since.tokens), rateOf(tokens, intervalMs)).whole / 1000 + intervalMs;
   switch (past.algorithm) {
     case 'token_bucket':
     case 'gcra':

@@ -1,7 +1,7 @@
 import { isTimeZone } from './algorithms/calendar.js';
 import { rateOf, spanOf } from './algorithms/exact-span.js';
 import {
-  CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, WINDOW_STARTS,
+  CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
   type AlgorithmName, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec,
 } from './limit.js';
 
@@ -18,7 +18,7 @@ const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
     refill: oneOf(REFILLS), initialTokens: optional(whole('initialTokens')),
   },
   gcra: { capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs') },
-  leaky_bucket: { capacity: whole('capacity'), drainTokens: whole('drainTokens'), drainIntervalMs: whole('drainIntervalMs') },
+  leaky_bucket: { capacity: whole('capacity'), drainTokens: whole('drainTokens'), drainIntervalMs: whole('drainIntervalMs'), onLimit: optional(delay) },
   fixed_window: {
     limit: whole('limit'), windowMs: optional(whole('windowMs')), calendar: optional(oneOf(CALENDAR_UNITS)),
     timeZone: optional(timeZone), start: oneOf(WINDOW_STARTS),
@@ -46,6 +46,9 @@ export function limitFaults(spec: LimitSpec): LimitFault[] {
     add('name', `must be 1 to ${maxLength} letters, digits, spaces, '.', '_' or '-'`);
   }
   add('onEdit', optional(oneOf(ON_EDITS))(spec.onEdit));
+  add('throttle', optional(oneOf(THROTTLES))(spec.throttle));
+  if (spec.throttle === 'soft') add('excessPercent', whole('excessPercent')(spec.excessPercent));
+  else if (spec.excessPercent !== undefined) add('excessPercent', "goes with throttle 'soft' only");
   if (!ALGORITHM_NAMES.includes(spec.algorithm)) {
     add('algorithm', `must be one of ${ALGORITHM_NAMES.join(', ')}`);
     return faults;
@@ -117,6 +120,14 @@ function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSeco
 
 function logLimit(value: unknown): string | undefined {
   return bounded(value, LIMIT_BOUNDS.logLimit.max, 'a log keeps every request (sliding_counter has no such bound)');
+}
+
+function delay(value: unknown): string | undefined {
+  const { min, max } = LIMIT_BOUNDS.maxWaitMs;
+  const wait = (value as { delay?: { maxWaitMs?: unknown } } | null)?.delay;
+  const onlyThat = (object: unknown, field: string): boolean => typeof object === 'object' && object !== null && Object.keys(object).join() === field;
+  const fits = onlyThat(value, 'delay') && onlyThat(wait, 'maxWaitMs') && whole('maxWaitMs')(wait?.maxWaitMs) === undefined;
+  return fits ? undefined : `must be { "delay": { "maxWaitMs": n } } with a whole number from ${min} to ${max}`;
 }
 
 function slots(value: unknown): string | undefined {

@@ -18,6 +18,9 @@ export const LIMIT_BOUNDS = {
   parts: { min: 1, max: 60 },
   /** A day: a request that takes longer is none that a gateway waits for. */
   slotTimeoutMs: { min: 1, max: 86_400_000 },
+  /** No client waits longer for the first byte of an answer. */
+  maxWaitMs: { min: 1, max: 30_000 },
+  excessPercent: { min: 1, max: 100 },
   /** Every slot is kept, twenty-four bytes each, and moved with every take. */
   slots: { max: 1_000 },
   /** The log keeps every request of the window, sixteen bytes each, and moves them with every take. */
@@ -45,10 +48,18 @@ export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 export const ON_EDITS = ['as_is', 'proportional', 'reset', 'additive'] as const;
 export type OnEdit = (typeof ON_EDITS)[number];
 
+/** `hard` refuses what is over the limit; `soft` lets some of it pass, `excessPercent` of the limit, and says so. */
+export const THROTTLES = ['hard', 'soft'] as const;
+export type Throttle = (typeof THROTTLES)[number];
+
 interface AnyLimitSpec {
   readonly name: string;
   /** `as_is` unless given. */
   readonly onEdit?: OnEdit;
+  /** `hard` unless given. */
+  readonly throttle?: Throttle;
+  /** For `soft`: how much may pass above the limit, in percent of it. */
+  readonly excessPercent?: number;
 }
 
 export interface TokenBucketSpec extends AnyLimitSpec {
@@ -73,12 +84,16 @@ export interface GcraSpec extends AnyLimitSpec {
   readonly refillIntervalMs: number;
 }
 
-/** The leaky bucket as a meter (Turner 1986): what was admitted fills it, and it drains at a constant rate. */
+/**
+ * The leaky bucket (Turner 1986): what was admitted fills it, and it drains at a constant rate. As a meter it refuses what would
+ * overflow; as a queue, where `onLimit` says to delay, what is admitted waits its turn, so that it leaves at that rate.
+ */
 export interface LeakyBucketSpec extends AnyLimitSpec {
   readonly algorithm: 'leaky_bucket';
   readonly capacity: number;
   readonly drainTokens: number;
   readonly drainIntervalMs: number;
+  readonly onLimit?: { readonly delay: { readonly maxWaitMs: number } };
 }
 
 /** Counts in windows that follow one another. Up to twice the limit may pass around a boundary. */
@@ -120,18 +135,22 @@ export interface ConcurrencySpec extends AnyLimitSpec {
 export type LimitSpec = TokenBucketSpec | GcraSpec | LeakyBucketSpec | FixedWindowSpec | SlidingLogSpec | SlidingCounterSpec | ConcurrencySpec;
 export type AlgorithmName = LimitSpec['algorithm'];
 
-type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens' | 'onEdit'> : never;
+type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens' | 'onEdit' | 'onLimit'> : never;
 
 /** What decides how a bucket is written: an edit of any of it begins a new generation. */
 export type LimitNumbers = Numbers<LimitSpec>;
 
 export function numbersOf({ name: _name, onEdit: _onEdit, ...numbers }: LimitSpec): LimitNumbers {
-  if (numbers.algorithm !== 'token_bucket') return numbers;
-  const { initialTokens: _initialTokens, ...lasting } = numbers;
+  const { initialTokens: _initialTokens, onLimit: _onLimit, ...lasting } = numbers as typeof numbers & { initialTokens?: unknown; onLimit?: unknown };
   return lasting;
 }
 
-/** The most that can be taken at once. */
+/** What a soft limit lets pass above it. */
+export function excessOf(numbers: LimitNumbers | LimitSpec): number {
+  return numbers.throttle === 'soft' ? Math.floor((capacityOf(numbers) * (numbers.excessPercent ?? 0)) / 100) : 0;
+}
+
+/** The limit as it is written: what can be taken at once, without the excess of a soft one. */
 export function capacityOf(numbers: LimitNumbers | LimitSpec): number {
   return 'capacity' in numbers ? numbers.capacity : numbers.limit;
 }

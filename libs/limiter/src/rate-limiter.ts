@@ -21,6 +21,8 @@ export interface Verdict {
   readonly source: 'store' | 'local' | 'none';
   /** Milliseconds until the same request would pass; null when that cannot be said. */
   readonly retryAfterMs: number | null;
+  /** How long the request waits its turn before it is forwarded; 0 if no limit is a queue. */
+  readonly waitMs: number;
   /** The limits that were asked, those of all chosen rules. */
   readonly limits: readonly LimitReport[];
   /** Shadow rules that would have refused. */
@@ -143,13 +145,13 @@ interface Asked extends HeldSlots {
 }
 
 const NO_MATCHING_RULE: Verdict = {
-  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
+  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
 };
 const OPEN: Verdict = {
-  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
+  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
 };
 const CLOSED: Verdict = {
-  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
+  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
 };
 
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
@@ -173,14 +175,16 @@ function verdictOf(
   const taken = allAllowed(takes, levels);
   const limits: LimitReport[] = [];
   let retryAfterMs: number | null = 0;
+  let waitMs = 0;
   for (const { rule } of rules) {
     for (const limit of rule.limits) {
       const { bucket, cost } = takes[limits.length]!;
       const decision = decide(bucket, levels[limits.length]!, cost, taken);
       limits.push({ ruleId: rule.id, limit, decision });
+      if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
       if (retryAfterMs !== null) retryAfterMs = decision.retryAfterMs === null ? null : Math.max(retryAfterMs, decision.retryAfterMs);
     }
   }
   const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : 'over_limit';
-  return { allowed: taken, reason, source, retryAfterMs, limits, shadowRefusals: 0, held: taken && asked.holdsSlots ? [asked] : NOTHING_HELD };
+  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, held: taken && asked.holdsSlots ? [asked] : NOTHING_HELD };
 }

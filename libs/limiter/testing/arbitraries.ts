@@ -33,13 +33,21 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
     limitSpecs(),
     fc.record({ name, onEdit, algorithm: fc.constant('gcra' as const), capacity: smallOrLarge(1e9), refillTokens: smallOrLarge(1e9), refillIntervalMs: spansMs }),
     fc.record({ name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: smallOrLarge(1e9), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs }),
+    fc.record({
+      name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: smallOrLarge(1e9), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs,
+      onLimit: fc.record({ delay: fc.record({ maxWaitMs: fc.integer({ min: 1, max: 30_000 }) }) }),
+    }),
     fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), windowMs: spansMs, start: fc.constantFrom(...WINDOW_STARTS) }),
     fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), calendar: fc.constantFrom(...CALENDAR_UNITS), timeZone: zones, start: fc.constant('clock' as const) }),
     fc.record({ name, onEdit, algorithm: fc.constant('sliding_log' as const), limit: smallOrLarge(LIMIT_BOUNDS.logLimit.max), windowMs: spansMs }),
     fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: smallOrLarge(1e9), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
     fc.record({ name, onEdit, algorithm: fc.constant('concurrency' as const), limit: smallOrLarge(LIMIT_BOUNDS.slots.max), slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000) }),
   ];
-  return fc.oneof(...specs).filter((spec) => limitFaults(spec).length === 0);
+  const throttle = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined, freq: 3 });
+  return fc
+    .tuple(fc.oneof(...specs), throttle)
+    .map(([spec, excessPercent]) => (excessPercent === undefined ? spec : { ...spec, throttle: 'soft' as const, excessPercent }))
+    .filter((spec) => limitFaults(spec).length === 0);
 }
 
 export function startedLimit(spec: LimitSpec, atMs: number): Limit {

@@ -12,6 +12,9 @@ interface GoldenStep {
   remaining?: number;
   retryAfterMs?: number | null;
   resetAfterMs?: number;
+  limit?: number;
+  waitMs?: number;
+  overLimit?: boolean;
 }
 
 export interface GoldenRow {

@@ -25,7 +25,7 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
     const { id } = created.body as { id: string };
     expect(created.headers.get('location')).toBe(`${rules}/${id}`);
     expect(created.headers.get('etag')).toBe('"1"');
-    const limit = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000, refill: 'greedy', onEdit: 'as_is' };
+    const limit = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000, refill: 'greedy', onEdit: 'as_is', throttle: 'hard' };
     expect(created.body).toEqual({
       id,
       name: 'card payments',

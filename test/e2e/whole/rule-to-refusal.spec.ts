@@ -76,6 +76,33 @@ describe('every algorithm, from the rule to the refusal', () => {
   });
 });
 
+test('a leaky bucket as a queue delays what is over its rate, in order, and refuses who would wait too long', async () => {
+  await call('POST', '/v1/merchants', { id: 'queue', name: 'Queue' });
+  const limit = { name: 'smooth', algorithm: 'leaky_bucket', capacity: 100, drainTokens: 5, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 700 } } };
+  expect((await call('POST', '/v1/merchants/queue/rules', { name: 'all', limits: [limit] })).status).toBe(201);
+  const order: string[] = [];
+  const before = house.received.length;
+  const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })));
+  for (const { url } of house.received.slice(before)) order.push(url!);
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 429, 429]);
+  const passed = answers.filter(({ status }) => status === 200).map(({ ms }) => ms).sort((a, b) => a - b);
+  // Never early; how late a busy machine is, nobody knows.
+  expect(passed.every((ms, i) => ms >= i * 200 - 50)).toBe(true);
+  expect(order).toHaveLength(4);
+  expect(answers.find(({ status }) => status === 429)!.headers['retry-after']).toBe('1');
+});
+
+test('a soft limit lets its excess pass, and says so', async () => {
+  await call('POST', '/v1/merchants', { id: 'soft', name: 'Soft' });
+  const limit = { name: 'soft', algorithm: 'fixed_window', limit: 10, calendar: 'month', throttle: 'soft', excessPercent: 20 };
+  expect((await call('POST', '/v1/merchants/soft/rules', { name: 'all', limits: [limit] })).status).toBe(201);
+  const answers: Awaited<ReturnType<House['send']>>[] = [];
+  for (let i = 0; i < 13; i++) answers.push(await house.send(gateways[i % 2]!, 'soft'));
+  expect(answers.map(({ status }) => status)).toEqual([...Array<number>(12).fill(200), 429]);
+  expect(answers.map(({ headers }) => headers['x-ratelimit-over-limit'])).toEqual([...Array<undefined>(10).fill(undefined), '"soft"', '"soft"', undefined]);
+  expect(await house.metric(gateways[0]!, /^gateway_over_limit_total/) + (await house.metric(gateways[1]!, /^gateway_over_limit_total/))).toBe(2);
+});
+
 test('a deleted merchant is unknown within two seconds, and comes back with full buckets of its new rules', async () => {
   const merchant = await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting' });
   await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(200), 10_000);

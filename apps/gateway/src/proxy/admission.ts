@@ -16,6 +16,8 @@ export type Admission =
       forward: true;
       /** Flat list of names and values for the response; they replace headers of the same name from the upstream. */
       responseHeaders: readonly string[];
+      /** How long the request waits before it is forwarded, in milliseconds. */
+      waitMs?: number;
       /** Called once, when the exchange is over, however it ended. */
       onEnd?: () => void;
     }

@@ -40,6 +40,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
   private onEnd: (() => void) | undefined;
+  private waiting: NodeJS.Timeout | undefined;
   private abortUpstream: ((error?: Error) => void) | null = null;
   /** The declared length of the answer's body in bytes, -1 if unknown. */
   private answerLength = -1;
@@ -116,7 +117,8 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
         this.onEnd = admission.onEnd;
-        this.forward();
+        if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
+        else this.forward();
       } else {
         this.sendOwn(admission);
         this.end(Outcome.Refused, admission.status);
@@ -132,7 +134,9 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.reject(PROBLEMS.internal);
   }
 
-  private forward(): void {
+  /** Sends the request upstream, body and all. */
+  forward(): void {
+    if (this.phase !== Phase.Forwarding) return;
     const { bodyLength } = this.head;
     if (bodyLength === 0) {
       this.dispatch(null);
@@ -263,9 +267,15 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.phase = Phase.Ended;
     this.plane.metrics.inFlight--;
     this.plane.metrics.ended(outcome, status, performance.now() - this.startedAtMs);
+    if (this.waiting) clearTimeout(this.waiting);
     this.onEnd?.();
     this.connection.ended(this);
   }
+}
+
+/** The turn of a request that had to wait. */
+function forward(exchange: Exchange): void {
+  exchange.forward();
 }
 
 function forwardCollected(exchange: Exchange): void {

@@ -9,6 +9,8 @@ export class DecisionMetrics {
   private readonly reasons = new Map<Outcome, number>();
   private local = 0;
   private shadow = 0;
+  private overLimit = 0;
+  private delayed = 0;
   private allowed = 0;
   private refused = 0;
 
@@ -23,12 +25,16 @@ export class DecisionMetrics {
     });
     counterOf(registry, 'gateway_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
     counterOf(registry, 'gateway_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
+    counterOf(registry, 'gateway_over_limit_total', 'Requests that passed above a soft limit.', () => this.overLimit);
+    counterOf(registry, 'gateway_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed);
   }
 
   count(verdict: Verdict): void {
     this.countReason(verdict.reason);
     if (verdict.source === 'local') this.local++;
     this.shadow += verdict.shadowRefusals;
+    if (verdict.waitMs > 0) this.delayed++;
+    if (verdict.limits.some(({ decision }) => decision.overLimit)) this.overLimit++;
     if (verdict.allowed) this.allowed++;
     else this.refused++;
   }

@@ -8,14 +8,22 @@ export function rateLimitHeaders(limits: readonly LimitReport[]): string[] {
   if (limits.length === 0) return [];
   const [first] = limits;
   if (limits.length === 1) {
-    return ['RateLimit-Policy', policyOf(first!.limit), 'RateLimit', stateOf(first!.limit, first!.decision)];
+    const headers = ['RateLimit-Policy', policyOf(first!.limit), 'RateLimit', stateOf(first!.limit, first!.decision)];
+    if (first!.decision.overLimit) headers.push(OVER_LIMIT, `"${first!.limit.name}"`);
+    return headers;
   }
   const names = policyNames(limits);
-  return [
+  const headers = [
     'RateLimit-Policy', limits.map(({ limit }, i) => policyOf(limit, names[i])).join(', '),
     'RateLimit', limits.map(({ limit, decision }, i) => stateOf(limit, decision, names[i])).join(', '),
   ];
+  const over = names.filter((_, i) => limits[i]!.decision.overLimit);
+  if (over.length > 0) headers.push(OVER_LIMIT, over.map((name) => `"${name}"`).join(', '));
+  return headers;
 }
+
+/** Names the soft limits that a request has passed above: no standard has a word for it. */
+const OVER_LIMIT = 'X-RateLimit-Over-Limit';
 
 /** Whole seconds, rounded up, at least 1. Nothing to say if waiting does not help. */
 export function retryAfterHeader(retryAfterMs: number | null): string[] {

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import {
-  ALGORITHM_NAMES, CALENDAR_UNITS, type CalendarUnit, fieldsOf, LIMIT_BOUNDS, limitFaults, type LimitSpec, ON_EDITS, type OnEdit, REFILLS, type Refill, WINDOW_STARTS,
+  ALGORITHM_NAMES, CALENDAR_UNITS, type CalendarUnit, fieldsOf, LIMIT_BOUNDS, limitFaults, type LimitSpec, ON_EDITS, type OnEdit, REFILLS, type Refill, type Throttle, THROTTLES, WINDOW_STARTS,
   type WindowStart,
 } from '#limiter';
 import { type Check, Fits, isPlainObject, oneOf, shown } from '../http/field-rules.js';
@@ -35,6 +35,14 @@ function limitDtoOf<const A extends LimitSpec['algorithm']>(...algorithms: reado
     @ApiPropertyOptional({ enum: ON_EDITS, default: 'as_is', description: 'What an edit of the numbers does to the tokens of live buckets' })
     @Fits(limitField)
     onEdit: OnEdit = 'as_is';
+
+    @ApiPropertyOptional({ enum: THROTTLES, default: 'hard', example: 'soft', description: 'soft lets excessPercent of the limit pass above it, and says so' })
+    @Fits(limitField)
+    throttle: Throttle = 'hard';
+
+    @ApiPropertyOptional({ type: 'integer', minimum: LIMIT_BOUNDS.excessPercent.min, maximum: LIMIT_BOUNDS.excessPercent.max, example: 10, description: 'For throttle soft' })
+    @Fits(limitField)
+    excessPercent?: number;
   }
   return AnyLimitDto;
 }
@@ -98,6 +106,15 @@ export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
   @ApiProperty(bounded(LIMIT_BOUNDS.drainIntervalMs, 1_000, 'Milliseconds'))
   @Fits(limitField)
   drainIntervalMs: number;
+
+  @ApiPropertyOptional({
+    type: 'object',
+    properties: { delay: { type: 'object', properties: { maxWaitMs: bounded(LIMIT_BOUNDS.maxWaitMs, 2_000, 'Who would wait longer is refused') }, required: ['maxWaitMs'] } },
+    required: ['delay'],
+    description: 'As a queue: what is admitted waits its turn, and leaves at the rate of the drain',
+  })
+  @Fits(limitField)
+  onLimit?: { delay: { maxWaitMs: number } };
 }
 
 /** Windows that follow one another; up to twice the limit may pass around a boundary. */
@@ -183,8 +200,8 @@ export function limitDtos(value: unknown): unknown {
 function limitDto(item: Partial<LimitDto>): object {
   const dto = Object.hasOwn(DTOS, String(item.algorithm)) ? DTOS[item.algorithm!] : undefined;
   if (dto) return plainToInstance<object, object>(dto, item);
-  const { name, algorithm, onEdit } = item;
-  return plainToInstance(LimitDto, { name, algorithm, ...(onEdit !== undefined && { onEdit }) });
+  const { name, algorithm } = item;
+  return plainToInstance(LimitDto, { name, algorithm });
 }
 
 /** For OpenAPI. */
@@ -205,7 +222,7 @@ export const differentNames: Check = (value) => {
 
 /** Only the fields of the API: a stored limit has more, a DTO has fields that are undefined. */
 export function limitSpec(limit: LimitSpec | LimitDto): LimitSpec {
-  const fields = ['name', 'algorithm', ...fieldsOf(limit.algorithm), 'onEdit'];
+  const fields = ['name', 'algorithm', ...fieldsOf(limit.algorithm), 'onEdit', 'throttle', 'excessPercent'];
   const values = limit as unknown as Record<string, unknown>;
   return Object.fromEntries(fields.flatMap((field) => (values[field] === undefined ? [] : [[field, values[field]]]))) as unknown as LimitSpec;
 }

@@ -12,7 +12,7 @@ const SPEC = {
   mode: 'enforce',
   match: { methods: [], paths: [] },
   key: ['merchant'],
-  limits: [{ ...LIMIT, refill: 'greedy', onEdit: 'as_is' }],
+  limits: [{ ...LIMIT, refill: 'greedy', onEdit: 'as_is', throttle: 'hard' }],
   cost: 1,
   onStoreFailure: 'local',
 };
@@ -20,10 +20,11 @@ const SPEC = {
 /** One of each algorithm, with all of its fields. */
 const EXAMPLES = [
   { name: 'cells', algorithm: 'gcra', capacity: 16, refillTokens: 30, refillIntervalMs: 60_000, onEdit: 'proportional' },
-  { name: 'leak', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 5, drainIntervalMs: 1_000, onEdit: 'reset' },
+  { name: 'leak', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 5, drainIntervalMs: 1_000, onEdit: 'reset', onLimit: { delay: { maxWaitMs: 2_000 } } },
   { name: 'minute', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'first_request', onEdit: 'additive' },
   { name: 'month', algorithm: 'fixed_window', limit: 1_000, calendar: 'month', timeZone: 'Europe/Berlin', start: 'clock', onEdit: 'as_is' },
   { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
+  { name: 'soft', algorithm: 'gcra', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, onEdit: 'as_is', throttle: 'soft', excessPercent: 10 },
   { name: 'at once', algorithm: 'concurrency', limit: 10, slotTimeoutMs: 30_000, onEdit: 'as_is' },
   { name: 'counter', algorithm: 'sliding_counter', limit: 100, windowMs: 3_600_000, parts: 60, onEdit: 'as_is' },
 ];
@@ -77,6 +78,10 @@ describe('limits that are refused', () => {
     [{ algorithm: 'fixed_window', limit: 1, windowMs: 1, calendar: 'day' }, '/limits/0/windowMs', 'must be given, or calendar instead of it, but not both'],
     [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', timeZone: 'Europe/Bärlin' }, '/limits/0/timeZone', 'must be an IANA time zone like Europe/Berlin, got "Europe/Bärlin"'],
     [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', start: 'first_request' }, '/limits/0/start', "must be 'clock' with a calendar, got 'first_request'"],
+    [{ algorithm: 'sliding_log', limit: 1, windowMs: 1, throttle: 'soft' }, '/limits/0/excessPercent', 'must be a whole number from 1 to 100, got nothing'],
+    [{ algorithm: 'sliding_log', limit: 1, windowMs: 1, excessPercent: 5 }, '/limits/0/excessPercent', "goes with throttle 'soft' only, got 5"],
+    [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 1, drainIntervalMs: 1000, onLimit: { delay: {} } }, '/limits/0/onLimit', 'must be { "delay": { "maxWaitMs": n } } with a whole number from 1 to 30000, got {"delay":{}}'],
+    [{ algorithm: 'gcra', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 1 } } }, '/limits/0/onLimit', 'is not a field that is known here'],
     [{ algorithm: 'sliding_log', limit: 1001, windowMs: 1 }, '/limits/0/limit', 'must be a whole number from 1 to 1000, because a log keeps every request (sliding_counter has no such bound), got 1001'],
     [{ algorithm: 'sliding_counter', limit: 1, windowMs: 1000, parts: 7 }, '/limits/0/windowMs', 'must be whole microseconds when divided into 7 parts, got 1000; the nearest is 1001'],
     [{ algorithm: 'sliding_counter', limit: 1, windowMs: 1000, onEdit: 'never' }, '/limits/0/onEdit', "must be one of 'as_is', 'proportional', 'reset', 'additive', got \"never\""],

@@ -1,7 +1,8 @@
 --[[
 Continuous refill: the state is the instant at which the bucket will be full; greedy-refill.ts does the same.
-Numbers  kind 0: price, full, start, in microseconds; kind 1: besides f64 n, part of price, of full, of start, surplus
-Reply    the debt in microseconds; kind 1: and its part
+Numbers  kind 0: price, full, start, in microseconds; kind 1: besides f64 n, part of price, of full, of start, surplus;
+         kind 7, a queue: as kind 1, and the longest wait
+Reply    the debt in microseconds; kinds 1 and 7: and its part
 Text     nothing; or .<part>f
 ]]
 do
@@ -10,6 +11,7 @@ do
 
   function greedy.read(limit, position)
     limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus = 1, 0, 0, 0, 0
+    limit.max_wait = math.huge
     return position
   end
 
@@ -41,11 +43,13 @@ do
 
   function greedy.take(limit, state)
     local debt, part = debt_of(limit, state)
+    local wait = debt
     if limit.with_parts then answer(debt, part) else answer(debt) end
     debt, part = debt + limit.cost, part + limit.price_part
     if part >= limit.n then debt, part = debt + 1, part - limit.n end
-    local allowed = debt < limit.capacity or (debt == limit.capacity and part <= limit.full_part)
+    local allowed = (debt < limit.capacity or (debt == limit.capacity and part <= limit.full_part))
     if limit.cost == 0 and limit.price_part == 0 then return allowed end
+    allowed = allowed and wait <= limit.max_wait
     local filled = now + debt + 1
     if limit.start < 0 then filled = max(filled, -limit.start) end
     return allowed, { a = debt < 0 and debt - now or debt + now, b = part }, filled
@@ -72,8 +76,16 @@ do
   ALGORITHMS[1] = setmetatable({ numbers = 2 }, { __index = greedy })
 
   ALGORITHMS[1].read = function(limit, position)
-    limit.with_parts = true
+    limit.with_parts, limit.max_wait = true, math.huge
     limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus, position = unpack_struct('<ddddd', requests, position)
+    return position
+  end
+
+  ALGORITHMS[7] = setmetatable({ numbers = 2 }, { __index = greedy })
+
+  ALGORITHMS[7].read = function(limit, position)
+    position = ALGORITHMS[1].read(limit, position)
+    limit.max_wait, position = unpack_struct('<d', requests, position)
     return position
   end
 end

@@ -34,6 +34,8 @@ export interface GreedyBucket {
   /** The largest surplus, as a negative debt. */
   readonly surplusUs: number;
   readonly start: GreedyState;
+  /** Of a queue: who would wait longer than this is refused. */
+  readonly maxWaitUs?: number;
 }
 
 export function greedyBucket(capacity: number, rate: Rate, start: LimitStart): GreedyBucket {
@@ -95,7 +97,7 @@ function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): Gr
     : { debtUs: level.debtUs + price.whole, part };
 }
 
-function greedyAllows(bucket: GreedyBucket, spent: GreedyLevel): boolean {
+function hasRoom(bucket: GreedyBucket, spent: GreedyLevel): boolean {
   const { full } = bucket;
   return spent.debtUs < full.whole || (spent.debtUs === full.whole && spent.part <= full.part);
 }
@@ -103,14 +105,16 @@ function greedyAllows(bucket: GreedyBucket, spent: GreedyLevel): boolean {
 /** The decision for a request that found the bucket at `level`; `taken` says whether all limits of the request passed. */
 function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, taken: boolean): Decision {
   const spent = greedySpent(bucket, level, cost);
-  const allowed = greedyAllows(bucket, spent);
+  const allowed = hasRoom(bucket, spent) && (cost === 0 || waitsNotTooLong(bucket, level));
   const after = taken ? spent : level;
   return {
     allowed,
     limit: bucket.capacity,
-    remaining: remainingTokens(bucket, after),
-    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? null : waitMs(bucket, spent),
+    remaining: waitsNotTooLong(bucket, after) ? remainingTokens(bucket, after) : 0,
+    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? null : msUntilRoom(bucket, level, spent),
     resetAfterMs: Math.max(0, ceilMs(after.debtUs, after.part)),
+    // What stands in a queue before a request is the time until its turn.
+    ...(bucket.maxWaitUs !== undefined && { waitMs: taken ? Math.max(0, ceilMs(level.debtUs, level.part)) : 0 }),
   };
 }
 
@@ -119,7 +123,16 @@ function remainingTokens(bucket: GreedyBucket, level: GreedyLevel): number {
   return tokensIn(whole, part, bucket.rate);
 }
 
-function waitMs(bucket: GreedyBucket, spent: GreedyLevel): number {
+function waitsNotTooLong({ maxWaitUs = Infinity }: GreedyBucket, { debtUs }: GreedyLevel): boolean {
+  return debtUs <= maxWaitUs;
+}
+
+function msUntilRoom(bucket: GreedyBucket, level: GreedyLevel, spent: GreedyLevel): number {
+  const tooLongMs = Math.max(0, ceilMs(level.debtUs - (bucket.maxWaitUs ?? Infinity), level.part));
+  return Math.max(tooLongMs, hasRoom(bucket, spent) ? 0 : msUntilFits(bucket, spent));
+}
+
+function msUntilFits(bucket: GreedyBucket, spent: GreedyLevel): number {
   const { n } = bucket.rate;
   const part = spent.part - bucket.full.part;
   const whole = spent.debtUs - bucket.full.whole;
@@ -148,7 +161,7 @@ function greedyStateWith(bucket: GreedyBucket, tokens: number, nowUs: number): G
 
 export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   level: greedyLevel,
-  allows: (bucket, level, cost) => greedyAllows(bucket, greedySpent(bucket, level, cost)),
+  allows: (bucket, level, cost) => hasRoom(bucket, greedySpent(bucket, level, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
   after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
   decide: greedyDecision,
   available: greedyAvailable,
