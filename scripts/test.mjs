@@ -100,7 +100,7 @@ function specsThatNeedRedis() {
   const files = ['test/integration', 'test/e2e', 'test/support'].filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => join(folder, name)),
   );
-  const direct = /\b(freshRedis|sharedRedisUrl)\b/;
+  const direct = /\b(freshRedis|freshRedisCluster|sharedRedisUrl)\b/;
   const text = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
   const helpers = files.filter((file) => !file.endsWith('.spec.ts') && direct.test(text.get(file) ?? '')).map((file) => file.replace(/^.*\/|\.ts$/g, ''));
   const viaHelper = helpers.length > 0 ? new RegExp(`/(${helpers.filter((name) => name !== 'services').join('|')})\\.js'`) : undefined;

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 
 /**
  * Knows whether Redis answers. Closed while it does; opens at the first call that fails or is late, and from then on
@@ -10,7 +10,7 @@ export class Breaker {
   private stopped = false;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: Pick<Redis | Cluster, 'ping'>,
     private readonly options: { deadlineMs: number; probeEveryMs?: number; onChange?: (closed: boolean) => void },
   ) {}
 

@@ -1,5 +1,5 @@
 import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from '#limiter';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
 import { Script } from './scripts.js';
 import { packReleases, packTakes, TakeReply } from './take-call.js';
@@ -9,7 +9,7 @@ export interface RedisBucketStoreOptions {
   deadlineMs?: number;
   /** Requests in one script call, at most. More would make the others wait. */
   batchSize?: number;
-  /** Calls under way at once. */
+  /** Calls under way at once. More to a cluster, where each is for one merchant. */
   maxCalls?: number;
   /** Requests waiting for a call, at most; one more fails. */
   maxWaiting?: number;
@@ -34,6 +34,8 @@ interface Release {
   readonly slot: number;
 }
 
+const CALLS_TO_A_CLUSTER = 64;
+
 const script = new Script('take');
 const releaseScript = new Script('release');
 
@@ -57,10 +59,13 @@ export class RedisBucketStore implements BucketStore {
   /** The time at the last start, answer or sweep: not read for every take, so up to a quarter of the deadline old. */
   private nowMs = 0;
 
-  constructor(private readonly redis: Redis, options: RedisBucketStoreOptions = {}) {
+  private readonly isCluster: boolean;
+
+  constructor(private readonly redis: Redis | Cluster, options: RedisBucketStoreOptions = {}) {
     this.deadlineMs = options.deadlineMs ?? 25;
     this.batchSize = options.batchSize ?? 128;
-    this.maxCalls = options.maxCalls ?? 4;
+    this.isCluster = redis.isCluster;
+    this.maxCalls = options.maxCalls ?? (this.isCluster ? CALLS_TO_A_CLUSTER : 4);
     this.maxWaiting = options.maxWaiting ?? 10_000;
     this.clock = options.clock;
     this.breaker = new Breaker(redis, { deadlineMs: this.deadlineMs, ...(options.onAvailability && { onChange: options.onAvailability }) });
@@ -88,8 +93,9 @@ export class RedisBucketStore implements BucketStore {
     setImmediate(() => {
       const releases = this.releases;
       this.releases = [];
-      for (let i = 0; i < releases.length; i += this.batchSize) {
-        releaseScript.runPacked(this.redis, () => packReleases(releases.slice(i, i + this.batchSize))).catch(() => {});
+      const batchSize = this.isCluster ? 1 : this.batchSize;
+      for (let i = 0; i < releases.length; i += batchSize) {
+        releaseScript.runPacked(this.redis, () => packReleases(releases.slice(i, i + batchSize))).catch(() => {});
       }
     });
   }
@@ -107,9 +113,26 @@ export class RedisBucketStore implements BucketStore {
     this.flushScheduled = true;
     setImmediate(() => {
       this.flushScheduled = false;
-      while (this.waiting.length > 0 && this.underWay.size < this.maxCalls) this.send(this.waiting.splice(0, this.batchSize));
+      while (this.waiting.length > 0 && this.underWay.size < this.maxCalls) this.send(this.nextBatch());
       this.scheduleSweep();
     });
+  }
+
+  private nextBatch(): Waiting[] {
+    return this.isCluster ? this.nextOfOneSlot() : this.waiting.splice(0, this.batchSize);
+  }
+
+  /** In a cluster a call may only name keys of one slot: those of one merchant. */
+  private nextOfOneSlot(): Waiting[] {
+    const tag = hashTagOf(this.waiting[0]!);
+    const batch: Waiting[] = [];
+    const others: Waiting[] = [];
+    for (const waiting of this.waiting) {
+      if (batch.length < this.batchSize && hashTagOf(waiting) === tag) batch.push(waiting);
+      else others.push(waiting);
+    }
+    this.waiting = others;
+    return batch;
   }
 
   private send(batch: readonly Waiting[]): void {
@@ -170,6 +193,12 @@ export class RedisBucketStore implements BucketStore {
     }
     return late;
   }
+}
+
+/** What the key of a request's first bucket has in braces, which is what a cluster goes by. */
+function hashTagOf({ takes }: Waiting): string {
+  const key = takes[0]?.key ?? '';
+  return key.slice(0, key.indexOf('}') + 1) || key;
 }
 
 function settle(waiting: Waiting, outcome: TakeOutcome): void {

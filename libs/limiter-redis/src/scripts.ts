@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
 
 const LUA = new URL('../lua/', import.meta.url);
@@ -26,7 +26,7 @@ export class Script {
   }
 
   /** @param pack called at once, and again if the server does not know the script */
-  async runPacked(redis: Redis, pack: () => PackedArguments): Promise<unknown> {
+  async runPacked(redis: Redis | Cluster, pack: () => PackedArguments): Promise<unknown> {
     try {
       return await redis.sendCommand(new PackedCall('evalsha', this.sha1, pack()));
     } catch (error) {

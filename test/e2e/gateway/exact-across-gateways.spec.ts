@@ -1,3 +1,4 @@
+import { startLimits, type LimitSpec } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
 import { House, rule } from './house.js';
 
@@ -19,6 +20,23 @@ test('one token left, a thousand concurrent requests through four gateways: exac
   const statuses = answers.map(({ status }) => status);
   expect(statuses.filter((status) => status === 200)).toHaveLength(1);
   expect(statuses.filter((status) => status === 429)).toHaveLength(999);
+});
+
+const HOUR_MS = 3_600_000;
+test.each<LimitSpec>([
+  { name: 'l', algorithm: 'token_bucket', capacity: 25, refillTokens: 1, refillIntervalMs: HOUR_MS, refill: 'interval' },
+  { name: 'l', algorithm: 'gcra', capacity: 25, refillTokens: 1, refillIntervalMs: HOUR_MS },
+  { name: 'l', algorithm: 'leaky_bucket', capacity: 25, drainTokens: 1, drainIntervalMs: HOUR_MS },
+  { name: 'l', algorithm: 'fixed_window', limit: 25, windowMs: HOUR_MS, start: 'first_request' },
+  { name: 'l', algorithm: 'fixed_window', limit: 25, calendar: 'month', timeZone: 'Asia/Tokyo', start: 'clock' },
+  { name: 'l', algorithm: 'sliding_log', limit: 25, windowMs: HOUR_MS },
+  { name: 'l', algorithm: 'sliding_counter', limit: 25, windowMs: HOUR_MS, parts: 6 },
+])('$algorithm: of 400 concurrent requests through four gateways exactly 25 pass', async (spec) => {
+  const merchantId = `${spec.algorithm}-${Object.keys(spec).length}`;
+  await house.write(merchantId, [rule({ limits: startLimits([spec], Date.now()) })]);
+  const answers = await Promise.all(Array.from({ length: 400 }, (_, i) => house.send(gateways[i % 4]!, merchantId)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(25);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(375);
 });
 
 test('hammered for ten seconds through all four: what passed is within one token of B + r * t', async () => {
