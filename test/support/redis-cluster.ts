@@ -49,7 +49,7 @@ export async function freshRedisCluster(): Promise<TestCluster> {
   return {
     nodes: nodes.map(({ host, port }) => ({ host, port })),
     async stop() {
-      await Promise.all(servers.map(({ pid }) => (pid === undefined ? undefined : endProcess(pid, ['SIGKILL'], 5000))));
+      await Promise.all(servers.flatMap(({ pid }) => (pid === undefined ? [] : [endProcess(pid, ['SIGKILL'], 5000)])));
       rmSync(directory, { recursive: true, force: true });
     },
   };
