@@ -1,19 +1,26 @@
 import { released, type ConcurrencyState } from './algorithms/concurrency.js';
+import type { GreedyState } from './algorithms/greedy-refill.js';
+import { allows, availableAt, levelAt, mostTokens, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
 import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from './ports.js';
-import { allows, availableAt, levelAt, mostTokens, stateAfter, type BucketLevel, type BucketState, type Bucket } from './bucket.js';
-
-interface Entry {
-  state: BucketState;
-  bucket: Bucket;
-}
 
 /**
  * Buckets in this process. Bounded: when it is full, buckets that have filled up are dropped first (a missing bucket is
  * a full one); if there are none, the one that was created first goes, which may give its owner a fresh burst.
+ *
+ * A bucket is a number, its slot, in lists that lie apart from the keys. With a million keys, what counts is how many places of the
+ * memory have to be visited: an object a bucket would cost twice the memory and half of the speed.
  */
 export class MemoryBucketStore implements BucketStore {
-  private readonly entries = new Map<string, Entry>();
+  private readonly slots = new Map<string, number>();
+  private readonly freeSlots: number[] = [];
+  /** By slot: what a bucket was last written with. */
+  private readonly buckets: Bucket[] = [];
+  /** By slot: the state of a greedy bucket, an instant and its part. */
+  private wholes = new Float64Array(FIRST_SLOTS);
+  private parts = new Float64Array(FIRST_SLOTS);
+  /** By slot: the state of any other bucket. */
+  private readonly others: BucketState[] = [];
 
   constructor(
     private readonly clock: Clock,
@@ -21,60 +28,110 @@ export class MemoryBucketStore implements BucketStore {
   ) {}
 
   get size(): number {
-    return this.entries.size;
+    return this.slots.size;
   }
 
   take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void, slot = 0): void {
-    answer(this.takeNow(takes, slot));
+    const nowUs = Math.round(this.clock() * 1000);
+    answer(takes.length === 1 ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot));
   }
 
   release(takes: readonly BucketTake[], slot: number): void {
     for (const { key, bucket } of takes) {
-      const entry = this.entries.get(key);
-      if (bucket.kind === 'concurrency' && entry?.bucket.kind === 'concurrency') entry.state = released(entry.state as ConcurrencyState, slot);
+      if (bucket.kind !== 'concurrency') continue;
+      const at = this.slots.get(key);
+      if (at !== undefined && this.buckets[at]!.kind === 'concurrency') this.others[at] = released(this.others[at] as ConcurrencyState, slot);
     }
   }
 
-  private takeNow(takes: readonly BucketTake[], slot: number): TakeOutcome {
-    const nowUs = Math.round(this.clock() * 1000);
+  private takeOne(take: BucketTake, nowUs: number, slot: number): TakeOutcome {
+    const { key, bucket, cost } = take;
+    const at = this.slots.get(key);
+    const state = this.stateOf(bucket, at, nowUs);
+    if (state === undefined) return new NewerRulesError();
+    const level = levelAt(bucket, state, nowUs, cost);
+    if (cost > 0 && allows(bucket, level, cost)) this.put(key, at, bucket, stateAfter(bucket, state, level, cost, nowUs, slot), nowUs);
+    return [level];
+  }
+
+  private takeAll(takes: readonly BucketTake[], nowUs: number, slot: number): TakeOutcome {
     const states: BucketState[] = [];
     const levels: BucketLevel[] = [];
     for (const { key, bucket, cost } of takes) {
-      const entry = this.entries.get(key);
-      const state = stateOfStored(bucket, entry && { state: entry.state, generation: entry.bucket.generation }, nowUs);
+      const state = this.stateOf(bucket, this.slots.get(key), nowUs);
       if (state === undefined) return new NewerRulesError();
       states.push(state);
       levels.push(levelAt(bucket, state, nowUs, cost));
     }
     if (takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost))) {
       takes.forEach(({ key, bucket, cost }, i) => {
-        if (cost > 0) this.put(key, { state: stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), bucket }, nowUs);
+        if (cost > 0) this.put(key, this.slots.get(key), bucket, stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), nowUs);
       });
     }
     return levels;
   }
 
-  private put(key: string, entry: Entry, nowUs: number): void {
-    if (this.entries.size >= this.maxBuckets && !this.entries.has(key)) this.makeRoom(nowUs);
-    this.entries.set(key, entry);
+  /** The state of a bucket as its present numbers see it; undefined if it was written under newer ones. */
+  private stateOf(bucket: Bucket, at: number | undefined, nowUs: number): BucketState | undefined {
+    if (at === undefined) return bucket.start;
+    const { generation } = this.buckets[at]!;
+    const state = this.stateAt(at);
+    return generation === bucket.generation ? state : stateOfStored(bucket, { state, generation }, nowUs);
+  }
+
+  private stateAt(at: number): BucketState {
+    return this.buckets[at]!.kind === 'greedy' ? { whole: this.wholes[at]!, part: this.parts[at]! } : this.others[at]!;
+  }
+
+  private put(key: string, present: number | undefined, bucket: Bucket, state: BucketState, nowUs: number): void {
+    const at = present ?? this.newSlot(key, nowUs);
+    this.buckets[at] = bucket;
+    if (bucket.kind === 'greedy') {
+      const { whole, part } = state as GreedyState;
+      this.wholes[at] = whole;
+      this.parts[at] = part;
+    } else {
+      this.others[at] = state;
+    }
+  }
+
+  private newSlot(key: string, nowUs: number): number {
+    if (this.slots.size >= this.maxBuckets) this.makeRoom(nowUs);
+    const at = this.freeSlots.pop() ?? this.slots.size;
+    if (at >= this.wholes.length) {
+      this.wholes = enlarged(this.wholes);
+      this.parts = enlarged(this.parts);
+    }
+    this.slots.set(key, at);
+    return at;
   }
 
   /** Looks at a bounded number of the oldest entries, so that a flood of new keys costs each of them little. */
   private makeRoom(nowUs: number): void {
     let looked = 0;
     let oldest: string | undefined;
-    for (const [key, { state, bucket }] of this.entries) {
+    for (const [key, at] of this.slots) {
       oldest ??= key;
-      if (isFull(bucket, state, nowUs)) {
-        this.entries.delete(key);
+      const bucket = this.buckets[at]!;
+      if (availableAt(bucket, this.stateAt(at), nowUs) >= mostTokens(bucket)) {
+        this.drop(key);
         return;
       }
       if (++looked === 64) break;
     }
-    if (oldest !== undefined) this.entries.delete(oldest);
+    if (oldest !== undefined) this.drop(oldest);
+  }
+
+  private drop(key: string): void {
+    this.freeSlots.push(this.slots.get(key)!);
+    this.slots.delete(key);
   }
 }
 
-function isFull(bucket: Bucket, state: BucketState, nowUs: number): boolean {
-  return availableAt(bucket, state, nowUs) >= mostTokens(bucket);
+const FIRST_SLOTS = 1024;
+
+function enlarged(list: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
+  const larger = new Float64Array(2 * list.length);
+  larger.set(list);
+  return larger;
 }
