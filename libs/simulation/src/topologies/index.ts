@@ -9,4 +9,6 @@ import type { Topology } from './topology.js';
 
 export const TOPOLOGIES: readonly Topology[] = [centralStore, leases, denyCache, stickySessions, peerBroadcast, gossip, eventStream];
 export type { Topology } from './topology.js';
+export * from './charts.js';
+export * from './growth.js';
 export * from './run-topology.js';
