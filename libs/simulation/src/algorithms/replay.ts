@@ -33,8 +33,9 @@ export interface CoursePoint {
   readonly admittedByLog: number;
 }
 
-/** Points of a course. */
-const COURSE_POINTS = 400;
+/** A course is the beginning of a run: enough to see what an algorithm does, and not more than a chart can show. */
+const COURSE_WINDOWS = 12;
+const COURSE_POINTS = 360;
 /** Measuring the state of a log is slow: every so many requests are enough for a mean. */
 const SIZE_EVERY = 20;
 
@@ -43,16 +44,22 @@ export function replay({ name, title, spec }: AlgorithmChoice, arrivals: readonl
   const buckets = new BucketMap(spec(bound));
   const keys = new Map<string, KeyRecord>();
   const firstKey = arrivals[0]?.key;
-  const stepMs = (arrivals.at(-1)?.atMs ?? 0) / COURSE_POINTS;
+  const courseMs = Math.min(arrivals.at(-1)?.atMs ?? 0, COURSE_WINDOWS * bound.windowMs);
   const course: CoursePoint[] = [];
   let [admitted, admittedByLog, overAdmitted, underAdmitted, worstWindow, errors, bytes, mostBytes, sizes] = [0, 0, 0, 0, 0, 0, 0, 0, 0];
 
+  /** Notes how things stand at the instants of the course before `untilMs`, when nothing has happened yet at it. */
+  const lookUntil = (untilMs: number): void => {
+    for (; course.length <= COURSE_POINTS; look((course.length * courseMs) / COURSE_POINTS)) {
+      if ((course.length * courseMs) / COURSE_POINTS >= untilMs) return;
+    }
+  };
   const look = (atMs: number): void => {
     const record = keys.get(firstKey!);
     course.push({ atMs, admitted: record?.taken.used(atMs) ?? 0, admittedByLog: record?.log.used(atMs) ?? 0 });
   };
   arrivals.forEach(({ key, cost, atMs }, index) => {
-    while (course.length * stepMs < atMs) look(course.length * stepMs);
+    lookUntil(atMs);
     const record = keys.get(key) ?? newRecord(bound);
     keys.set(key, record);
     const { allowed, limit, remaining } = buckets.take(key, cost, atMs);
@@ -74,7 +81,7 @@ export function replay({ name, title, spec }: AlgorithmChoice, arrivals: readonl
       mostBytes = Math.max(mostBytes, size);
     }
   });
-  if (arrivals.length > 0) look(arrivals.at(-1)!.atMs);
+  lookUntil(Infinity);
   return {
     algorithm: name,
     title,

@@ -8,7 +8,8 @@ const LEFT = 42;
 const BELOW = 44;
 
 /** Many small charts that differ in one thing: easier to compare than many lines in one. */
-export function smallMultiples(heading: Heading, panels: readonly (LinePanel & { readonly name: string })[], columns = 2): string {
+export function smallMultiples(heading: Heading, panels: readonly (LinePanel & { readonly name: string })[]): string {
+  const columns = panels.length > 6 ? 3 : Math.min(2, panels.length);
   const width = (WIDTH - 2 * MARGIN - (columns - 1) * MARGIN) / columns;
   const height = 130;
   const rowHeight = height + BELOW + 42;

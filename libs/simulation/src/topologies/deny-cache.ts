@@ -8,7 +8,7 @@ import type { Topology } from './topology.js';
  */
 export const denyCache: Topology = {
   name: 'deny_cache',
-  title: 'deny cache, asynchronous writes',
+  title: 'deny cache',
   start({ clock, network, bound }) {
     // Counts what has passed already, also beyond the limit: that is paid back before anything passes again.
     const store = new Table((_key: string) => new DebtBucket(bound));
