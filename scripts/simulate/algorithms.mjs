@@ -1,4 +1,5 @@
 /** Replays traffic through the algorithms, against the perfect sliding log. */
+import { Refusal } from './options.mjs';
 import { Progress } from './progress.mjs';
 import { count, percent, table } from './table.mjs';
 import { arrivalsOf, describe } from './traffic.mjs';
@@ -10,7 +11,7 @@ import { arrivalsOf, describe } from './traffic.mjs';
  */
 export async function simulateAlgorithms(simulation, options) {
   const { bound } = options;
-  const choices = simulation.ALGORITHMS.filter(({ name }) => options.algorithms.includes(name));
+  const choices = usable(simulation, options);
   const progress = new Progress(choices.length + 2);
   await progress.step('traffic');
   const arrivals = arrivalsOf(simulation, options);
@@ -29,6 +30,26 @@ export async function simulateAlgorithms(simulation, options) {
     pictures: { ...simulation.algorithmCharts(figures, bound, subtitle), ...simulation.priceChart(figures, price, subtitle) },
     json: { options: withoutPlace(options), figures, measured: { nanosecondsPerDecision: Object.fromEntries(price) } },
   };
+}
+
+/**
+ * The chosen algorithms without those that cannot have the bound, such as a log of a million entries: that is said, and no
+ * reason to show nothing of the others.
+ * @param {typeof import('../../libs/simulation/src/index.ts')} simulation
+ * @param {import('./options.mjs').SimulateOptions} options
+ * @throws {Refusal} when none is left
+ */
+function usable({ ALGORITHMS, boundFault }, { algorithms, bound }) {
+  const refused = [];
+  const choices = [];
+  for (const choice of ALGORITHMS.filter(({ name }) => algorithms.includes(name))) {
+    const fault = boundFault(choice, bound);
+    if (fault === undefined) choices.push(choice);
+    else refused.push(`${choice.name} is left out: ${fault}.`);
+  }
+  if (choices.length === 0) throw new Refusal(refused.join('\n'));
+  for (const line of refused) console.error(line);
+  return choices;
 }
 
 /**
@@ -53,6 +74,6 @@ function algorithmTable(figures, price, { limit }) {
 }
 
 /** The JSON of a run must not say on whose machine it was. @param {import('./options.mjs').SimulateOptions} options */
-export function withoutPlace({ out: _out, csv: _csv, ...options }) {
-  return options;
+export function withoutPlace({ out: _out, csv: _csv, algorithms, topologies, ...options }) {
+  return { ...options, ...(options.what === 'algorithms' ? { algorithms } : { topologies }) };
 }

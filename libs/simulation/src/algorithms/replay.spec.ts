@@ -3,7 +3,7 @@ import type { Arrival } from '../traffic/arrival.js';
 import { PATTERN_NAMES, traffic, type PatternName } from '../traffic/patterns.js';
 import { priceOf } from './price.js';
 import { replay, type AlgorithmFigures } from './replay.js';
-import { ALGORITHMS, type AlgorithmChoice } from './specs.js';
+import { ALGORITHMS, boundFault, type AlgorithmChoice } from './specs.js';
 
 const BOUND: Bound = { limit: 100, windowMs: 60_000 };
 
@@ -53,4 +53,9 @@ test('the price of a decision is the quickest round by the clock that was given'
   const price = priceOf([choice('token_bucket')], arrivalsOf('boundary', 70), BOUND, () => clock.next().value!);
   // 400 requests: 200 of each key.
   expect(price).toEqual(new Map([['token_bucket', 2e6 / 400]]));
+});
+
+test('a bound that an algorithm cannot have is named', () => {
+  expect(boundFault(choice('token_bucket'), BOUND)).toBeUndefined();
+  expect(boundFault(choice('token_bucket'), { limit: 0.5, windowMs: 1000 })).toContain('capacity must be a whole number');
 });

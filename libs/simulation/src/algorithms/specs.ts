@@ -1,4 +1,4 @@
-import type { LimitSpec } from '#limiter';
+import { limitFaults, type LimitSpec } from '#limiter';
 import type { Bound } from '../bound.js';
 
 /** An algorithm with the numbers that make it mean "`limit` in a window". */
@@ -17,6 +17,12 @@ export const ALGORITHMS: readonly AlgorithmChoice[] = [
     spec: tokenBucketSpec,
   },
 ];
+
+/** Why an algorithm cannot have a bound; undefined if it can. */
+export function boundFault({ spec }: AlgorithmChoice, bound: Bound): string | undefined {
+  const faults = limitFaults(spec(bound));
+  return faults.length === 0 ? undefined : faults.map(({ field, detail }) => `${field} ${detail}`).join('; ');
+}
 
 /** Holds one window's tokens and refills them in the course of a window. */
 export function tokenBucketSpec({ limit, windowMs }: Bound): LimitSpec {

@@ -13,6 +13,8 @@ export const GOSSIP_FAN_OUT = 3;
 interface Told {
   readonly spent: Float64Array;
   readonly level: number;
+  /** Whether that holds the history of the key: not for who has just joined. */
+  readonly settled: boolean;
 }
 
 /** What a node knows of a key. */
@@ -20,9 +22,8 @@ class View {
   readonly bucket: DebtBucket;
   private spent: Float64Array;
   private given = false;
-  private isNew = true;
 
-  constructor(private readonly bound: Bound, nodes: number) {
+  constructor(private readonly bound: Bound, nodes: number, private settled: boolean) {
     this.bucket = new DebtBucket(bound);
     this.spent = new Float64Array(nodes);
   }
@@ -34,11 +35,11 @@ class View {
 
   tell(nowMs: number): Told {
     this.given = true;
-    return { spent: this.spent, level: this.bucket.level(nowMs) };
+    return { spent: this.spent, level: this.bucket.level(nowMs), settled: this.settled };
   }
 
   /** Sums only grow: the larger one is the newer, whichever way and however often it comes. */
-  hear({ spent, level }: Told, nowMs: number): void {
+  hear({ spent, level, settled }: Told, nowMs: number): void {
     let news = 0;
     for (let node = 0; node < spent.length; node++) {
       const more = spent[node]! - this.spent[node]!;
@@ -46,9 +47,9 @@ class View {
       this.note(node, more);
       news += more;
     }
-    // For who has just joined the sums are history, refilled since: it owes what the teller's bucket lacks.
-    if (this.isNew) news = Math.min(news, this.bound.limit - level);
-    this.isNew = false;
+    // For who has just joined, the sums are history that was refilled since: it owes what the teller's bucket lacks.
+    if (settled && !this.settled) news = Math.min(news, this.bound.limit - level);
+    this.settled ||= settled;
     if (news > 0) this.bucket.spend(news, nowMs);
   }
 
@@ -65,7 +66,8 @@ export const gossip: Topology = {
   name: 'gossip',
   title: 'gossip',
   start({ clock, network, random, bound, nodes, activeNodes }) {
-    const views = new Table((_node: number) => new Table((_key: string) => new View(bound, nodes)));
+    const founders = activeNodes();
+    const views = new Table((node: number) => new Table((_key: string) => new View(bound, nodes, node < founders)));
 
     const tell = (from: number): void => {
       const peers = activeNodes();
