@@ -26,6 +26,8 @@ async function simulate(args) {
   const offer = { patterns: PATTERN_NAMES, algorithms: ALGORITHMS.map(({ name }) => name), topologies: TOPOLOGIES.map(({ name }) => name) };
   const options = readOptions(args, process.env, offer);
   if (options === 'help') return console.log(helpOf(offer));
+  // Before the run: nobody wants to hear afterwards that there is no place for its results.
+  orRefuse(options.out, () => mkdirSync(options.out, { recursive: true }));
   const report = options.what === 'algorithms'
     ? await (await import('./simulate/algorithms.mjs')).simulateAlgorithms(simulation, options)
     : await (await import('./simulate/topologies.mjs')).simulateTopologies(simulation, options);
@@ -40,13 +42,21 @@ async function simulate(args) {
  */
 function write(folder, name, { pictures, json }) {
   const files = { ...Object.fromEntries(Object.entries(pictures).map(([picture, svg]) => [`${picture}.svg`, svg])), [`${name}.json`]: `${JSON.stringify(json, null, 2)}\n` };
+  for (const [file, content] of Object.entries(files)) orRefuse(folder, () => writeFileSync(join(folder, file), content));
+  return Object.keys(files);
+}
+
+/**
+ * @param {string} folder
+ * @param {() => void} write
+ * @throws {Refusal} when it cannot be written to
+ */
+function orRefuse(folder, write) {
   try {
-    mkdirSync(folder, { recursive: true });
-    for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content);
+    write();
   } catch (error) {
     throw new Refusal(`Cannot write to ${folder}: ${/** @type {Error} */ (error).message}`);
   }
-  return Object.keys(files);
 }
 
 if (isMain(import.meta.url)) {

@@ -1,4 +1,4 @@
-import { startLimits, take, tokenBucket as bucketOf, type BucketState, type Decision, type LimitSpec } from '#limiter';
+import { bucketOf, startLimits, take, type BucketState, type Decision, type LimitSpec } from '#limiter';
 
 /** The one place that calls the limiter: buckets of one limit, a bucket for each key, kept in a map. */
 export class BucketMap {

@@ -57,5 +57,5 @@ test('the price of a decision is the quickest round by the clock that was given'
 
 test('a bound that an algorithm cannot have is named', () => {
   expect(boundFault(choice('token_bucket'), BOUND)).toBeUndefined();
-  expect(boundFault(choice('token_bucket'), { limit: 0.5, windowMs: 1000 })).toContain('capacity must be a whole number');
+  expect(boundFault(choice('sliding_log'), { limit: 1001, windowMs: 1000 })).toContain('limit must be');
 });
