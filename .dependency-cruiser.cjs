@@ -84,6 +84,13 @@ module.exports = {
       from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/limiter/testing/', '^libs/simulation/'] },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
     },
+    {
+      name: 'only-declared-packages-in-the-simulation',
+      comment: 'A tool of developers may use what only developers install.',
+      severity: 'error',
+      from: { path: '^libs/simulation/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

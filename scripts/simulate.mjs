@@ -66,6 +66,8 @@ if (isMain(import.meta.url)) {
     const { name } = /** @type {Error} */ (error);
     // A limit that the limiter itself refuses, such as a log of a million entries, is the caller's affair too.
     if (!(error instanceof Refusal) && name !== 'InvalidLimitError') throw error;
+    // What is wrong does not stand behind half a progress bar.
+    if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
     console.error(`${/** @type {Error} */ (error).message}\nnpm run simulate -- --help explains the command.`);
     process.exitCode = NO_RUN;
   }

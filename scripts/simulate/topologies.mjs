@@ -21,6 +21,7 @@ export async function simulateTopologies(simulation, options) {
   const arrivals = arrivalsOf(simulation, options);
   const keys = new Set(arrivals.map(({ key }) => key)).size;
   if (keys > MOST_TOPOLOGY_KEYS) throw new Refusal(`Topologies are simulated for at most ${MOST_TOPOLOGY_KEYS} keys; the traffic has ${keys}.`);
+  refuseEndless(options.nodes, keys, (arrivals.at(-1)?.atMs ?? 0) / 1000);
   /** @type {TopologyFigures[]} */
   const figures = [];
   for (const topology of topologies) {
@@ -43,6 +44,18 @@ export async function simulateTopologies(simulation, options) {
     pictures: { ...simulation.topologyCharts(figures, bound, subtitle), ...simulation.growthCharts(grown, bound, describe(options, some)) },
     json: { options: withoutPlace(options), figures, growth: grown },
   };
+}
+
+/**
+ * Nodes look about ten times a second, and in a gossip all tell three others of all: about two minutes at most.
+ * @param {number} nodes
+ * @param {number} keys
+ * @param {number} seconds
+ * @throws {Refusal}
+ */
+function refuseEndless(nodes, keys, seconds) {
+  const most = Math.floor(Math.min(1e9 / (nodes * nodes * keys), 2e6 / nodes));
+  if (seconds > most) throw new Refusal(`${nodes} nodes and ${keys} keys are simulated for at most ${most} seconds; the traffic has ${Math.ceil(seconds)}.`);
 }
 
 /** @param {readonly TopologyFigures[]} figures @param {import('../../libs/simulation/src/index.ts').Bound} bound */

@@ -39,8 +39,8 @@ export interface TopologyFigures {
   readonly waits: number;
 }
 
-/** How long after the last arrival answers may still come. */
-const LAST_ANSWERS_MS = 60_000;
+/** How long after the last arrival answers may still come, in latencies: who waits for a lease may ask again. */
+const LAST_ANSWERS = 1000;
 
 /** Lets the arrivals, in the order of time, go through a topology. */
 export function runTopology(topology: Topology, arrivals: readonly Arrival[], run: TopologyRun): TopologyFigures {
@@ -60,8 +60,8 @@ export function runTopology(topology: Topology, arrivals: readonly Arrival[], ru
     way(arrival, balancer.below(activeNodes()), (allowed) => truth.count(arrival, allowed, clock.nowMs));
   }
   const { messages, waits } = network;
-  const decidedMs = clock.nowMs + LAST_ANSWERS_MS;
-  while (truth.decided < arrivals.length && clock.nowMs < decidedMs) clock.runUntil(clock.nowMs + latencyMs + 1);
+  const lastMs = clock.nowMs + LAST_ANSWERS * latencyMs;
+  while (truth.decided < arrivals.length && clock.nowMs < lastMs) clock.runUntil(clock.nowMs + latencyMs);
   return {
     topology: topology.name,
     title: topology.title,
