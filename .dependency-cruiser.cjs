@@ -1,4 +1,4 @@
-/** The arrows of the house: apps -> { rules-db, rule-sync, limiter-redis, platform } -> limiter -> nothing. Types count too. */
+/** The arrows of the house: apps -> { rules-db, rule-sync, limiter-redis, platform } -> limiter -> nothing; simulation -> limiter. Types count too. */
 
 const ADAPTERS = ['rules-db', 'rule-sync', 'limiter-redis', 'platform'];
 
@@ -52,6 +52,20 @@ module.exports = {
       to: { path: '^libs/limiter/' },
     },
     {
+      name: 'simulation-knows-only-the-limiter',
+      comment: 'It replays the algorithms as they are, in virtual time: no store, no database, no configuration.',
+      severity: 'error',
+      from: { path: '^libs/simulation/' },
+      to: { path: '^(libs/(?!(limiter|simulation)/)|migrations/)' },
+    },
+    {
+      name: 'nobody-needs-the-simulation',
+      comment: 'It is a tool of developers: what runs in production must not depend on it, nor on its packages.',
+      severity: 'error',
+      from: { path: '^(apps|libs|migrations)/', pathNot: '^libs/simulation/' },
+      to: { path: '^libs/simulation/' },
+    },
+    {
       name: 'rules-api-knows-no-redis',
       comment: 'Only the preloader and the gateway know both the rules in PostgreSQL and the buckets in Redis.',
       severity: 'error',
@@ -67,8 +81,15 @@ module.exports = {
     {
       name: 'only-declared-packages',
       severity: 'error',
-      from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/limiter/testing/'] },
+      from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/limiter/testing/', '^libs/simulation/'] },
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'npm-dev'] },
+    },
+    {
+      name: 'only-declared-packages-in-the-simulation',
+      comment: 'A tool of developers may use what only developers install.',
+      severity: 'error',
+      from: { path: '^libs/simulation/' },
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
   ],
   options: {
