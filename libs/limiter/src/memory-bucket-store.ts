@@ -16,9 +16,8 @@ export class MemoryBucketStore implements BucketStore {
   private readonly freeSlots: number[] = [];
   /** By slot: what a bucket was last written with. */
   private readonly buckets: Bucket[] = [];
-  /** By slot: the state of a greedy bucket, an instant and its part. */
-  private wholes = new Float64Array(FIRST_SLOTS);
-  private parts = new Float64Array(FIRST_SLOTS);
+  /** By slot, side by side: the instant of a greedy bucket, its part, the mark of the numbers that it was written with. */
+  private numbers = new Float64Array(FIRST_SLOTS * WIDTH);
   /** By slot: the state of any other bucket. */
   private readonly others: BucketState[] = [];
 
@@ -74,22 +73,31 @@ export class MemoryBucketStore implements BucketStore {
   /** The state of a bucket as its present numbers see it; undefined if it was written under newer ones. */
   private stateOf(bucket: Bucket, at: number | undefined, nowUs: number): BucketState | undefined {
     if (at === undefined) return bucket.start;
-    const { generation } = this.buckets[at]!;
     const state = this.stateAt(at);
-    return generation === bucket.generation ? state : stateOfStored(bucket, { state, generation }, nowUs);
+    const { numbers } = this;
+    if (numbers[at * WIDTH + MARK] === markOf(bucket)) return state;
+    return stateOfStored(bucket, { state, generation: this.buckets[at]!.generation }, nowUs);
   }
 
   private stateAt(at: number): BucketState {
-    return this.buckets[at]!.kind === 'greedy' ? { whole: this.wholes[at]!, part: this.parts[at]! } : this.others[at]!;
+    const first = at * WIDTH;
+    const { numbers } = this;
+    return numbers[first + MARK]! > 0 ? { whole: numbers[first]!, part: numbers[first + 1]! } : this.others[at]!;
   }
 
   private put(key: string, present: number | undefined, bucket: Bucket, state: BucketState, nowUs: number): void {
     const at = present ?? this.newSlot(key, nowUs);
-    this.buckets[at] = bucket;
+    const first = at * WIDTH;
+    const { numbers } = this;
+    const mark = markOf(bucket);
+    if (present === undefined || numbers[first + MARK] !== mark) {
+      numbers[first + MARK] = mark;
+      this.buckets[at] = bucket;
+    }
     if (bucket.kind === 'greedy') {
       const { whole, part } = state as GreedyState;
-      this.wholes[at] = whole;
-      this.parts[at] = part;
+      numbers[first] = whole;
+      numbers[first + 1] = part;
     } else {
       this.others[at] = state;
     }
@@ -98,9 +106,10 @@ export class MemoryBucketStore implements BucketStore {
   private newSlot(key: string, nowUs: number): number {
     if (this.slots.size >= this.maxBuckets) this.makeRoom(nowUs);
     const at = this.freeSlots.pop() ?? this.slots.size;
-    if (at >= this.wholes.length) {
-      this.wholes = enlarged(this.wholes);
-      this.parts = enlarged(this.parts);
+    if ((at + 1) * WIDTH > this.numbers.length) {
+      const larger = new Float64Array(2 * this.numbers.length);
+      larger.set(this.numbers);
+      this.numbers = larger;
     }
     this.slots.set(key, at);
     return at;
@@ -129,9 +138,11 @@ export class MemoryBucketStore implements BucketStore {
 }
 
 const FIRST_SLOTS = 1024;
+/** Four numbers are half of a cache line: one visit. */
+const WIDTH = 4;
+const MARK = 2;
 
-function enlarged(list: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const larger = new Float64Array(2 * list.length);
-  larger.set(list);
-  return larger;
+/** Tells generations apart, and greedy buckets, whose mark is positive, from others. */
+function markOf({ kind, generation }: Bucket): number {
+  return kind === 'greedy' ? generation + 1 : -generation - 1;
 }
