@@ -32,38 +32,16 @@ const TOLERATED_FAILURES = 0.005;
 export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
   await installPeers(workshop, say);
   const redis = await workshop.redis();
-  const call = await prepareCall(redis.url);
+  const call = await prepareCall(redis.url, undefined);
 
-  /** @param {'tollgate' | 'flexible'} subject @returns {Promise<StoreResult>} */
-  async function takes(subject) {
-    const settings = { redisUrl: redis.url, keys: KEYS, inFlight: IN_FLIGHT, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000 };
-    const job = workshop.node(join(ROOT, 'bench', 'load', 'store-takes.mjs'), { measured: true, args: [subject, JSON.stringify(settings)] });
-    const withinMs = settings.warmupMs + settings.measureMs + 20_000;
-    await job.line((line) => line === 'measuring', withinMs);
-    const redisBusy = busyMeter(redis.pid);
-    const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
-    result.redisBusy = redisBusy();
-    await job.ended;
-    if (!quick && result.failures > result.perSecond * seconds * TOLERATED_FAILURES) throw new Error(`${subject}: ${result.failures} takes got no answer; is the machine busy with something else?`);
-    return result;
-  }
+  /** @param {'tollgate' | 'flexible'} subject */
+  const takes = (subject) => gathered(workshop, redis, subject, { warmupSeconds, seconds, quick });
 
   /** redis-benchmark counts requests, not seconds. */
   let expectedPerSecond = (await benchmark(2_000)).perSecond;
 
-  /** @param {number} requests @returns {Promise<StoreResult>} */
-  async function benchmark(requests) {
-    const { program, env } = redisTool('redis-benchmark');
-    const args = ['-p', String(redis.port), '-c', String(BENCHMARK_CONNECTIONS), '-n', String(requests), '-r', String(KEYS), '-q', 'EVALSHA', call.sha1, '1', call.key, ''];
-    const job = workshop.start(program, { measured: true, env, args });
-    const redisBusy = busyMeter(redis.pid);
-    const line = await job.line((text) => text.includes('requests per second'), 120_000);
-    const busy = redisBusy();
-    await job.ended;
-    const perSecond = Number(/([\d.]+) requests per second/.exec(line)?.[1]);
-    const p50Ms = Number(/p50=([\d.]+)/.exec(line)?.[1]);
-    return { perSecond, p50Ms, ...(busy !== undefined && { redisBusy: busy }) };
-  }
+  /** @param {number} requests */
+  const benchmark = (requests) => oneByOne(workshop, redis, call, requests);
 
   const results = await interleaved(
     rounds,
@@ -92,15 +70,58 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
 }
 
 /**
+ * Takes at 512 in flight.
+ * @param {import('./shared/workshop.mjs').Workshop} workshop
+ * @param {{ url: string, pid: number }} redis
+ * @param {'tollgate' | 'flexible'} subject
+ * @param {{ warmupSeconds: number, seconds: number, quick: boolean, limit?: object }} settings
+ * @returns {Promise<StoreResult>}
+ */
+export async function gathered(workshop, redis, subject, { warmupSeconds, seconds, quick, limit }) {
+  const settings = { redisUrl: redis.url, keys: KEYS, inFlight: IN_FLIGHT, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, limit };
+  const job = workshop.node(join(ROOT, 'bench', 'load', 'store-takes.mjs'), { measured: true, args: [subject, JSON.stringify(settings)] });
+  const withinMs = settings.warmupMs + settings.measureMs + 20_000;
+  await job.line((line) => line === 'measuring', withinMs);
+  const redisBusy = busyMeter(redis.pid);
+  const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
+  result.redisBusy = redisBusy();
+  await job.ended;
+  if (!quick && result.failures > result.perSecond * seconds * TOLERATED_FAILURES) throw new Error(`${subject}: ${result.failures} takes got no answer; is the machine busy with something else?`);
+  return result;
+}
+
+/**
+ * The same script, called by redis-benchmark.
+ * @param {import('./shared/workshop.mjs').Workshop} workshop
+ * @param {{ port: number, pid: number }} redis
+ * @param {{ sha1: string, key: string }} call
+ * @param {number} requests
+ * @returns {Promise<StoreResult>}
+ */
+export async function oneByOne(workshop, redis, call, requests) {
+  const { program, env } = redisTool('redis-benchmark');
+  const args = ['-p', String(redis.port), '-c', String(BENCHMARK_CONNECTIONS), '-n', String(requests), '-r', String(KEYS), '-q', 'EVALSHA', call.sha1, '1', call.key, ''];
+  const job = workshop.start(program, { measured: true, env, args });
+  const redisBusy = busyMeter(redis.pid);
+  const line = await job.line((text) => text.includes('requests per second'), 120_000);
+  const busy = redisBusy();
+  await job.ended;
+  const perSecond = Number(/([\d.]+) requests per second/.exec(line)?.[1]);
+  const p50Ms = Number(/p50=([\d.]+)/.exec(line)?.[1]);
+  return { perSecond, p50Ms, ...(busy !== undefined && { redisBusy: busy }) };
+}
+
+/**
  * The call that the store makes for one request, made fit for redis-benchmark, whose arguments cannot hold the zero bytes
  * of a packed request: the request stands in the first line of the script instead. Tried once, so that no error is
  * taken for speed.
  * @param {string} redisUrl
+ * @param {object} [limit] of the rule; the endless token bucket unless given
  */
-async function prepareCall(redisUrl) {
+export async function prepareCall(redisUrl, limit) {
   const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
   const { sourceOf } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'scripts.js'));
-  const rule = ruleOf(0, { endless: true });
+  const rule = ruleOf(0, { endless: true, ...(limit && { limit }) });
   const taken = merchantRules('m', [rule], [], Date.now()).layers[0]?.enforced[0]?.takes;
   const requests = packTakes([{ takes: taken, slot: 0 }], Date.now(), 'of server').frames[1];
   const literal = [...requests].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('');
@@ -109,8 +130,9 @@ async function prepareCall(redisUrl) {
   const redis = createRedis(redisUrl, 'queue-worker');
   const sha1 = /** @type {string} */ (await redis.script('LOAD', source));
   const reply = await redis.evalsha(sha1, 1, `${BUCKET_PREFIX}trial`, '');
+  await redis.del(`${BUCKET_PREFIX}trial`);
   redis.disconnect();
-  if (!Array.isArray(reply) || reply[0] !== 0) throw new Error(`the script answers ${JSON.stringify(reply)} to a request of a full bucket`);
+  if (!Array.isArray(reply) || !reply.every((number) => number >= 0)) throw new Error(`the script answers ${JSON.stringify(reply)} to a request of a full bucket`);
   return { sha1, key: BUCKET_PREFIX + merchantBucketKey('m__rand_int__', rule.id, 0) };
 }
 

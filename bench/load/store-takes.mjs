@@ -5,7 +5,7 @@
 import { Latencies } from './latencies.mjs';
 
 const [subject = '', settings = ''] = process.argv.slice(2);
-const { redisUrl, keys, inFlight, warmupMs, measureMs } = JSON.parse(settings);
+const { redisUrl, keys, inFlight, warmupMs, measureMs, limit } = JSON.parse(settings);
 
 /** @typedef {(key: number, done: (failed: boolean) => void) => void} Take failed: there was no answer */
 
@@ -17,10 +17,11 @@ const subjects = {
     const { merchantId, ruleOf } = await import('../shared/merchants.mjs');
     const redis = createRedis(redisUrl, 'limiter');
     await new Promise((resolve) => redis.once('ready', resolve));
-    const store = new RedisBucketStore(redis);
-    const rule = ruleOf(0, { endless: true });
+    const store = new RedisBucketStore(redis, limit ? { deadlineMs: 1_000 } : {});
+    let slot = 0;
+    const rule = ruleOf(0, { endless: true, limit });
     const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], [], Date.now()).layers[0]?.enforced[0]?.takes ?? []);
-    return (key, done) => store.take(takes[key] ?? [], (outcome) => done(outcome instanceof Error));
+    return (key, done) => store.take(takes[key] ?? [], (outcome) => done(outcome instanceof Error), ++slot);
   },
 
   /** @returns {Promise<Take>} */

@@ -1,6 +1,6 @@
-/** rate-limiter-flexible on Redis, as its documentation sets it up. */
+/** rate-limiter-flexible, as its documentation sets it up. */
 import { Redis } from 'ioredis';
-import { RateLimiterRedis } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 
 /**
  * @param {string} redisUrl
@@ -12,4 +12,10 @@ export async function flexibleTake(redisUrl, keys) {
   await new Promise((resolve) => storeClient.once('ready', resolve));
   const limiter = new RateLimiterRedis({ storeClient, points: 1_000_000_000, duration: 60 });
   return (key) => limiter.consume(keys[key]);
+}
+
+/** The same library's limiter in memory. @returns {(key: string) => Promise<unknown>} */
+export function flexibleMemoryTake() {
+  const limiter = new RateLimiterMemory({ points: 1_000_000_000, duration: 600 });
+  return (key) => limiter.consume(key);
 }

@@ -26,10 +26,10 @@ const ruleId = (/** @type {number} */ index) => String(1_000_000 + index);
 
 /**
  * @param {number} index
- * @param {{ endless?: boolean }} [options]
+ * @param {{ endless?: boolean, limit?: object }} [options]
  * @returns {import('../../libs/limiter/src/rule.js').Rule}
  */
-export function ruleOf(index, { endless = false } = {}) {
+export function ruleOf(index, { endless = false, limit } = {}) {
   return {
     id: ruleId(index),
     name: 'transactions',
@@ -39,7 +39,7 @@ export function ruleOf(index, { endless = false } = {}) {
     mode: 'enforce',
     match: { methods: ['GET', 'POST'], paths: ['/transactions/**'] },
     key: ['merchant'],
-    limits: endless ? ENDLESS_LIMITS : LIMITS,
+    limits: limit ? startLimits([/** @type {any} */ (limit)], RULES_SINCE_MS) : endless ? ENDLESS_LIMITS : LIMITS,
     cost: 1,
     onStoreFailure: 'closed',
   };

@@ -64,14 +64,13 @@ local function make_general()
   local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
   local pack_struct, concat = struct.pack, table.concat
 
-  local function answer(...)
-    for i = 1, select('#', ...) do
-      replies = replies + 1
-      reply[replies] = (select(i, ...))
-    end
+  -- The numbers of a reply, as many as the kind has.
+  local function answer(a, b, c, d)
+    reply[replies + 1], reply[replies + 2], reply[replies + 3], reply[replies + 4] = a, b, c, d
+    replies = replies + (d and 4 or b and 2 or 1)
   end
 
-  -- By kind. Each reads its numbers, knows the state of a bucket that was left alone since its limit started, says what a bucket
+  -- By kind. Each reads its numbers, into a table made at once, because one that grows is made anew at every other field; knows the state of a bucket that was left alone since its limit started, says what a bucket
   -- holds and what becomes of it, and carries it over an edit.
   local ALGORITHMS = {}
 
@@ -91,6 +90,7 @@ local function make_general()
     if first == 67 then return ALGORITHMS[6].parse(value) end -- C
     local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwc]?)$')
     if not sign then return nil end
+    if #digits <= DIGITS and sign == '' then return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(tonumber(digits), rest), 0 end
     local instant = tonumber(sub(digits, -DIGITS))
     local state = ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest)
     return state, tonumber(sub(digits, 1, -DIGITS - 1)) or 0
@@ -154,15 +154,14 @@ local function make_general()
     local first_reply = replies + 1
     local writes = {}
     while more do
-      local limit = {}
-      local kind, index
-      kind, index, limit.generation, limit.cost, limit.capacity, limit.start, position = unpack_struct('<BHHddd', requests, position)
+      local kind, index, generation, cost, capacity, start, limit
+      kind, index, generation, cost, capacity, start, position = unpack_struct('<BHHddd', requests, position)
       more = kind >= 64
       if more then kind = kind - 64 end
       local has_history = kind >= 32
       if has_history then kind = kind - 32 end
       local algorithm = ALGORITHMS[kind]
-      position = algorithm.read(limit, position)
+      limit, position = algorithm.read(cost, capacity, start, position)
       local history
       if has_history then history, position = read_history(position) end
 
@@ -178,10 +177,10 @@ local function make_general()
       if not state then
         -- What is no bucket of ours is treated as missing, and overwritten by the next take.
         state = algorithm.started(limit)
-      elseif written ~= limit.generation then
+      elseif written ~= generation then
         if history then
           state = carried_over(written, history, state)
-        elseif (written - limit.generation) % 1000 < 500 then
+        elseif (written - generation) % 1000 < 500 then
           state = nil
         else -- older than all that is known: counts as empty
           state = algorithm.empty(limit)
@@ -194,7 +193,7 @@ local function make_general()
       else
         local allowed, after, filled = algorithm.take(limit, state)
         passes = passes and allowed
-        if after then writes[#writes + 1] = { index, limit.generation, algorithm, after, filled } end
+        if after then writes[#writes + 1] = { index, generation, algorithm, after, filled } end
       end
     end
 

@@ -8,9 +8,10 @@ do
   -- A state: { slots = packed }.
   local concurrency = { numbers = 4, keeps_state = true }
 
-  function concurrency.read(limit, position)
-    limit.slot, limit.timeout, position = unpack_struct('<dd', requests, position)
-    return position
+  function concurrency.read(cost, capacity, _, position)
+    local slot, timeout
+    slot, timeout, position = unpack_struct('<dd', requests, position)
+    return { cost = cost, capacity = capacity, slot = slot, timeout = timeout }, position
   end
 
   function concurrency.started() return { slots = '' } end

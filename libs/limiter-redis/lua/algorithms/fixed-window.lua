@@ -8,9 +8,11 @@ do
   -- A state: { a = used, b = start of the window }.
   local window = { numbers = 4 }
 
-  function window.read(limit, position)
-    limit.start_at, limit.length, position = unpack_struct('<dd', requests, position)
-    if limit.length == 0 then
+  function window.read(cost, capacity, start, position)
+    local start_at, length
+    start_at, length, position = unpack_struct('<dd', requests, position)
+    local limit = { cost = cost, capacity = capacity, start = start, start_at = start_at, length = length, from = now, to = now }
+    if length == 0 then
       local before, begins, ends, after
       before, begins, ends, after, position = unpack_struct('<dddd', requests, position)
       if now < begins then
@@ -20,16 +22,16 @@ do
       else
         limit.from, limit.to = ends, after
       end
-    elseif limit.length > 0 then
-      limit.from = floor(now / limit.length) * limit.length
-      limit.to = limit.from + limit.length
+    elseif length > 0 then
+      limit.from = floor(now / length) * length
+      limit.to = limit.from + length
     end
-    return position
+    return limit, position
   end
 
   function window.started(limit) return { a = limit.start, b = limit.start_at } end
 
-  function window.empty(limit) return { a = limit.capacity, b = limit.from or now } end
+  function window.empty(limit) return { a = limit.capacity, b = limit.from } end
 
   function window.parse(instant, rest) return { a = tonumber(rest) or 0, b = instant } end
 

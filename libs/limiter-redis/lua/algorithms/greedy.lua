@@ -9,10 +9,11 @@ do
   -- A state: { a = instant, b = part }, negative for a surplus.
   local greedy = { numbers = 1 }
 
-  function greedy.read(limit, position)
-    limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus = 1, 0, 0, 0, 0
-    limit.max_wait = math.huge
-    return position
+  function greedy.read(cost, capacity, start, position)
+    return {
+      cost = cost, capacity = capacity, start = start, with_parts = false, n = 1, price_part = 0, full_part = 0, start_part = 0,
+      surplus = 0, max_wait = math.huge,
+    }, position
   end
 
   function greedy.started(limit) return { a = limit.start, b = limit.start_part } end
@@ -75,17 +76,19 @@ do
   ALGORITHMS[0] = greedy
   ALGORITHMS[1] = setmetatable({ numbers = 2 }, { __index = greedy })
 
-  ALGORITHMS[1].read = function(limit, position)
-    limit.with_parts, limit.max_wait = true, math.huge
+  ALGORITHMS[1].read = function(cost, capacity, start, position)
+    local limit = greedy.read(cost, capacity, start, position)
+    limit.with_parts = true
     limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus, position = unpack_struct('<ddddd', requests, position)
-    return position
+    return limit, position
   end
 
   ALGORITHMS[7] = setmetatable({ numbers = 2 }, { __index = greedy })
 
-  ALGORITHMS[7].read = function(limit, position)
-    position = ALGORITHMS[1].read(limit, position)
+  ALGORITHMS[7].read = function(cost, capacity, start, position)
+    local limit
+    limit, position = ALGORITHMS[1].read(cost, capacity, start, position)
     limit.max_wait, position = unpack_struct('<d', requests, position)
-    return position
+    return limit, position
   end
 end

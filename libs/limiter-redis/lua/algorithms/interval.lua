@@ -8,9 +8,10 @@ do
   -- A state: { a = tokens, b = step }.
   local interval = { numbers = 2 }
 
-  function interval.read(limit, position)
-    limit.refill, limit.every, limit.start_step, position = unpack_struct('<ddd', requests, position)
-    return position
+  function interval.read(cost, capacity, start, position)
+    local refill, every, start_step
+    refill, every, start_step, position = unpack_struct('<ddd', requests, position)
+    return { cost = cost, capacity = capacity, start = start, refill = refill, every = every, start_step = start_step }, position
   end
 
   function interval.started(limit) return { a = limit.start, b = limit.start_step } end

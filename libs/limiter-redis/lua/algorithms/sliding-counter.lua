@@ -7,9 +7,10 @@ do
   -- A state: { b = start of the newest part, counts, the newest first: one more than there are parts }.
   local counter = { numbers = 4 }
 
-  function counter.read(limit, position)
-    limit.start_at, limit.parts, limit.part, position = unpack_struct('<ddd', requests, position)
-    return position
+  function counter.read(cost, capacity, start, position)
+    local start_at, parts, part
+    start_at, parts, part, position = unpack_struct('<ddd', requests, position)
+    return { cost = cost, capacity = capacity, start = start, start_at = start_at, parts = parts, part = part }, position
   end
 
   local function filled_with(first, parts, from)

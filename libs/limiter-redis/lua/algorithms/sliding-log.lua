@@ -8,9 +8,10 @@ do
   -- A state: { before = tokens taken before the first entry, entries = packed }.
   local log = { numbers = 4 }
 
-  function log.read(limit, position)
-    limit.start_at, limit.window, position = unpack_struct('<dd', requests, position)
-    return position
+  function log.read(cost, capacity, start, position)
+    local start_at, window
+    start_at, window, position = unpack_struct('<dd', requests, position)
+    return { cost = cost, capacity = capacity, start = start, start_at = start_at, window = window }, position
   end
 
   local function filled_with(used, at)
