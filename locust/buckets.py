@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import unquote
 
 from rules_api import Rule
 
 PATH = "/transactions"
+
+#: The shortest that a window of the calendar can be, in milliseconds.
+SHORTEST_MS = {
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 23 * 3_600_000,
+    "week": 167 * 3_600_000,
+    "month": 28 * 86_400_000 - 3_600_000,
+}
 
 #: How much of the traffic each method is.
 MIX = {"POST": 0.8, "GET": 0.2}
@@ -111,14 +121,39 @@ def _buckets_of(rule: Rule, merchant: str, method: str) -> Iterable[Bucket]:
     parts = {"merchant": merchant, "method": method, "ip": ""}
     key = tuple(f"{part}={parts[part]}" for part in sorted(rule["key"]))
     for limit in rule["limits"]:
+        numbers = _numbers_of(limit)
+        if numbers is None:
+            continue
+        capacity, refill_tokens, refill_interval_ms = numbers
+        excess = 1 + limit.get("excessPercent", 0) / 100
+        # A bucket's refill stays what it is; a window gives its excess each time.
+        refill = refill_tokens * (excess if "limit" in limit else 1)
         yield Bucket(
             key=(rule["id"], limit["name"], *key),
             rule=rule["name"],
             limit=limit["name"],
-            capacity=limit["capacity"],
-            refill_tokens=limit["refillTokens"],
-            refill_interval_ms=limit["refillIntervalMs"],
-            whole_steps=limit["refill"] == "interval",
+            capacity=int(capacity * excess),
+            refill_tokens=int(refill),
+            refill_interval_ms=refill_interval_ms,
+            whole_steps=limit.get("refill") == "interval",
             initial_tokens=limit.get("initialTokens", 0),
             cost=rule["cost"],
         )
+
+
+def _numbers_of(limit: Mapping[str, Any]) -> tuple[int, int, int] | None:
+    """What a limit admits in any interval: capacity, refill, interval in ms.
+
+    None for one that bounds what is in flight, and not what passes.
+    """
+    algorithm = limit["algorithm"]
+    if algorithm == "concurrency":
+        return None
+    if algorithm == "leaky_bucket":
+        return limit["capacity"], limit["drainTokens"], limit["drainIntervalMs"]
+    if algorithm in ("token_bucket", "gcra"):
+        return limit["capacity"], limit["refillTokens"], limit["refillIntervalMs"]
+    window_ms = limit.get("windowMs") or SHORTEST_MS[limit["calendar"]]
+    # Around a boundary a window admits twice its limit, and a counter nearly that.
+    times = 1 if algorithm == "sliding_log" else 2
+    return times * limit["limit"], limit["limit"], window_ms

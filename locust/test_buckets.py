@@ -10,7 +10,13 @@ from buckets import chosen_rules, path_matches, takes_of
 
 def rule(rule_id: str, **fields: Any) -> dict[str, Any]:
     """A rule for everything, ten at once and five a second."""
-    limit = {"name": "burst", "capacity": 10, "refillTokens": 5, "refill": "greedy"}
+    limit = {
+        "name": "burst",
+        "algorithm": "token_bucket",
+        "capacity": 10,
+        "refillTokens": 5,
+        "refill": "greedy",
+    }
     return {
         "id": rule_id,
         "name": f"rule {rule_id}",
@@ -89,6 +95,28 @@ class Buckets(unittest.TestCase):
     def test_one_for_all_methods(self) -> None:
         takes = takes_of("acme", [rule("1")], [])
         self.assertEqual(takes["POST"], takes["GET"])
+
+    def test_the_bound_of_each_algorithm(self) -> None:
+        refill = {"capacity": 10, "refillTokens": 5, "refillIntervalMs": 1000}
+        drain = {"capacity": 10, "drainTokens": 5, "drainIntervalMs": 1000}
+        window = {"limit": 10, "windowMs": 1000}
+        hours = {"limit": 3600, "calendar": "hour"}
+        rows: list[tuple[dict[str, Any], tuple[int, float] | None]] = [
+            ({"algorithm": "gcra", **refill}, (10, 5)),
+            ({"algorithm": "leaky_bucket", **drain}, (10, 5)),
+            ({"algorithm": "fixed_window", **window}, (20, 10)),
+            ({"algorithm": "fixed_window", **hours}, (7200, 1)),
+            ({"algorithm": "sliding_counter", **window}, (20, 10)),
+            ({"algorithm": "sliding_log", **window}, (10, 10)),
+            ({"algorithm": "sliding_log", **window, "excessPercent": 10}, (11, 11)),
+            ({"algorithm": "concurrency", "limit": 10, "slotTimeoutMs": 1000}, None),
+        ]
+        for limit, expected in rows:
+            with self.subTest(limit["algorithm"]):
+                limits = [{"name": "l", **limit}]
+                buckets = takes_of("acme", [rule("1", limits=limits)], [])["POST"]
+                found = [(bucket.burst, bucket.rate) for bucket in buckets]
+                self.assertEqual(found, [] if expected is None else [expected])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ import { Script } from './scripts.js';
 
 const script = new Script('preload-buckets');
 
+/** Takes rely on a bucket to live for two epochs of lua/take.lua, unless they say otherwise. */
+const SHORTEST_TTL_MS = 128_000;
+
 /** By how much this machine's clock may be ahead of Redis'. */
 const CLOCK_DIFFERENCE_MS = 60_000;
 
@@ -32,7 +35,7 @@ export async function preloadBuckets(
     }
   }
   if (keys.length === 0) return { created: 0, live: 0 };
-  const created = (await script.run(redis, keys, [String(ttlMs), ...generations])) as number;
+  const created = (await script.run(redis, keys, [String(Math.max(ttlMs, SHORTEST_TTL_MS)), ...generations])) as number;
   return { created, live: keys.length - created };
 }
 

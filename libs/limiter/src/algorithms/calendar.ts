@@ -8,12 +8,14 @@ import type { WindowBounds, Windows } from './fixed-window.js';
  */
 export function calendarWindows(unit: CalendarUnit, timeZone: string): Windows {
   const offsetMs = offsetsOf(timeZone);
-  let latest: WindowBounds = { startUs: 0, endUs: 0 };
+  const known: WindowBounds[] = [];
   return {
     lengthUs: 0,
     around(nowUs) {
-      if (nowUs < latest.startUs || nowUs >= latest.endUs) latest = windowAround(unit, Math.floor(nowUs / 1000), offsetMs);
-      return latest;
+      for (const window of known) if (nowUs >= window.startUs && nowUs < window.endUs) return window;
+      const window = windowAround(unit, Math.floor(nowUs / 1000), offsetMs);
+      if (known.push(window) > REMEMBERED) known.shift();
+      return window;
     },
   };
 }
@@ -29,6 +31,9 @@ export function isTimeZone(value: unknown): value is string {
     return false;
   }
 }
+
+/** Windows that are not computed again: that of now, those beside it, those of edits. The same window is the same object. */
+const REMEMBERED = 8;
 
 /** Milliseconds that local time is ahead of UTC at an instant. */
 type Offset = (atMs: number) => number;
