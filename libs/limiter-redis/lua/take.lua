@@ -8,7 +8,8 @@ KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
            u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval, 3 fixed window, 4 sliding counter,
-               5 sliding log, 6 concurrency, 7 queue; +32 with former numbers after it, +64 if the next bucket belongs to the same request
+               5 sliding log, 6 concurrency, 7 queue; +32 with former numbers after it, +64 if the next bucket belongs to
+               the same request
            u16 index of its key in KEYS, from 1        u16 generation, modulo 1000
            f64 cost or price, capacity or limit, start; then what the kind needs: see its file in algorithms/
            former  u8 number of generations, the oldest first and the present one last, for each
@@ -70,8 +71,8 @@ local function make_general()
     replies = replies + (d and 4 or b and 2 or 1)
   end
 
-  -- By kind. Each reads its numbers, into a table made at once, because one that grows is made anew at every other field; knows the state of a bucket that was left alone since its limit started, says what a bucket
-  -- holds and what becomes of it, and carries it over an edit.
+  -- By kind. Each reads its numbers (into a table made at once: one that grows is copied again and again), knows the state of a
+  -- bucket that was left alone since its limit started, says what a bucket holds and what becomes of it, and carries it over an edit.
   local ALGORITHMS = {}
 
   --# include algorithms/greedy.lua
