@@ -37,11 +37,10 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   /** @param {'tollgate' | 'flexible'} subject */
   const takes = (subject) => gathered(workshop, redis, subject, { warmupSeconds, seconds, quick });
 
-  /** redis-benchmark counts requests, not seconds. */
-  let expectedPerSecond = (await benchmark(2_000)).perSecond;
-
   /** @param {number} requests */
   const benchmark = (requests) => oneByOne(workshop, redis, call, requests);
+  /** redis-benchmark counts requests, not seconds. */
+  let expectedPerSecond = (await benchmark(2_000)).perSecond;
 
   const results = await interleaved(
     rounds,

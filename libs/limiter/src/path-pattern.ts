@@ -44,17 +44,26 @@ function segmentMatcher(pattern: string): (segment: string) => boolean {
   return (segment) => segment.length >= Math.max(1, least) && segment.startsWith(prefix) && segment.endsWith(suffix);
 }
 
+const [QUESTION_MARK, HASH, PERCENT, BACKSLASH] = [0x3f, 0x23, 0x25, 0x5c];
+
 /**
  * The segments of a request target as rules see it: without query, percent-decoded, slashes joined, dot segments
  * resolved, no empty segment at the end. The many spellings of one path therefore meet the same rule; what is
  * forwarded stays as it came. An escape that is not valid UTF-8 stays as it stands.
  */
 export function pathSegments(target: string): string[] {
-  const query = target.search(/[?#]/);
-  const path = query === -1 ? target : target.slice(0, query);
+  let end = 0;
+  let isPlain = true;
+  // One look at each character: this is done for every request.
+  for (; end < target.length; end++) {
+    const code = target.charCodeAt(end);
+    if (code === QUESTION_MARK || code === HASH) break;
+    if (code === PERCENT || code === BACKSLASH) isPlain = false;
+  }
+  const path = target.slice(0, end);
   const segments: string[] = [];
   // Decoded before it is split: an upstream may treat %2F as a slash, and then so must the rule.
-  for (const segment of decoded(path).split(/[/\\]/)) {
+  for (const segment of isPlain ? path.split('/') : decoded(path).split(/[/\\]/)) {
     if (segment === '' || segment === '.') continue;
     if (segment === '..') segments.pop();
     else segments.push(segment);
