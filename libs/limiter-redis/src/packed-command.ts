@@ -12,6 +12,7 @@ export interface PackedArguments {
 }
 
 /** Used again for every call; nothing is awaited while one is packed. */
+const head = new ByteWriter(256);
 const writer = new ByteWriter(65_536);
 
 export function packArguments(keys: readonly string[], args: readonly string[]): PackedArguments {
@@ -40,8 +41,8 @@ export class PackedCall extends Command {
 }
 
 function packed(name: string, script: string, { keyCount, argumentCount, frames }: PackedArguments): Buffer {
-  const head = Buffer.from(`*${3 + keyCount + argumentCount}\r\n${frame(name)}${frame(script)}${frame(String(keyCount))}`);
-  return Buffer.concat([head, ...frames]);
+  head.clear();
+  head.ascii(`*${3 + keyCount + argumentCount}\r\n`);
+  for (const text of [name, script, String(keyCount)]) head.frame(text);
+  return Buffer.concat([head.written(), ...frames]);
 }
-
-const frame = (text: string): string => `$${Buffer.byteLength(text)}\r\n${text}\r\n`;

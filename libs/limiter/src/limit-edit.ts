@@ -58,7 +58,7 @@ function editLimit(old: Limit, spec: LimitSpec, atMs: number): Limit {
 }
 
 /** A limit as it was written, without its identity and history. */
-export function specOf({ id: _id, generation: _generation, since: _since, previous: _previous, ...spec }: Limit): LimitSpec {
+function specOf({ id: _id, generation: _generation, since: _since, previous: _previous, ...spec }: Limit): LimitSpec {
   return spec;
 }
 

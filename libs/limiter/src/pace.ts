@@ -1,7 +1,7 @@
 import { capacityOf, type LimitSpec } from './limit.js';
 
 /** How the quota of a limit comes back: `tokens` at once, every `everyMs`. */
-export interface Pace {
+interface Pace {
   readonly tokens: number;
   readonly everyMs: number;
 }
@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const CALENDAR_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS } as const;
 
 /** Undefined where it depends on what was taken when. */
-export function paceOf(limit: LimitSpec): Pace | undefined {
+function paceOf(limit: LimitSpec): Pace | undefined {
   switch (limit.algorithm) {
     case 'token_bucket':
       return limit.refill === 'interval'

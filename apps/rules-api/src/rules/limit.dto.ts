@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import {
@@ -14,6 +15,10 @@ const limitField: Check = (_value, object, property) =>
 
 const bounded = ({ min, max }: { min: number; max: number }, example: number, description: string) =>
   ({ type: 'integer', minimum: min, maximum: max, example, description }) as const;
+
+/** A whole number that a limit must have. */
+const NumberField = (...[bounds, example, description]: Parameters<typeof bounded>): PropertyDecorator =>
+  applyDecorators(ApiProperty(bounded(bounds, example, description)), Fits(limitField));
 
 /** What every limit has, whatever its algorithm. */
 function limitDtoOf<const A extends LimitSpec['algorithm']>(...algorithms: readonly A[]) {
@@ -52,16 +57,13 @@ export class LimitDto extends limitDtoOf(...ALGORITHM_NAMES) {}
 
 /** A bucket that refills. */
 export class TokenBucketDto extends limitDtoOf('token_bucket') {
-  @ApiProperty(bounded(LIMIT_BOUNDS.capacity, 10, 'Tokens the bucket holds: the permitted burst'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.capacity, 10, 'Tokens the bucket holds: the permitted burst')
   capacity: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.refillTokens, 5, 'Tokens that come back in each interval'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.refillTokens, 5, 'Tokens that come back in each interval')
   refillTokens: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.refillIntervalMs, 1_000, 'Milliseconds'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.refillIntervalMs, 1_000, 'Milliseconds')
   refillIntervalMs: number;
 
   @ApiPropertyOptional({ enum: REFILLS, default: 'greedy', description: 'greedy refills continuously, interval in whole steps' })
@@ -80,31 +82,25 @@ export class TokenBucketDto extends limitDtoOf('token_bucket') {
 
 /** The generic cell rate algorithm: decision for decision the greedy token bucket. */
 export class GcraDto extends limitDtoOf('gcra') {
-  @ApiProperty(bounded(LIMIT_BOUNDS.capacity, 16, 'The burst, and the one request beyond it'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.capacity, 16, 'The burst, and the one request beyond it')
   capacity: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.refillTokens, 30, 'Requests in each interval, evenly'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.refillTokens, 30, 'Requests in each interval, evenly')
   refillTokens: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.refillIntervalMs, 60_000, 'Milliseconds'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.refillIntervalMs, 60_000, 'Milliseconds')
   refillIntervalMs: number;
 }
 
 /** A bucket that fills with what is admitted and drains at a constant rate. */
 export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
-  @ApiProperty(bounded(LIMIT_BOUNDS.capacity, 10, 'What the bucket holds before it overflows'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.capacity, 10, 'What the bucket holds before it overflows')
   capacity: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.drainTokens, 5, 'What drains in each interval, evenly'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.drainTokens, 5, 'What drains in each interval, evenly')
   drainTokens: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.drainIntervalMs, 1_000, 'Milliseconds'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.drainIntervalMs, 1_000, 'Milliseconds')
   drainIntervalMs: number;
 
   @ApiPropertyOptional({
@@ -119,8 +115,7 @@ export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
 
 /** Windows that follow one another; up to twice the limit may pass around a boundary. */
 export class FixedWindowDto extends limitDtoOf('fixed_window') {
-  @ApiProperty(bounded(LIMIT_BOUNDS.limit, 1_000, 'Tokens in a window'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.limit, 1_000, 'Tokens in a window')
   limit: number;
 
   @ApiPropertyOptional(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds; either this or calendar'))
@@ -142,23 +137,19 @@ export class FixedWindowDto extends limitDtoOf('fixed_window') {
 
 /** Remembers every request of the window: exact, and its memory grows with the limit. */
 export class SlidingLogDto extends limitDtoOf('sliding_log') {
-  @ApiProperty(bounded({ min: 1, max: LIMIT_BOUNDS.logLimit.max }, 100, 'Tokens in any window of this length'))
-  @Fits(limitField)
+  @NumberField({ min: 1, max: LIMIT_BOUNDS.logLimit.max }, 100, 'Tokens in any window of this length')
   limit: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds')
   windowMs: number;
 }
 
 /** Counts in parts of a window; the part that is leaving counts by how much of it is still inside. */
 export class SlidingCounterDto extends limitDtoOf('sliding_counter') {
-  @ApiProperty(bounded(LIMIT_BOUNDS.limit, 100, 'Tokens in a window, about'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.limit, 100, 'Tokens in a window, about')
   limit: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds')
   windowMs: number;
 
   @ApiPropertyOptional({ ...bounded(LIMIT_BOUNDS.parts, 6, 'More parts come closer to the sliding log'), default: 1 })
@@ -168,12 +159,10 @@ export class SlidingCounterDto extends limitDtoOf('sliding_counter') {
 
 /** At most so many requests at once. */
 export class ConcurrencyDto extends limitDtoOf('concurrency') {
-  @ApiProperty(bounded({ min: 1, max: LIMIT_BOUNDS.slots.max }, 10, 'Requests in flight; a slot is freed at the end of the response'))
-  @Fits(limitField)
+  @NumberField({ min: 1, max: LIMIT_BOUNDS.slots.max }, 10, 'Requests in flight; a slot is freed at the end of the response')
   limit: number;
 
-  @ApiProperty(bounded(LIMIT_BOUNDS.slotTimeoutMs, 30_000, 'Milliseconds after which a slot is free again, in case a gateway has died; more than a response takes'))
-  @Fits(limitField)
+  @NumberField(LIMIT_BOUNDS.slotTimeoutMs, 30_000, 'Milliseconds after which a slot is free again, in case a gateway has died; more than a response takes')
   slotTimeoutMs: number;
 }
 

@@ -14,8 +14,6 @@ export interface Rate {
   readonly intervalUs: number;
 }
 
-export const SECOND_US = 1_000_000;
-
 export function rateOf(refillTokens: number, refillIntervalMs: number): Rate {
   const intervalUs = refillIntervalMs * 1000;
   const divisor = greatestCommonDivisor(refillTokens, intervalUs);
@@ -46,7 +44,7 @@ export function ceilMs(wholeUs: number, part: number): number {
   return Math.ceil((part > 0 ? wholeUs + 1 : wholeUs) / 1000);
 }
 
-export function greatestCommonDivisor(a: number, b: number): number {
+function greatestCommonDivisor(a: number, b: number): number {
   while (b !== 0) [a, b] = [b, a % b];
   return a;
 }
