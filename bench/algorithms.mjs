@@ -2,7 +2,7 @@
 import { createRedis } from '#limiter-redis';
 import { ENDLESS_LIMITS } from './shared/algorithms.mjs';
 import { figure, interleaved, median, rate, ratios } from './shared/figures.mjs';
-import { gathered, oneByOne, prepareCall } from './store.mjs';
+import { gathered, oneByOne, prepareCall } from './shared/store-bed.mjs';
 
 export const title = 'every algorithm through Redis, at 512 in flight over 100,000 buckets';
 

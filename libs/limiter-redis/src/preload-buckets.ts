@@ -45,6 +45,7 @@ function isSettled(limit: Limit, nowMs: number): boolean {
   const capacity = capacityOf(limit) + excessOf(limit);
   if (limit.since.tokens > capacity) return false;
   if (limit.since.tokens === capacity) return true;
+  // The excess of a soft limit is at most as much again.
   return limit.since.atMs + 2 * quotaWindowMs(limit) + CLOCK_DIFFERENCE_MS < nowMs;
 }
 

@@ -21,17 +21,15 @@ export interface RedisBucketStoreOptions {
 
 type Answer = (outcome: TakeOutcome) => void;
 
-interface Waiting {
-  readonly takes: readonly BucketTake[];
-  readonly since: number;
-  readonly slot: number;
-  /** Undefined once it was called. */
-  answer: Answer | undefined;
-}
-
 interface Release {
   readonly takes: readonly BucketTake[];
   readonly slot: number;
+}
+
+interface Waiting extends Release {
+  readonly since: number;
+  /** Undefined once it was called. */
+  answer: Answer | undefined;
 }
 
 const CALLS_TO_A_CLUSTER = 64;
