@@ -17,11 +17,8 @@ ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
                    generation, start of the window around it and around the start of the next
 Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
        STALE in place of a request's first number: a bucket was written under numbers newer than the request's; nothing taken.
-
-A state is a string: <generation><instant>, and behind it what the kind has besides an instant. The instant in microseconds has
-sixteen digits; where the generation is 0 it is left out, and so are leading zeros. A greedy bucket has nothing besides, as a
-rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead and begins with L, the slots of a
-concurrency limit with C.
+       Last of all, what time it is here, in microseconds.
+How a state is written: see buckets.lua.
 ]]
 local STALE = -9000000000000000
 local DIGITS = 16
@@ -61,48 +58,13 @@ end
 local general
 
 local function make_general()
-  local sub, byte, match, gmatch = string.sub, string.byte, string.match, string.gmatch
-  local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
-  local pack_struct, concat = struct.pack, table.concat
-
   -- The numbers of a reply, as many as the kind has.
   local function answer(a, b, c, d)
     reply[replies + 1], reply[replies + 2], reply[replies + 3], reply[replies + 4] = a, b, c, d
     replies = replies + (d and 4 or b and 2 or 1)
   end
 
-  -- By kind. Each reads its numbers (into a table made at once: one that grows is copied again and again), knows the state of a
-  -- bucket that was left alone since its limit started, says what a bucket holds and what becomes of it, and carries it over an edit.
-  local ALGORITHMS = {}
-
-  --# include algorithms/greedy.lua
-  --# include algorithms/interval.lua
-  --# include algorithms/windows.lua
-  --# include algorithms/fixed-window.lua
-  --# include algorithms/sliding-counter.lua
-  --# include algorithms/sliding-log.lua
-  --# include algorithms/concurrency.lua
-  local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4 }
-
-  -- The state and its generation; nil if it is no bucket of ours.
-  local function parse(value)
-    local first = byte(value)
-    if first == 76 then return ALGORITHMS[5].parse(value) end -- L
-    if first == 67 then return ALGORITHMS[6].parse(value) end -- C
-    local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwc]?)$')
-    if not sign then return nil end
-    if #digits <= DIGITS and sign == '' then return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(tonumber(digits), rest), 0 end
-    local instant = tonumber(sub(digits, -DIGITS))
-    local state = ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest)
-    return state, tonumber(sub(digits, 1, -DIGITS - 1)) or 0
-  end
-
-  -- An instant behind its generation.
-  local function with_generation(generation, instant)
-    if generation == 0 then return format('%.0f', instant) end
-    if instant < 0 then return format('-%d%016.0f', generation, -instant) end
-    return format('%d%016.0f', generation, instant)
-  end
+  --# include buckets.lua
 
   -- As carry-over.ts: the same operations in the same order.
   local function kept_tokens(on_edit, available, capacity, new_capacity)
@@ -260,4 +222,5 @@ for index, before in pairs(changed) do
     call('SET', KEYS[index], format(WHOLE, instant), 'EX', life(instant))
   end
 end
+reply[replies + 1] = now
 return reply

@@ -1,8 +1,8 @@
-import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from '#limiter';
+import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from '#limiter';
 import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
 import { Script } from './scripts.js';
-import { packReleases, packTakes, TakeReply } from './take-call.js';
+import { packRefunds, packTakes, TakeReply, type GivenBack } from './take-call.js';
 
 export interface RedisBucketStoreOptions {
   /** A take without an answer by then fails, though it may still be carried out. Milliseconds. */
@@ -19,23 +19,18 @@ export interface RedisBucketStoreOptions {
   onAvailability?: (available: boolean) => void;
 }
 
-type Answer = (outcome: TakeOutcome) => void;
-
-interface Release {
+interface Waiting {
   readonly takes: readonly BucketTake[];
   readonly slot: number;
-}
-
-interface Waiting extends Release {
   readonly since: number;
   /** Undefined once it was called. */
-  answer: Answer | undefined;
+  answer: TakeAnswer | undefined;
 }
 
 const CALLS_TO_A_CLUSTER = 64;
 
 const script = new Script('take');
-const releaseScript = new Script('release');
+const refundScript = new Script('refund');
 
 /**
  * Buckets in Redis. Takes of the same turn of the event loop go out together in one script call, which costs Redis and
@@ -50,7 +45,7 @@ export class RedisBucketStore implements BucketStore {
   private readonly clock: Clock | undefined;
   private readonly breaker: Breaker;
   private waiting: Waiting[] = [];
-  private releases: Release[] = [];
+  private givenBack: GivenBack[] = [];
   private underWay = new Set<readonly Waiting[]>();
   private flushScheduled = false;
   private sweeper: NodeJS.Timeout | undefined;
@@ -73,11 +68,11 @@ export class RedisBucketStore implements BucketStore {
     return this.breaker.closed;
   }
 
-  take(takes: readonly BucketTake[], answer: Answer, slot = 0): void {
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0): void {
     if (!this.breaker.closed) {
-      answer(new StoreUnavailableError('Redis is not answering'));
+      answer(new StoreUnavailableError('Redis is not answering'), 0);
     } else if (this.waiting.length >= this.maxWaiting) {
-      answer(new StoreUnavailableError('too many takes are waiting for Redis'));
+      answer(new StoreUnavailableError('too many takes are waiting for Redis'), 0);
     } else {
       if (this.waiting.length === 0 && this.underWay.size === 0) this.nowMs = performance.now();
       this.waiting.push({ takes, since: this.nowMs, slot, answer });
@@ -85,17 +80,30 @@ export class RedisBucketStore implements BucketStore {
     }
   }
 
-  /** Slots of the same turn are freed together. If Redis does not answer they time out. */
+  /** If Redis does not answer, slots time out. */
   release(takes: readonly BucketTake[], slot: number): void {
-    if (this.releases.push({ takes, slot }) > 1) return;
+    this.giveBack({ takes, slot });
+  }
+
+  refund(receipt: Receipt): void {
+    this.giveBack(receipt);
+  }
+
+  /** What is given back in the same turn goes out together. */
+  private giveBack(request: GivenBack): void {
+    if (this.givenBack.push(request) > 1) return;
     setImmediate(() => {
-      const releases = this.releases;
-      this.releases = [];
+      const requests = this.givenBack;
+      this.givenBack = [];
       const batchSize = this.isCluster ? 1 : this.batchSize;
-      for (let i = 0; i < releases.length; i += batchSize) {
-        releaseScript.runPacked(this.redis, () => packReleases(releases.slice(i, i + batchSize))).catch(() => {});
-      }
+      for (let i = 0; i < requests.length; i += batchSize) this.sendRefunds(requests.slice(i, i + batchSize));
     });
+  }
+
+  private sendRefunds(requests: readonly GivenBack[]): void {
+    const pack = () => packRefunds(requests, this.clock ? String(Math.round(this.clock() * 1000)) : '');
+    // Not tried again: a call whose answer was lost may have been carried out.
+    if (pack() !== undefined) refundScript.runPacked(this.redis, () => pack()!).catch(() => {});
   }
 
   /** Fails what is under way and stops probing. The connection stays its owner's. */
@@ -141,7 +149,8 @@ export class RedisBucketStore implements BucketStore {
         this.nowMs = performance.now();
         this.breaker.answered();
         const reply = new TakeReply(numbers as number[]);
-        for (const waiting of batch) settle(waiting, reply.next(waiting.takes) ?? new NewerRulesError());
+        const { atUs } = reply;
+        for (const waiting of batch) settle(waiting, reply.next(waiting.takes) ?? new NewerRulesError(), atUs);
         this.done(batch);
       },
       (error: Error) => {
@@ -199,8 +208,8 @@ function hashTagOf({ takes }: Waiting): string {
   return key.slice(0, key.indexOf('}') + 1) || key;
 }
 
-function settle(waiting: Waiting, outcome: TakeOutcome): void {
+function settle(waiting: Waiting, outcome: TakeOutcome, atUs = 0): void {
   const { answer } = waiting;
   waiting.answer = undefined;
-  answer?.(outcome);
+  answer?.(outcome, atUs);
 }

@@ -1,4 +1,4 @@
-import type { Algorithm } from './algorithms/algorithm.js';
+import type { Algorithm, PastTake } from './algorithms/algorithm.js';
 import { calendarWindows } from './algorithms/calendar.js';
 import { rateOf } from './algorithms/exact-span.js';
 import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './algorithms/concurrency.js';
@@ -138,6 +138,11 @@ export function decide(bucket: FormerBucket, level: BucketLevel, cost: number, t
   if (excess === 0) return decision;
   const { limit, remaining } = decision;
   return { ...decision, limit: limit - excess, remaining: Math.max(0, remaining - excess), overLimit: taken && cost > 0 && remaining < excess };
+}
+
+/** The state without a request that passed, as far as what it took has not come back by itself. */
+export function refunded(bucket: FormerBucket, state: BucketState, past: PastTake<BucketLevel>, nowUs: number): BucketState {
+  return past.cost === 0 ? state : ALGORITHMS[bucket.kind].refunded(bucket, state, past, nowUs);
 }
 
 /** Tokens that could be taken at an instant, with their fraction. */

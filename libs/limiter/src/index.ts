@@ -1,3 +1,4 @@
+export type { PastTake } from './algorithms/algorithm.js';
 export * from './algorithms/calendar.js';
 export * from './algorithms/concurrency.js';
 export * from './algorithms/exact-span.js';
@@ -10,6 +11,7 @@ export * from './algorithms/window-decision.js';
 export * from './bucket.js';
 export * from './bucket-key.js';
 export * from './carry-over.js';
+export * from './claim.js';
 export * from './decision.js';
 export * from './descriptor.js';
 export * from './limit.js';

@@ -1,8 +1,8 @@
 import { released, type ConcurrencyState } from './algorithms/concurrency.js';
 import type { GreedyState } from './algorithms/greedy-refill.js';
-import { allows, availableAt, levelAt, mostTokens, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
+import { allows, availableAt, levelAt, mostTokens, refunded, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
-import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type TakeOutcome } from './ports.js';
+import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from './ports.js';
 
 /**
  * Buckets in this process. Bounded: when it is full, buckets that have filled up are dropped first (a missing bucket is
@@ -30,9 +30,9 @@ export class MemoryBucketStore implements BucketStore {
     return this.slots.size;
   }
 
-  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void, slot = 0): void {
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0): void {
     const nowUs = Math.round(this.clock() * 1000);
-    answer(takes.length === 1 ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot));
+    answer(takes.length === 1 ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot), nowUs);
   }
 
   release(takes: readonly BucketTake[], slot: number): void {
@@ -41,6 +41,18 @@ export class MemoryBucketStore implements BucketStore {
       const at = this.slots.get(key);
       if (at !== undefined && this.buckets[at]!.kind === 'concurrency') this.others[at] = released(this.others[at] as ConcurrencyState, slot);
     }
+  }
+
+  refund({ takes, levels, takenAtUs, slot }: Receipt): void {
+    const nowUs = Math.round(this.clock() * 1000);
+    this.release(takes, slot);
+    takes.forEach(({ key, bucket, cost }, i) => {
+      const level = levels[i]!;
+      const at = this.slots.get(key);
+      // A missing bucket is full, and an edit has carried over what there was: nothing to give back.
+      if (at === undefined || bucket.kind === 'concurrency' || this.numbers[at * WIDTH + MARK] !== markOf(bucket)) return;
+      this.put(key, at, bucket, refunded(bucket, this.stateAt(at), { level, cost, takenAtUs, slot }, nowUs), nowUs);
+    });
   }
 
   private takeOne(take: BucketTake, nowUs: number, slot: number): TakeOutcome {

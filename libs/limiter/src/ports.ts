@@ -10,8 +10,21 @@ export interface BucketTake {
   memo: unknown;
 }
 
+/** What a request took, so that it can be given back. */
+export interface Receipt {
+  readonly takes: readonly BucketTake[];
+  /** What each bucket held before. */
+  readonly levels: readonly BucketLevel[];
+  /** By the clock of the store, in microseconds. */
+  readonly takenAtUs: number;
+  readonly slot: number;
+}
+
 /** What each bucket held before, in the order asked; or why there is no answer. */
 export type TakeOutcome = readonly BucketLevel[] | StoreUnavailableError | NewerRulesError;
+
+/** `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. */
+export type TakeAnswer = (outcome: TakeOutcome, atUs: number) => void;
 
 /**
  * Where buckets live. When several processes share one, the store owns the clock: theirs differ, and a bucket refilled
@@ -28,10 +41,16 @@ export interface BucketStore {
    *
    * @param slot names the request, where it asks for slots of concurrency limits; no other has this name
    */
-  take(takes: readonly BucketTake[], answer: (outcome: TakeOutcome) => void, slot?: number): void;
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot?: number): void;
 
   /** Frees the slots that a request holds. Once is enough, and more does no harm; a slot that is not freed times out. */
   release(takes: readonly BucketTake[], slot: number): void;
+
+  /**
+   * Gives back what a request took and what has not come back by itself. The store does not remember what it has given back:
+   * that nobody asks twice is the caller's to see to. If the store is away, what was taken stays taken.
+   */
+  refund(receipt: Receipt): void;
 }
 
 /** Milliseconds since 1970; fractions are microseconds. */

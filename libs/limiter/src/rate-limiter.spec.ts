@@ -26,7 +26,7 @@ function limiterOn(store?: BucketStore): RateLimiter {
   return new RateLimiter(store ?? new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now));
 }
 
-const failing = (error: StoreUnavailableError | NewerRulesError): BucketStore => ({ take: (_takes, answer) => answer(error), release: () => {} });
+const failing = (error: StoreUnavailableError | NewerRulesError): BucketStore => ({ take: (_takes, answer) => answer(error, 0), release: () => {}, refund: () => {} });
 
 const check = (limiter: RateLimiter, rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> =>
   new Promise((resolve, reject) => limiter.check(rules, descriptor, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome))));

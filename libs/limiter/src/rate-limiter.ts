@@ -1,3 +1,4 @@
+import { Claim } from './claim.js';
 import type { Decision, Reason } from './decision.js';
 import type { Descriptor } from './descriptor.js';
 import type { Limit } from './limit.js';
@@ -27,22 +28,15 @@ export interface Verdict {
   readonly limits: readonly LimitReport[];
   /** Shadow rules that would have refused. */
   readonly shadowRefusals: number;
-  /** What the request holds until it is over: to be given to `release` then. */
-  readonly held: readonly HeldSlots[];
-}
-
-/** Slots of concurrency limits that a request holds. */
-export interface HeldSlots {
-  readonly store: BucketStore;
-  readonly takes: readonly BucketTake[];
-  readonly slot: number;
+  /** What the request took, if it passed: each is to be released when it is over, or refunded if it never was. */
+  readonly claims: readonly Claim[];
 }
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
 
 const NO_LIMITS: readonly LimitReport[] = [];
-const NOTHING_HELD: readonly HeldSlots[] = [];
+const NO_CLAIMS: readonly Claim[] = [];
 
 /** Names a request among all that hold slots at a time, on whatever gateway. */
 const randomSlot = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
@@ -56,11 +50,6 @@ export class RateLimiter {
     private readonly newSlot: () => number = randomSlot,
   ) {}
 
-  /** Frees the slots of a request that is over. */
-  release(held: readonly HeldSlots[]): void {
-    for (const { store, takes, slot } of held) store.release(takes, slot);
-  }
-
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const { enforced, shadow } = chooseRules(rules, descriptor);
@@ -73,16 +62,16 @@ export class RateLimiter {
       answer(NO_MATCHING_RULE);
       return;
     }
-    const asked = this.asked(this.store, rules, descriptor);
-    this.store.take(asked.takes, (outcome) => {
+    const claim = this.claim(this.store, rules, descriptor);
+    this.store.take(claim.takes, (outcome, atUs) => {
       if (outcome instanceof StoreUnavailableError) {
-        // They are perhaps taken, and nobody is going to use them.
-        if (asked.holdsSlots) this.store.release(asked.takes, asked.slot);
+        // Slots are perhaps taken, and nobody is going to use them.
+        claim.release();
         this.withoutStore(rules, descriptor, answer);
       } else {
-        answer(outcome instanceof NewerRulesError ? outcome : verdictOf(rules, asked, outcome, 'store'));
+        answer(outcome instanceof NewerRulesError ? outcome : verdictOf(rules, claim, outcome, atUs, 'store'));
       }
-    }, asked.slot);
+    }, claim.slot);
   }
 
   /** The strictest of the chosen rules has the word: one that is closed closes, local ones are asked, open ones pass. */
@@ -92,8 +81,8 @@ export class RateLimiter {
     if (withPolicy('closed').length > 0) answer(CLOSED);
     else if (local.length === 0) answer(OPEN);
     else {
-      const asked = this.asked(this.localStore, local, descriptor);
-      this.localStore.take(asked.takes, (outcome) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, asked, outcome, 'local')), asked.slot);
+      const claim = this.claim(this.localStore, local, descriptor);
+      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim, outcome, atUs, 'local')), claim.slot);
     }
   }
 
@@ -107,25 +96,25 @@ export class RateLimiter {
     let missing = shadow.length + 1;
     let shadowRefusals = 0;
     let enforcedOutcome: CheckOutcome;
-    const held: HeldSlots[] = [];
+    const claims: Claim[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
       if (enforcedOutcome instanceof Error || !enforcedOutcome.allowed) {
-        this.release(held);
+        for (const claim of claims) claim.refund();
         answer(enforcedOutcome instanceof Error ? enforcedOutcome : { ...enforcedOutcome, shadowRefusals });
       } else {
-        answer({ ...enforcedOutcome, shadowRefusals, held: [...enforcedOutcome.held, ...held] });
+        answer({ ...enforcedOutcome, shadowRefusals, claims: [...enforcedOutcome.claims, ...claims] });
       }
     };
     for (const ready of shadow) {
-      const asked = this.asked(this.store, [ready], descriptor);
-      this.store.take(asked.takes, (outcome) => {
+      const claim = this.claim(this.store, [ready], descriptor);
+      this.store.take(claim.takes, (outcome, atUs) => {
         if (!(outcome instanceof Error)) {
-          if (!allAllowed(asked.takes, outcome)) shadowRefusals++;
-          else if (asked.holdsSlots) held.push(asked);
+          if (!allAllowed(claim.takes, outcome)) shadowRefusals++;
+          else claims.push(granted(claim, outcome, atUs));
         }
         arrived();
-      }, asked.slot);
+      }, claim.slot);
     }
     this.enforce(enforced, descriptor, (outcome) => {
       enforcedOutcome = outcome;
@@ -133,25 +122,27 @@ export class RateLimiter {
     });
   }
 
-  private asked(store: BucketStore, rules: readonly ReadyRule[], descriptor: Descriptor): Asked {
+  private claim(store: BucketStore, rules: readonly ReadyRule[], descriptor: Descriptor): Claim {
     const takes = allTakes(rules, descriptor);
     const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((ready) => ready.holdsSlots);
-    return { store, takes, holdsSlots, slot: holdsSlots ? this.newSlot() : 0 };
+    return new Claim(store, takes, holdsSlots, holdsSlots ? this.newSlot() : 0);
   }
 }
 
-interface Asked extends HeldSlots {
-  readonly holdsSlots: boolean;
+function granted(claim: Claim, levels: readonly BucketLevel[], atUs: number): Claim {
+  claim.levels = levels;
+  claim.takenAtUs = atUs;
+  return claim;
 }
 
 const NO_MATCHING_RULE: Verdict = {
-  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
+  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, claims: NO_CLAIMS,
 };
 const OPEN: Verdict = {
-  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
+  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, claims: NO_CLAIMS,
 };
 const CLOSED: Verdict = {
-  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, held: NOTHING_HELD,
+  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, claims: NO_CLAIMS,
 };
 
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
@@ -167,11 +158,12 @@ function allAllowed(takes: readonly BucketTake[], levels: readonly BucketLevel[]
 
 function verdictOf(
   rules: readonly ReadyRule[],
-  asked: Asked,
+  claim: Claim,
   levels: readonly BucketLevel[],
+  atUs: number,
   source: 'store' | 'local',
 ): Verdict {
-  const { takes } = asked;
+  const { takes } = claim;
   const taken = allAllowed(takes, levels);
   const limits: LimitReport[] = [];
   let retryAfterMs: number | null = 0;
@@ -186,5 +178,5 @@ function verdictOf(
     }
   }
   const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : 'over_limit';
-  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, held: taken && asked.holdsSlots ? [asked] : NOTHING_HELD };
+  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, claims: taken ? [granted(claim, levels, atUs)] : NO_CLAIMS };
 }

@@ -1,5 +1,6 @@
 import { allows, decide, NewerRulesError, startLimits, editLimits, bucketOf } from '../src/index.js';
-import type { BucketLevel, BucketStore, BucketTake, Decision, Limit, TokenBucketSpec } from '../src/index.js';
+import type { BucketStore, BucketTake, Decision, Limit, LimitSpec, Receipt, TokenBucketSpec } from '../src/index.js';
+import { startedLimit } from './arbitraries.js';
 import { FakeClock } from './fake-clock.js';
 
 export interface StoreUnderTest {
@@ -13,17 +14,19 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
 
 export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost, memo: undefined });
 
-/** The store's answer as a promise; rejects with the store's error. */
-export function taken(store: BucketStore, takes: readonly BucketTake[], slot = 0): Promise<readonly BucketLevel[]> {
-  return new Promise((resolve, reject) => store.take(takes, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)), slot));
+/** The store's answer as a promise, with what it takes to give it back; rejects with the store's error. */
+export function taken(store: BucketStore, takes: readonly BucketTake[], slot = 0): Promise<Receipt> {
+  return new Promise((resolve, reject) =>
+    store.take(takes, (outcome, takenAtUs) => (outcome instanceof Error ? reject(outcome) : resolve({ takes, levels: outcome, takenAtUs, slot })), slot));
 }
+
+export const isAllowed = ({ takes, levels }: Receipt): boolean => takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost));
 
 /** Takes from one or more buckets and says what each decided. */
 export async function takeFrom(store: BucketStore, asked: readonly { key: string; limit: Limit; cost?: number }[]): Promise<Decision[]> {
   const takes = asked.map(({ key, limit, cost = 1 }) => bucketTake(key, limit, cost));
-  const levels = await taken(store, takes);
-  const allTaken = takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost));
-  return takes.map((take, i) => decide(take.bucket, levels[i]!, take.cost, allTaken));
+  const receipt = await taken(store, takes);
+  return takes.map((take, i) => decide(take.bucket, receipt.levels[i]!, take.cost, isAllowed(receipt)));
 }
 
 /** What every bucket store must do. `create` gives an empty store on a clock that stands at 0. */
@@ -71,7 +74,7 @@ export function describeBucketStore(name: string, create: () => Promise<StoreUnd
       const three = startLimits([{ name: 'at once', algorithm: 'concurrency', limit: 3, slotTimeoutMs: 10_000 }], 0)[0]!;
       const ask = async (store: BucketStore, slot: number, cost = 1): Promise<Decision> => {
         const take = bucketTake('k', three, cost);
-        const [level] = await taken(store, [take], slot);
+        const [level] = (await taken(store, [take], slot)).levels;
         return decide(take.bucket, level!, cost, allows(take.bucket, level!, cost));
       };
       const release = (store: BucketStore, slot: number): void => store.release([bucketTake('k', three)], slot);
@@ -116,6 +119,68 @@ export function describeBucketStore(name: string, create: () => Promise<StoreUnd
         store.release([bucketTake('k', edited)], 1);
         for (let i = 0; i < 1000 && (await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining === 3; i++);
         expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(5);
+      });
+    });
+
+    describe('a refund', () => {
+      const minute = 60_000;
+      const specs: LimitSpec[] = [
+        { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 7, refillIntervalMs: minute, refill: 'greedy' },
+        { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refillIntervalMs: minute, refill: 'interval' },
+        { name: 'l', algorithm: 'gcra', capacity: 10, refillTokens: 10, refillIntervalMs: minute },
+        { name: 'l', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 10, drainIntervalMs: minute },
+        { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: minute, start: 'clock' },
+        { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: minute, start: 'first_request' },
+        { name: 'l', algorithm: 'fixed_window', limit: 10, calendar: 'day', timeZone: 'Asia/Kolkata', start: 'clock' },
+        { name: 'l', algorithm: 'sliding_log', limit: 10, windowMs: minute },
+        { name: 'l', algorithm: 'sliding_counter', limit: 10, windowMs: minute, parts: 4 },
+        { name: 'l', algorithm: 'concurrency', limit: 10, slotTimeoutMs: minute },
+      ];
+      const remaining = async (store: BucketStore, limit: Limit): Promise<number> => (await takeFrom(store, [{ key: 'k', limit, cost: 0 }]))[0]!.remaining;
+      /** Nobody waits for a refund to arrive, but the store hears in order. */
+      const after = async (store: BucketStore, receipt: Receipt, limit: Limit): Promise<number> => {
+        store.refund(receipt);
+        await new Promise((resolve) => setImmediate(resolve));
+        return remaining(store, limit);
+      };
+
+      test.each(specs.map((each) => [JSON.stringify(each), each] as const))('gives back what was taken, whoever came in between, and no more: %s', async (_title, each) => {
+        const { store, clock } = await create();
+        clock.nowMs = 90_000_000_000;
+        const only = startedLimit(each, 0);
+        const opener = await taken(store, [bucketTake('k', only, 1)], 1);
+        clock.advance(1);
+        const receipt = await taken(store, [bucketTake('k', only, 4)], 2);
+        await taken(store, [bucketTake('k', only, 3)], 3);
+        expect(await remaining(store, only)).toBe(2);
+        expect(await after(store, receipt, only)).toBe(6);
+        clock.advance(200_000_000);
+        // By now everything has come back by itself.
+        await taken(store, [bucketTake('k', only, 10)], 4);
+        expect(await after(store, opener, only)).toBe(0);
+      });
+
+      test('of a request with several limits gives back to all of them', async () => {
+        const { store } = await create();
+        const receipt = await taken(store, [bucketTake('k', limit, 2), bucketTake('small', small, 2)]);
+        expect(await after(store, receipt, limit)).toBe(10);
+        expect((await takeFrom(store, [{ key: 'small', limit: small, cost: 0 }]))[0]!.remaining).toBe(2);
+      });
+
+      test('gives nothing back that an edit has carried over', async () => {
+        const { store } = await create();
+        const receipt = await taken(store, [bucketTake('k', limit, 5)]);
+        const [edited] = editLimits([limit], [spec({ capacity: 20 })], 0) as [Limit];
+        await takeFrom(store, [{ key: 'k', limit: edited, cost: 1 }]);
+        expect(await after(store, receipt, edited)).toBe(4);
+      });
+
+      test('in a queue: the last one hands its place on, others do not, for theirs stands behind it', async () => {
+        const { store } = await create();
+        const queue = startedLimit({ name: 'q', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 1, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 10_000 } } }, 0);
+        const [, second, third] = [await taken(store, [bucketTake('k', queue)]), await taken(store, [bucketTake('k', queue)]), await taken(store, [bucketTake('k', queue)])];
+        expect(await after(store, second!, queue)).toBe(7);
+        expect(await after(store, third!, queue)).toBe(8);
       });
     });
 

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { editLimits, MemoryBucketStore, type BucketTake, type LimitSpec } from '#limiter';
-import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeGolden, FakeClock, startedLimit, taken, takeFrom } from '#limiter/testing';
+import { editLimits, MemoryBucketStore, type BucketTake, type LimitSpec, type Receipt } from '#limiter';
+import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeGolden, FakeClock, isAllowed, startedLimit, taken, takeFrom } from '#limiter/testing';
 import { createRedis, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -47,20 +47,24 @@ describeGolden(async () => {
 /** Of an edit that its clock has not reached yet, Redis knows the calendar's window at the edit, not the one of now. */
 const hasCalendar = (spec: LimitSpec): boolean => spec.algorithm === 'fixed_window' && spec.calendar !== undefined;
 
-test('Lua and TypeScript agree in every field, over random limits, edits, arrivals and compound requests', async () => {
+/** After each of so many requests, which of those that passed before it is given back; none if there are fewer. */
+const refundsOf = (length: number): fc.Arbitrary<number[]> => fc.array(fc.nat({ max: 12 }), { minLength: length, maxLength: length });
+
+test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds and compound requests', async () => {
   const { store, clock } = await create();
   let run = 0;
   const cases = fc
     .tuple(anyLimitSpecs(), anyLimitSpecs(), anyLimitSpecs())
     .chain(([a, b, edited]) =>
-      fc.tuple(fc.constant({ a, b, edited }), arrivals(a, { maxLength: 25, stepsBack: !hasCalendar(a) }), fc.integer({ min: 1_600_000_000_000, max: 1_800_000_000_000 })));
+      fc.tuple(fc.constant({ a, b, edited }), arrivals(a, { maxLength: 25, stepsBack: !hasCalendar(a) }), fc.integer({ min: 1_600_000_000_000, max: 1_800_000_000_000 }), refundsOf(25)));
   await fc.assert(
-    fc.asyncProperty(cases, async ([{ a, b, edited }, requests, startMs]) => {
+    fc.asyncProperty(cases, async ([{ a, b, edited }, requests, startMs, refunds]) => {
       run++;
       const memory = new MemoryBucketStore(clock.now);
       let first = startedLimit(a, startMs);
       const second = startedLimit({ ...b, name: 'second' }, startMs);
       let nowUs = startMs * 1000;
+      const receipts: { redis: Receipt; memory: Receipt }[] = [];
       for (const [i, { gapUs, cost }] of requests.entries()) {
         nowUs += gapUs;
         if (i === 10) first = editLimits([first], [edited], Math.floor(nowUs / 1000))[0]!;
@@ -69,8 +73,16 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
           bucketTake(`${run}.a`, first, cost),
           bucketTake(`${run}.b`, second, Math.min(cost, 3)),
         ];
-        expect(await taken(store, takes, i + 1)).toEqual(await taken(memory, takes, i + 1));
+        const receipt = { redis: await taken(store, takes, i + 1), memory: await taken(memory, takes, i + 1) };
+        expect(receipt.redis).toEqual(receipt.memory);
+        if (isAllowed(receipt.memory)) receipts.push(receipt);
         if (i % 4 === 3) for (const each of [store, memory]) each.release(takes, i - 1);
+        const [refunded] = refunds[i]! < receipts.length ? receipts.splice(refunds[i]!, 1) : [];
+        if (!refunded) continue;
+        store.refund(refunded.redis);
+        memory.refund(refunded.memory);
+        // Before its clock moves on.
+        await new Promise((resolve) => setImmediate(resolve));
       }
     }),
     { numRuns: 400 },

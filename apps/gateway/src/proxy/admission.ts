@@ -18,8 +18,8 @@ export type Admission =
       responseHeaders: readonly string[];
       /** How long the request waits before it is forwarded, in milliseconds. */
       waitMs?: number;
-      /** Called once, when the exchange is over, however it ended. */
-      onEnd?: () => void;
+      /** What the request took: each is told when the exchange is over, or that the request never left for the upstream. */
+      claims?: readonly { release(): void; refund(): void }[];
     }
   | {
       forward: false;

@@ -22,6 +22,9 @@ const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
 
+type Claims = NonNullable<Extract<Admission, { forward: true }>['claims']>;
+const NO_CLAIMS: Claims = [];
+
 /**
  * One request from its headers to the end of its answer: inspected, admitted, forwarded, answered. It is the handler
  * that undici calls with the upstream's answer, by undici's raw-header interface: no promise, no header object.
@@ -39,7 +42,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
-  private onEnd: (() => void) | undefined;
+  private claims: Claims = NO_CLAIMS;
   private waiting: NodeJS.Timeout | undefined;
   private abortUpstream: ((error?: Error) => void) | null = null;
   /** The declared length of the answer's body in bytes, -1 if unknown. */
@@ -109,14 +112,14 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   private decided(admission: Admission): void {
     if (this.phase !== Phase.Admission) {
       // The client has not waited.
-      if (admission.forward) admission.onEnd?.();
+      if (admission.forward) for (const claim of admission.claims ?? NO_CLAIMS) claim.refund();
       return;
     }
     try {
       if (admission.forward) {
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
-        this.onEnd = admission.onEnd;
+        this.claims = admission.claims ?? NO_CLAIMS;
         if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
         else this.forward();
       } else {
@@ -268,7 +271,12 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.plane.metrics.inFlight--;
     this.plane.metrics.ended(outcome, status, performance.now() - this.startedAtMs);
     if (this.waiting) clearTimeout(this.waiting);
-    this.onEnd?.();
+    // Where it never got a connection the upstream has seen nothing of it.
+    const unused = this.abortUpstream === null;
+    for (const claim of this.claims) {
+      if (unused) claim.refund();
+      else claim.release();
+    }
     this.connection.ended(this);
   }
 }

@@ -79,8 +79,8 @@ export class RequestAdmission {
       return;
     }
     const responseHeaders = rateLimitHeaders(verdict.limits);
-    const { held, waitMs } = verdict;
-    done(held.length === 0 ? { forward: true, responseHeaders, waitMs } : { forward: true, responseHeaders, waitMs, onEnd: () => this.options.limiter.release(held) });
+    const { claims, waitMs } = verdict;
+    done({ forward: true, responseHeaders, waitMs, claims });
   }
 
   private withoutRules(request: InboundRequest, done: Done): void {

@@ -1,5 +1,5 @@
 --[[
-At most so many at once; concurrency.ts does the same. release.lua frees slots.
+At most so many at once; concurrency.ts does the same.
 Numbers  cost, limit, nothing; besides f64 the slot, how long it may be held
 Text     packed: C, u16 generation, then for each slot f64 until when, f64 its name, f64 weight
 ]]
@@ -61,6 +61,14 @@ do
     if limit.cost == 0 then return allowed end
     local ends = now + limit.timeout
     return allowed, { slots = slots .. pack_struct('<ddd', ends, limit.slot, limit.cost) }, max(ends, now + reset)
+  end
+
+  function concurrency.refunded(state, slot)
+    for at = 1, #state.slots, SLOT do
+      local _, name = unpack_struct('<dd', state.slots, at)
+      if name == slot then return { slots = sub(state.slots, 1, at - 1) .. sub(state.slots, at + SLOT) } end
+    end
+    return nil
   end
 
   function concurrency.available(g, state, at)

@@ -55,6 +55,11 @@ do
     return allowed, { a = used + limit.cost, b = from }, to
   end
 
+  function window.refunded(state, from, cost, has_opened)
+    if state.b ~= from or (has_opened == 1 and state.a > cost) then return nil end
+    return { a = max(0, state.a - cost), b = from }
+  end
+
   -- first: length; next_window: the start of the window in which the next generation begins
   function window.available(g, state, at)
     local used = state.a

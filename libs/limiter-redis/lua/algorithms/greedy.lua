@@ -56,6 +56,18 @@ do
     return allowed, { a = debt < 0 and debt - now or debt + now, b = part }, filled
   end
 
+  -- `back`: when all of it has come back by itself.
+  function greedy.refunded(state, back, back_part, price, price_part, n, is_queue)
+    if back < now or state.a < now then return nil end
+    if is_queue == 1 and (state.a ~= back or state.b ~= back_part) then return nil end
+    local owed, owed_part = back - now, back_part
+    if price < owed or (price == owed and price_part <= owed_part) then owed, owed_part = price, price_part end
+    local instant, part = state.a - owed, state.b - owed_part
+    if part < 0 then instant, part = instant - 1, part + n end
+    if instant < now then return { a = now, b = 0 } end
+    return { a = instant, b = part }
+  end
+
   -- first: n, second: interval
   function greedy.available(g, state, at)
     local debt, part = 0, 0

@@ -39,6 +39,12 @@ do
     return left >= 0, { a = left, b = now - elapsed }, filled
   end
 
+  function interval.refunded(state, step, cost, capacity, refill, every)
+    local owed = cost - max(0, floor((now - step) / every)) * refill
+    if owed <= 0 or state.a >= capacity then return nil end
+    return { a = min(capacity, state.a + owed), b = state.b }
+  end
+
   -- first: refill, second: interval
   function interval.available(g, state, at)
     local elapsed = at - state.b

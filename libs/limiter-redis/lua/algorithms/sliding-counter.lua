@@ -93,6 +93,14 @@ do
     return allowed, { counts = counts, b = shown.b }, shown.b + (parts + 1) * part
   end
 
+  function counter.refunded(state, from, cost, part)
+    local i = (state.b - from) / part + 1
+    local count = state.counts[i]
+    if not count then return nil end
+    state.counts[i] = max(0, count - cost)
+    return state
+  end
+
   -- first: parts, second: length of a part
   function counter.available(g, state, at)
     return g.capacity - used_at(g.first, g.second, shifted(g.first, g.second, state, at), at)

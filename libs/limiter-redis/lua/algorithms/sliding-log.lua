@@ -76,6 +76,23 @@ do
     return allowed, { before = before, entries = kept .. pack_struct('<dd', latest, total + limit.cost) }, latest + window
   end
 
+  function log.refunded(state, at, cost)
+    local before, count = state.before, #state.entries / ENTRY
+    for i = 1, count do
+      local taken_at, taken = entry(state.entries, i)
+      if taken_at == at and taken - before == cost then
+        local kept = { sub(state.entries, 1, (i - 1) * ENTRY) }
+        for k = i + 1, count do
+          local later, taken_then = entry(state.entries, k)
+          kept[#kept + 1] = pack_struct('<dd', later, taken_then - cost)
+        end
+        return { before = state.before, entries = concat(kept) }
+      end
+      before = taken
+    end
+    return nil
+  end
+
   -- first: length of the window
   function log.available(g, state, at)
     local _, _, total, before = counting(g.first, state, at)

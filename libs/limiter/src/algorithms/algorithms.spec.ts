@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { anyLimitSpecs, arrivals, limitSpecs, startedLimit, type Arrival } from '../../testing/index.js';
-import { bucketOf, take, type Bucket, type BucketState } from '../bucket.js';
+import { allows, bucketOf, levelAt, refunded, stateAfter, take, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
 import type { Decision } from '../decision.js';
-import { excessOf } from '../limit.js';
+import type { PastTake } from './algorithm.js';
+import { excessOf, type LimitSpec } from '../limit.js';
 import { quotaWindowMs } from '../pace.js';
 
 /** What every algorithm promises, over random limits and arrivals. */
@@ -10,6 +11,17 @@ import { quotaWindowMs } from '../pace.js';
 const START_US = 1_763_000_000_000_000;
 
 const cases = anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 40 })));
+
+/** Failures that random runs have found. */
+const FOUND_QUEUE_OF_FRACTIONS: [LimitSpec, Arrival[]] = [
+  { name: 'found', algorithm: 'leaky_bucket', capacity: 4564, drainTokens: 2784, drainIntervalMs: 2_678_400_000, onLimit: { delay: { maxWaitMs: 15_903 } } },
+  [{ gapUs: 0, cost: 2530 }, { gapUs: 1_769_430_758, cost: 1 }, { gapUs: 0, cost: 1 }],
+];
+const FOUND_REFUNDS_IN_TURN: [LimitSpec, Arrival[], number[]] = [
+  { name: 'found', algorithm: 'gcra', capacity: 5, refillTokens: 1, refillIntervalMs: 11 },
+  [{ gapUs: 0, cost: 1 }, { gapUs: 0, cost: 1 }, { gapUs: 6388, cost: 1 }, { gapUs: 15_612, cost: 1 }],
+  [0, 0, 2, 3],
+];
 
 /** Takes one after the other, and tells of each. */
 function replay(
@@ -53,7 +65,7 @@ test('whoever waits as long as it says passes, and a millisecond less is not eno
         if (retryAfterMs > 1) expect(take(bucket, after, cost, nowUs / 1000 + retryAfterMs - 1).decision.allowed).toBe(false);
       });
     }),
-    { numRuns: 500 },
+    { numRuns: 500, examples: [[FOUND_QUEUE_OF_FRACTIONS]] },
   );
 });
 
@@ -70,6 +82,74 @@ test('law 3: after its time to full a bucket cannot be told from a missing one',
     }),
     { numRuns: 500 },
   );
+});
+
+describe('a refund', () => {
+  interface Passed { readonly past: PastTake<BucketLevel>; given: boolean }
+
+  /** Takes and gives back in turn, and tells of each refund. */
+  function replayWithRefunds(bucket: Bucket, requests: readonly Arrival[], refunds: readonly number[], see: (seen: { state: BucketState; passed: readonly Passed[]; nowUs: number; given: Passed | undefined }) => void): void {
+    const passed: Passed[] = [];
+    let state: BucketState = bucket.start;
+    let nowUs = START_US;
+    requests.forEach(({ gapUs, cost }, i) => {
+      nowUs += gapUs;
+      const level = levelAt(bucket, state, nowUs, cost);
+      if (cost > 0 && allows(bucket, level, cost)) {
+        state = stateAfter(bucket, state, level, cost, nowUs, i + 1);
+        passed.push({ past: { level, cost, takenAtUs: nowUs, slot: i + 1 }, given: false });
+      }
+      const given = passed[refunds[i]! - 1];
+      if (given && !given.given) {
+        given.given = true;
+        state = refunded(bucket, state, given.past, nowUs);
+      }
+      see({ state, passed, nowUs, given });
+    });
+  }
+
+  const left = (bucket: Bucket, state: BucketState, nowUs: number): number => take(bucket, state, 0, nowUs / 1000).decision.remaining;
+  const withRefunds = anyLimitSpecs().chain((spec) =>
+    fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 30 }), fc.array(fc.nat({ max: 20 }), { minLength: 30, maxLength: 30 })));
+
+  test('never creates tokens: nobody has more than if the request had not come', () => {
+    let gaveBack = 0;
+    fc.assert(
+      fc.property(withRefunds, ([spec, requests, refunds]) => {
+        const bucket = bucketOf(startedLimit(spec, START_US / 1000));
+        replayWithRefunds(bucket, requests, refunds, ({ state, passed, nowUs, given }) => {
+          const after = (takes: readonly Passed[]): BucketState =>
+            takes.reduce<BucketState>((before, { past: { cost, takenAtUs, slot } }) =>
+              stateAfter(bucket, before, levelAt(bucket, before, takenAtUs, cost), cost, takenAtUs, slot), bucket.start);
+          const without = left(bucket, after(passed.filter((each) => !each.given)), nowUs);
+          // A first request that opened a window early closes it early, whether or not it is given back.
+          const opensWindows = bucket.kind === 'fixed_window' && bucket.startsWith === 'first_request';
+          expect(left(bucket, state, nowUs)).toBeLessThanOrEqual(opensWindows ? Math.max(without, left(bucket, after(passed), nowUs)) : without);
+          if (given) gaveBack++;
+        });
+      }),
+      { numRuns: 2000, examples: [[FOUND_REFUNDS_IN_TURN]] },
+    );
+    expect(gaveBack).toBeGreaterThan(1000);
+  });
+
+  test('at once, it leaves the bucket as it was', () => {
+    fc.assert(
+      fc.property(cases, fc.integer({ min: 1, max: 100 }), ([spec, requests], cost) => {
+        const bucket = bucketOf(startedLimit(spec, START_US / 1000));
+        // A launch surplus that is spent stays spent; and who has opened a window for others does not close it.
+        if ((bucket.kind === 'greedy' && bucket.surplusUs < 0) || (bucket.kind === 'interval' && bucket.start.tokens > bucket.capacity)) return;
+        if (bucket.kind === 'fixed_window' && bucket.startsWith === 'first_request') return;
+        const { state, nowUs } = replay(bucket, requests);
+        const level = levelAt(bucket, state, nowUs, cost);
+        if (!allows(bucket, level, cost)) return;
+        const after = stateAfter(bucket, state, level, cost, nowUs, 99);
+        const back = refunded(bucket, after, { level, cost, takenAtUs: nowUs, slot: 99 }, nowUs);
+        expect(levelAt(bucket, back, nowUs, 1)).toEqual(levelAt(bucket, state, nowUs, 1));
+      }),
+      { numRuns: 2000 },
+    );
+  });
 });
 
 test('gcra decides as the greedy token bucket does', () => {

@@ -57,6 +57,7 @@ export const concurrency: Algorithm<ConcurrencyBucket, ConcurrencyState, WindowL
     return { slots: [...alive(state, nowUs), { id, untilUs: nowUs + slotTimeoutUs, weight: cost }] };
   },
   decide: windowDecision,
+  refunded: (_bucket, state, { slot }) => released(state, slot),
   available: ({ limit }, state, nowUs) => limit - weightOf(alive(state, nowUs)),
   /** Tokens of another algorithm are no slots: nobody holds one yet. */
   stateWith: () => ({ slots: [] }),

@@ -1,5 +1,5 @@
 import type { WindowStart } from '../limit.js';
-import type { Algorithm } from './algorithm.js';
+import type { Algorithm, PastTake } from './algorithm.js';
 import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
@@ -58,6 +58,25 @@ function inForce(bucket: FixedWindowBucket, state: FixedWindowState, nowUs: numb
   return { startUs, endUs, used: state.startUs >= startUs ? state.used : 0 };
 }
 
+/** The start of the window that a request was counted in. */
+export function windowOfTake({ windows }: FixedWindowBucket, { level, takenAtUs }: PastTake<WindowLevel>): number {
+  const endUs = takenAtUs + level.resetAfterTakingUs;
+  return windows.lengthUs > 0 ? endUs - windows.lengthUs : windows.around(endUs - 1).startUs;
+}
+
+/** Whether a request opened the window that it was counted in. */
+export function opensWindow({ startsWith }: FixedWindowBucket, startUs: number, takenAtUs: number): boolean {
+  return startsWith === 'first_request' && takenAtUs === startUs;
+}
+
+/** A window that was opened by a request and has others in it goes on as it is: without that request it would last longer. */
+function refunded(bucket: FixedWindowBucket, state: FixedWindowState, past: PastTake<WindowLevel>): FixedWindowState {
+  const startUs = windowOfTake(bucket, past);
+  if (state.startUs !== startUs) return state;
+  if (state.used > past.cost && opensWindow(bucket, startUs, past.takenAtUs)) return state;
+  return { startUs, used: Math.max(0, state.used - past.cost) };
+}
+
 export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowLevel> = {
   level(bucket, state, nowUs, cost) {
     const { endUs, used } = inForce(bucket, state, nowUs);
@@ -74,6 +93,7 @@ export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowL
     return { startUs: inForce(bucket, state, nowUs).startUs, used: used + cost };
   },
   decide: windowDecision,
+  refunded,
   available: (bucket, state, nowUs) => bucket.limit - inForce(bucket, state, nowUs).used,
   stateWith(bucket, tokens, nowUs) {
     const startUs = bucket.startsWith === 'first_request' ? nowUs : bucket.windows.around(nowUs).startUs;

@@ -1,5 +1,5 @@
 import { ceilMs, spanOf, tokensIn, type Rate, type Span } from './exact-span.js';
-import type { Algorithm } from './algorithm.js';
+import type { Algorithm, PastTake } from './algorithm.js';
 import type { Decision } from '../decision.js';
 import type { LimitStart } from '../limit.js';
 
@@ -128,7 +128,7 @@ function waitsNotTooLong({ maxWaitUs = Infinity }: GreedyBucket, { debtUs }: Gre
 }
 
 function msUntilRoom(bucket: GreedyBucket, level: GreedyLevel, spent: GreedyLevel): number {
-  const tooLongMs = Math.max(0, ceilMs(level.debtUs - (bucket.maxWaitUs ?? Infinity), level.part));
+  const tooLongMs = Math.max(0, ceilMs(level.debtUs - (bucket.maxWaitUs ?? Infinity), 0));
   return Math.max(tooLongMs, hasRoom(bucket, spent) ? 0 : msUntilFits(bucket, spent));
 }
 
@@ -159,11 +159,34 @@ function greedyStateWith(bucket: GreedyBucket, tokens: number, nowUs: number): G
   return { whole: nowUs + Math.max(0, debtUs), part: 0 };
 }
 
+/**
+ * When all that a request took has come back by itself. In a queue, after its turn. In a bucket, as if it had been full before: who
+ * took earlier may have given back by now, and nobody knows.
+ */
+export function greedyBackAt(bucket: GreedyBucket, { level, cost, takenAtUs }: PastTake<GreedyLevel>): GreedyState {
+  return greedyState(greedySpent(bucket, bucket.maxWaitUs === undefined ? FULL : level, cost), takenAtUs);
+}
+
+function greedyRefunded(bucket: GreedyBucket, state: GreedyState, past: PastTake<GreedyLevel>, nowUs: number): GreedyState {
+  const back = greedyBackAt(bucket, past);
+  // A surplus that was spent stays spent: it would have drained, by how much nobody knows any more.
+  if (past.level.debtUs < 0 || back.whole < nowUs || state.whole < nowUs) return state;
+  // Who stands behind it in a queue keeps the turn that was promised, so its own is lost.
+  if (bucket.maxWaitUs !== undefined && (state.whole !== back.whole || state.part !== back.part)) return state;
+  const missing = { whole: back.whole - nowUs, part: back.part };
+  const price = greedyCost(bucket, past.cost);
+  const owed = missing.whole < price.whole || (missing.whole === price.whole && missing.part < price.part) ? missing : price;
+  const part = state.part - owed.part;
+  const whole = state.whole - owed.whole - (part < 0 ? 1 : 0);
+  return whole < nowUs ? { whole: nowUs, part: 0 } : { whole, part: part < 0 ? part + bucket.rate.n : part };
+}
+
 export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   level: greedyLevel,
   allows: (bucket, level, cost) => hasRoom(bucket, greedySpent(bucket, level, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
   after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
   decide: greedyDecision,
+  refunded: greedyRefunded,
   available: greedyAvailable,
   stateWith: greedyStateWith,
 };

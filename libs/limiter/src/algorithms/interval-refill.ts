@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.js';
 import type { LimitStart, TokenBucketSpec } from '../limit.js';
-import type { Algorithm } from './algorithm.js';
+import type { Algorithm, PastTake } from './algorithm.js';
 
 /**
  * Refill in whole steps: every interval, `refillTokens` at once. The bound of law 1 is wider here by one step, because
@@ -71,11 +71,25 @@ function msUntil(bucket: IntervalBucket, level: IntervalLevel, missing: number):
   return Math.ceil((steps * bucket.intervalUs - level.sinceStepUs) / 1000);
 }
 
+/** The step before a request. */
+export function stepOf({ level, takenAtUs }: PastTake<IntervalLevel>): number {
+  return takenAtUs - level.sinceStepUs;
+}
+
+/** What the steps since have brought has come back by itself. */
+function intervalRefunded(bucket: IntervalBucket, state: IntervalState, past: PastTake<IntervalLevel>, nowUs: number): IntervalState {
+  const { capacity, refillTokens, intervalUs } = bucket;
+  const steps = Math.max(0, Math.floor((nowUs - stepOf(past)) / intervalUs));
+  const owed = past.cost - steps * refillTokens;
+  return owed > 0 && state.tokens < capacity ? { ...state, tokens: Math.min(capacity, state.tokens + owed) } : state;
+}
+
 export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLevel> = {
   level: intervalLevel,
   allows: (_bucket, level, cost) => cost <= level.tokens,
   after: (_bucket, _state, { tokens, sinceStepUs }, cost, nowUs) => intervalState({ tokens: tokens - cost, sinceStepUs }, nowUs),
   decide: intervalDecision,
+  refunded: intervalRefunded,
   available: (bucket, state, nowUs) => intervalLevel(bucket, state, nowUs).tokens,
   stateWith: (_bucket, tokens, nowUs) => ({ tokens: Math.floor(tokens), steppedAtUs: nowUs }),
 };

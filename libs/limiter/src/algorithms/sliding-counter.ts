@@ -20,9 +20,14 @@ export interface SlidingCounterBucket {
   readonly start: SlidingCounterState;
 }
 
+/** The start of the part that holds an instant. */
+export function partOf({ partUs }: SlidingCounterBucket, atUs: number): number {
+  return Math.floor(atUs / partUs) * partUs;
+}
+
 /** The counts as of the part that holds `nowUs`. After a step back of the clock the newest part stays the newest. */
 function shifted(bucket: SlidingCounterBucket, state: SlidingCounterState, nowUs: number): SlidingCounterState {
-  const startUs = Math.floor(nowUs / bucket.partUs) * bucket.partUs;
+  const startUs = partOf(bucket, nowUs);
   const steps = (startUs - state.startUs) / bucket.partUs;
   if (steps <= 0) return { startUs, counts: state.counts };
   if (steps > bucket.parts) return { startUs, counts: new Array<number>(bucket.parts + 1).fill(0) };
@@ -89,9 +94,14 @@ export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState
     return { startUs, counts: [counts[0]! + cost, ...counts.slice(1)] };
   },
   decide: windowDecision,
+  refunded(bucket, state, { cost, takenAtUs }) {
+    const index = (state.startUs - partOf(bucket, takenAtUs)) / bucket.partUs;
+    const count = state.counts[index];
+    return count === undefined ? state : { startUs: state.startUs, counts: state.counts.with(index, Math.max(0, count - cost)) };
+  },
   available: (bucket, state, nowUs) => bucket.limit - usedAt(bucket, shifted(bucket, state, nowUs), nowUs),
   stateWith(bucket, tokens, nowUs) {
     const used = Math.max(0, bucket.limit - Math.floor(tokens));
-    return { startUs: Math.floor(nowUs / bucket.partUs) * bucket.partUs, counts: [used, ...new Array<number>(bucket.parts).fill(0)] };
+    return { startUs: partOf(bucket, nowUs), counts: [used, ...new Array<number>(bucket.parts).fill(0)] };
   },
 };

@@ -1,4 +1,4 @@
-import type { Algorithm } from './algorithm.js';
+import type { Algorithm, PastTake } from './algorithm.js';
 import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
@@ -44,6 +44,21 @@ function entryAtUs({ entries }: SlidingLogState, first: number, nowUs: number): 
   return entries.length > first ? Math.max(entries.at(-1)!.atUs, nowUs) : nowUs;
 }
 
+/** When a request was noted. */
+export function notedAtUs({ windowUs }: SlidingLogBucket, { level, takenAtUs }: PastTake<WindowLevel>): number {
+  return takenAtUs + level.resetAfterTakingUs - windowUs;
+}
+
+/** Requests of one instant and one cost cannot be told apart, and need not be. */
+function refunded(bucket: SlidingLogBucket, state: SlidingLogState, past: PastTake<WindowLevel>): SlidingLogState {
+  const { entries } = state;
+  const atUs = notedAtUs(bucket, past);
+  const found = entries.findIndex((entry, i) => entry.atUs === atUs && entry.takenUntil - takenBefore(state, i) === past.cost);
+  if (found === -1) return state;
+  const later = entries.slice(found + 1).map((entry) => ({ atUs: entry.atUs, takenUntil: entry.takenUntil - past.cost }));
+  return { entries: [...entries.slice(0, found), ...later], takenBefore: state.takenBefore };
+}
+
 export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLevel> = {
   level(bucket, state, nowUs, cost) {
     const { limit, windowUs } = bucket;
@@ -69,6 +84,7 @@ export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLeve
     return { entries: [...state.entries.slice(first), entry], takenBefore: takenBefore(state, first) };
   },
   decide: windowDecision,
+  refunded,
   available: (bucket, state, nowUs) => bucket.limit - (taken(state) - takenBefore(state, firstCounting(bucket, state, nowUs))),
   stateWith(bucket, tokens, nowUs) {
     const used = Math.max(0, bucket.limit - Math.floor(tokens));

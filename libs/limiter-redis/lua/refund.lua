@@ -1,0 +1,48 @@
+--[[
+Purpose    Gives back what requests took: slots at the end of a response, or everything, as if a request had never come.
+Guarantee  Nobody has more than if the request had not come: what has come back by itself is not given back, nor what an edit has
+           carried over. Freeing a slot is harmless to repeat; other refunds are the caller's to send once. How long a bucket
+           lives does not change.
+
+KEYS  the buckets, each once
+ARGV  1  now in microseconds, '' for TIME
+      2  what was taken, packed little-endian, one after the other:
+           u8 kind, as in take.lua     u16 index of the bucket in KEYS     u16 generation, modulo 1000
+           six f64, of which each kind needs some: see `refunded` in its file in algorithms/
+Reply  how many buckets were changed
+]]
+local DIGITS = 16
+local call, unpack_struct, format = redis.call, struct.unpack, string.format
+
+local now
+if ARGV[1] == '' then
+  local time = call('TIME')
+  now = time[1] * 1000000 + time[2]
+else
+  now = tonumber(ARGV[1])
+end
+local requests, answer = nil, nil -- only for takes
+
+--# include buckets.lua
+
+local stored = call('MGET', unpack(KEYS))
+local changed, given = {}, 0
+local position = 1
+while position <= #ARGV[2] do
+  local kind, index, generation, a, b, c, d, e, f
+  kind, index, generation, a, b, c, d, e, f, position = unpack_struct('<BHHdddddd', ARGV[2], position)
+  local algorithm = ALGORITHMS[kind]
+  local state, written
+  if stored[index] then state, written = parse(stored[index]) end
+  -- Slots live on over an edit.
+  if state and (written == generation or (algorithm.keeps_state and state.slots)) then
+    local after = algorithm.refunded(state, a, b, c, d, e, f)
+    if after then
+      stored[index] = algorithm.text(written, after, with_generation)
+      changed[index] = true
+      given = given + 1
+    end
+  end
+end
+for index in pairs(changed) do call('SET', KEYS[index], stored[index], 'KEEPTTL') end
+return given
