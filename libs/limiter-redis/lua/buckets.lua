@@ -23,14 +23,15 @@ local ALGORITHMS = {}
 --# include algorithms/sliding-counter.lua
 --# include algorithms/sliding-log.lua
 --# include algorithms/concurrency.lua
-local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4 }
+--# include algorithms/penalty.lua
+local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4, p = 8 }
 
 -- The state and its generation; nil if it is no bucket of ours.
 local function parse(value)
   local first = byte(value)
   if first == 76 then return ALGORITHMS[5].parse(value) end -- L
   if first == 67 then return ALGORITHMS[6].parse(value) end -- C
-  local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwc]?)$')
+  local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwcp]?)$')
   if not sign then return nil end
   if #digits <= DIGITS and sign == '' then return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(tonumber(digits), rest), 0 end
   local instant = tonumber(sub(digits, -DIGITS))

@@ -1,14 +1,14 @@
 --[[
 Purpose    Refills and takes for many requests in one call.
 Guarantee  Each request takes from all of its buckets or from none, in the order given, as if it were alone. A refused
-           request writes nothing. A missing bucket is one left alone since its limit started, so a bucket may expire
+           request writes nothing, but for penalties, which count refusals. A missing bucket is one left alone since its limit started, so a bucket may expire
            when it is full. One clock for all who share a bucket: this server's.
 
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
            u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval, 3 fixed window, 4 sliding counter,
-               5 sliding log, 6 concurrency, 7 queue; +32 with former numbers after it, +64 if the next bucket belongs to
+               5 sliding log, 6 concurrency, 7 queue, 8 penalty; +16 if it has no say where it refuses, +32 with former numbers after it, +64 if the next bucket belongs to
                the same request
            u16 index of its key in KEYS, from 1        u16 generation, modulo 1000
            f64 cost or price, capacity or limit, start; then what the kind needs: see its file in algorithms/
@@ -115,7 +115,8 @@ local function make_general()
   return function(position)
     local passes, stale, more = true, false, true
     local first_reply = replies + 1
-    local writes = {}
+    local writes, refusal_writes = {}, {}
+    local asked, last_refusal = 0, -math.huge
     while more do
       local kind, index, generation, cost, capacity, start, limit
       kind, index, generation, cost, capacity, start, position = unpack_struct('<BHHddd', requests, position)
@@ -123,6 +124,8 @@ local function make_general()
       if more then kind = kind - 64 end
       local has_history = kind >= 32
       if has_history then kind = kind - 32 end
+      local stands_aside = kind >= 16
+      if stands_aside then kind = kind - 16 end
       local algorithm = ALGORITHMS[kind]
       limit, position = algorithm.read(cost, capacity, start, position)
       local history
@@ -154,15 +157,26 @@ local function make_general()
       if stale then
         for _ = 1, algorithm.numbers do answer(0) end
       else
-        local allowed, after, filled = algorithm.take(limit, state)
-        passes = passes and allowed
-        if after then writes[#writes + 1] = { index, generation, algorithm, after, filled } end
+        asked = asked + 1
+        local allowed, after, filled = algorithm.take(limit, state, asked - last_refusal)
+        if not allowed then
+          if stands_aside then
+            after = nil
+          else
+            passes, last_refusal = false, asked
+          end
+        end
+        if after then
+          local list = algorithm.remembers_refusals and refusal_writes or writes
+          list[#list + 1] = { index, generation, algorithm, after, filled }
+        end
       end
     end
 
     if stale then
       reply[first_reply] = STALE
-    elseif passes then
+    else
+      if not passes then writes = refusal_writes end
       for i = 1, #writes do
         local index, generation, algorithm, state, filled = unpack(writes[i])
         stored[index] = algorithm.text(generation, state, with_generation)

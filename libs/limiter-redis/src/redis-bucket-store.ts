@@ -22,6 +22,7 @@ export interface RedisBucketStoreOptions {
 interface Waiting {
   readonly takes: readonly BucketTake[];
   readonly slot: number;
+  readonly spare: boolean;
   readonly since: number;
   /** Undefined once it was called. */
   answer: TakeAnswer | undefined;
@@ -68,14 +69,14 @@ export class RedisBucketStore implements BucketStore {
     return this.breaker.closed;
   }
 
-  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0): void {
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
     if (!this.breaker.closed) {
       answer(new StoreUnavailableError('Redis is not answering'), 0);
     } else if (this.waiting.length >= this.maxWaiting) {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'), 0);
     } else {
       if (this.waiting.length === 0 && this.underWay.size === 0) this.nowMs = performance.now();
-      this.waiting.push({ takes, since: this.nowMs, slot, answer });
+      this.waiting.push({ takes, since: this.nowMs, slot, spare, answer });
       this.scheduleFlush();
     }
   }

@@ -1,5 +1,5 @@
 import {
-  GENERATIONS, greedyBackAt, greedyCost, mostTokens, notedAtUs, ON_EDITS, opensWindow, partOf, stepOf, windowOfTake,
+  allows, GENERATIONS, greedyBackAt, greedyCost, mostTokens, notedAtUs, ON_EDITS, opensWindow, partOf, standsAside, stepOf, windowOfTake,
   type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type GreedyLevel,
   type IntervalLevel, type PastTake, type Receipt, type WindowBounds, type WindowLevel,
 } from '#limiter';
@@ -9,11 +9,13 @@ import { BUCKET_PREFIX } from './redis-keys.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6, queue: 7 } as const;
+const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6, queue: 7, penalty: 8 } as const;
 /** Numbers in the reply, by kind. */
-const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2] as const;
+const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2, 2] as const;
 /** Where the name of the slot stands in a packed bucket of a concurrency limit. */
 const SLOT_AT = 29;
+/** The bucket has no say if it has nothing left. */
+const ASIDE = 16;
 const HISTORY = 32;
 const MORE = 64;
 const STALE = -9000000000000000;
@@ -43,11 +45,11 @@ const buckets = new ByteWriter(8192);
  *
  * @param clock whether `nowMs` replaces the clock of the server
  */
-export function packTakes(requests: readonly { readonly takes: readonly BucketTake[]; readonly slot: number }[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
+export function packTakes(requests: readonly { readonly takes: readonly BucketTake[]; readonly slot: number; readonly spare: boolean }[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
-  for (const { takes, slot } of requests) {
+  for (const { takes, slot, spare } of requests) {
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
@@ -60,6 +62,8 @@ export function packTakes(requests: readonly { readonly takes: readonly BucketTa
       }
       const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
       if (i < last) buckets.bytes[at]! |= MORE;
+      // Of a single bucket the caller knows by itself that it has no say.
+      if (last > 0 && standsAside(take.bucket, spare)) buckets.bytes[at]! |= ASIDE;
       buckets.bytes[at + 1] = index & 0xff;
       buckets.bytes[at + 2] = index >> 8;
       if (wire.kind === KIND.concurrency) buckets.f64At(at + SLOT_AT, slot);
@@ -125,6 +129,9 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, window: W
     }
     case 'concurrency':
       writer.f64(cost, bucket.limit, 0, 0, bucket.slotTimeoutUs);
+      return;
+    case 'penalty':
+      writer.f64(cost, bucket.refusals, 0, bucket.windowUs, bucket.blockUs, bucket.watches);
   }
 }
 
@@ -159,6 +166,8 @@ function numbersOfKind(bucket: FormerBucket): [number, number] {
       return [bucket.windowUs, 0];
     case 'concurrency':
       return [bucket.slotTimeoutUs, 0];
+    case 'penalty':
+      return [0, 0];
   }
 }
 
@@ -208,7 +217,7 @@ const REFUND_NUMBERS = 6;
 /** What `refunded` in lua/algorithms needs to know of a request that passed. */
 function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly number[] | undefined {
   const { cost, takenAtUs } = past;
-  if (cost === 0) return undefined;
+  if (cost === 0 || !allows(bucket, past.level, cost)) return undefined;
   switch (bucket.kind) {
     case 'greedy': {
       if ((past.level as GreedyLevel).debtUs < 0) return undefined;
@@ -217,6 +226,7 @@ function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly nu
       return [back.whole, back.part, price.whole, price.part, bucket.rate.n, bucket.maxWaitUs === undefined ? 0 : 1];
     }
     case 'interval':
+      if ((past.level as IntervalLevel).tokens > bucket.capacity) return undefined;
       return [stepOf(past as PastTake<IntervalLevel>), cost, bucket.capacity, bucket.refillTokens, bucket.intervalUs];
     case 'fixed_window': {
       const startUs = windowOfTake(bucket, past as PastTake<WindowLevel>);
@@ -228,6 +238,8 @@ function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly nu
       return [notedAtUs(bucket, past as PastTake<WindowLevel>), cost];
     case 'concurrency':
       return slotNumbers(bucket, past.slot);
+    case 'penalty':
+      return undefined;
   }
 }
 
@@ -262,6 +274,7 @@ export class TakeReply {
     if (kind === KIND.greedy) return { debtUs: first, part: 0 };
     const second = numbers[position + 1]!;
     if (kind === KIND.greedyWithParts || kind === KIND.queue) return { debtUs: first, part: second };
+    if (kind === KIND.penalty) return { blockedUs: first, refusals: second };
     if (kind === KIND.interval) return { tokens: first, sinceStepUs: second };
     return { used: first, retryUs: second, resetUs: numbers[position + 2]!, resetAfterTakingUs: numbers[position + 3]! };
   }

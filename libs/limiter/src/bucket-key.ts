@@ -1,6 +1,9 @@
 import type { Descriptor } from './descriptor.js';
 import type { KeyPart, Rule } from './rule.js';
 
+/** Of a limit, or of the rule's penalty. */
+export type LimitId = number | 'penalty';
+
 /**
  * The identity of a bucket: rule, limit and the parts of the descriptor that the rule names. The only place that builds
  * it. Two different descriptors never share a key, whatever they contain: every value is escaped, so that what separates
@@ -9,7 +12,7 @@ import type { KeyPart, Rule } from './rule.js';
  * The merchant stands in braces: in a Redis Cluster all buckets of a merchant then lie in one slot, where one script
  * call can take from them together.
  */
-export function bucketKey(rule: Pick<Rule, 'id' | 'key'>, limitId: number, descriptor: Descriptor): string {
+export function bucketKey(rule: Pick<Rule, 'id' | 'key'>, limitId: LimitId, descriptor: Descriptor): string {
   let key = bucketKeyHead(descriptor.merchantId, rule.id, limitId, rule.key.includes('merchant'));
   for (const part of rule.key) {
     if (part !== 'merchant') key += `:${escaped(partOf(descriptor, part))}`;
@@ -32,7 +35,7 @@ export function merchantBucketKey(merchantId: string, ruleId: string, limitId: n
  * `{merchant}` in front; without the merchant in the key all merchants share a bucket. The rule's id, a decimal number, is
  * written shorter: with millions of buckets each byte of a key counts.
  */
-function bucketKeyHead(merchantId: string, ruleId: string, limitId: number, byMerchant: boolean): string {
+function bucketKeyHead(merchantId: string, ruleId: string, limitId: LimitId, byMerchant: boolean): string {
   return `{${byMerchant ? escaped(merchantId) : ''}}${Number(ruleId).toString(36)}.${limitId}`;
 }
 

@@ -4,8 +4,8 @@ import { take, bucketOf, type BucketState } from './bucket.js';
 
 describeGolden(() => {
   let state: BucketState | undefined;
-  return (limit, cost, atMs) => {
-    const taken = take(bucketOf(limit), state, cost, atMs);
+  return (limit, cost, atMs, spare) => {
+    const taken = take(bucketOf(limit), state, cost, atMs, 0, spare);
     state = taken.state;
     return taken.decision;
   };

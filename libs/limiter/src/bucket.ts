@@ -5,11 +5,13 @@ import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './al
 import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
 import { greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
 import { intervalBucket, intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
+import { penalty, penaltyBucket, type PenaltyBucket, type PenaltyLevel, type PenaltyState } from './algorithms/penalty.js';
 import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } from './algorithms/sliding-counter.js';
 import { slidingLog, type SlidingLogBucket, type SlidingLogState } from './algorithms/sliding-log.js';
 import type { WindowLevel } from './algorithms/window-decision.js';
 import type { Decision } from './decision.js';
 import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
+import type { Penalty } from './rule.js';
 
 /**
  * A bucket: what one limit counts for one key. Whatever the algorithm, a store only needs what stands here. Pure: the caller
@@ -18,11 +20,13 @@ import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type Pa
 
 /** A limit made ready for decisions: everything that does not change between two requests is computed once. */
 export type Bucket = FormerBucket & {
+  /** Lets pass what is over the limit while there is spare capacity. */
+  readonly elastic: boolean;
   /** Former numbers, the oldest first, for a bucket that was written before an edit. */
   readonly former: readonly FormerBucket[];
 };
 
-type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket | ConcurrencyBucket;
+type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket | ConcurrencyBucket | PenaltyBucket;
 
 export type FormerBucket = BucketNumbers & {
   readonly generation: number;
@@ -34,8 +38,8 @@ export type FormerBucket = BucketNumbers & {
 };
 
 export type BucketKind = FormerBucket['kind'];
-export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState | ConcurrencyState;
-export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel;
+export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState | ConcurrencyState | PenaltyState;
+export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel | PenaltyLevel;
 
 /** A state as a store keeps it: with the generation of the numbers that it was written with. */
 export interface StoredBucket {
@@ -52,15 +56,21 @@ type AnyAlgorithm = Algorithm<FormerBucket, BucketState, BucketLevel>;
 
 /** Each algorithm is only ever given buckets, states and levels of its own, which the types of a table cannot say. */
 const ALGORITHMS = {
-  greedy: greedyRefill, interval: intervalRefill, fixed_window: fixedWindow, sliding_log: slidingLog, sliding_counter: slidingCounter, concurrency,
+  greedy: greedyRefill, interval: intervalRefill, fixed_window: fixedWindow, sliding_log: slidingLog, sliding_counter: slidingCounter, concurrency, penalty,
 } as unknown as Record<BucketKind, AnyAlgorithm>;
 
 /** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
 export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
   return {
     ...formerBucketOf(limit, timeZone),
+    elastic: limit.throttle === 'elastic',
     former: limit.previous.map((past) => formerBucketOf(past, timeZone)).reverse(),
   };
+}
+
+/** Edits of a penalty need no history: what it remembers are instants. */
+export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket {
+  return { ...penaltyBucket(numbers, watches), generation: 0, startedAtUs: 0, excess: 0, onEdit: 'as_is', elastic: false, former: [] };
 }
 
 function formerBucketOf(limit: Limit | PastLimit, timeZone: string): FormerBucket {
@@ -104,16 +114,16 @@ function started<B extends { start: S }, S>(numbers: Omit<B, 'start'>, { stateWi
 
 /**
  * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the
- * state that it was given, or the limit's start. `slot` names the request, where it holds something until it is released.
+ * state that it was given, or the limit's start. `slot` names the request, where it holds something until it is released; `spare` says whether an elastic limit has no say.
  */
-export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0): Taken {
+export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0, spare = false): Taken {
   const nowUs = Math.round(nowMs * 1000);
   const before = state ?? bucket.start;
   const level = levelAt(bucket, before, nowUs, cost);
   const allowed = allows(bucket, level, cost);
   return {
     state: allowed ? stateAfter(bucket, before, level, cost, nowUs, slot) : before,
-    decision: decide(bucket, level, cost, allowed),
+    decision: decide(bucket, level, cost, allowed || standsAside(bucket, spare), spare),
   };
 }
 
@@ -131,11 +141,19 @@ export function stateAfter(bucket: FormerBucket, state: BucketState, level: Buck
   return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
 }
 
+/** Whether a limit that refuses has no say: it is elastic, and there is spare capacity. It takes nothing then. */
+export function standsAside({ elastic }: Bucket, spare: boolean): boolean {
+  return spare && elastic;
+}
+
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
-export function decide(bucket: FormerBucket, level: BucketLevel, cost: number, taken: boolean): Decision {
+export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
+  if (standsAside(bucket, spare) && !allows(bucket, level, cost)) {
+    return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
+  }
   const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
   const { excess } = bucket;
-  if (excess === 0) return decision;
+  if (excess === 0) return bucket.elastic ? { ...decision, overLimit: false } : decision;
   const { limit, remaining } = decision;
   return { ...decision, limit: limit - excess, remaining: Math.max(0, remaining - excess), overLimit: taken && cost > 0 && remaining < excess };
 }
@@ -162,5 +180,6 @@ export function keptState(from: FormerBucket, to: FormerBucket, state: BucketSta
 
 /** The most that can be taken at once. */
 export function mostTokens(bucket: FormerBucket): number {
+  if (bucket.kind === 'penalty') return bucket.refusals;
   return 'capacity' in bucket ? bucket.capacity : bucket.limit;
 }

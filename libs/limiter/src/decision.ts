@@ -11,7 +11,7 @@ export interface Decision {
   readonly resetAfterMs: number;
   /** Only where a request that passes waits its turn: how long. */
   readonly waitMs?: number;
-  /** Only for soft limits: whether the request passed above its limit, in the excess. */
+  /** Only for soft and elastic limits: whether the request passed above its limit. */
   readonly overLimit?: boolean;
 }
 
@@ -20,5 +20,6 @@ export type Reason =
   | 'allowed'
   | 'no_matching_rule'
   | 'over_limit'
+  | 'blocked'
   | 'cost_exceeds_capacity'
   | 'store_unavailable';

@@ -53,6 +53,7 @@ export function limitFaults(spec: LimitSpec): LimitFault[] {
     add('algorithm', `must be one of ${ALGORITHM_NAMES.join(', ')}`);
     return faults;
   }
+  if (spec.throttle === 'elastic' && 'onLimit' in spec && spec.onLimit !== undefined) add('throttle', "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait");
   for (const [field, rule] of Object.entries(FIELDS[spec.algorithm])) add(field as LimitField, rule(spec[field as 'name']));
   return faults.length > 0 ? faults : jointFaults(spec);
 }

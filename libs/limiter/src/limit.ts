@@ -48,8 +48,11 @@ export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 export const ON_EDITS = ['as_is', 'proportional', 'reset', 'additive'] as const;
 export type OnEdit = (typeof ON_EDITS)[number];
 
-/** `hard` refuses what is over the limit; `soft` lets some of it pass, `excessPercent` of the limit, and says so. */
-export const THROTTLES = ['hard', 'soft'] as const;
+/**
+ * `hard` refuses what is over the limit; `soft` lets some of it pass, `excessPercent` of the limit, and says so; `elastic` lets it
+ * pass while the platform has spare capacity, says so, and is hard otherwise.
+ */
+export const THROTTLES = ['hard', 'soft', 'elastic'] as const;
 export type Throttle = (typeof THROTTLES)[number];
 
 interface AnyLimitSpec {

@@ -10,9 +10,9 @@ describeBucketStore('MemoryBucketStore', create);
 
 describeGolden(() => {
   const { store, clock } = create();
-  return async (limit, cost, atMs) => {
+  return async (limit, cost, atMs, spare) => {
     clock.nowMs = atMs;
-    return (await takeFrom(store, [{ key: 'row', limit, cost }]))[0]!;
+    return (await takeFrom(store, [{ key: 'row', limit, cost }], spare))[0]!;
   };
 });
 

@@ -1,5 +1,7 @@
 import { released, type ConcurrencyState } from './algorithms/concurrency.js';
 import type { GreedyState } from './algorithms/greedy-refill.js';
+import { penalized, type PenaltyState } from './algorithms/penalty.js';
+import { allPass, isProvoked } from './all-or-nothing.js';
 import { allows, availableAt, levelAt, mostTokens, refunded, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
 import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from './ports.js';
@@ -30,9 +32,9 @@ export class MemoryBucketStore implements BucketStore {
     return this.slots.size;
   }
 
-  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0): void {
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
     const nowUs = Math.round(this.clock() * 1000);
-    answer(takes.length === 1 ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot), nowUs);
+    answer(takes.length === 1 ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot, spare), nowUs);
   }
 
   release(takes: readonly BucketTake[], slot: number): void {
@@ -50,7 +52,7 @@ export class MemoryBucketStore implements BucketStore {
       const level = levels[i]!;
       const at = this.slots.get(key);
       // A missing bucket is full, and an edit has carried over what there was: nothing to give back.
-      if (at === undefined || bucket.kind === 'concurrency' || this.numbers[at * WIDTH + MARK] !== markOf(bucket)) return;
+      if (at === undefined || bucket.kind === 'concurrency' || !allows(bucket, level, cost) || this.numbers[at * WIDTH + MARK] !== markOf(bucket)) return;
       this.put(key, at, bucket, refunded(bucket, this.stateAt(at), { level, cost, takenAtUs, slot }, nowUs), nowUs);
     });
   }
@@ -65,7 +67,7 @@ export class MemoryBucketStore implements BucketStore {
     return [level];
   }
 
-  private takeAll(takes: readonly BucketTake[], nowUs: number, slot: number): TakeOutcome {
+  private takeAll(takes: readonly BucketTake[], nowUs: number, slot: number, spare: boolean): TakeOutcome {
     const states: BucketState[] = [];
     const levels: BucketLevel[] = [];
     for (const { key, bucket, cost } of takes) {
@@ -74,11 +76,14 @@ export class MemoryBucketStore implements BucketStore {
       states.push(state);
       levels.push(levelAt(bucket, state, nowUs, cost));
     }
-    if (takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost))) {
-      takes.forEach(({ key, bucket, cost }, i) => {
-        if (cost > 0) this.put(key, this.slots.get(key), bucket, stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), nowUs);
-      });
-    }
+    const passes = allPass(takes, levels, spare);
+    takes.forEach(({ key, bucket, cost }, i) => {
+      if (bucket.kind === 'penalty') {
+        if (!passes && isProvoked(takes, levels, i, spare)) this.put(key, this.slots.get(key), bucket, penalized(bucket, states[i] as PenaltyState, nowUs), nowUs);
+      } else if (passes && cost > 0 && allows(bucket, levels[i]!, cost)) {
+        this.put(key, this.slots.get(key), bucket, stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), nowUs);
+      }
+    });
     return levels;
   }
 

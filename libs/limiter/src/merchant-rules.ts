@@ -4,7 +4,7 @@ import { livePrevious } from './limit-edit.js';
 import { pathMatcher, pathSegments, type PathMatcher } from './path-pattern.js';
 import type { BucketTake } from './ports.js';
 import { LAYERS, type Layer, type Mode, type Rule } from './rule.js';
-import { bucketOf, type Bucket } from './bucket.js';
+import { bucketOf, bucketOfPenalty, type Bucket } from './bucket.js';
 
 /** The rules that concern one merchant, its own and the default ones, made ready for requests. Immutable. */
 export interface MerchantRules {
@@ -19,11 +19,14 @@ export interface ReadyRule {
   readonly rule: Rule;
   readonly methods: readonly string[];
   readonly paths: readonly PathMatcher[];
+  /** Of its limits, and behind them of its penalty, if it has one. */
   readonly buckets: readonly Bucket[];
   /** What a request takes, if that is the same for every request of the merchant. */
   readonly takes: readonly BucketTake[] | undefined;
   /** Whether a request holds slots that have to be released. */
   readonly holdsSlots: boolean;
+  /** Whether it has limits that look at the platform's spare capacity. */
+  readonly elastic: boolean;
 }
 
 /**
@@ -55,7 +58,10 @@ function compareIds(a: string, b: string): number {
 
 function readyRule(merchantId: string, rule: Rule, nowMs: number, timeZone: string | undefined): ReadyRule {
   const buckets = rule.limits.map((limit) => bucketOf({ ...limit, previous: livePrevious(limit, nowMs) }, timeZone));
-  const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined, holdsSlots: buckets.some(({ kind }) => kind === 'concurrency') };
+  if (rule.penalty) buckets.push(bucketOfPenalty(rule.penalty, buckets.length));
+  const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined, 
+    holdsSlots: buckets.some(({ kind }) => kind === 'concurrency'), elastic: buckets.some(({ elastic }) => elastic),
+  };
   if (!isMerchantKeyed(rule)) return ready;
   return { ...ready, takes: takesOf(ready, { merchantId, ip: '', method: '', target: '' }) };
 }
@@ -65,7 +71,7 @@ export function takesOf(ready: ReadyRule, descriptor: Descriptor): readonly Buck
   return (
     ready.takes ??
     ready.buckets.map((bucket, i) => ({
-      key: bucketKey(ready.rule, ready.rule.limits[i]!.id, descriptor),
+      key: bucketKey(ready.rule, ready.rule.limits[i]?.id ?? 'penalty', descriptor),
       bucket,
       cost: ready.rule.cost,
       memo: undefined,

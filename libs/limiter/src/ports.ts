@@ -39,9 +39,12 @@ export interface BucketStore {
    * then perhaps taken), with a NewerRulesError when a bucket was written under numbers newer than the caller's. A callback,
    * because at hundreds of thousands of takes a second promises would cost more than the takes.
    *
+   * What a request leaves behind that is refused is counted by penalties only, see algorithms/penalty.ts.
+   *
    * @param slot names the request, where it asks for slots of concurrency limits; no other has this name
+   * @param spare whether elastic limits let it pass that have nothing left
    */
-  take(takes: readonly BucketTake[], answer: TakeAnswer, slot?: number): void;
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot?: number, spare?: boolean): void;
 
   /** Frees the slots that a request holds. Once is enough, and more does no harm; a slot that is not freed times out. */
   release(takes: readonly BucketTake[], slot: number): void;
@@ -52,6 +55,17 @@ export interface BucketStore {
    */
   refund(receipt: Receipt): void;
 }
+
+/** What the platform can carry beyond its present load, as it was measured. */
+export interface SpareCapacity {
+  /** Room for one request, or false if there is none. */
+  reserve(): boolean;
+  /** The room was not needed. */
+  giveBack(): void;
+}
+
+/** Nobody measures: elastic limits are hard. */
+export const NO_SPARE_CAPACITY: SpareCapacity = { reserve: () => false, giveBack: () => {} };
 
 /** Milliseconds since 1970; fractions are microseconds. */
 export type Clock = () => number;

@@ -3,7 +3,7 @@ import type { Descriptor } from './descriptor.js';
 import type { TokenBucketSpec } from './limit.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 import { merchantRules, type MerchantRules } from './merchant-rules.js';
-import { NewerRulesError, StoreUnavailableError, type BucketStore } from './ports.js';
+import { NewerRulesError, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
 import { RateLimiter, type Verdict } from './rate-limiter.js';
 import type { Rule } from './rule.js';
 
@@ -21,9 +21,9 @@ function rule(id: string, fields: Partial<Rule> & { capacity?: number } = {}): R
 
 const request = (fields: Partial<Descriptor> = {}): Descriptor => ({ merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target: '/transactions', ...fields });
 
-function limiterOn(store?: BucketStore): RateLimiter {
+function limiterOn(store?: BucketStore, spare?: SpareCapacity): RateLimiter {
   const clock = new FakeClock();
-  return new RateLimiter(store ?? new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now));
+  return new RateLimiter(store ?? new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now), spare);
 }
 
 const failing = (error: StoreUnavailableError | NewerRulesError): BucketStore => ({ take: (_takes, answer) => answer(error, 0), release: () => {}, refund: () => {} });
@@ -98,6 +98,108 @@ describe('the verdict', () => {
     const second = await check(limiter, rules, request());
     expect(second).toMatchObject({ allowed: true, shadowRefusals: 1 });
     expect(second.limits.map(({ ruleId }) => ruleId)).toEqual(['2']);
+  });
+});
+
+describe('a penalty', () => {
+  const penalty = { refusals: 2, windowMs: 60_000, blockMs: 90_000 };
+
+  test('says when it began, for how long it lasts, and that it is why', async () => {
+    const clock = new FakeClock();
+    const limiter = limiterOn(new MemoryBucketStore(clock.now));
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, penalty })], [], 0);
+    const verdicts: Verdict[] = [];
+    for (let i = 0; i < 4; i++) verdicts.push(await check(limiter, rules, request()));
+    expect(verdicts.map(({ allowed, reason, retryAfterMs, beganBlock }) => [allowed, reason, retryAfterMs, beganBlock])).toEqual([
+      [true, 'allowed', 0, false],
+      [false, 'over_limit', 1000, false],
+      [false, 'over_limit', 90_000, true],
+      [false, 'blocked', 90_000, false],
+    ]);
+    clock.nowMs = 30_000;
+    expect(await check(limiter, rules, request())).toMatchObject({ allowed: false, reason: 'blocked', retryAfterMs: 60_000 });
+    expect(verdicts[3]!.limits).toHaveLength(1);
+  });
+
+  test('is of one bucket key, and of its own rule', async () => {
+    const limiter = limiterOn();
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), rule('2', { layer: 'user', capacity: 100 })], [], 0);
+    for (let i = 0; i < 3; i++) await check(limiter, rules, request());
+    expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked' });
+    expect(await check(limiter, rules, request({ ip: '192.0.2.2' }))).toMatchObject({ allowed: true });
+  });
+
+  test('in shadow, counts what it would have refused', async () => {
+    const limiter = limiterOn();
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, mode: 'shadow', penalty })], [], 0);
+    const counts: number[] = [];
+    for (let i = 0; i < 5; i++) counts.push((await check(limiter, rules, request())).shadowRefusals);
+    expect(counts).toEqual([0, 1, 1, 1, 1]);
+  });
+});
+
+describe('an elastic limit', () => {
+  class Spare implements SpareCapacity {
+    constructor(public left: number) {}
+    reserve(): boolean {
+      return this.left > 0 && this.left-- > 0;
+    }
+    giveBack(): void {
+      this.left++;
+    }
+  }
+  const elastic = (capacity: number) => rule('1', { limits: [startedLimit({ ...numbers(capacity), throttle: 'elastic' }, 0)] });
+
+  test('H2: passes above its limit as long as there is spare capacity, and uses none below it', async () => {
+    const spare = new Spare(3);
+    const limiter = limiterOn(undefined, spare);
+    const rules = merchantRules('acme', [elastic(2)], [], 0);
+    const verdicts: Verdict[] = [];
+    for (let i = 0; i < 7; i++) verdicts.push(await check(limiter, rules, request()));
+    expect(verdicts.map(({ allowed, usedSpare }) => [allowed, usedSpare])).toEqual([
+      [true, false], [true, false], [true, true], [true, true], [true, true], [false, false], [false, false],
+    ]);
+    expect(verdicts[4]!.limits[0]!.decision).toMatchObject({ overLimit: true, remaining: 0 });
+    expect(spare.left).toBe(0);
+  });
+
+  test('is hard where nobody measures', async () => {
+    const limiter = limiterOn();
+    const rules = merchantRules('acme', [elastic(1)], [], 0);
+    expect([await check(limiter, rules, request()), await check(limiter, rules, request())].map(({ allowed }) => allowed)).toEqual([true, false]);
+  });
+
+  test('another limit that refuses still refuses, and the spare capacity is not used up', async () => {
+    const spare = new Spare(3);
+    const limiter = limiterOn(undefined, spare);
+    const rules = merchantRules('acme', [elastic(1), rule('2', { layer: 'user', capacity: 2 })], [], 0);
+    const verdicts: Verdict[] = [];
+    for (let i = 0; i < 4; i++) verdicts.push(await check(limiter, rules, request()));
+    expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false, false]);
+    expect(spare.left).toBe(2);
+  });
+});
+
+describe('what a request took', () => {
+  test('is given back once, and not after its end', async () => {
+    const limiter = limiterOn();
+    const rules = merchantRules('acme', [rule('1', { capacity: 3 })], [], 0);
+    const [first, second] = [await check(limiter, rules, request()), await check(limiter, rules, request())];
+    for (const claim of first.claims) {
+      claim.refund();
+      claim.refund();
+    }
+    for (const claim of second.claims) {
+      claim.release();
+      claim.refund();
+    }
+    expect((await check(limiter, rules, request())).limits[0]!.decision.remaining).toBe(1);
+  });
+
+  test('a shadow rule counts nothing that was refused', async () => {
+    const limiter = limiterOn();
+    const rules = merchantRules('acme', [rule('1', { capacity: 2, mode: 'shadow' }), rule('2', { capacity: 1 })], [], 0);
+    for (let i = 0; i < 5; i++) expect((await check(limiter, rules, request())).shadowRefusals).toBe(0);
   });
 });
 

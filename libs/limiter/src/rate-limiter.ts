@@ -1,11 +1,13 @@
+import type { PenaltyLevel } from './algorithms/penalty.js';
+import { allPass, isProvoked } from './all-or-nothing.js';
 import { Claim } from './claim.js';
 import type { Decision, Reason } from './decision.js';
 import type { Descriptor } from './descriptor.js';
 import type { Limit } from './limit.js';
 import { chooseRules, takesOf, type MerchantRules, type ReadyRule } from './merchant-rules.js';
-import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake } from './ports.js';
+import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type BucketTake, type SpareCapacity } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
-import { allows, decide, type BucketLevel } from './bucket.js';
+import { decide, type BucketLevel } from './bucket.js';
 
 /** One limit's share in a verdict. */
 export interface LimitReport {
@@ -28,6 +30,10 @@ export interface Verdict {
   readonly limits: readonly LimitReport[];
   /** Shadow rules that would have refused. */
   readonly shadowRefusals: number;
+  /** Whether it passed only because the platform has spare capacity. */
+  readonly usedSpare: boolean;
+  /** Whether a penalty began with this refusal. */
+  readonly beganBlock: boolean;
   /** What the request took, if it passed: each is to be released when it is over, or refunded if it never was. */
   readonly claims: readonly Claim[];
 }
@@ -47,6 +53,7 @@ export class RateLimiter {
     private readonly store: BucketStore,
     /** Serves rules that say `local` while the store is away. */
     private readonly localStore: BucketStore,
+    private readonly spareCapacity: SpareCapacity = NO_SPARE_CAPACITY,
     private readonly newSlot: () => number = randomSlot,
   ) {}
 
@@ -63,15 +70,18 @@ export class RateLimiter {
       return;
     }
     const claim = this.claim(this.store, rules, descriptor);
+    const spare = rules.some(({ elastic }) => elastic) && this.spareCapacity.reserve();
     this.store.take(claim.takes, (outcome, atUs) => {
+      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim, outcome, atUs, 'store', spare);
+      if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack();
       if (outcome instanceof StoreUnavailableError) {
         // Slots are perhaps taken, and nobody is going to use them.
         claim.release();
         this.withoutStore(rules, descriptor, answer);
       } else {
-        answer(outcome instanceof NewerRulesError ? outcome : verdictOf(rules, claim, outcome, atUs, 'store'));
+        answer(verdict ?? (outcome as NewerRulesError));
       }
-    }, claim.slot);
+    }, claim.slot, spare);
   }
 
   /** The strictest of the chosen rules has the word: one that is closed closes, local ones are asked, open ones pass. */
@@ -82,7 +92,7 @@ export class RateLimiter {
     else if (local.length === 0) answer(OPEN);
     else {
       const claim = this.claim(this.localStore, local, descriptor);
-      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim, outcome, atUs, 'local')), claim.slot);
+      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim, outcome, atUs, 'local', false)), claim.slot);
     }
   }
 
@@ -110,7 +120,7 @@ export class RateLimiter {
       const claim = this.claim(this.store, [ready], descriptor);
       this.store.take(claim.takes, (outcome, atUs) => {
         if (!(outcome instanceof Error)) {
-          if (!allAllowed(claim.takes, outcome)) shadowRefusals++;
+          if (!allPass(claim.takes, outcome, false)) shadowRefusals++;
           else claims.push(granted(claim, outcome, atUs));
         }
         arrived();
@@ -136,24 +146,17 @@ function granted(claim: Claim, levels: readonly BucketLevel[], atUs: number): Cl
 }
 
 const NO_MATCHING_RULE: Verdict = {
-  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, claims: NO_CLAIMS,
+  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: NO_CLAIMS,
 };
 const OPEN: Verdict = {
-  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, claims: NO_CLAIMS,
+  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: NO_CLAIMS,
 };
 const CLOSED: Verdict = {
-  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, claims: NO_CLAIMS,
+  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: NO_CLAIMS,
 };
 
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
   return rules.length === 1 ? takesOf(rules[0]!, descriptor) : rules.flatMap((ready) => takesOf(ready, descriptor));
-}
-
-function allAllowed(takes: readonly BucketTake[], levels: readonly BucketLevel[]): boolean {
-  for (let i = 0; i < takes.length; i++) {
-    if (!allows(takes[i]!.bucket, levels[i]!, takes[i]!.cost)) return false;
-  }
-  return true;
 }
 
 function verdictOf(
@@ -162,21 +165,42 @@ function verdictOf(
   levels: readonly BucketLevel[],
   atUs: number,
   source: 'store' | 'local',
+  spare: boolean,
 ): Verdict {
   const { takes } = claim;
-  const taken = allAllowed(takes, levels);
+  const taken = allPass(takes, levels, spare);
   const limits: LimitReport[] = [];
   let retryAfterMs: number | null = 0;
   let waitMs = 0;
-  for (const { rule } of rules) {
+  let blockedMs = 0;
+  let beganBlock = false;
+  let usedSpare = false;
+  let at = 0;
+  for (const { rule, buckets } of rules) {
     for (const limit of rule.limits) {
-      const { bucket, cost } = takes[limits.length]!;
-      const decision = decide(bucket, levels[limits.length]!, cost, taken);
+      const { bucket, cost } = takes[at]!;
+      const decision = decide(bucket, levels[at++]!, cost, taken, spare);
       limits.push({ ruleId: rule.id, limit, decision });
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
       if (retryAfterMs !== null) retryAfterMs = decision.retryAfterMs === null ? null : Math.max(retryAfterMs, decision.retryAfterMs);
+      if (bucket.elastic && decision.overLimit) usedSpare = true;
     }
+    if (buckets.length === rule.limits.length) continue;
+    const block = blockOf(takes, levels, at++, spare);
+    blockedMs = Math.max(blockedMs, block.ms);
+    beganBlock ||= block.began;
   }
-  const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : 'over_limit';
-  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, claims: taken ? [granted(claim, levels, atUs)] : NO_CLAIMS };
+  const blocked = blockedMs > 0 && !beganBlock;
+  const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit';
+  if (retryAfterMs !== null) retryAfterMs = Math.max(retryAfterMs, blockedMs);
+  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, usedSpare, beganBlock, claims: taken ? [granted(claim, levels, atUs)] : NO_CLAIMS };
+}
+
+/** What the penalty at an index has to say: how long it blocks, and whether that has just begun. */
+function blockOf(takes: readonly BucketTake[], levels: readonly BucketLevel[], index: number, spare: boolean): { ms: number; began: boolean } {
+  const { bucket, cost } = takes[index]!;
+  const ms = decide(bucket, levels[index]!, cost, false).retryAfterMs ?? 0;
+  const last = bucket.kind === 'penalty' && (levels[index] as PenaltyLevel).refusals + 1 >= bucket.refusals;
+  if (ms > 0 || !last || !isProvoked(takes, levels, index, spare)) return { ms, began: false };
+  return { ms: bucket.blockUs / 1000, began: true };
 }

@@ -24,6 +24,14 @@ export interface RuleMatch {
   readonly paths: readonly string[];
 }
 
+/** After so many refusals in a window, whoever is behind a bucket key is refused everything for a time. */
+export interface Penalty {
+  readonly refusals: number;
+  /** Begins with the first refusal. */
+  readonly windowMs: number;
+  readonly blockMs: number;
+}
+
 /** What an administrator writes, with every default filled in. */
 export interface RuleSpec {
   readonly name: string;
@@ -38,6 +46,8 @@ export interface RuleSpec {
   /** Tokens that one request asks of each limit. */
   readonly cost: number;
   readonly onStoreFailure: StoreFailurePolicy;
+  /** None unless given. */
+  readonly penalty?: Penalty | null;
 }
 
 /** A stored rule. Ids are decimal strings in the order of creation, so the older of two has the smaller number. */
@@ -53,4 +63,6 @@ export const RULE_BOUNDS = {
   limits: { min: 1, max: 8 },
   methods: { max: 16 },
   paths: { max: 32 },
+  /** A block is for a client that has gone wrong, not a way to lock out a merchant: a day at most. */
+  penalty: { refusals: { min: 1, max: 1_000_000 }, windowMs: { min: 1_000, max: 86_400_000 }, blockMs: { min: 1_000, max: 86_400_000 } },
 } as const;

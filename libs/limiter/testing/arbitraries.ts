@@ -43,10 +43,12 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
     fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: smallOrLarge(1e9), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
     fc.record({ name, onEdit, algorithm: fc.constant('concurrency' as const), limit: smallOrLarge(LIMIT_BOUNDS.slots.max), slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000) }),
   ];
-  const throttle = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined, freq: 3 });
+  const throttles: fc.Arbitrary<Pick<LimitSpec, 'throttle' | 'excessPercent'>>[] = [
+    fc.constant({}), fc.constant({ throttle: 'elastic' as const }), fc.record({ throttle: fc.constant('soft' as const), excessPercent: fc.integer({ min: 1, max: 100 }) }),
+  ];
   return fc
-    .tuple(fc.oneof(...specs), throttle)
-    .map(([spec, excessPercent]) => (excessPercent === undefined ? spec : { ...spec, throttle: 'soft' as const, excessPercent }))
+    .tuple(fc.oneof(...specs), fc.oneof(...throttles))
+    .map(([spec, throttle]) => ({ ...spec, ...throttle }))
     .filter((spec) => limitFaults(spec).length === 0);
 }
 

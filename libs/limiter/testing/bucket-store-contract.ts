@@ -1,5 +1,5 @@
-import { allows, decide, NewerRulesError, startLimits, editLimits, bucketOf } from '../src/index.js';
-import type { BucketStore, BucketTake, Decision, Limit, LimitSpec, Receipt, TokenBucketSpec } from '../src/index.js';
+import { allPass, bucketOf, bucketOfPenalty, decide, editLimits, NewerRulesError, startLimits } from '../src/index.js';
+import type { BucketStore, BucketTake, Decision, Limit, LimitSpec, Penalty, Receipt, TokenBucketSpec } from '../src/index.js';
 import { startedLimit } from './arbitraries.js';
 import { FakeClock } from './fake-clock.js';
 
@@ -14,19 +14,22 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
 
 export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost, memo: undefined });
 
+/** @param watches how many limits stand before it in the request */
+export const penaltyTake = (key: string, penalty: Penalty, watches: number, cost = 1): BucketTake => ({ key, bucket: bucketOfPenalty(penalty, watches), cost, memo: undefined });
+
 /** The store's answer as a promise, with what it takes to give it back; rejects with the store's error. */
-export function taken(store: BucketStore, takes: readonly BucketTake[], slot = 0): Promise<Receipt> {
+export function taken(store: BucketStore, takes: readonly BucketTake[], slot = 0, spare = false): Promise<Receipt> {
   return new Promise((resolve, reject) =>
-    store.take(takes, (outcome, takenAtUs) => (outcome instanceof Error ? reject(outcome) : resolve({ takes, levels: outcome, takenAtUs, slot })), slot));
+    store.take(takes, (outcome, takenAtUs) => (outcome instanceof Error ? reject(outcome) : resolve({ takes, levels: outcome, takenAtUs, slot })), slot, spare));
 }
 
-export const isAllowed = ({ takes, levels }: Receipt): boolean => takes.every((take, i) => allows(take.bucket, levels[i]!, take.cost));
+export const isAllowed = ({ takes, levels }: Receipt, spare = false): boolean => allPass(takes, levels, spare);
 
 /** Takes from one or more buckets and says what each decided. */
-export async function takeFrom(store: BucketStore, asked: readonly { key: string; limit: Limit; cost?: number }[]): Promise<Decision[]> {
+export async function takeFrom(store: BucketStore, asked: readonly { key: string; limit: Limit; cost?: number }[], spare = false): Promise<Decision[]> {
   const takes = asked.map(({ key, limit, cost = 1 }) => bucketTake(key, limit, cost));
-  const receipt = await taken(store, takes);
-  return takes.map((take, i) => decide(take.bucket, receipt.levels[i]!, take.cost, isAllowed(receipt)));
+  const receipt = await taken(store, takes, 0, spare);
+  return takes.map((take, i) => decide(take.bucket, receipt.levels[i]!, take.cost, isAllowed(receipt, spare), spare));
 }
 
 /** What every bucket store must do. `create` gives an empty store on a clock that stands at 0. */
@@ -75,7 +78,7 @@ export function describeBucketStore(name: string, create: () => Promise<StoreUnd
       const ask = async (store: BucketStore, slot: number, cost = 1): Promise<Decision> => {
         const take = bucketTake('k', three, cost);
         const [level] = (await taken(store, [take], slot)).levels;
-        return decide(take.bucket, level!, cost, allows(take.bucket, level!, cost));
+        return decide(take.bucket, level!, cost, allPass([take], [level!], false));
       };
       const release = (store: BucketStore, slot: number): void => store.release([bucketTake('k', three)], slot);
 
@@ -181,6 +184,100 @@ export function describeBucketStore(name: string, create: () => Promise<StoreUnd
         const [, second, third] = [await taken(store, [bucketTake('k', queue)]), await taken(store, [bucketTake('k', queue)]), await taken(store, [bucketTake('k', queue)])];
         expect(await after(store, second!, queue)).toBe(7);
         expect(await after(store, third!, queue)).toBe(8);
+      });
+    });
+
+    describe('a penalty', () => {
+      const penalty: Penalty = { refusals: 3, windowMs: 10_000, blockMs: 60_000 };
+      const one = startLimits([spec({ capacity: 1, refillTokens: 1, refillIntervalMs: 1000 })], 0)[0]!;
+      const asked = (cost = 1, numbers = penalty): BucketTake[] => [bucketTake('k', one, cost), penaltyTake('p', numbers, 1, cost)];
+      const passes = async (store: BucketStore, takes = asked()): Promise<boolean> => isAllowed(await taken(store, takes));
+      const outcomes = async (store: BucketStore, count: number): Promise<boolean[]> => {
+        const seen: boolean[] = [];
+        for (let i = 0; i < count; i++) seen.push(await passes(store));
+        return seen;
+      };
+
+      test('blocks after so many refusals in a window, and for its time', async () => {
+        const { store, clock } = await create();
+        expect(await outcomes(store, 4)).toEqual([true, false, false, false]);
+        for (const atMs of [1, 1000, 30_000, 59_999]) {
+          clock.nowMs = atMs;
+          expect(await passes(store)).toBe(false);
+        }
+        clock.nowMs = 60_000;
+        expect(await outcomes(store, 4)).toEqual([true, false, false, false]);
+      });
+
+      test('forgets refusals that are older than its window', async () => {
+        const { store, clock } = await create();
+        expect(await outcomes(store, 3)).toEqual([true, false, false]);
+        clock.nowMs = 10_000;
+        expect(await outcomes(store, 3)).toEqual([true, false, false]);
+        clock.nowMs = 11_000;
+        expect(await passes(store)).toBe(true);
+      });
+
+      test('a block takes nothing from the limits, and looking provokes none', async () => {
+        const { store, clock } = await create();
+        await outcomes(store, 3);
+        for (let i = 0; i < 10; i++) await taken(store, asked(0));
+        clock.nowMs = 1000;
+        expect(await outcomes(store, 2)).toEqual([true, false]);
+        clock.nowMs = 3000;
+        expect((await takeFrom(store, [{ key: 'k', limit: one, cost: 0 }]))[0]).toMatchObject({ remaining: 1 });
+        expect(await passes(store)).toBe(false);
+        expect((await takeFrom(store, [{ key: 'k', limit: one, cost: 0 }]))[0]).toMatchObject({ remaining: 1 });
+      });
+
+      test('counts only what the limits of its own rule refuse', async () => {
+        const { store } = await create();
+        await takeFrom(store, [{ key: 'small', limit: small, cost: 2 }]);
+        for (let i = 0; i < 10; i++) await taken(store, [bucketTake('small', small), bucketTake('k', one), penaltyTake('p', penalty, 1)]);
+        for (let i = 0; i < 10; i++) await taken(store, [bucketTake('k', one), penaltyTake('p', penalty, 1), bucketTake('small', small)]);
+        expect(await passes(store)).toBe(true);
+      });
+
+      test('an edit counts from then on: a shorter block ends sooner', async () => {
+        const { store, clock } = await create();
+        await outcomes(store, 4);
+        clock.nowMs = 5000;
+        expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(false);
+        clock.nowMs = 56_000;
+        expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(false);
+        clock.nowMs = 60_000;
+        expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(true);
+      });
+    });
+
+    describe('an elastic limit', () => {
+      const elastic = startLimits([{ ...spec({ capacity: 2, refillTokens: 1, refillIntervalMs: 60_000 }), throttle: 'elastic' }], 0)[0]!;
+      const hard = startLimits([spec({ capacity: 5, refillTokens: 1, refillIntervalMs: 60_000 })], 0)[0]!;
+      const remaining = async (store: BucketStore): Promise<number[]> =>
+        (await takeFrom(store, [{ key: 'e', limit: elastic, cost: 0 }, { key: 'h', limit: hard, cost: 0 }])).map((decision) => decision.remaining);
+
+      test('H2: has no say where it has nothing left and there is spare capacity; the others have theirs', async () => {
+        const { store } = await create();
+        const takes = [bucketTake('e', elastic), bucketTake('h', hard)];
+        for (let i = 0; i < 2; i++) expect(isAllowed(await taken(store, takes))).toBe(true);
+        expect(isAllowed(await taken(store, takes))).toBe(false);
+        expect(await remaining(store)).toEqual([0, 3]);
+        for (let i = 0; i < 3; i++) expect(isAllowed(await taken(store, takes, 0, true), true)).toBe(true);
+        expect(await remaining(store)).toEqual([0, 0]);
+        expect(isAllowed(await taken(store, takes, 0, true), true)).toBe(false);
+      });
+
+      test('takes what it has before it steps aside, and nothing is given back that it did not take', async () => {
+        const { store } = await create();
+        const takes = [bucketTake('e', elastic), bucketTake('h', hard)];
+        await taken(store, takes, 0, true);
+        expect(await remaining(store)).toEqual([1, 4]);
+        await taken(store, takes, 0, true);
+        const receipt = await taken(store, takes, 0, true);
+        expect(await remaining(store)).toEqual([0, 2]);
+        store.refund(receipt);
+        await new Promise((resolve) => setImmediate(resolve));
+        expect(await remaining(store)).toEqual([0, 3]);
       });
     });
 

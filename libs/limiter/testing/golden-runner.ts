@@ -6,6 +6,8 @@ interface GoldenStep {
   at: number | string;
   takes?: number;
   cost?: number;
+  /** Whether the platform has spare capacity; it has none unless told. */
+  spare?: boolean;
   every?: number;
   times?: number;
   allowed?: number;
@@ -26,7 +28,7 @@ export interface GoldenRow {
 }
 
 /** Whatever decides: the pure function, a store. One bucket for one row. */
-export type GoldenEngine = (limit: Limit, cost: number, atMs: number) => Promise<Decision> | Decision;
+export type GoldenEngine = (limit: Limit, cost: number, atMs: number, spare: boolean) => Promise<Decision> | Decision;
 
 export const GOLDEN = ['token-bucket', 'gcra', 'leaky-bucket', 'fixed-window', 'sliding-log', 'sliding-counter', 'concurrency'] as const;
 export type GoldenFile = (typeof GOLDEN)[number];
@@ -54,10 +56,10 @@ async function runGolden(row: GoldenRow, engine: GoldenEngine): Promise<void> {
       let allowed = 0;
       let last: Decision | undefined;
       for (let i = 0; i < (step.takes ?? 1); i++) {
-        last = await engine(limit, step.cost ?? 1, atMs);
+        last = await engine(limit, step.cost ?? 1, atMs, step.spare ?? false);
         if (last.allowed) allowed++;
       }
-      const { at: _at, takes: _takes, cost: _cost, every: _every, times: _times, ...expected } = step;
+      const { at: _at, takes: _takes, cost: _cost, spare: _spare, every: _every, times: _times, ...expected } = step;
       const actual = { ...last, allowed };
       expect({ atMs, ...pick(actual, Object.keys(expected)) }).toEqual({ atMs, ...expected });
     }

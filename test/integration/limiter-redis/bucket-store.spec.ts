@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { editLimits, MemoryBucketStore, type BucketTake, type LimitSpec, type Receipt } from '#limiter';
-import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeGolden, FakeClock, isAllowed, startedLimit, taken, takeFrom } from '#limiter/testing';
+import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeGolden, FakeClock, isAllowed, penaltyTake, startedLimit, taken, takeFrom } from '#limiter/testing';
 import { createRedis, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -38,9 +38,9 @@ describeBucketStore('RedisBucketStore', create);
 
 describeGolden(async () => {
   const { store, clock } = await create();
-  return async (limit, cost, atMs) => {
+  return async (limit, cost, atMs, spare) => {
     clock.nowMs = atMs;
-    return (await takeFrom(store, [{ key: 'row', limit, cost }]))[0]!;
+    return (await takeFrom(store, [{ key: 'row', limit, cost }], spare))[0]!;
   };
 });
 
@@ -50,7 +50,7 @@ const hasCalendar = (spec: LimitSpec): boolean => spec.algorithm === 'fixed_wind
 /** After each of so many requests, which of those that passed before it is given back; none if there are fewer. */
 const refundsOf = (length: number): fc.Arbitrary<number[]> => fc.array(fc.nat({ max: 12 }), { minLength: length, maxLength: length });
 
-test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds and compound requests', async () => {
+test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds, penalties, spare capacity and compound requests', async () => {
   const { store, clock } = await create();
   let run = 0;
   const cases = fc
@@ -72,10 +72,12 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
         const takes: BucketTake[] = [
           bucketTake(`${run}.a`, first, cost),
           bucketTake(`${run}.b`, second, Math.min(cost, 3)),
+          penaltyTake(`${run}.p`, { refusals: 1 + (run % 4), windowMs: 1000, blockMs: 1000 * (1 + (run % 100)) }, run % 3, cost),
         ];
-        const receipt = { redis: await taken(store, takes, i + 1), memory: await taken(memory, takes, i + 1) };
+        const spare = refunds[i]! % 2 === 0;
+        const receipt = { redis: await taken(store, takes, i + 1, spare), memory: await taken(memory, takes, i + 1, spare) };
         expect(receipt.redis).toEqual(receipt.memory);
-        if (isAllowed(receipt.memory)) receipts.push(receipt);
+        if (isAllowed(receipt.memory, spare)) receipts.push(receipt);
         if (i % 4 === 3) for (const each of [store, memory]) each.release(takes, i - 1);
         const [refunded] = refunds[i]! < receipts.length ? receipts.splice(refunds[i]!, 1) : [];
         if (!refunded) continue;

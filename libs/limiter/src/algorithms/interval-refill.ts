@@ -76,9 +76,10 @@ export function stepOf({ level, takenAtUs }: PastTake<IntervalLevel>): number {
   return takenAtUs - level.sinceStepUs;
 }
 
-/** What the steps since have brought has come back by itself. */
+/** What the steps since have brought has come back by itself. A surplus that was spent stays spent: the next step would end it. */
 function intervalRefunded(bucket: IntervalBucket, state: IntervalState, past: PastTake<IntervalLevel>, nowUs: number): IntervalState {
   const { capacity, refillTokens, intervalUs } = bucket;
+  if (past.level.tokens > capacity) return state;
   const steps = Math.max(0, Math.floor((nowUs - stepOf(past)) / intervalUs));
   const owed = past.cost - steps * refillTokens;
   return owed > 0 && state.tokens < capacity ? { ...state, tokens: Math.min(capacity, state.tokens + owed) } : state;

@@ -1,0 +1,66 @@
+import type { Decision } from '../decision.js';
+import type { Penalty } from '../rule.js';
+import type { Algorithm } from './algorithm.js';
+import { ceilMs } from './exact-span.js';
+
+/**
+ * Blocks a key whose requests the limits of a rule have refused too often. It stands behind these limits in a request and lets
+ * everything pass unless it blocks; what it remembers are refusals, the only thing that a refused request leaves behind. While it
+ * blocks nothing is counted, so a block ends however hard a client tries.
+ */
+export interface PenaltyState {
+  /** Refusals in the window that runs; 0 in a block. */
+  readonly refusals: number;
+  /** The first refusal of the window; in a block, its end. */
+  readonly atUs: number;
+}
+
+export interface PenaltyBucket {
+  readonly kind: 'penalty';
+  /** With this one the block begins. */
+  readonly refusals: number;
+  readonly windowUs: number;
+  readonly blockUs: number;
+  /** How many limits it watches: those right before it in a request. */
+  readonly watches: number;
+  readonly start: PenaltyState;
+}
+
+export interface PenaltyLevel {
+  /** How long the block goes on; 0 if there is none. */
+  readonly blockedUs: number;
+  readonly refusals: number;
+}
+
+export function penaltyBucket({ refusals, windowMs, blockMs }: Penalty, watches: number): PenaltyBucket {
+  return { kind: 'penalty', refusals, windowUs: windowMs * 1000, blockUs: blockMs * 1000, watches, start: { refusals: 0, atUs: 0 } };
+}
+
+/** Neither a block nor a window lasts longer because the clock stepped back, or because it was longer before an edit. */
+function levelAt({ windowUs, blockUs }: PenaltyBucket, { refusals, atUs }: PenaltyState, nowUs: number): PenaltyLevel {
+  if (refusals === 0) return { blockedUs: Math.min(Math.max(0, atUs - nowUs), blockUs), refusals: 0 };
+  return { blockedUs: 0, refusals: nowUs < atUs + windowUs ? refusals : 0 };
+}
+
+/** The state after a refusal by the limits that it watches. */
+export function penalized(bucket: PenaltyBucket, state: PenaltyState, nowUs: number): PenaltyState {
+  const { blockedUs, refusals } = levelAt(bucket, state, nowUs);
+  if (blockedUs > 0) return state;
+  if (refusals + 1 >= bucket.refusals) return { refusals: 0, atUs: nowUs + bucket.blockUs };
+  return { refusals: refusals + 1, atUs: refusals === 0 ? nowUs : Math.min(state.atUs, nowUs) };
+}
+
+function decide(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): Decision {
+  const waitMs = ceilMs(blockedUs, 0);
+  return { allowed: blockedUs === 0, limit: bucket.refusals, remaining: blockedUs === 0 ? bucket.refusals - refusals : 0, retryAfterMs: waitMs, resetAfterMs: waitMs };
+}
+
+export const penalty: Algorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {
+  level: levelAt,
+  allows: (_bucket, { blockedUs }) => blockedUs === 0,
+  after: (_bucket, state) => state,
+  decide,
+  refunded: (_bucket, state) => state,
+  available: (bucket, state, nowUs) => decide(bucket, levelAt(bucket, state, nowUs)).remaining,
+  stateWith: ({ start }) => start,
+};
