@@ -27,3 +27,24 @@ export async function restoreTables(runner: QueryRunner, tables: readonly string
   for (const table of tables) await runner.query(`ALTER TABLE ${ARCHIVE_SCHEMA}."${table}" SET SCHEMA "${schema}"`);
   return true;
 }
+
+/**
+ * Takes a column out of service without losing a value: they move, with the ids of their rows, into a table of the archive
+ * schema, from which `restoreColumn` brings back those whose rows are still there.
+ */
+export async function archiveColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
+  await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
+  await runner.query(`CREATE TABLE ${archivedColumn(table, column)} AS SELECT id, "${column}" FROM "${table}" WHERE "${column}" IS NOT NULL`);
+  await runner.query(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
+}
+
+/** Fills a column that was added again with the values that it had. Without an archive there is nothing to do. */
+export async function restoreColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
+  const archive = archivedColumn(table, column);
+  const [{ found }] = (await runner.query('SELECT to_regclass($1) IS NOT NULL AS found', [archive])) as [{ found: boolean }];
+  if (!found) return;
+  await runner.query(`UPDATE "${table}" t SET "${column}" = a."${column}" FROM ${archive} a WHERE a.id = t.id`);
+  await runner.query(`DROP TABLE ${archive}`);
+}
+
+const archivedColumn = (table: string, column: string): string => `${ARCHIVE_SCHEMA}."${table}.${column}"`;

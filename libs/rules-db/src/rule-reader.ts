@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { type DefaultRulesSnapshot, type MerchantSnapshot, type Rule } from '#limiter';
 
-const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure`;
+const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty`;
 
 /** One merchant with one of its enabled rules, or with nulls where it has none. */
 interface Row extends Omit<Rule, 'id' | 'onStoreFailure'> {
@@ -87,6 +87,8 @@ function toSnapshots(rows: readonly Row[]): MerchantSnapshot[] {
 }
 
 function toRule(row: Row, id: string): Rule {
-  const { name, layer, priority, enabled, mode, match, key, limits, cost } = row;
-  return { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure: row.on_store_failure };
+  const { name, layer, priority, enabled, mode, match, key, limits, cost, penalty } = row;
+  const rule = { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure: row.on_store_failure };
+  // With millions of snapshots each byte counts, and hardly a rule has one.
+  return penalty ? { ...rule, penalty } : rule;
 }

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
-import { type KeyPart, type Layer, type Limit, type Mode, type Rule, type RuleMatch, type StoreFailurePolicy } from '#limiter';
+import { type KeyPart, type Layer, type Limit, type Mode, type Penalty, type Rule, type RuleMatch, type StoreFailurePolicy } from '#limiter';
 import { MerchantEntity } from './merchant.entity.js';
 
 export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';
@@ -51,6 +51,9 @@ export class RuleEntity implements Rule {
 
   @Column({ name: 'on_store_failure', type: 'text' })
   onStoreFailure: StoreFailurePolicy;
+
+  @Column({ type: 'jsonb', nullable: true })
+  penalty: Penalty | null;
 
   /** Counts the changes of this row; the ETag of the API. */
   @Column({ type: 'integer' })

@@ -9,6 +9,7 @@ const DEFAULTS = {
   key: ['merchant'],
   cost: 1,
   onStoreFailure: 'local',
+  penalty: null,
 };
 
 describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %s', (rules) => {

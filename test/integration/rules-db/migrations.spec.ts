@@ -36,11 +36,12 @@ describe('migrations', () => {
     await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
+    await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     await rules.create(null, ruleSpec({ name: 'default' }), BY);
   }
 
   it('run once, and a second time find nothing to do', async () => {
-    expect(await migrate(dataSource)).toEqual(['Rules1795190400000', 'ChangeLog1795190500000']);
+    expect(await migrate(dataSource)).toEqual(['Rules1795190400000', 'ChangeLog1795190500000', 'Penalty1795305600000']);
     expect(await migrate(dataSource)).toEqual([]);
   });
 
@@ -52,9 +53,9 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast],
-    ['all', revertAll],
-  ])('lose nothing when %s are reverted and run again on a populated database', async (_which, revert) => {
+    ['the newest', revertLast, 'SELECT penalty FROM rule'],
+    ['all', revertAll, 'SELECT * FROM outbox'],
+  ])('lose nothing when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
     await dataSource.initialize();
     await populate();
@@ -62,16 +63,16 @@ describe('migrations', () => {
     for (const rows of Object.values(before)) expect(rows).not.toHaveLength(0);
 
     await revert(dataSource);
-    await expect(dataSource.query('SELECT * FROM outbox')).rejects.toThrow(/does not exist/);
+    await expect(dataSource.query(gone)).rejects.toThrow(/does not exist/);
     await migrate(dataSource);
 
     expect(await contents(dataSource)).toEqual(before);
     // Keys, sequences and constraints work on.
     const second = await new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY);
-    expect(second.id).toBe('3');
+    expect(second.id).toBe('4');
     await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
-    expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(2);
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(6);
+    expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(7);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });
@@ -94,6 +95,6 @@ describe('migrations', () => {
     const start = () =>
       promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url } });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '2']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '3']);
   });
 });

@@ -41,7 +41,7 @@ function limitDtoOf<const A extends LimitSpec['algorithm']>(...algorithms: reado
     @Fits(limitField)
     onEdit: OnEdit = 'as_is';
 
-    @ApiPropertyOptional({ enum: THROTTLES, default: 'hard', example: 'soft', description: 'soft lets excessPercent of the limit pass above it, and says so' })
+    @ApiPropertyOptional({ enum: THROTTLES, default: 'hard', example: 'soft', description: 'soft lets excessPercent of the limit pass above it, and says so; elastic does while the platform has spare capacity' })
     @Fits(limitField)
     throttle: Throttle = 'hard';
 

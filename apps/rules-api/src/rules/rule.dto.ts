@@ -9,13 +9,14 @@ import {
   type Mode,
   MODES,
   pathPatternFault,
+  type Penalty,
   RULE_BOUNDS,
   type RuleSpec,
   STORE_FAILURE_POLICIES,
   type StoreFailurePolicy,
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
-import { type Check, fault, Fits, line, listOf, oneOf, plainObject, trueOrFalse, wholeNumber } from '../http/field-rules.js';
+import { type Check, fault, Fits, line, listOf, oneOf, orNull, plainObject, trueOrFalse, wholeNumber } from '../http/field-rules.js';
 import { differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
@@ -50,6 +51,21 @@ export class RuleMatchDto {
   })
   @Fits(listOf(path, { min: 0, max: RULE_BOUNDS.paths.max }))
   paths: string[] = [];
+}
+
+/** What happens to a key that is refused again and again. */
+export class PenaltyDto {
+  @ApiProperty({ type: 'integer', minimum: RULE_BOUNDS.penalty.refusals.min, maximum: RULE_BOUNDS.penalty.refusals.max, example: 100, description: 'With this many refusals in a window the block begins' })
+  @Fits(wholeNumber(RULE_BOUNDS.penalty.refusals.min, RULE_BOUNDS.penalty.refusals.max))
+  refusals: number;
+
+  @ApiProperty({ type: 'integer', minimum: RULE_BOUNDS.penalty.windowMs.min, maximum: RULE_BOUNDS.penalty.windowMs.max, example: 60_000, description: 'Milliseconds from the first refusal' })
+  @Fits(wholeNumber(RULE_BOUNDS.penalty.windowMs.min, RULE_BOUNDS.penalty.windowMs.max))
+  windowMs: number;
+
+  @ApiProperty({ type: 'integer', minimum: RULE_BOUNDS.penalty.blockMs.min, maximum: RULE_BOUNDS.penalty.blockMs.max, example: 300_000, description: 'Milliseconds for which everything is refused' })
+  @Fits(wholeNumber(RULE_BOUNDS.penalty.blockMs.min, RULE_BOUNDS.penalty.blockMs.max))
+  blockMs: number;
 }
 
 /** A rule as an administrator writes it. */
@@ -102,6 +118,12 @@ export class RuleDto {
   })
   @Fits(oneOf(STORE_FAILURE_POLICIES))
   onStoreFailure: StoreFailurePolicy = 'local';
+
+  @ApiPropertyOptional({ type: PenaltyDto, nullable: true, default: null, description: 'After so many refusals in a window, everything behind a bucket key is refused for a time; null for none' })
+  @Fits(orNull(plainObject))
+  @ValidateNested()
+  @Type(() => PenaltyDto)
+  penalty: PenaltyDto | null = null;
 }
 
 class RuleIdentity {
@@ -130,9 +152,13 @@ export class RulePage {
 }
 
 export function ruleSpec(rule: RuleDto | RuleEntity): RuleSpec {
-  const { name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure } = rule;
+  const { name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty } = rule;
   const { methods, paths } = match;
-  return { name, layer, priority, enabled, mode, match: { methods, paths }, key, limits: limits.map(limitSpec), cost, onStoreFailure };
+  return { name, layer, priority, enabled, mode, match: { methods, paths }, key, limits: limits.map(limitSpec), cost, onStoreFailure, penalty: penalty && penaltySpec(penalty) };
+}
+
+function penaltySpec({ refusals, windowMs, blockMs }: Penalty): Penalty {
+  return { refusals, windowMs, blockMs };
 }
 
 export function ruleView(rule: RuleEntity): RuleView {

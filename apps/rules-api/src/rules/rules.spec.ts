@@ -15,6 +15,7 @@ const SPEC = {
   limits: [{ ...LIMIT, refill: 'greedy', onEdit: 'as_is', throttle: 'hard' }],
   cost: 1,
   onStoreFailure: 'local',
+  penalty: null,
 };
 
 /** One of each algorithm, with all of its fields. */
@@ -25,6 +26,7 @@ const EXAMPLES = [
   { name: 'month', algorithm: 'fixed_window', limit: 1_000, calendar: 'month', timeZone: 'Europe/Berlin', start: 'clock', onEdit: 'as_is' },
   { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
   { name: 'soft', algorithm: 'gcra', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, onEdit: 'as_is', throttle: 'soft', excessPercent: 10 },
+  { name: 'elastic', algorithm: 'token_bucket', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, throttle: 'elastic' },
   { name: 'at once', algorithm: 'concurrency', limit: 10, slotTimeoutMs: 30_000, onEdit: 'as_is' },
   { name: 'counter', algorithm: 'sliding_counter', limit: 100, windowMs: 3_600_000, parts: 60, onEdit: 'as_is' },
 ];
@@ -56,7 +58,9 @@ describe('RuleDto', () => {
     { match: { methods: ['GET', 'M-SEARCH'], paths: ['/', '/a/*', '/a/**', '/ü'] } },
     { limits: [{ ...LIMIT, refill: 'interval', initialTokens: 0 }] },
     ...EXAMPLES.map((limit) => ({ limits: [limit] })),
-    { limits: EXAMPLES },
+    { limits: EXAMPLES.slice(0, 8) },
+    { penalty: { refusals: 100, windowMs: 60_000, blockMs: 300_000 } },
+    { penalty: null },
   ])('takes %j', (fields) => expect(read({ name: 'a', limits: [LIMIT], ...fields })).toMatchObject(fields));
 });
 
@@ -78,6 +82,8 @@ describe('limits that are refused', () => {
     [{ algorithm: 'fixed_window', limit: 1, windowMs: 1, calendar: 'day' }, '/limits/0/windowMs', 'must be given, or calendar instead of it, but not both'],
     [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', timeZone: 'Europe/Bärlin' }, '/limits/0/timeZone', 'must be an IANA time zone like Europe/Berlin, got "Europe/Bärlin"'],
     [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', start: 'first_request' }, '/limits/0/start', "must be 'clock' with a calendar, got 'first_request'"],
+    [{ algorithm: 'sliding_log', limit: 1, windowMs: 1, throttle: 'elastic', excessPercent: 5 }, '/limits/0/excessPercent', "goes with throttle 'soft' only, got 5"],
+    [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 1, drainIntervalMs: 1000, throttle: 'elastic', onLimit: { delay: { maxWaitMs: 1 } } }, '/limits/0/throttle', "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait, got \"elastic\""],
     [{ algorithm: 'sliding_log', limit: 1, windowMs: 1, throttle: 'soft' }, '/limits/0/excessPercent', 'must be a whole number from 1 to 100, got nothing'],
     [{ algorithm: 'sliding_log', limit: 1, windowMs: 1, excessPercent: 5 }, '/limits/0/excessPercent', "goes with throttle 'soft' only, got 5"],
     [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 1, drainIntervalMs: 1000, onLimit: { delay: {} } }, '/limits/0/onLimit', 'must be { "delay": { "maxWaitMs": n } } with a whole number from 1 to 30000, got {"delay":{}}'],
