@@ -1,14 +1,16 @@
+import { randomUUID } from 'node:crypto';
 import { MemoryBucketStore, RateLimiter } from '#limiter';
-import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore } from '#limiter-redis';
+import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, reportLoad } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
 import { Gauge, type Registry } from 'prom-client';
 import { createIdentifier, createTrust } from './identity/index.js';
-import { ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { RequestAdmission } from './rate-limit/admission.js';
 import { ColdRules } from './rate-limit/cold-rules.js';
 import { DecisionMetrics } from './rate-limit/decision-metrics.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
+import { MeasuredSpareCapacity } from './rate-limit/spare-capacity.js';
 
 export interface GatewayOptions {
   readonly config: Config<'gateway'>;
@@ -32,6 +34,7 @@ export class Gateway {
   private readonly changes: ChangeFeed;
   private readonly decisions: DecisionMetrics;
   private readonly proxy: ProxyServer;
+  private readonly spareCapacity: MeasuredSpareCapacity;
   private readonly stopping = new AbortController();
   private summary: NodeJS.Timeout | undefined;
 
@@ -57,17 +60,24 @@ export class Gateway {
     });
     this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules);
     this.decisions = new DecisionMetrics(registry);
+    const metrics = new ProxyMetrics();
+    metrics.register(registry);
+    const name = randomUUID();
+    this.spareCapacity = new MeasuredSpareCapacity({
+      capacityPerSecond: config.upstreamCapacityPerSecond,
+      report: (perSecond) => reportLoad(this.redis, name, perSecond),
+      upstreamErrors: () => metrics.count(Outcome.UpstreamError),
+    });
     this.addGauges(registry);
     const trusts = createTrust(config.trustedProxies);
     const admission = new RequestAdmission({
       identify: createIdentifier({ trusts }),
       rules: this.rules,
-      limiter: new RateLimiter(this.store, new MemoryBucketStore(Date.now)),
+      limiter: new RateLimiter(this.store, new MemoryBucketStore(Date.now), this.spareCapacity),
       metrics: this.decisions,
+      load: this.spareCapacity,
       rulesDeadlineMs: () => (this.store.available ? RULES_DEADLINE_MS : config.storeTimeoutMs),
     });
-    const metrics = new ProxyMetrics();
-    metrics.register(registry);
     this.proxy = new ProxyServer({
       upstream: config.upstreamUrl,
       logger,
@@ -89,6 +99,7 @@ export class Gateway {
     void this.readDefaultRules();
     const port = await this.proxy.listen(config.gatewayPort);
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
+    if (config.upstreamCapacityPerSecond > 0) this.spareCapacity.start();
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
   }
 
@@ -97,6 +108,7 @@ export class Gateway {
     this.stopping.abort();
     clearInterval(this.summary);
     await this.proxy.close(this.options.config.shutdownGraceMs / 2);
+    this.spareCapacity.stop();
     this.changes.stop();
     this.store.close();
     this.redis.disconnect();
@@ -133,11 +145,17 @@ export class Gateway {
   }
 
   private addGauges(registry: Registry): void {
-    const { store, rules } = this;
+    const { store, rules, spareCapacity } = this;
     new Gauge({
       name: 'gateway_store_available', help: '1 while Redis answers in time.', registers: [registry],
       collect() {
         this.set(store.available ? 1 : 0);
+      },
+    });
+    new Gauge({
+      name: 'gateway_spare_capacity', help: 'Requests that this gateway may still pass above elastic limits before the next measurement.', registers: [registry],
+      collect() {
+        this.set(spareCapacity.left);
       },
     });
     new Gauge({

@@ -1,4 +1,5 @@
 export * from './change-feed.js';
+export * from './platform-load.js';
 export * from './preload-buckets.js';
 export * from './redis-bucket-store.js';
 export * from './redis-connection.js';

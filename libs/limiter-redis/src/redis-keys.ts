@@ -11,6 +11,9 @@ export const DEFAULT_RULES_KEY = 'tg:default-rules';
 /** A hash of counters that grow when the rules of a merchant change: see ChangeFeed. */
 export const CHANGE_COUNTERS_KEY = 'tg:changes';
 
+/** A hash of what each gateway forwards: see platform-load.ts. */
+export const PLATFORM_LOAD_KEY = 'tg:load';
+
 /** Where changes are announced as they happen: a merchant id, or nothing for the default rules. */
 export const CHANGES_CHANNEL = 'tg:changes';
 

@@ -16,7 +16,7 @@ export class Script {
   private readonly source: string;
   private readonly sha1: string;
 
-  constructor(name: 'take' | 'refund' | 'write-snapshots' | 'preload-buckets') {
+  constructor(name: 'take' | 'refund' | 'report-load' | 'write-snapshots' | 'preload-buckets') {
     this.source = sourceOf(`${name}.lua`);
     this.sha1 = createHash('sha1').update(this.source).digest('hex');
   }

@@ -58,14 +58,14 @@ export interface BucketStore {
 
 /** What the platform can carry beyond its present load, as it was measured. */
 export interface SpareCapacity {
-  /** Room for one request, or false if there is none. */
-  reserve(): boolean;
+  /** Room for one request: 0 if there is none, otherwise what `giveBack` is to be told. */
+  reserve(): number;
   /** The room was not needed. */
-  giveBack(): void;
+  giveBack(reservation: number): void;
 }
 
 /** Nobody measures: elastic limits are hard. */
-export const NO_SPARE_CAPACITY: SpareCapacity = { reserve: () => false, giveBack: () => {} };
+export const NO_SPARE_CAPACITY: SpareCapacity = { reserve: () => 0, giveBack: () => {} };
 
 /** Milliseconds since 1970; fractions are microseconds. */
 export type Clock = () => number;

@@ -141,8 +141,8 @@ describe('a penalty', () => {
 describe('an elastic limit', () => {
   class Spare implements SpareCapacity {
     constructor(public left: number) {}
-    reserve(): boolean {
-      return this.left > 0 && this.left-- > 0;
+    reserve(): number {
+      return this.left > 0 ? this.left-- : 0;
     }
     giveBack(): void {
       this.left++;

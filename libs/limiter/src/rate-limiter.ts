@@ -70,10 +70,11 @@ export class RateLimiter {
       return;
     }
     const claim = this.claim(this.store, rules, descriptor);
-    const spare = rules.some(({ elastic }) => elastic) && this.spareCapacity.reserve();
+    const reservation = rules.some(({ elastic }) => elastic) ? this.spareCapacity.reserve() : 0;
+    const spare = reservation > 0;
     this.store.take(claim.takes, (outcome, atUs) => {
       const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim, outcome, atUs, 'store', spare);
-      if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack();
+      if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
       if (outcome instanceof StoreUnavailableError) {
         // Slots are perhaps taken, and nobody is going to use them.
         claim.release();

@@ -141,6 +141,13 @@ export const VARIABLES = {
       return typeof ranges === 'string' ? expected(ranges) : ranges;
     },
   },
+  upstreamCapacityPerSecond: {
+    name: 'UPSTREAM_CAPACITY_PER_SECOND',
+    apps: ['gateway'],
+    default: '0',
+    meaning: 'requests a second that the upstream can carry, from all gateways together; what is left of it elastic limits let pass; 0: they are hard',
+    parse: wholeNumber(0, 10_000_000, ' requests a second'),
+  },
   unknownMerchant: {
     name: 'UNKNOWN_MERCHANT',
     apps: ['gateway'],

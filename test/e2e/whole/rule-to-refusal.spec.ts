@@ -103,6 +103,24 @@ test('a soft limit lets its excess pass, and says so', async () => {
   expect(await house.metric(gateways[0]!, /^gateway_over_limit_total/) + (await house.metric(gateways[1]!, /^gateway_over_limit_total/))).toBe(2);
 });
 
+test('a penalty blocks who is refused too often, and says so', async () => {
+  await call('POST', '/v1/merchants', { id: 'stubborn', name: 'Stubborn' });
+  const penalty = { refusals: 3, windowMs: 600_000, blockMs: 3_600_000 };
+  const rule = await call('POST', '/v1/merchants/stubborn/rules', { name: 'all', limits: [limit(1)], penalty });
+  expect(rule.body).toMatchObject({ penalty });
+  const answers: Awaited<ReturnType<House['send']>>[] = [];
+  for (let i = 0; i < 5; i++) answers.push(await house.send(gateways[i % 2]!, 'stubborn'));
+  const detail = (i: number): string => (JSON.parse(answers[i]!.body) as { detail: string }).detail;
+  expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
+    [200, undefined], [429, '600'], [429, '600'], [429, '3600'], [429, '3600'],
+  ]);
+  expect(detail(1)).toBe('Too many requests: burst. Try again in 600 s.');
+  expect(detail(3)).toBe('Too many requests: burst. That was refused too often: everything is blocked now. Try again in 3600 s.');
+  expect(detail(4)).toBe('Blocked, because too many requests were refused. Try again in 3600 s.');
+  expect(await house.metric(gateways[1]!, /^gateway_blocks_total\b/)).toBe(1);
+  expect(await house.metric(gateways[0]!, /^gateway_decisions_total\{reason="blocked"/)).toBe(1);
+});
+
 test('a deleted merchant is unknown within two seconds, and comes back with full buckets of its new rules', async () => {
   const merchant = await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting' });
   await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(200), 10_000);

@@ -12,6 +12,8 @@ export interface AdmissionOptions {
   rules: RuleCache;
   limiter: RateLimiter;
   metrics: DecisionMetrics;
+  /** Told of each request that passes within the limits. */
+  load: { countForwarded(): void };
   /** How long a request may wait for rules that are not at hand. Milliseconds. */
   rulesDeadlineMs: () => number;
 }
@@ -78,6 +80,7 @@ export class RequestAdmission {
       done(refusalOf(verdict, request.requestId));
       return;
     }
+    if (!verdict.usedSpare) this.options.load.countForwarded();
     const responseHeaders = rateLimitHeaders(verdict.limits);
     const { claims, waitMs } = verdict;
     done({ forward: true, responseHeaders, waitMs, claims });

@@ -11,6 +11,8 @@ export class DecisionMetrics {
   private shadow = 0;
   private overLimit = 0;
   private delayed = 0;
+  private spareUsed = 0;
+  private blocks = 0;
   private allowed = 0;
   private refused = 0;
 
@@ -25,8 +27,10 @@ export class DecisionMetrics {
     });
     counterOf(registry, 'gateway_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
     counterOf(registry, 'gateway_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
-    counterOf(registry, 'gateway_over_limit_total', 'Requests that passed above a soft limit.', () => this.overLimit);
+    counterOf(registry, 'gateway_over_limit_total', 'Requests that passed above a soft or an elastic limit.', () => this.overLimit);
     counterOf(registry, 'gateway_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed);
+    counterOf(registry, 'gateway_spare_capacity_used_total', 'Requests that passed above an elastic limit.', () => this.spareUsed);
+    counterOf(registry, 'gateway_blocks_total', 'Blocks that began: penalties for keys that were refused too often.', () => this.blocks);
   }
 
   count(verdict: Verdict): void {
@@ -34,6 +38,8 @@ export class DecisionMetrics {
     if (verdict.source === 'local') this.local++;
     this.shadow += verdict.shadowRefusals;
     if (verdict.waitMs > 0) this.delayed++;
+    if (verdict.usedSpare) this.spareUsed++;
+    if (verdict.beganBlock) this.blocks++;
     if (verdict.limits.some(({ decision }) => decision.overLimit)) this.overLimit++;
     if (verdict.allowed) this.allowed++;
     else this.refused++;

@@ -27,18 +27,22 @@ export function refusal({ status, type = 'about:blank', title, detail, requestId
 export function refusalOf(verdict: Verdict, requestId: string): Refusal {
   if (verdict.reason === 'store_unavailable') return unavailable('The rate limiter cannot be asked, and the rule says to refuse then.', requestId);
   const names = violatedPolicies(verdict);
-  const never = verdict.reason === 'cost_exceeds_capacity';
+  const inSeconds = `Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`;
   return refusal({
     status: 429,
     type: `${TYPES}quota-exceeded`,
     title: 'Quota exceeded',
-    detail: never
-      ? 'The request costs more than the limit ever allows at once; waiting does not help.'
-      : `Too many requests: ${names.join(', ')}. Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`,
+    detail: detailOf(verdict, names, inSeconds),
     requestId,
     headers: [...rateLimitHeaders(verdict.limits), ...retryAfterHeader(verdict.retryAfterMs)],
     extensions: { 'violated-policies': names },
   });
+}
+
+function detailOf({ reason, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
+  if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';
+  if (reason === 'blocked') return `Blocked, because too many requests were refused. ${inSeconds}`;
+  return `Too many requests: ${names.join(', ')}.${beganBlock ? ' That was refused too often: everything is blocked now.' : ''} ${inSeconds}`;
 }
 
 export function unavailable(detail: string, requestId: string): Refusal {

@@ -1,0 +1,30 @@
+import { createRedis, PLATFORM_LOAD_KEY, reportLoad } from '#limiter-redis';
+import type { Redis } from 'ioredis';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+
+let server: TestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await freshRedis();
+  redis = createRedis(server.url, 'limiter');
+  await new Promise((resolve) => redis.once('ready', resolve));
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+test('adds up what gateways report, each by its last report', async () => {
+  expect(await reportLoad(redis, 'a', 10.5)).toEqual({ perSecond: 11, gateways: 1 });
+  expect(await reportLoad(redis, 'b', 5)).toEqual({ perSecond: 16, gateways: 2 });
+  expect(await reportLoad(redis, 'a', 0)).toEqual({ perSecond: 5, gateways: 2 });
+});
+
+test('a gateway that has been silent counts no more, and is forgotten', async () => {
+  await redis.del(PLATFORM_LOAD_KEY);
+  await redis.hset(PLATFORM_LOAD_KEY, 'gone', `${Date.now() - 60_000}:1000`);
+  expect(await reportLoad(redis, 'a', 1)).toEqual({ perSecond: 1, gateways: 1 });
+  expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['a']);
+  expect(await redis.pttl(PLATFORM_LOAD_KEY)).toBeGreaterThan(0);
+});
