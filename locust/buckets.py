@@ -40,6 +40,8 @@ class Bucket:
     """Refilled in whole intervals, not continuously."""
     initial_tokens: int
     cost: int
+    max_wait: float | None = None
+    """Seconds; of a queue, in which requests wait their turn."""
 
     @property
     def rate(self) -> float:
@@ -138,16 +140,29 @@ def _buckets_of(rule: Rule, merchant: str, method: str) -> Iterable[Bucket]:
             whole_steps=limit.get("refill") == "interval",
             initial_tokens=limit.get("initialTokens", 0),
             cost=rule["cost"],
+            max_wait=_max_wait_of(limit),
         )
+
+
+def _max_wait_of(limit: Mapping[str, Any]) -> float | None:
+    on_limit = limit.get("onLimit")
+    return on_limit["delay"]["maxWaitMs"] / 1000 if on_limit else None
+
+
+def queue_of(takes: Takes) -> Bucket | None:
+    """A queue that every request of a merchant goes through."""
+    queues = (bucket for bucket in takes["POST"] if bucket.max_wait is not None)
+    return next((queue for queue in queues if queue in takes["GET"]), None)
 
 
 def _numbers_of(limit: Mapping[str, Any]) -> tuple[int, int, int] | None:
     """What a limit admits in any interval: capacity, refill, interval in ms.
 
-    None for one that bounds what is in flight, and not what passes.
+    None for one that bounds what is in flight, and not what passes; and for an
+    elastic one, above which the platform's spare capacity passes.
     """
     algorithm = limit["algorithm"]
-    if algorithm == "concurrency":
+    if algorithm == "concurrency" or limit.get("throttle") == "elastic":
         return None
     if algorithm == "leaky_bucket":
         return limit["capacity"], limit["drainTokens"], limit["drainIntervalMs"]

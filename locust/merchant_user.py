@@ -29,6 +29,8 @@ class MerchantUser(FastHttpUser):
 
     profile: ClassVar[str]
     """The name of the profile."""
+    needs_queue: ClassVar[bool] = False
+    """Whether each merchant needs a limit that delays."""
 
     load_run: Run
     pace: Pace

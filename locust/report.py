@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from bound import Interval, tightest_interval, whole_interval
-from buckets import Takes
+from buckets import Bucket, Takes
 from settings import Settings
+from smoothing import profile_of, smoothing_of
 from tally import BucketTally, Tally
 
 Report = dict[str, Any]
@@ -30,6 +31,7 @@ def build_report(
     profile: str,
     settings: Settings,
     takes: Mapping[str, Takes],
+    queues: Mapping[str, Bucket],
     tally: Tally,
     started_at: datetime,
     seconds: float,
@@ -52,6 +54,9 @@ def build_report(
                 "bounds": [bounds[key] for key in keys],
             }
         )
+        if merchant in queues:
+            of_queue = tally.buckets[queues[merchant].key]
+            merchants[-1]["smoothing"] = _smoothing(of_queue, seconds)
     problems = [
         f"{count:,} failed: {why}" for why, count in tally.failures.most_common()
     ]
@@ -68,6 +73,19 @@ def build_report(
         "merchants": merchants,
         "problems": problems,
         "ok": kept and not problems,
+    }
+
+
+def _smoothing(of_queue: BucketTally, seconds: float) -> Report:
+    bucket, sent, answered = of_queue.bucket, of_queue.sent, of_queue.answered
+    smoothing = smoothing_of(bucket, sent, answered)
+    return {
+        "text": str(bucket),
+        "withinSeconds": round(smoothing.seconds, 6),
+        "mostSent": smoothing.most_sent,
+        "mostAnswered": smoothing.most_answered,
+        "sent": profile_of(sent, seconds),
+        "answered": profile_of(answered, seconds),
     }
 
 
@@ -124,11 +142,23 @@ def table(report: Report) -> str:
             ]
         )
     lines = ["", *_aligned(rows)]
+    for merchant in report["merchants"]:
+        if "smoothing" in merchant:
+            lines += ["", *_smoothing_lines(merchant)]
     if report["problems"]:
         lines += ["", *(_printable(problem) for problem in report["problems"])]
     if not all(b["kept"] for each in report["merchants"] for b in each["bounds"]):
         lines += ["", EXCEEDED]
     return "\n".join(lines)
+
+
+def _smoothing_lines(merchant: Report) -> Iterable[str]:
+    smoothing = merchant["smoothing"]
+    within = f"{smoothing['withinSeconds']:g} s"
+    name, text = _printable(merchant["merchant"]), _printable(smoothing["text"])
+    yield f"{name}: of what passed the queue ({text}), in any {within}"
+    for what, most in (("sent", "mostSent"), ("answered", "mostAnswered")):
+        yield f"  {what:<8} at most {smoothing[most]:>4}  {smoothing[what]}"
 
 
 def _verdict(bounds: Sequence[Report]) -> str:

@@ -16,7 +16,7 @@ from locust import events
 from locust.env import Environment
 from locust.runners import LocalRunner
 
-from buckets import takes_of
+from buckets import queue_of, takes_of
 from pace import Demand, demand_of
 from report import Report, build_report, table, write_json
 from rules_api import Rule, RulesApi, RulesApiError
@@ -44,6 +44,12 @@ class Run:
         self.demands = {
             merchant: demand_of(takes, settings.seconds)
             for merchant, takes in self.takes.items()
+        }
+        #: By merchant: the queue that all of its requests go through.
+        self.queues = {
+            merchant: queue
+            for merchant, takes in self.takes.items()
+            if (queue := queue_of(takes))
         }
         self.tally = Tally(self.takes)
         self._seats = 0
@@ -81,6 +87,7 @@ class Run:
             profile=self.profile,
             settings=self.settings,
             takes=self.takes,
+            queues=self.queues,
             tally=self.tally,
             started_at=self.started_at,
             seconds=self.now(),
@@ -133,10 +140,22 @@ def _set_up(environment: Environment, runner: Any = None, **_: object) -> None:
         )
         [user_class] = environment.user_classes
         user_class.host = settings.gateway
-        _current = Run(getattr(user_class, "profile", ""), settings)
+        run = Run(getattr(user_class, "profile", ""), settings)
+        if getattr(user_class, "needs_queue", False):
+            _demand_queues(run)
+        _current = run
     except (SettingsError, RulesApiError) as error:
         print(error, file=sys.stderr)
         raise SystemExit(UNABLE) from error
+
+
+def _demand_queues(run: Run) -> None:
+    missing = [each for each in run.settings.merchants if each not in run.queues]
+    if missing:
+        raise SettingsError(
+            f"No queue smooths the requests of {', '.join(missing)}: their rules need "
+            "a leaky_bucket with onLimit (docs/algorithms.md)."
+        )
 
 
 @events.test_start.add_listener

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unittest
 from typing import Any
 
-from buckets import chosen_rules, path_matches, takes_of
+from buckets import chosen_rules, path_matches, queue_of, takes_of
 
 
 def rule(rule_id: str, **fields: Any) -> dict[str, Any]:
@@ -109,6 +109,7 @@ class Buckets(unittest.TestCase):
             ({"algorithm": "sliding_counter", **window}, (20, 10)),
             ({"algorithm": "sliding_log", **window}, (10, 10)),
             ({"algorithm": "sliding_log", **window, "excessPercent": 10}, (11, 11)),
+            ({"algorithm": "gcra", **refill, "throttle": "elastic"}, None),
             ({"algorithm": "concurrency", "limit": 10, "slotTimeoutMs": 1000}, None),
         ]
         for limit, expected in rows:
@@ -117,6 +118,21 @@ class Buckets(unittest.TestCase):
                 buckets = takes_of("acme", [rule("1", limits=limits)], [])["POST"]
                 found = [(bucket.burst, bucket.rate) for bucket in buckets]
                 self.assertEqual(found, [] if expected is None else [expected])
+
+    def test_a_queue_is_one_for_all_requests(self) -> None:
+        leaky = {"name": "l", "algorithm": "leaky_bucket", "capacity": 10}
+        drain = {"drainTokens": 5, "drainIntervalMs": 1000}
+        queue = {**leaky, **drain, "onLimit": {"delay": {"maxWaitMs": 2500}}}
+        posts = {"methods": ["POST"], "paths": []}
+        rows: list[tuple[str, list[Any], float | None]] = [
+            ("a queue", [rule("1", limits=[queue])], 2.5),
+            ("a meter", [rule("1", limits=[{**leaky, **drain}])], None),
+            ("of some methods", [rule("1", limits=[queue], match=posts)], None),
+        ]
+        for name, rules, expected in rows:
+            with self.subTest(name):
+                found = queue_of(takes_of("acme", rules, []))
+                self.assertEqual(found and found.max_wait, expected)
 
 
 if __name__ == "__main__":

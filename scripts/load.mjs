@@ -1,14 +1,25 @@
 /** npm run load: sends load to the gateway with Locust, and says whether every merchant stayed within its limits. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { provide } from './demo/seed.mjs';
 import { isMain } from './paths.mjs';
 import { bringLocust, LOCUST_FILES } from './load/locust.mjs';
-import { HELP, PROFILES, readOptions, Refusal } from './load/options.mjs';
+import { HELP, PROFILES, readOptions, Refusal, SMOOTH_MERCHANT } from './load/options.mjs';
 import { Tether } from './tether.mjs';
 
 const ANSWER_WITHIN_MS = 5_000;
 /** How long requests in flight may take at the end. */
 const LAST_ANSWERS_S = 10;
+/** Twenty at once take two seconds to leave it. */
+const SMOOTH_DEMO = {
+  merchant: { id: SMOOTH_MERCHANT, name: 'Smooth', timeZone: 'Etc/UTC' },
+  rule: {
+    name: 'evenly',
+    limits: [{ name: 'queue', algorithm: 'leaky_bucket', capacity: 40, drainTokens: 10, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 5000 } } }],
+    onStoreFailure: 'closed',
+  },
+};
+
 /** The exit code when there was no run. */
 const NO_RUN = 2;
 
@@ -19,6 +30,7 @@ const NO_RUN = 2;
 async function load(options) {
   await demandAnswer('gateway', options.gateway, '--gateway');
   await demandAnswer('Rules API', options.rulesApi, '--rules-api');
+  if (options.makesMerchant) await makeSmoothMerchant(options);
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   const signals = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
@@ -27,6 +39,16 @@ async function load(options) {
   if (stop.signal.aborted) return 130;
   for (const signal of signals) process.off(signal, onSignal);
   return runLocust(locust, options);
+}
+
+/** @param {import('./load/options.mjs').LoadOptions} options */
+async function makeSmoothMerchant({ rulesApi, token }) {
+  try {
+    const { created } = await provide(rulesApi, token, SMOOTH_DEMO);
+    if (created) console.log(`Created the merchant ${SMOOTH_MERCHANT}, whose requests leave a leaky bucket one by one.`);
+  } catch (error) {
+    throw new Refusal(`The merchant ${SMOOTH_MERCHANT} could not be written: ${/** @type {Error} */ (error).message}`);
+  }
 }
 
 /**

@@ -51,20 +51,31 @@ const PATIENCE_MS = 60_000;
 export async function seed(rulesApi, token) {
   const created = [];
   let acmeRuleId;
-  for (const { merchant, rule } of MERCHANTS) {
-    const { code } = await call(rulesApi, token, 'GET', `/v1/merchants/${merchant.id}`, undefined, [200, 404]);
-    if (code === 404) {
-      await call(rulesApi, token, 'POST', '/v1/merchants', merchant, [201, 409]);
-      created.push(merchant.id);
-    }
-    const rules = `/v1/merchants/${merchant.id}/rules`;
-    const { body } = await call(rulesApi, token, 'GET', rules, undefined, [200]);
-    let id = body.items?.[0]?.id;
-    // Where all rules were deleted, the commands that we print would show nothing.
-    id ??= (await call(rulesApi, token, 'POST', rules, rule, [201, 409])).body.id;
-    if (merchant.id === 'acme') acmeRuleId = id;
+  for (const each of MERCHANTS) {
+    const { created: isNew, ruleId } = await provide(rulesApi, token, each).catch((/** @type {Error} */ error) => {
+      throw new Error(`The demo merchants could not be written: ${error.message}`);
+    });
+    if (isNew) created.push(each.merchant.id);
+    if (each.merchant.id === 'acme') acmeRuleId = ruleId;
   }
   return { created, acmeRuleId };
+}
+
+/**
+ * One merchant with a rule; what is there of it is left alone.
+ * @param {string} rulesApi
+ * @param {string} token
+ * @param {{ merchant: { id: string, name: string, timeZone: string }, rule: object }} wanted
+ * @returns {Promise<{ created: boolean, ruleId: string | undefined }>} whether the merchant was not there before, and its first rule
+ */
+export async function provide(rulesApi, token, { merchant, rule }) {
+  const { code } = await call(rulesApi, token, 'GET', `/v1/merchants/${merchant.id}`, undefined, [200, 404]);
+  if (code === 404) await call(rulesApi, token, 'POST', '/v1/merchants', merchant, [201, 409]);
+  const rules = `/v1/merchants/${merchant.id}/rules`;
+  const { body } = await call(rulesApi, token, 'GET', rules, undefined, [200]);
+  // Where all rules were deleted, the commands that we print would show nothing.
+  const ruleId = body.items?.[0]?.id ?? (await call(rulesApi, token, 'POST', rules, rule, [201, 409])).body.id;
+  return { created: code === 404, ruleId };
 }
 
 /**
@@ -86,7 +97,7 @@ async function call(rulesApi, token, method, path, body, expected) {
     response = await fetch(rulesApi + path, { ...request, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
   }
   const text = await response.text();
-  if (!expected.includes(response.status)) throw new Error(`The demo merchants could not be written: ${method} ${path} was answered with ${response.status}: ${text.slice(0, 500)}`);
+  if (!expected.includes(response.status)) throw new Error(`${method} ${path} was answered with ${response.status}: ${text.slice(0, 500)}`);
   return { code: response.status, body: text ? JSON.parse(text) : undefined };
 }
 

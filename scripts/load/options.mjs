@@ -5,7 +5,13 @@ import { parseArgs } from 'node:util';
 import { dataDirOf } from '../paths.mjs';
 
 /** The profiles and their files in locust/. @type {Record<string, string>} */
-export const PROFILES = { steady: 'steady.py', burst: 'burst.py', 'hot-merchant': 'hot_merchant.py' };
+export const PROFILES = { steady: 'steady.py', burst: 'burst.py', 'hot-merchant': 'hot_merchant.py', smooth: 'smooth.py' };
+
+/** For whom a profile sends, unless it is told. @param {string} profile */
+const merchantsOf = (profile) => (profile === 'smooth' ? SMOOTH_MERCHANT : 'acme,globex');
+
+/** Has a queue, and is made by the profile that needs it. */
+export const SMOOTH_MERCHANT = 'smooth';
 
 export const HELP = `npm run load -- PROFILE [options]
 
@@ -16,11 +22,13 @@ Profiles:
   steady        each merchant at about the rate at which its bucket refills
   burst         silence, then bursts of more than a full bucket holds, again and again
   hot-merchant  the first merchant far above its rate, the others a little
+  smooth        all users at once, again and again, through a leaky bucket that delays: they leave it evenly
 
 Options:
   --seconds N        how long, 1 to 600; 20 by default
   --users N          clients at once, 1 to 1000; 20 by default
-  --merchants A,B    their ids; acme,globex by default
+  --merchants A,B    their ids; acme,globex by default. For smooth they need a queue; by default it makes a merchant
+                     that has one, ${SMOOTH_MERCHANT}, if it is not there
   --gateway URL      http://127.0.0.1:8080 by default, or the port in GATEWAY_PORT
   --rules-api URL    http://127.0.0.1:3000 by default, or the port in RULES_API_PORT: it tells the limits
   --token TOKEN      the admin token; by default TOLLGATE_ADMIN_TOKEN, or the one that npm start keeps
@@ -40,6 +48,7 @@ export class Refusal extends Error {}
  * @property {number} seconds
  * @property {number} users
  * @property {string} merchants ids with commas between
+ * @property {boolean} makesMerchant they are made if they are not there
  * @property {string} gateway
  * @property {boolean} gatewayIsNamed the gateway is the one of TOLLGATE_LOAD_TARGET
  * @property {string} rulesApi
@@ -64,7 +73,7 @@ export function readOptions(args, env) {
   }
   const seconds = wholeNumber('--seconds', values.seconds ?? '20', 1, 600, faults);
   const users = wholeNumber('--users', values.users ?? '20', 1, 1000, faults);
-  const merchants = values.merchants ?? 'acme,globex';
+  const merchants = values.merchants ?? merchantsOf(profile);
   const count = new Set(merchants.split(',').map((id) => id.trim()).filter(Boolean)).size;
   if (count === 0) faults.push('--merchants must be ids with commas between.');
   else if (users < count) faults.push(`--users must be at least ${count}, one for each merchant; got ${users}.`);
@@ -79,7 +88,7 @@ export function readOptions(args, env) {
   const token = values.token || env['TOLLGATE_ADMIN_TOKEN'] || keptToken(dataDir);
   if (!token) faults.push(`There is no admin token in ${dataDir}: is Tollgate running (npm start)? If it runs elsewhere, give --token or TOLLGATE_ADMIN_TOKEN.`);
   if (faults.length > 0) throw new Refusal(faults.join('\n'));
-  return { profile, seconds, users, merchants, gateway, gatewayIsNamed: target !== undefined, rulesApi, token, results: join(dataDir, 'load') };
+  return { profile, seconds, users, merchants, makesMerchant: profile === 'smooth' && values.merchants === undefined, gateway, gatewayIsNamed: target !== undefined, rulesApi, token, results: join(dataDir, 'load') };
 }
 
 /** @param {string[]} args */

@@ -20,7 +20,7 @@ interface Report {
   ok: boolean;
   users: number;
   problems: string[];
-  merchants: { merchant: string; sent: number; passed: number; refused: number; failed: number; bounds: { kept: boolean; capacity: number }[] }[];
+  merchants: { merchant: string; sent: number; passed: number; refused: number; failed: number; bounds: { kept: boolean; capacity: number }[]; smoothing?: { withinSeconds: number; mostSent: number; mostAnswered: number } }[];
 }
 
 interface Outcome {
@@ -125,6 +125,25 @@ withLocust('npm run load', () => {
     expect(reportOf('burst')).toMatchObject({ ok: false, users: 8, merchants: [{ refused: 0, bounds: [{ kept: false }] }, {}] });
   });
 
+  test('smooth: makes a merchant with a queue, sends all at once, and shows how evenly they leave it', async () => {
+    const { code, stdout, stderr } = await load(['smooth', ...options()]);
+    expect(stdout).toContain('Created the merchant smooth');
+    const { merchants } = reportOf('smooth');
+    const [{ merchant: id, passed, failed, smoothing }] = merchants as [Report['merchants'][0]];
+    expect({ code, stderr, id, failed }).toEqual({ code: 0, stderr: '', id: 'smooth', failed: 0 });
+    expect(passed).toBeGreaterThan(0);
+    // Ten a second, counted in the time of four of them; answers may bunch up on a busy machine.
+    expect(smoothing!.withinSeconds).toBe(0.4);
+    expect(smoothing!.mostAnswered).toBeLessThan(smoothing!.mostSent);
+    expect(stdout).toMatch(/^ {2}sent {5}at most +\d+ {2}[ ▁▂▃▄▅▆▇█]{60}$/m);
+    expect((await load(['smooth', ...options()])).stdout).not.toContain('Created');
+  });
+
+  test('smooth: says who has no queue', async () => {
+    const { code, stderr } = await load(['smooth', ...options(), '--merchants', 'smooth,acme']);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('No queue smooths the requests of acme: their rules need a leaky_bucket with onLimit') });
+  });
+
   test('a merchant that is not there', async () => {
     const { code, stderr } = await load(['steady', ...options(), '--merchants', 'initech']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("There is no merchant 'initech'") });
@@ -139,7 +158,7 @@ withLocust('npm run load', () => {
 
 describe('npm run load says plainly', () => {
   const rows: [what: string, args: string[], says: string][] = [
-    ['which profiles there are', [], 'Give one profile: steady, burst, hot-merchant'],
+    ['which profiles there are', [], 'Give one profile: steady, burst, hot-merchant, smooth'],
     ['that it knows no such profile', ['storm'], 'got storm'],
     ['that it knows no such option', ['burst', '--fast'], "Unknown option '--fast'"],
     ['how long it may take', ['burst', '--seconds', '601'], '--seconds must be a whole number from 1 to 600; got 601'],
