@@ -56,6 +56,15 @@ describe('worst cases', () => {
   });
 });
 
+test('K2: a queue passes evenly what it admits, whatever came', () => {
+  const { course, admitted, worstWindow } = figures('leaky_bucket_queue', [...at(0, 200), ...at(120_000, 200)]);
+  // Fifty wait half a minute at most, and one goes at once; then, two minutes later, again.
+  expect({ admitted, worstWindow }).toEqual({ admitted: 102, worstWindow: 51 });
+  const within = (fromMs: number, toMs: number) => course.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map((point) => point.admitted);
+  expect(within(0, 30_000)).toEqual([...within(0, 30_000)].sort((a, b) => a - b));
+  expect(Math.max(...within(0, 3_000))).toBeLessThan(7);
+});
+
 test.each(['gcra', 'leaky_bucket'])('G3: %s decides as the token bucket does', (name) => {
   const arrivals = [...traffic('bursty', load)];
   const { algorithm: _name, title: _title, ...seen } = figures(name, arrivals);

@@ -56,23 +56,32 @@ export function replay({ name, title, spec }: AlgorithmChoice, arrivals: readonl
   };
   const look = (atMs: number): void => {
     const record = keys.get(firstKey!);
+    if (record) passUntil(record, atMs);
     course.push({ atMs, admitted: record?.taken.used(atMs) ?? 0, admittedByLog: record?.log.used(atMs) ?? 0 });
+  };
+  /** What was admitted passes when its turn has come. */
+  const passUntil = ({ taken, waiting }: KeyRecord, untilMs: number): void => {
+    while (waiting.length > 0 && waiting[0]!.atMs <= untilMs) {
+      const { cost, atMs } = waiting.shift()!;
+      taken.add(cost, atMs);
+      worstWindow = Math.max(worstWindow, taken.used(atMs));
+    }
   };
   arrivals.forEach(({ key, cost, atMs }, index) => {
     lookUntil(atMs);
     const record = keys.get(key) ?? newRecord(bound);
     keys.set(key, record);
-    const { allowed, limit, remaining } = buckets.take(key, cost, atMs);
+    const { allowed, limit, remaining, waitMs = 0 } = buckets.take(key, cost, atMs);
     const allowedByLog = record.log.take(cost, atMs);
     if (allowed) {
       admitted++;
-      record.taken.add(cost, atMs);
+      record.waiting.push({ cost, atMs: atMs + waitMs });
     }
+    passUntil(record, atMs);
     if (allowedByLog) admittedByLog++;
     if (allowed && !allowedByLog) overAdmitted++;
     if (!allowed && allowedByLog) underAdmitted++;
     const used = record.taken.used(atMs);
-    worstWindow = Math.max(worstWindow, used);
     errors += Math.abs(limit - remaining - used);
     if (index % SIZE_EVERY === 0 || index === arrivals.length - 1) {
       const size = stateBytes(buckets.stateOf(key));
@@ -82,6 +91,7 @@ export function replay({ name, title, spec }: AlgorithmChoice, arrivals: readonl
     }
   });
   lookUntil(Infinity);
+  for (const record of keys.values()) passUntil(record, Infinity);
   return {
     algorithm: name,
     title,
@@ -101,7 +111,9 @@ export function replay({ name, title, spec }: AlgorithmChoice, arrivals: readonl
 /** What really happened to one key: what the algorithm gave it, and what the perfect log would have. */
 interface KeyRecord {
   readonly taken: PerfectLog;
+  /** What was admitted and has not passed yet, in order: nobody overtakes. */
+  readonly waiting: { readonly cost: number; readonly atMs: number }[];
   readonly log: PerfectLog;
 }
 
-const newRecord = (bound: Bound): KeyRecord => ({ taken: new PerfectLog(bound), log: new PerfectLog(bound) });
+const newRecord = (bound: Bound): KeyRecord => ({ taken: new PerfectLog(bound), waiting: [], log: new PerfectLog(bound) });

@@ -1,4 +1,4 @@
-import { limitFaults, type LimitSpec } from '#limiter';
+import { LIMIT_BOUNDS, limitFaults, type LimitSpec } from '#limiter';
 import type { Bound } from '../bound.js';
 
 /** An algorithm with the numbers that make it mean "`limit` in a window". */
@@ -27,6 +27,14 @@ export const ALGORITHMS: readonly AlgorithmChoice[] = [
     name: 'leaky_bucket',
     title: 'leaky bucket',
     spec: ({ limit, windowMs }) => ({ name: 'leaky_bucket', algorithm: 'leaky_bucket', capacity: limit, drainTokens: limit, drainIntervalMs: windowMs }),
+  },
+  {
+    name: 'leaky_bucket_queue',
+    title: 'leaky, as a queue',
+    spec: ({ limit, windowMs }) => ({
+      name: 'leaky_bucket_queue', algorithm: 'leaky_bucket', capacity: limit, drainTokens: limit, drainIntervalMs: windowMs,
+      onLimit: { delay: { maxWaitMs: Math.min(windowMs, LIMIT_BOUNDS.maxWaitMs.max) } },
+    }),
   },
 ];
 
