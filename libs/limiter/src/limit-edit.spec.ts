@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { InvalidLimitError, type TokenBucketSpec } from './limit.js';
 import { editLimits, startLimits } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
@@ -8,10 +9,10 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
 
 describe('limits that cannot be', () => {
   test.each([
-    [{ capacity: 0 }, 'capacity', 'must be a whole number from 1 to 1000000000, got 0'],
+    [{ capacity: 0 }, 'capacity', 'must be a whole number from 1 to 1000000000, got 0; the nearest is 1'],
     [{ capacity: -5 }, 'capacity', 'got -5'],
-    [{ capacity: 1.5 }, 'capacity', 'got 1.5'],
-    [{ capacity: 1e10 }, 'capacity', 'got 10000000000'],
+    [{ capacity: 1.5 }, 'capacity', 'got 1.5; the nearest is 2'],
+    [{ capacity: 1e10 }, 'capacity', 'got 10000000000; the nearest is 1000000000'],
     [{ capacity: Number.NaN }, 'capacity', 'must be a whole number'],
     [{ capacity: '10' as never }, 'capacity', 'got "10"'],
     [{ refillTokens: 0 }, 'refillTokens', 'got 0'],
@@ -22,10 +23,10 @@ describe('limits that cannot be', () => {
     [{ name: 'a"b' }, 'name', 'letters'],
     [{ refillTokens: 1001, refillIntervalMs: 1 }, 'refillTokens', 'at most 1000 for an interval of 1 ms'],
     [{ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }, 'refillTokens', 'nearest is 999999000'],
-    [{ capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 }, 'capacity', 'within ten years: at most 5256000'],
+    [{ capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 }, 'capacity', 'within ten years at this rate, got 1000000000; the nearest is 5256000'],
   ])('%j', (numbers, field, text) => {
     const faults = limitFaults(spec(numbers));
-    expect(faults).toEqual([{ field, detail: expect.stringContaining(text) }]);
+    expect(faults).toMatchObject([{ field, detail: expect.stringContaining(text) }]);
     expect(() => startLimits([spec(numbers)], 0)).toThrow(InvalidLimitError);
   });
 
@@ -34,8 +35,22 @@ describe('limits that cannot be', () => {
   });
 
   test('what the error proposes is accepted', () => {
-    expect(limitFaults(spec({ refillTokens: 999_999_000, refillIntervalMs: 1_000_000 }))).toEqual([]);
-    expect(limitFaults(spec({ capacity: 5_256_000, refillTokens: 1, refillIntervalMs: 60_000 }))).toEqual([]);
+    const numbers = fc.oneof(fc.integer(), fc.double({ noNaN: true }), fc.integer({ min: -3, max: 3 }), fc.constantFrom(1e9, 1e10, 999_999_937));
+    const wrong = fc.record({ capacity: numbers, refillTokens: numbers, refillIntervalMs: numbers, initialTokens: numbers });
+    fc.assert(
+      fc.property(wrong, (fields) => {
+        // One number after the other is replaced by what is proposed for it; that may bring to light what is wrong with all of them together.
+        let mended = spec(fields);
+        for (let i = 0; i < 8; i++) {
+          const [fault] = limitFaults(mended);
+          if (!fault) return;
+          expect(fault.nearest).toEqual(expect.any(Number));
+          mended = { ...mended, [fault.field]: fault.nearest };
+        }
+        expect(limitFaults(mended)).toEqual([]);
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
 

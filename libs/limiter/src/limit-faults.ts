@@ -8,8 +8,14 @@ import {
 /** Largest denominator for which sums of spans stay exact in a double. */
 const MAX_DENOMINATOR = 94_906_265;
 
+/** What a value should have been, and the value next to it that is. */
+interface Misfit {
+  readonly expected: string;
+  readonly nearest?: number;
+}
+
 /** Says what is wrong with the value of a field, or nothing. */
-type FieldRule = (value: unknown) => string | undefined;
+type FieldRule = (value: unknown) => Misfit | undefined;
 
 /** The fields of each algorithm, and what each must be. A field that is not listed is not one of the algorithm's. */
 const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
@@ -23,9 +29,9 @@ const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
     limit: whole('limit'), windowMs: optional(whole('windowMs')), calendar: optional(oneOf(CALENDAR_UNITS)),
     timeZone: optional(timeZone), start: oneOf(WINDOW_STARTS),
   },
-  sliding_log: { limit: logLimit, windowMs: whole('windowMs') },
+  sliding_log: { limit: wholeNumber(1, LIMIT_BOUNDS.logLimit.max, ', because a log keeps every request (sliding_counter has no such bound)'), windowMs: whole('windowMs') },
   sliding_counter: { limit: whole('limit'), windowMs: whole('windowMs'), parts: whole('parts') },
-  concurrency: { limit: slots, slotTimeoutMs: whole('slotTimeoutMs') },
+  concurrency: { limit: wholeNumber(1, LIMIT_BOUNDS.slots.max, ', because every slot is kept'), slotTimeoutMs: whole('slotTimeoutMs') },
 };
 
 export const ALGORITHM_NAMES = Object.keys(FIELDS) as readonly AlgorithmName[];
@@ -39,21 +45,23 @@ export function fieldsOf(algorithm: AlgorithmName): readonly LimitField[] {
 export function limitFaults(spec: LimitSpec): LimitFault[] {
   const { maxLength, pattern } = LIMIT_BOUNDS.name;
   const faults: LimitFault[] = [];
-  const add = (field: LimitField, detail: string | undefined): void => {
-    if (detail !== undefined) faults.push({ field, detail: `${detail}, got ${JSON.stringify(spec[field as 'name'])}` });
+  const add = (field: LimitField, misfit: Misfit | undefined): void => {
+    if (misfit !== undefined) faults.push(fault(field, misfit.expected, spec[field as 'name'], misfit.nearest));
   };
   if (typeof spec.name !== 'string' || spec.name.length > maxLength || !pattern.test(spec.name)) {
-    add('name', `must be 1 to ${maxLength} letters, digits, spaces, '.', '_' or '-'`);
+    add('name', { expected: `must be 1 to ${maxLength} letters, digits, spaces, '.', '_' or '-'` });
   }
   add('onEdit', optional(oneOf(ON_EDITS))(spec.onEdit));
   add('throttle', optional(oneOf(THROTTLES))(spec.throttle));
   if (spec.throttle === 'soft') add('excessPercent', whole('excessPercent')(spec.excessPercent));
-  else if (spec.excessPercent !== undefined) add('excessPercent', "goes with throttle 'soft' only");
+  else if (spec.excessPercent !== undefined) add('excessPercent', { expected: "goes with throttle 'soft' only" });
   if (!ALGORITHM_NAMES.includes(spec.algorithm)) {
-    add('algorithm', `must be one of ${ALGORITHM_NAMES.join(', ')}`);
+    add('algorithm', { expected: `must be one of ${ALGORITHM_NAMES.join(', ')}` });
     return faults;
   }
-  if (spec.throttle === 'elastic' && 'onLimit' in spec && spec.onLimit !== undefined) add('throttle', "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait");
+  if (spec.throttle === 'elastic' && 'onLimit' in spec && spec.onLimit !== undefined) {
+    add('throttle', { expected: "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait" });
+  }
   for (const [field, rule] of Object.entries(FIELDS[spec.algorithm])) add(field as LimitField, rule(spec[field as 'name']));
   return faults.length > 0 ? faults : jointFaults(spec);
 }
@@ -80,17 +88,17 @@ function jointFaults(spec: LimitSpec): LimitFault[] {
 function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, intervalMs: number, initialTokens = 0): LimitFault[] {
   const most = Math.floor((LIMIT_BOUNDS.tokensPerSecond.max * intervalMs) / 1000);
   if (tokens > most) {
-    return [{ field, detail: `must be at most ${most} for an interval of ${intervalMs} ms (1000000 tokens a second), got ${tokens}` }];
+    return [fault(field, `must be at most ${most} for an interval of ${intervalMs} ms (1000000 tokens a second)`, tokens, most)];
   }
   const rate = rateOf(tokens, intervalMs);
   if (rate.n > MAX_DENOMINATOR) {
-    return [{ field, detail: `must be at most ${MAX_DENOMINATOR} or share a factor with the interval, got ${tokens}; the nearest is ${tokens - (tokens % 1000)}` }];
+    return [fault(field, `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`, tokens, tokens - (tokens % 1000))];
   }
   const capacity = capacityOf(spec);
   const longest = Math.max(capacity, initialTokens);
   if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
     const nearest = Math.floor((LIMIT_BOUNDS.timeToFullMs.max / intervalMs) * tokens);
-    return [{ field: longest === capacity ? 'capacity' : 'initialTokens', detail: `must be filled within ten years: at most ${nearest} at this rate, got ${longest}` }];
+    return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, nearest)];
   }
   return [];
 }
@@ -100,10 +108,10 @@ function fixedWindowFaults({ windowMs, calendar, timeZone, start }: FixedWindowS
     return [{ field: 'windowMs', detail: 'must be given, or calendar instead of it, but not both' }];
   }
   if (calendar !== undefined && start === 'first_request') {
-    return [{ field: 'start', detail: "must be 'clock' with a calendar, got 'first_request'" }];
+    return [fault('start', "must be 'clock' with a calendar", start)];
   }
   if (calendar === undefined && timeZone !== undefined) {
-    return [{ field: 'timeZone', detail: `goes with a calendar only, got ${JSON.stringify(timeZone)}` }];
+    return [fault('timeZone', 'goes with a calendar only', timeZone)];
   }
   return [];
 }
@@ -111,42 +119,44 @@ function fixedWindowFaults({ windowMs, calendar, timeZone, start }: FixedWindowS
 function partFaults({ windowMs, parts }: SlidingCounterSpec): LimitFault[] {
   if ((windowMs * 1000) % parts === 0) return [];
   const nearest = Math.max(parts, Math.round(windowMs / parts) * parts);
-  return [{ field: 'windowMs', detail: `must be whole microseconds when divided into ${parts} parts, got ${windowMs}; the nearest is ${nearest}` }];
+  return [fault('windowMs', `must be whole microseconds when divided into ${parts} parts`, windowMs, nearest)];
+}
+
+function fault(field: LimitField, expected: string, value: unknown, nearest?: number): LimitFault {
+  const detail = `${expected}, got ${JSON.stringify(value)}`;
+  return nearest === undefined ? { field, detail } : { field, detail: `${detail}; the nearest is ${nearest}`, nearest };
 }
 
 function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'logLimit' | 'slots'>): FieldRule {
   const { min, max } = LIMIT_BOUNDS[field];
-  return (value) => (Number.isInteger(value) && (value as number) >= min && (value as number) <= max ? undefined : `must be a whole number from ${min} to ${max}`);
+  return wholeNumber(min, max);
 }
 
-function logLimit(value: unknown): string | undefined {
-  return bounded(value, LIMIT_BOUNDS.logLimit.max, 'a log keeps every request (sliding_counter has no such bound)');
+function wholeNumber(min: number, max: number, because = ''): FieldRule {
+  return (value) => {
+    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return undefined;
+    const expected = `must be a whole number from ${min} to ${max}${because}`;
+    if (typeof value !== 'number' || Number.isNaN(value)) return { expected };
+    return { expected, nearest: Math.min(max, Math.max(min, Math.round(value))) };
+  };
 }
 
-function delay(value: unknown): string | undefined {
+function delay(value: unknown): Misfit | undefined {
   const { min, max } = LIMIT_BOUNDS.maxWaitMs;
   const wait = (value as { delay?: { maxWaitMs?: unknown } } | null)?.delay;
   const onlyThat = (object: unknown, field: string): boolean => typeof object === 'object' && object !== null && Object.keys(object).join() === field;
   const fits = onlyThat(value, 'delay') && onlyThat(wait, 'maxWaitMs') && whole('maxWaitMs')(wait?.maxWaitMs) === undefined;
-  return fits ? undefined : `must be { "delay": { "maxWaitMs": n } } with a whole number from ${min} to ${max}`;
+  return fits ? undefined : { expected: `must be { "delay": { "maxWaitMs": n } } with a whole number from ${min} to ${max}` };
 }
 
-function slots(value: unknown): string | undefined {
-  return bounded(value, LIMIT_BOUNDS.slots.max, 'every slot is kept');
-}
-
-function bounded(value: unknown, max: number, reason: string): string | undefined {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= max ? undefined : `must be a whole number from 1 to ${max}, because ${reason}`;
-}
-
-function timeZone(value: unknown): string | undefined {
-  return isTimeZone(value) ? undefined : 'must be an IANA time zone like Europe/Berlin';
+function timeZone(value: unknown): Misfit | undefined {
+  return isTimeZone(value) ? undefined : { expected: 'must be an IANA time zone like Europe/Berlin' };
 }
 
 function oneOf(names: readonly string[]): FieldRule {
   const wanted = names.map((name) => `'${name}'`);
   const list = wanted.length === 2 ? wanted.join(' or ') : `one of ${wanted.join(', ')}`;
-  return (value) => (names.includes(value as string) ? undefined : `must be ${list}`);
+  return (value) => (names.includes(value as string) ? undefined : { expected: `must be ${list}` });
 }
 
 function optional(rule: FieldRule): FieldRule {

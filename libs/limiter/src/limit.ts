@@ -184,6 +184,8 @@ export type Limit = LimitSpec & {
 export interface LimitFault {
   readonly field: LimitField;
   readonly detail: string;
+  /** For a number that is no limit's: the one next to it that is. */
+  readonly nearest?: number;
 }
 
 type KeysOf<Spec> = Spec extends LimitSpec ? keyof Spec : never;
