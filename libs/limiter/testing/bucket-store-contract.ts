@@ -1,6 +1,7 @@
+import * as fc from 'fast-check';
 import { allPass, bucketOf, bucketOfPenalty, decide, editLimits, NewerRulesError, startLimits } from '../src/index.js';
 import type { BucketStore, BucketTake, Decision, Limit, LimitSpec, Penalty, Receipt, TokenBucketSpec } from '../src/index.js';
-import { startedLimit } from './arbitraries.js';
+import { anyLimitSpecs, arrivals, startedLimit } from './arbitraries.js';
 import { FakeClock } from './fake-clock.js';
 
 export interface StoreUnderTest {
@@ -51,6 +52,35 @@ export function describeBucketStore(name: string, create: () => Promise<StoreUnd
       expect(big).toMatchObject({ allowed: true, remaining: 10 });
       expect(little).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 1000 });
       expect((await takeFrom(store, [{ key: 'big', limit, cost: 0 }]))[0]).toMatchObject({ remaining: 10 });
+    });
+
+    test('all or nothing, over random mixes of algorithms', async () => {
+      const { store, clock } = await create();
+      let run = 0;
+      let refusals = 0;
+      const mixes = fc.array(anyLimitSpecs(), { minLength: 2, maxLength: 5 }).chain((specs) => fc.tuple(fc.constant(specs), arrivals(specs[0]!, { maxLength: 20 })));
+      await fc.assert(
+        fc.asyncProperty(mixes, async ([specs, requests]) => {
+          run++;
+          clock.nowMs = 1_700_000_000_000;
+          const limits = specs.map((each) => startedLimit(each, clock.nowMs));
+          const takes = (cost: number): BucketTake[] => limits.map((each, i) => bucketTake(`${run}.${i}`, each, cost));
+          for (const [i, { gapUs, cost }] of requests.entries()) {
+            clock.nowMs += gapUs / 1000;
+            const before = await taken(store, takes(0));
+            const passed = isAllowed(await taken(store, takes(cost), i + 1));
+            const after = await taken(store, takes(0));
+            if (!passed) {
+              refusals++;
+              expect(after.levels).toEqual(before.levels);
+            } else if (cost > 0) {
+              limits.forEach((_limit, k) => expect(after.levels[k]).not.toEqual(before.levels[k]));
+            }
+          }
+        }),
+        { numRuns: 100 },
+      );
+      expect(refusals).toBeGreaterThan(50);
     });
 
     test('concurrent takes of the last token: exactly one passes', async () => {
