@@ -14,6 +14,8 @@ local pack_struct, concat = struct.pack, table.concat
 -- By kind. Each reads its numbers (into a table made at once: one that grows is copied again and again), knows the state of a
 -- bucket that was left alone since its limit started, says what a bucket holds and what becomes of it, gives back what a request
 -- took (nil if there is nothing to give), and carries a bucket over an edit.
+-- `take` returns whether the request passes here; the state after it, if it changes anything; when the bucket will be full then, and
+-- when it would have been, as far as that is known from its state.
 local ALGORITHMS = {}
 
 --# include algorithms/greedy.lua
@@ -28,6 +30,10 @@ local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4, p = 8 }
 
 -- The state and its generation; nil if it is no bucket of ours.
 local function parse(value)
+  if #value <= DIGITS then
+    local instant = tonumber(value)
+    if instant then return { a = instant, b = 0 }, 0 end
+  end
   local first = byte(value)
   if first == 76 then return ALGORITHMS[5].parse(value) end -- L
   if first == 67 then return ALGORITHMS[6].parse(value) end -- C

@@ -42,8 +42,8 @@ local stored = call('MGET', unpack(KEYS))
 -- Greedy buckets without a part and of generation 0 are kept as numbers until the end of the call; others as strings, in
 -- `stored`. `changed` has those numbers that must be written, with what they were at first, or -1 if there was no bucket.
 local instants, changed = {}, {}
--- For the others that were written: when they will be full.
-local full_at = {}
+-- For the others that were written: when they will be full, and when they would have been, or -1 if that is not known.
+local full_at, full_before = {}, {}
 local reply, replies = {}, 0
 
 -- Where the machine's integers have 64 bits, as on every real Redis, this is the faster format.
@@ -112,10 +112,14 @@ local function make_general()
     return history, position
   end
 
+  -- What is written if the request passes, and if it does not, six for each bucket: index, generation, algorithm, state, when it
+  -- will be full and when it would have been. Lists that are used again for each request; `n` says how far.
+  local if_passed, if_refused = { n = 0 }, { n = 0 }
+
   return function(position)
     local passes, stale, more = true, false, true
     local first_reply = replies + 1
-    local writes, refusal_writes = {}, {}
+    if_passed.n, if_refused.n = 0, 0
     local asked, last_refusal = 0, -math.huge
     while more do
       local kind, index, generation, cost, capacity, start, limit
@@ -135,7 +139,7 @@ local function make_general()
       if held then
         stored[index], instants[index] = format('%.0f', held), nil
         if changed[index] then
-          changed[index], full_at[index] = nil, held
+          full_at[index], full_before[index], changed[index] = held, changed[index], nil
         end
       end
       local state, written
@@ -158,7 +162,7 @@ local function make_general()
         for _ = 1, algorithm.numbers do answer(0) end
       else
         asked = asked + 1
-        local allowed, after, filled = algorithm.take(limit, state, asked - last_refusal)
+        local allowed, after, filled, filled_before = algorithm.take(limit, state, asked - last_refusal)
         if not allowed then
           if stands_aside then
             after = nil
@@ -167,8 +171,11 @@ local function make_general()
           end
         end
         if after then
-          local list = algorithm.remembers_refusals and refusal_writes or writes
-          list[#list + 1] = { index, generation, algorithm, after, filled }
+          local list = algorithm.remembers_refusals and if_refused or if_passed
+          local n = list.n
+          list[n + 1], list[n + 2], list[n + 3], list[n + 4], list[n + 5] = index, generation, algorithm, after, filled
+          list[n + 6] = written == generation and filled_before or -1
+          list.n = n + 6
         end
       end
     end
@@ -176,11 +183,12 @@ local function make_general()
     if stale then
       reply[first_reply] = STALE
     else
-      if not passes then writes = refusal_writes end
-      for i = 1, #writes do
-        local index, generation, algorithm, state, filled = unpack(writes[i])
-        stored[index] = algorithm.text(generation, state, with_generation)
-        full_at[index] = max(now, filled)
+      local list = passes and if_passed or if_refused
+      for i = 1, list.n, 6 do
+        local index = list[i]
+        stored[index] = list[i + 2].text(list[i + 1], list[i + 3], with_generation)
+        full_at[index] = max(now, list[i + 4])
+        full_before[index] = full_before[index] or list[i + 5]
       end
     end
     return position
@@ -224,17 +232,16 @@ while position <= length do
   end
 end
 
-for index, instant in pairs(full_at) do
-  call('SET', KEYS[index], stored[index], 'EX', life(instant))
-end
--- Last: a bucket that is in both tables was changed as a number after it was written as a string.
-for index, before in pairs(changed) do
-  local instant = instants[index]
+local function write(index, value, instant, before)
   if instant - instant % EPOCH_US == before - before % EPOCH_US then
-    call('SET', KEYS[index], format(WHOLE, instant), 'KEEPTTL')
+    call('SET', KEYS[index], value, 'KEEPTTL')
   else
-    call('SET', KEYS[index], format(WHOLE, instant), 'EX', life(instant))
+    call('SET', KEYS[index], value, 'EX', life(instant))
   end
 end
+
+for index, instant in pairs(full_at) do write(index, stored[index], instant, full_before[index]) end
+-- Last: a bucket that is in both tables was changed as a number after it was written as a string.
+for index, before in pairs(changed) do write(index, format(WHOLE, instants[index]), instants[index], before) end
 reply[replies + 1] = now
 return reply

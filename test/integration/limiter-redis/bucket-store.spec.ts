@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { editLimits, MemoryBucketStore, type BucketTake, type LimitSpec, type Receipt } from '#limiter';
+import { decide, editLimits, MemoryBucketStore, type BucketTake, type LimitSpec, type Receipt } from '#limiter';
 import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeGolden, FakeClock, isAllowed, penaltyTake, startedLimit, taken, takeFrom } from '#limiter/testing';
 import { createRedis, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
@@ -90,6 +90,52 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
     { numRuns: 400 },
   );
 });
+
+test('law 3: whatever the algorithm, a bucket lives at least until it is full', async () => {
+  const { store, clock } = await create();
+  const monitor = await createRedis(server.url, 'limiter').monitor();
+  /** What scripts have written since the last look: in seconds to live, or as long as before. */
+  let writes: (number | 'as before')[] = [];
+  let marked = '';
+  monitor.on('monitor', (_time: string, [command = '', key, value = '', how, seconds]: string[]) => {
+    if (command.toLowerCase() !== 'set') return;
+    if (key === 'mark') marked = value;
+    else writes.push(how === 'KEEPTTL' ? 'as before' : Number(seconds));
+  });
+  let run = 0;
+  let kept = 0;
+  try {
+    await fc.assert(
+      fc.asyncProperty(anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 15 }))), async ([spec, requests]) => {
+        run++;
+        clock.nowMs = 1_700_000_000_000;
+        const limit = startedLimit(spec, clock.nowMs);
+        let expiresAtMs = Infinity;
+        for (const [i, { gapUs, cost }] of requests.entries()) {
+          clock.nowMs += gapUs / 1000;
+          // The server's own clock stands still meanwhile: what would have expired is removed by hand.
+          if (clock.nowMs >= expiresAtMs) await redis.del(`tg:${run}`);
+          writes = [];
+          const take = bucketTake(String(run), limit, cost);
+          const receipt = await taken(store, [take], i + 1);
+          const mark = `${run}.${i}`;
+          await redis.set('mark', mark);
+          while (marked !== mark) await new Promise((resolve) => setImmediate(resolve));
+          for (const write of writes) {
+            if (write === 'as before') kept++;
+            else expiresAtMs = clock.nowMs + write * 1000;
+          }
+          const { resetAfterMs } = decide(take.bucket, receipt.levels[0]!, cost, isAllowed(receipt));
+          if (writes.length > 0) expect(expiresAtMs).toBeGreaterThanOrEqual(clock.nowMs + resetAfterMs);
+        }
+      }),
+      { numRuns: 300, endOnFailure: true },
+    );
+  } finally {
+    monitor.disconnect();
+  }
+  expect(kept).toBeGreaterThan(100);
+}, 60_000);
 
 describe('in Redis', () => {
   const limit = startedLimit(

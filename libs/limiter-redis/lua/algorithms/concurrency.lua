@@ -60,7 +60,7 @@ do
     answer(used, allowed and 0 or retry, reset, max(reset, limit.timeout))
     if limit.cost == 0 then return allowed end
     local ends = now + limit.timeout
-    return allowed, { slots = slots .. pack_struct('<ddd', ends, limit.slot, limit.cost) }, max(ends, now + reset)
+    return allowed, { slots = slots .. pack_struct('<ddd', ends, limit.slot, limit.cost) }, max(ends, now + reset), reset > 0 and now + reset or -1
   end
 
   function concurrency.refunded(state, slot)

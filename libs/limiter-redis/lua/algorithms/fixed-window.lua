@@ -52,7 +52,7 @@ do
     local left = to - now
     local allowed = window_answer(limit, used, left, left, left)
     if limit.cost == 0 then return allowed end
-    return allowed, { a = used + limit.cost, b = from }, to
+    return allowed, { a = used + limit.cost, b = from }, to, state.b == from and to or -1
   end
 
   function window.refunded(state, from, cost, has_opened)

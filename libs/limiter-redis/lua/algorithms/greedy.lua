@@ -51,9 +51,8 @@ do
     local allowed = (debt < limit.capacity or (debt == limit.capacity and part <= limit.full_part))
     if limit.cost == 0 and limit.price_part == 0 then return allowed end
     allowed = allowed and wait <= limit.max_wait
-    local filled = now + debt + 1
-    if limit.start < 0 then filled = max(filled, -limit.start) end
-    return allowed, { a = debt < 0 and debt - now or debt + now, b = part }, filled
+    if limit.start < 0 then return allowed, { a = debt < 0 and debt - now or debt + now, b = part }, max(now + debt + 1, -limit.start) end
+    return allowed, { a = debt + now, b = part }, now + debt + 1, state.a + 1
   end
 
   -- `back`: when all of it has come back by itself.

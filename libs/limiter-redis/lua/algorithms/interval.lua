@@ -34,9 +34,9 @@ do
     answer(tokens, elapsed)
     if limit.cost == 0 then return true end
     local left = tokens - limit.cost
-    local filled = now + ceil((limit.capacity - left) / limit.refill) * limit.every - elapsed
-    if limit.start > limit.capacity then filled = max(filled, limit.start_step + limit.every) end
-    return left >= 0, { a = left, b = now - elapsed }, filled
+    local filled = now - elapsed + ceil((limit.capacity - left) / limit.refill) * limit.every
+    if limit.start > limit.capacity then return left >= 0, { a = left, b = now - elapsed }, max(filled, limit.start_step + limit.every) end
+    return left >= 0, { a = left, b = now - elapsed }, filled, state.b + ceil((limit.capacity - state.a) / limit.refill) * limit.every
   end
 
   function interval.refunded(state, step, cost, capacity, refill, every)

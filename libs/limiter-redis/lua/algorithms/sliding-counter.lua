@@ -30,9 +30,8 @@ do
   end
 
   function counter.text(generation, state, with_generation)
-    local texts = {}
-    for i = 1, #state.counts do texts[i] = format('%.0f', state.counts[i]) end
-    return with_generation(generation, state.b) .. ':' .. concat(texts, ',') .. 'c'
+    -- Counts have ten digits at most; up to fourteen stand there as they are.
+    return with_generation(generation, state.b) .. ':' .. concat(state.counts, ',') .. 'c'
   end
 
   -- The counts as of the part that holds an instant.
@@ -90,7 +89,7 @@ do
     if limit.cost == 0 then return allowed end
     local counts = { shown.counts[1] + limit.cost }
     for i = 2, parts + 1 do counts[i] = shown.counts[i] end
-    return allowed, { counts = counts, b = shown.b }, shown.b + (parts + 1) * part
+    return allowed, { counts = counts, b = shown.b }, shown.b + (parts + 1) * part, state.b + (parts + 1) * part
   end
 
   function counter.refunded(state, from, cost, part)

@@ -52,7 +52,7 @@ do
   function log.take(limit, state)
     local window = limit.window
     local first, count, total, before = counting(window, state, now)
-    local used, retry, reset, latest = total - before, 0, 0, now
+    local used, retry, reset, latest, filled_before = total - before, 0, 0, now, -1
     if used + limit.cost > limit.capacity then
       local last = first
       -- The entry with whose leaving there is room enough.
@@ -67,13 +67,14 @@ do
     end
     if count >= first then
       latest = entry(state.entries, count)
-      reset = latest + window - now
+      filled_before = latest + window
+      reset = filled_before - now
       latest = max(latest, now)
     end
     local allowed = window_answer(limit, used, retry, reset, latest + window - now)
     if limit.cost == 0 then return allowed end
     local kept = first == 1 and state.entries or sub(state.entries, (first - 1) * ENTRY + 1)
-    return allowed, { before = before, entries = kept .. pack_struct('<dd', latest, total + limit.cost) }, latest + window
+    return allowed, { before = before, entries = kept .. pack_struct('<dd', latest, total + limit.cost) }, latest + window, filled_before
   end
 
   function log.refunded(state, at, cost)
