@@ -96,10 +96,10 @@ test('law 3: whatever the algorithm, a bucket lives at least until it is full', 
   const monitor = await createRedis(server.url, 'limiter').monitor();
   /** What scripts have written since the last look: in seconds to live, or as long as before. */
   let writes: (number | 'as before')[] = [];
-  let marked = '';
+  let onMark: (mark: string) => void = () => {};
   monitor.on('monitor', (_time: string, [command = '', key, value = '', how, seconds]: string[]) => {
     if (command.toLowerCase() !== 'set') return;
-    if (key === 'mark') marked = value;
+    if (key === 'mark') onMark(value);
     else writes.push(how === 'KEEPTTL' ? 'as before' : Number(seconds));
   });
   let run = 0;
@@ -119,8 +119,9 @@ test('law 3: whatever the algorithm, a bucket lives at least until it is full', 
           const take = bucketTake(String(run), limit, cost);
           const receipt = await taken(store, [take], i + 1);
           const mark = `${run}.${i}`;
+          const marked = new Promise<void>((resolve) => (onMark = (seen) => (seen === mark ? resolve() : undefined)));
           await redis.set('mark', mark);
-          while (marked !== mark) await new Promise((resolve) => setImmediate(resolve));
+          await marked;
           for (const write of writes) {
             if (write === 'as before') kept++;
             else expiresAtMs = clock.nowMs + write * 1000;

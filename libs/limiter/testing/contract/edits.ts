@@ -1,0 +1,60 @@
+import { editLimits, NewerRulesError, startLimits, type Limit, type TokenBucketSpec } from '../../src/index.js';
+import { startedLimit } from '../arbitraries.js';
+import { burst, takeFrom } from '../takes.js';
+import type { CreateStore } from './store-under-test.js';
+
+/** What becomes of live buckets when the numbers of their limit change. */
+export function describeEdits(create: CreateStore): void {
+  const limit = startedLimit(burst(), 0);
+
+  describe('after an edit of the numbers (as_is)', () => {
+    const rows: { title: string; from: Partial<TokenBucketSpec>; spent: number; to: Partial<TokenBucketSpec>; editAtMs: number; lookAtMs: number; remaining: number }[] = [
+      { title: 'a larger capacity gives no tokens', from: {}, spent: 10, to: { capacity: 1000 }, editAtMs: 1, lookAtMs: 1, remaining: 0 },
+      { title: 'a full bucket keeps what it held', from: {}, spent: 0, to: { capacity: 1000 }, editAtMs: 1, lookAtMs: 1, remaining: 10 },
+      { title: 'a smaller capacity cuts', from: {}, spent: 2, to: { capacity: 5 }, editAtMs: 1, lookAtMs: 1, remaining: 5 },
+      { title: 'the old rate counts up to the edit, the new one from there', from: {}, spent: 10, to: { refillTokens: 1 }, editAtMs: 1000, lookAtMs: 3000, remaining: 7 },
+      { title: 'a faster rate does not reach back', from: { refillTokens: 1, refillIntervalMs: 3_600_000 }, spent: 10, to: { refillTokens: 1000 }, editAtMs: 3_600_000, lookAtMs: 3_600_000, remaining: 1 },
+      { title: 'greedy to interval', from: {}, spent: 10, to: { refill: 'interval' }, editAtMs: 500, lookAtMs: 1499, remaining: 2 },
+      { title: 'interval to greedy', from: { refill: 'interval' }, spent: 10, to: { refill: 'greedy' }, editAtMs: 1500, lookAtMs: 1700, remaining: 6 },
+      { title: 'to a rate of fractions', from: {}, spent: 7, to: { refillTokens: 7 }, editAtMs: 0, lookAtMs: 1000, remaining: 10 },
+      { title: 'a launch surplus does not survive', from: { initialTokens: 1000 }, spent: 1, to: { capacity: 20 }, editAtMs: 1, lookAtMs: 1, remaining: 20 },
+    ];
+    test.each(rows)('$title', async ({ from, spent, to, editAtMs, lookAtMs, remaining }) => {
+      const { store, clock } = await create();
+      const before = startLimits([burst(from)], 0);
+      if (spent > 0) await takeFrom(store, [{ key: 'k', limit: before[0]!, cost: spent }]);
+      const [after] = editLimits(before, [burst({ ...from, ...to })], editAtMs) as [Limit];
+      clock.nowMs = lookAtMs;
+      expect((await takeFrom(store, [{ key: 'k', limit: after, cost: 0 }]))[0]!.remaining).toBe(remaining);
+    });
+
+    test('edits that nobody saw in between are applied one after the other', async () => {
+      const { store, clock } = await create();
+      const first = startLimits([burst()], 0);
+      await takeFrom(store, [{ key: 'k', limit: first[0]!, cost: 10 }]);
+      const second = editLimits(first, [burst({ capacity: 3 })], 1000);
+      const third = editLimits(second, [burst({ capacity: 500 })], 1000);
+      clock.nowMs = 1200;
+      expect((await takeFrom(store, [{ key: 'k', limit: third[0]!, cost: 0 }]))[0]!.remaining).toBe(4);
+    });
+
+    test('whoever still has the old numbers is told, and takes nothing', async () => {
+      const { store, clock } = await create();
+      const old = startLimits([burst()], 0);
+      const [edited] = editLimits(old, [burst({ capacity: 20 })], 0) as [Limit];
+      await takeFrom(store, [{ key: 'k', limit: edited }]);
+      await expect(takeFrom(store, [{ key: 'k', limit: old[0]! }])).rejects.toBeInstanceOf(NewerRulesError);
+      await expect(takeFrom(store, [{ key: 'other', limit }, { key: 'k', limit: old[0]! }])).rejects.toBeInstanceOf(NewerRulesError);
+      clock.advance(0);
+      expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(9);
+      expect((await takeFrom(store, [{ key: 'other', limit, cost: 0 }]))[0]!.remaining).toBe(10);
+    });
+
+    test('a bucket older than all that is known counts as empty', async () => {
+      const { store } = await create();
+      await takeFrom(store, [{ key: 'k', limit }]);
+      const forgotten: Limit = { ...limit, generation: 30, previous: [] };
+      expect((await takeFrom(store, [{ key: 'k', limit: forgotten }]))[0]).toMatchObject({ allowed: false, remaining: 0 });
+    });
+  });
+}
