@@ -19,6 +19,13 @@ export class Claim implements Receipt {
     readonly slot: number,
   ) {}
 
+  /** What the store has said. */
+  answered(levels: readonly BucketLevel[], takenAtUs: number): this {
+    this.levels = levels;
+    this.takenAtUs = takenAtUs;
+    return this;
+  }
+
   /** The request is over: what it took stays taken, and its slots are free. */
   release(): void {
     if (this.settled) return;

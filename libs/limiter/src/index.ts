@@ -28,3 +28,4 @@ export * from './ports.js';
 export * from './rate-limiter.js';
 export * from './rule.js';
 export * from './snapshot.js';
+export type { LimitReport, Verdict } from './verdict.js';

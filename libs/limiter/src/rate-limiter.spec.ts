@@ -4,8 +4,9 @@ import type { TokenBucketSpec } from './limit.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 import { merchantRules, type MerchantRules } from './merchant-rules.js';
 import { NewerRulesError, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
-import { RateLimiter, type Verdict } from './rate-limiter.js';
+import { RateLimiter } from './rate-limiter.js';
 import type { Rule } from './rule.js';
+import type { Verdict } from './verdict.js';
 
 const numbers = (capacity: number, name = 'burst'): TokenBucketSpec => ({
   name, algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy',

@@ -1,48 +1,13 @@
-import type { PenaltyLevel } from './algorithms/penalty.js';
-import { allPass, isProvoked } from './all-or-nothing.js';
-import { Claim } from './claim.js';
-import type { Decision, Reason } from './decision.js';
 import type { Descriptor } from './descriptor.js';
-import type { Limit } from './limit.js';
+import { allPass } from './all-or-nothing.js';
+import { Claim } from './claim.js';
 import { chooseRules, takesOf, type MerchantRules, type ReadyRule } from './merchant-rules.js';
 import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type BucketTake, type SpareCapacity } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
-import { decide, type BucketLevel } from './bucket.js';
-
-/** One limit's share in a verdict. */
-export interface LimitReport {
-  readonly ruleId: string;
-  readonly limit: Limit;
-  readonly decision: Decision;
-}
-
-/** The merged answer to a request, with its reason. */
-export interface Verdict {
-  readonly allowed: boolean;
-  readonly reason: Reason;
-  /** Where the decision came from: the shared store, this process while the store is away, or no bucket at all. */
-  readonly source: 'store' | 'local' | 'none';
-  /** Milliseconds until the same request would pass; null when that cannot be said. */
-  readonly retryAfterMs: number | null;
-  /** How long the request waits its turn before it is forwarded; 0 if no limit is a queue. */
-  readonly waitMs: number;
-  /** The limits that were asked, those of all chosen rules. */
-  readonly limits: readonly LimitReport[];
-  /** Shadow rules that would have refused. */
-  readonly shadowRefusals: number;
-  /** Whether it passed only because the platform has spare capacity. */
-  readonly usedSpare: boolean;
-  /** Whether a penalty began with this refusal. */
-  readonly beganBlock: boolean;
-  /** What the request took, if it passed: each is to be released when it is over, or refunded if it never was. */
-  readonly claims: readonly Claim[];
-}
+import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
-
-const NO_LIMITS: readonly LimitReport[] = [];
-const NO_CLAIMS: readonly Claim[] = [];
 
 /** Names a request among all that hold slots at a time, on whatever gateway. */
 const randomSlot = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
@@ -73,7 +38,7 @@ export class RateLimiter {
     const reservation = rules.some(({ elastic }) => elastic) ? this.spareCapacity.reserve() : 0;
     const spare = reservation > 0;
     this.store.take(claim.takes, (outcome, atUs) => {
-      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim, outcome, atUs, 'store', spare);
+      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), 'store', spare);
       if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
       if (outcome instanceof StoreUnavailableError) {
         // Slots are perhaps taken, and nobody is going to use them.
@@ -93,7 +58,7 @@ export class RateLimiter {
     else if (local.length === 0) answer(OPEN);
     else {
       const claim = this.claim(this.localStore, local, descriptor);
-      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim, outcome, atUs, 'local', false)), claim.slot);
+      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim.answered(outcome, atUs), 'local', false)), claim.slot);
     }
   }
 
@@ -122,7 +87,7 @@ export class RateLimiter {
       this.store.take(claim.takes, (outcome, atUs) => {
         if (!(outcome instanceof Error)) {
           if (!allPass(claim.takes, outcome, false)) shadowRefusals++;
-          else claims.push(granted(claim, outcome, atUs));
+          else claims.push(claim.answered(outcome, atUs));
         }
         arrived();
       }, claim.slot);
@@ -140,68 +105,6 @@ export class RateLimiter {
   }
 }
 
-function granted(claim: Claim, levels: readonly BucketLevel[], atUs: number): Claim {
-  claim.levels = levels;
-  claim.takenAtUs = atUs;
-  return claim;
-}
-
-const NO_MATCHING_RULE: Verdict = {
-  allowed: true, reason: 'no_matching_rule', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: NO_CLAIMS,
-};
-const OPEN: Verdict = {
-  allowed: true, reason: 'store_unavailable', source: 'none', retryAfterMs: 0, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: NO_CLAIMS,
-};
-const CLOSED: Verdict = {
-  allowed: false, reason: 'store_unavailable', source: 'none', retryAfterMs: null, waitMs: 0, limits: NO_LIMITS, shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: NO_CLAIMS,
-};
-
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
   return rules.length === 1 ? takesOf(rules[0]!, descriptor) : rules.flatMap((ready) => takesOf(ready, descriptor));
-}
-
-function verdictOf(
-  rules: readonly ReadyRule[],
-  claim: Claim,
-  levels: readonly BucketLevel[],
-  atUs: number,
-  source: 'store' | 'local',
-  spare: boolean,
-): Verdict {
-  const { takes } = claim;
-  const taken = allPass(takes, levels, spare);
-  const limits: LimitReport[] = [];
-  let retryAfterMs: number | null = 0;
-  let waitMs = 0;
-  let blockedMs = 0;
-  let beganBlock = false;
-  let usedSpare = false;
-  let at = 0;
-  for (const { rule, buckets } of rules) {
-    for (const limit of rule.limits) {
-      const { bucket, cost } = takes[at]!;
-      const decision = decide(bucket, levels[at++]!, cost, taken, spare);
-      limits.push({ ruleId: rule.id, limit, decision });
-      if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
-      if (retryAfterMs !== null) retryAfterMs = decision.retryAfterMs === null ? null : Math.max(retryAfterMs, decision.retryAfterMs);
-      if (bucket.elastic && decision.overLimit) usedSpare = true;
-    }
-    if (buckets.length === rule.limits.length) continue;
-    const block = blockOf(takes, levels, at++, spare);
-    blockedMs = Math.max(blockedMs, block.ms);
-    beganBlock ||= block.began;
-  }
-  const blocked = blockedMs > 0 && !beganBlock;
-  const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit';
-  if (retryAfterMs !== null) retryAfterMs = Math.max(retryAfterMs, blockedMs);
-  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, usedSpare, beganBlock, claims: taken ? [granted(claim, levels, atUs)] : NO_CLAIMS };
-}
-
-/** What the penalty at an index has to say: how long it blocks, and whether that has just begun. */
-function blockOf(takes: readonly BucketTake[], levels: readonly BucketLevel[], index: number, spare: boolean): { ms: number; began: boolean } {
-  const { bucket, cost } = takes[index]!;
-  const ms = decide(bucket, levels[index]!, cost, false).retryAfterMs ?? 0;
-  const last = bucket.kind === 'penalty' && (levels[index] as PenaltyLevel).refusals + 1 >= bucket.refusals;
-  if (ms > 0 || !last || !isProvoked(takes, levels, index, spare)) return { ms, began: false };
-  return { ms: bucket.blockUs / 1000, began: true };
 }
