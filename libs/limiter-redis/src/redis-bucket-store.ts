@@ -112,7 +112,7 @@ export class RedisBucketStore implements BucketStore {
     this.breaker.close();
     clearTimeout(this.sweeper);
     this.sweeper = undefined;
-    this.failOlderThan(-1, new StoreUnavailableError('the store was closed'));
+    this.failOlderThan(-1, 'the store was closed');
   }
 
   private scheduleFlush(): void {
@@ -175,31 +175,31 @@ export class RedisBucketStore implements BucketStore {
       // If this process was held up, the answer may lie unread in the socket: let it be read before judging.
       setImmediate(() => {
         this.sweeper = undefined;
-        const late = this.failOlderThan(this.deadlineMs, new StoreUnavailableError(`no answer from Redis within ${this.deadlineMs} ms`));
+        const late = this.failOlderThan(this.deadlineMs, `no answer from Redis within ${this.deadlineMs} ms`);
         if (late) this.breaker.failed();
         this.scheduleSweep();
       });
     }, Math.max(2, this.deadlineMs / 4));
   }
 
-  private failOlderThan(ageMs: number, error: StoreUnavailableError): boolean {
+  private failOlderThan(ageMs: number, reason: string): boolean {
     this.nowMs = performance.now();
     const latest = this.nowMs - ageMs;
-    let late = false;
+    let error: StoreUnavailableError | undefined;
     for (const batch of this.underWay) {
       if (batch[0]!.since > latest) continue;
-      late = true;
+      error ??= new StoreUnavailableError(reason);
       for (const waiting of batch) settle(waiting, error);
       // A call without an answer must not hold its place for ever.
       this.underWay.delete(batch);
     }
     const stillWaiting = this.waiting.filter((waiting) => waiting.since > latest);
     if (stillWaiting.length < this.waiting.length) {
-      late = true;
+      error ??= new StoreUnavailableError(reason);
       for (const waiting of this.waiting) if (waiting.since <= latest) settle(waiting, error);
       this.waiting = stillWaiting;
     }
-    return late;
+    return error !== undefined;
   }
 }
 

@@ -13,6 +13,14 @@ export interface MerchantRules {
   readonly layers: readonly { readonly enforced: readonly ReadyRule[]; readonly shadow: readonly ReadyRule[] }[];
   /** No rule looks at the path, so nobody needs to take it apart. */
   readonly pathless: boolean;
+  /** What was chosen last: a merchant mostly asks for the same again. Only `chooseRules` looks at it. */
+  lastChoice: Choice | undefined;
+}
+
+interface Choice {
+  readonly method: string;
+  readonly target: string;
+  readonly chosen: ChosenRules;
 }
 
 export interface ReadyRule {
@@ -48,6 +56,7 @@ export function merchantRules(merchantId: string, own: readonly Rule[], defaults
       ({ enforced, shadow }) => enforced.length + shadow.length > 0,
     ),
     pathless: ready.every(({ paths }) => paths.length === 0),
+    lastChoice: undefined,
   };
 }
 
@@ -83,20 +92,33 @@ export interface ChosenRules {
   readonly enforced: readonly ReadyRule[];
   /** Evaluated beside the enforced ones; they neither displace one nor refuse anything. */
   readonly shadow: readonly ReadyRule[];
+  /** Whether an enforced limit looks at the platform's spare capacity. */
+  readonly elastic: boolean;
 }
 
 /** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
-export function chooseRules(rules: MerchantRules, descriptor: Descriptor): ChosenRules {
-  const segments = rules.pathless ? NO_SEGMENTS : pathSegments(descriptor.target);
+export function chooseRules(rules: MerchantRules, { method, target }: Descriptor): ChosenRules {
+  const last = rules.lastChoice;
+  if (last !== undefined && last.method === method && last.target === target) return last.chosen;
+  const chosen = chosenFor(rules, method, target);
+  if (target.length <= MOST_REMEMBERED) rules.lastChoice = { method, target, chosen };
+  return chosen;
+}
+
+/** Characters of a target: one is kept for each merchant. */
+const MOST_REMEMBERED = 200;
+
+function chosenFor(rules: MerchantRules, method: string, target: string): ChosenRules {
+  const segments = rules.pathless ? NO_SEGMENTS : pathSegments(target);
   const enforced: ReadyRule[] = [];
   const shadow: ReadyRule[] = [];
   for (const layer of rules.layers) {
-    const chosen = firstMatch(layer.enforced, descriptor.method, segments);
+    const chosen = firstMatch(layer.enforced, method, segments);
     if (chosen) enforced.push(chosen);
-    const shadowed = firstMatch(layer.shadow, descriptor.method, segments);
+    const shadowed = firstMatch(layer.shadow, method, segments);
     if (shadowed) shadow.push(shadowed);
   }
-  return { enforced, shadow };
+  return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
 }
 
 const NO_SEGMENTS: readonly string[] = [];

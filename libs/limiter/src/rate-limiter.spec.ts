@@ -64,6 +64,18 @@ describe('which rule is chosen', () => {
     expect(await chosen(own, [], request({ method: 'GET', target: '//transactions' }))).toEqual(['1']);
   });
 
+  test('anew for each request, whatever was asked before', async () => {
+    const own = [rule('1', { priority: 9, match: { methods: ['GET'], paths: [] } }), rule('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }), rule('3', { priority: 1 })];
+    const rules = merchantRules('acme', own, [], 0);
+    const limiter = limiterOn();
+    const requests: [Partial<Descriptor>, string][] = [
+      [{}, '3'], [{}, '3'], [{ method: 'GET' }, '1'], [{}, '3'], [{ target: '/refunds/7' }, '2'], [{ target: `/refunds/${'7'.repeat(1000)}` }, '2'], [{ target: '/refunds' }, '2'], [{}, '3'],
+    ];
+    for (const [fields, expected] of requests) {
+      expect((await check(limiter, rules, request(fields))).limits.map(({ ruleId }) => ruleId)).toEqual([expected]);
+    }
+  });
+
   test('none: the request passes, with the reason', async () => {
     expect(await check(limiterOn(), merchantRules('acme', [], [], 0), request())).toMatchObject({ allowed: true, reason: 'no_matching_rule', limits: [] });
   });

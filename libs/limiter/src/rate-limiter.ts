@@ -1,7 +1,7 @@
 import type { Descriptor } from './descriptor.js';
 import { allPass } from './all-or-nothing.js';
 import { Claim } from './claim.js';
-import { chooseRules, takesOf, type MerchantRules, type ReadyRule } from './merchant-rules.js';
+import { chooseRules, takesOf, type ChosenRules, type MerchantRules, type ReadyRule } from './merchant-rules.js';
 import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type BucketTake, type SpareCapacity } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type Verdict } from './verdict.js';
@@ -24,18 +24,18 @@ export class RateLimiter {
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
-    const { enforced, shadow } = chooseRules(rules, descriptor);
-    if (shadow.length === 0) this.enforce(enforced, descriptor, answer);
-    else this.checkWithShadow(enforced, shadow, descriptor, answer);
+    const chosen = chooseRules(rules, descriptor);
+    if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
+    else this.checkWithShadow(chosen, descriptor, answer);
   }
 
-  private enforce(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+  private enforce({ enforced: rules, elastic }: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     if (rules.length === 0) {
       answer(NO_MATCHING_RULE);
       return;
     }
     const claim = this.claim(this.store, rules, descriptor);
-    const reservation = rules.some(({ elastic }) => elastic) ? this.spareCapacity.reserve() : 0;
+    const reservation = elastic ? this.spareCapacity.reserve() : 0;
     const spare = reservation > 0;
     this.store.take(claim.takes, (outcome, atUs) => {
       const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), 'store', spare);
@@ -63,12 +63,8 @@ export class RateLimiter {
   }
 
   /** Each shadow rule is asked by itself, so that one that is exhausted does not hide the others. */
-  private checkWithShadow(
-    enforced: readonly ReadyRule[],
-    shadow: readonly ReadyRule[],
-    descriptor: Descriptor,
-    answer: (outcome: CheckOutcome) => void,
-  ): void {
+  private checkWithShadow(chosen: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+    const { shadow } = chosen;
     let missing = shadow.length + 1;
     let shadowRefusals = 0;
     let enforcedOutcome: CheckOutcome;
@@ -92,7 +88,7 @@ export class RateLimiter {
         arrived();
       }, claim.slot);
     }
-    this.enforce(enforced, descriptor, (outcome) => {
+    this.enforce(chosen, descriptor, (outcome) => {
       enforcedOutcome = outcome;
       arrived();
     });
