@@ -72,7 +72,7 @@ describe('bad input', () => {
     ['an unknown mode', rule({ mode: 'off' }), '/mode', 'must be one of enforce, shadow, got "off"'],
     ['a cost of zero', rule({ cost: 0 }), '/cost', 'must be a whole number from 1 to 1000000000, got 0'],
     ['an unknown policy', rule({ onStoreFailure: 'panic' }), '/onStoreFailure', 'must be one of open, closed, local, got "panic"'],
-    ['a penalty that is true', rule({ penalty: true }), '/penalty', 'must be an object, got true'],
+    ['a penalty that is true', rule({ penalty: true }), '/penalty', 'must be an object, or null for none, got true'],
     ['a penalty for nothing', rule({ penalty: { refusals: 0, windowMs: 1000, blockMs: 1000 } }), '/penalty/refusals', 'must be a whole number from 1 to 1000000, got 0'],
     ['a penalty for ever', rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 86_400_001 } }), '/penalty/blockMs', 'must be a whole number from 1000 to 86400000, got 86400001'],
     ['a penalty with an unknown field', rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 1000, ban: true } }), '/penalty/ban', 'is not a field that is known here'],

@@ -70,11 +70,7 @@ function isLine(value: unknown): value is string {
 
 export const plainObject: Check = (value) => (isPlainObject(value) ? [] : fault('must be an object', value));
 
-/** Null stands for none. */
-export const orNull =
-  (check: Check): Check =>
-  (value, object, property) =>
-    value === null ? [] : check(value, object, property);
+export const plainObjectOrNull: Check = (value) => (value === null || isPlainObject(value) ? [] : fault('must be an object, or null for none', value));
 
 export function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

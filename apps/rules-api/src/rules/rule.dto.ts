@@ -16,7 +16,7 @@ import {
   type StoreFailurePolicy,
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
-import { type Check, fault, Fits, line, listOf, oneOf, orNull, plainObject, trueOrFalse, wholeNumber } from '../http/field-rules.js';
+import { type Check, fault, Fits, line, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
 import { differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
@@ -120,7 +120,7 @@ export class RuleDto {
   onStoreFailure: StoreFailurePolicy = 'local';
 
   @ApiPropertyOptional({ type: PenaltyDto, nullable: true, default: null, description: 'After so many refusals in a window, everything behind a bucket key is refused for a time; null for none' })
-  @Fits(orNull(plainObject))
+  @Fits(plainObjectOrNull)
   @ValidateNested()
   @Type(() => PenaltyDto)
   penalty: PenaltyDto | null = null;
