@@ -14,13 +14,7 @@ Reply  how many buckets were changed
 local DIGITS = 16
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
-local now
-if ARGV[1] == '' then
-  local time = call('TIME')
-  now = time[1] * 1000000 + time[2]
-else
-  now = tonumber(ARGV[1])
-end
+--# include clock.lua
 local requests, answer = nil, nil -- only for takes
 
 --# include buckets.lua

@@ -29,13 +29,7 @@ local SLACK_US = 30000000
 
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
-local now
-if ARGV[1] == '' then
-  local time = call('TIME')
-  now = time[1] * 1000000 + time[2]
-else
-  now = tonumber(ARGV[1])
-end
+--# include clock.lua
 
 local requests = ARGV[2]
 local stored = call('MGET', unpack(KEYS))
