@@ -29,6 +29,23 @@ export function describeBucketStore(name: string, create: CreateStore): void {
       expect((await takeFrom(store, [{ key: 'big', limit, cost: 0 }]))[0]).toMatchObject({ remaining: 10 });
     });
 
+    test('W6: two limits in one rule, 2 a second and 5 a minute: a refusal by one takes nothing from the other', async () => {
+      const { store, clock } = await create();
+      const [second, minute] = startLimits([
+        { name: 'second', algorithm: 'fixed_window', limit: 2, windowMs: 1000, start: 'clock' },
+        { name: 'minute', algorithm: 'fixed_window', limit: 5, windowMs: 60_000, start: 'clock' },
+      ], 0) as [Limit, Limit];
+      const seen: [boolean, number, number][] = [];
+      for (const atMs of [0, 0, 0, 1000, 1000, 1000, 2000, 2000, 59_999, 60_000]) {
+        clock.nowMs = atMs;
+        const [a, b] = (await takeFrom(store, [{ key: 'second', limit: second }, { key: 'minute', limit: minute }])) as [Decision, Decision];
+        seen.push([a.allowed && b.allowed, a.remaining, b.remaining]);
+      }
+      expect(seen).toEqual([
+        [true, 1, 4], [true, 0, 3], [false, 0, 3], [true, 1, 2], [true, 0, 1], [false, 0, 1], [true, 1, 0], [false, 1, 0], [false, 2, 0], [true, 1, 4],
+      ]);
+    });
+
     test('all or nothing, over random mixes of algorithms', async () => {
       const { store, clock } = await create();
       let run = 0;
