@@ -1,8 +1,9 @@
 import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from '#limiter';
 import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
+import { packRefunds, refundsOf, type GivenBack } from './refund-call.js';
 import { Script } from './scripts.js';
-import { packRefunds, packTakes, TakeReply, type GivenBack } from './take-call.js';
+import { packTakes, TakeReply } from './take-call.js';
 
 export interface RedisBucketStoreOptions {
   /** A take without an answer by then fails, though it may still be carried out. Milliseconds. */
@@ -102,9 +103,11 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private sendRefunds(requests: readonly GivenBack[]): void {
-    const pack = () => packRefunds(requests, this.clock ? String(Math.round(this.clock() * 1000)) : '');
+    const refunds = refundsOf(requests);
+    if (refunds.length === 0) return;
+    const now = this.clock ? String(Math.round(this.clock() * 1000)) : '';
     // Not tried again: a call whose answer was lost may have been carried out.
-    if (pack() !== undefined) refundScript.runPacked(this.redis, () => pack()!).catch(() => {});
+    refundScript.runPacked(this.redis, () => packRefunds(refunds, now)).catch(() => {});
   }
 
   /** Fails what is under way and stops probing. The connection stays its owner's. */

@@ -1,7 +1,6 @@
 import {
-  allows, GENERATIONS, greedyBackAt, greedyCost, mostTokens, notedAtUs, ON_EDITS, opensWindow, partOf, standsAside, stepOf, windowOfTake,
-  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type GreedyLevel,
-  type IntervalLevel, type PastTake, type Receipt, type WindowBounds, type WindowLevel,
+  GENERATIONS, greedyCost, mostTokens, ON_EDITS, standsAside,
+  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type WindowBounds,
 } from '#limiter';
 import type { PackedArguments } from './packed-command.js';
 import { ByteWriter } from './byte-writer.js';
@@ -171,7 +170,8 @@ function numbersOfKind(bucket: FormerBucket): [number, number] {
   }
 }
 
-function kindOf(bucket: FormerBucket): number {
+/** How the scripts call what a bucket is. */
+export function kindOf(bucket: FormerBucket): number {
   if (bucket.kind !== 'greedy' || isPlain(bucket)) return KIND[bucket.kind];
   return bucket.maxWaitUs === undefined ? KIND.greedyWithParts : KIND.queue;
 }
@@ -179,72 +179,6 @@ function kindOf(bucket: FormerBucket): number {
 /** Whole microseconds will do. */
 function isPlain(bucket: GreedyBucket): boolean {
   return bucket.rate.n === 1 && bucket.surplusUs === 0 && bucket.maxWaitUs === undefined;
-}
-
-/** What is given back of a request: its slots, or everything. */
-export type GivenBack = Receipt | { readonly takes: readonly BucketTake[]; readonly slot: number };
-
-/** Packs what requests give back, for lua/refund.lua; undefined if there is nothing. */
-export function packRefunds(requests: readonly GivenBack[], now: string): PackedArguments | undefined {
-  const indexes = new Map<string, number>();
-  frames.clear();
-  buckets.clear();
-  for (const request of requests) {
-    request.takes.forEach(({ key, bucket, cost }, i) => {
-      const numbers = 'levels' in request ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }) : slotNumbers(bucket, request.slot);
-      if (numbers === undefined) return;
-      let index = indexes.get(key);
-      if (index === undefined) {
-        index = indexes.size + 1;
-        indexes.set(key, index);
-        frames.frame(BUCKET_PREFIX + key);
-      }
-      buckets.u8(kindOf(bucket));
-      buckets.u16(index);
-      buckets.u16(bucket.generation % GENERATIONS);
-      for (let n = 0; n < REFUND_NUMBERS; n++) buckets.f64(numbers[n] ?? 0);
-    });
-  }
-  const [firstKey] = indexes.keys();
-  if (firstKey === undefined) return undefined;
-  frames.frame(now);
-  frames.ascii(`$${buckets.length}\r\n`);
-  return { firstKey: BUCKET_PREFIX + firstKey, keyCount: indexes.size, argumentCount: 2, frames: [frames.written(), buckets.written(), END] };
-}
-
-const REFUND_NUMBERS = 6;
-
-/** What `refunded` in lua/algorithms needs to know of a request that passed. */
-function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly number[] | undefined {
-  const { cost, takenAtUs } = past;
-  if (cost === 0 || !allows(bucket, past.level, cost)) return undefined;
-  switch (bucket.kind) {
-    case 'greedy': {
-      if ((past.level as GreedyLevel).debtUs < 0) return undefined;
-      const back = greedyBackAt(bucket, past as PastTake<GreedyLevel>);
-      const price = greedyCost(bucket, cost);
-      return [back.whole, back.part, price.whole, price.part, bucket.rate.n, bucket.maxWaitUs === undefined ? 0 : 1];
-    }
-    case 'interval':
-      if ((past.level as IntervalLevel).tokens > bucket.capacity) return undefined;
-      return [stepOf(past as PastTake<IntervalLevel>), cost, bucket.capacity, bucket.refillTokens, bucket.intervalUs];
-    case 'fixed_window': {
-      const startUs = windowOfTake(bucket, past as PastTake<WindowLevel>);
-      return [startUs, cost, opensWindow(bucket, startUs, takenAtUs) ? 1 : 0];
-    }
-    case 'sliding_counter':
-      return [partOf(bucket, takenAtUs), cost, bucket.partUs];
-    case 'sliding_log':
-      return [notedAtUs(bucket, past as PastTake<WindowLevel>), cost];
-    case 'concurrency':
-      return slotNumbers(bucket, past.slot);
-    case 'penalty':
-      return undefined;
-  }
-}
-
-function slotNumbers({ kind }: Bucket, slot: number): readonly number[] | undefined {
-  return kind === 'concurrency' ? [slot] : undefined;
 }
 
 /** Reads a reply, request by request, in the order in which they were packed. */

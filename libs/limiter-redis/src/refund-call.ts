@@ -1,0 +1,92 @@
+import {
+  allows, GENERATIONS, greedyBackAt, greedyCost, notedAtUs, opensWindow, partOf, stepOf, windowOfTake,
+  type Bucket, type BucketLevel, type BucketTake, type GreedyLevel, type IntervalLevel, type PastTake, type Receipt, type WindowLevel,
+} from '#limiter';
+import { ByteWriter } from './byte-writer.js';
+import type { PackedArguments } from './packed-command.js';
+import { BUCKET_PREFIX } from './redis-keys.js';
+import { kindOf } from './take-call.js';
+
+/** The wire format of lua/refund.lua: one call for what many requests give back. */
+
+/** What is given back of a request: its slots, or everything. */
+export type GivenBack = Receipt | { readonly takes: readonly BucketTake[]; readonly slot: number };
+
+/** One bucket's share of it. */
+export interface Refund {
+  readonly key: string;
+  readonly bucket: Bucket;
+  /** See `refundNumbers`. */
+  readonly numbers: readonly number[];
+}
+
+/** What there is to give back; nothing for a bucket that the script would leave as it is. */
+export function refundsOf(requests: readonly GivenBack[]): Refund[] {
+  return requests.flatMap((request) =>
+    request.takes.flatMap(({ key, bucket, cost }, i) => {
+      const numbers = 'levels' in request ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }) : slotNumbers(bucket, request.slot);
+      return numbers === undefined ? [] : [{ key, bucket, numbers }];
+    }));
+}
+
+const END = Buffer.from('\r\n');
+const NUMBERS = 6;
+
+/** Used again for every call; nothing is awaited while one is packed. */
+const frames = new ByteWriter(1024);
+const packed = new ByteWriter(1024);
+
+/** @param now the clock in microseconds, '' for that of the server */
+export function packRefunds(refunds: readonly Refund[], now: string): PackedArguments {
+  const indexes = new Map<string, number>();
+  frames.clear();
+  packed.clear();
+  for (const { key, bucket, numbers } of refunds) {
+    let index = indexes.get(key);
+    if (index === undefined) {
+      index = indexes.size + 1;
+      indexes.set(key, index);
+      frames.frame(BUCKET_PREFIX + key);
+    }
+    packed.u8(kindOf(bucket));
+    packed.u16(index);
+    packed.u16(bucket.generation % GENERATIONS);
+    for (let n = 0; n < NUMBERS; n++) packed.f64(numbers[n] ?? 0);
+  }
+  frames.frame(now);
+  frames.ascii(`$${packed.length}\r\n`);
+  return { firstKey: BUCKET_PREFIX + (refunds[0]?.key ?? ''), keyCount: indexes.size, argumentCount: 2, frames: [frames.written(), packed.written(), END] };
+}
+
+/** What `refunded` in lua/algorithms needs to know of a request that passed. */
+function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly number[] | undefined {
+  const { cost, takenAtUs } = past;
+  if (cost === 0 || !allows(bucket, past.level, cost)) return undefined;
+  switch (bucket.kind) {
+    case 'greedy': {
+      if ((past.level as GreedyLevel).debtUs < 0) return undefined;
+      const back = greedyBackAt(bucket, past as PastTake<GreedyLevel>);
+      const price = greedyCost(bucket, cost);
+      return [back.whole, back.part, price.whole, price.part, bucket.rate.n, bucket.maxWaitUs === undefined ? 0 : 1];
+    }
+    case 'interval':
+      if ((past.level as IntervalLevel).tokens > bucket.capacity) return undefined;
+      return [stepOf(past as PastTake<IntervalLevel>), cost, bucket.capacity, bucket.refillTokens, bucket.intervalUs];
+    case 'fixed_window': {
+      const startUs = windowOfTake(bucket, past as PastTake<WindowLevel>);
+      return [startUs, cost, opensWindow(bucket, startUs, takenAtUs) ? 1 : 0];
+    }
+    case 'sliding_counter':
+      return [partOf(bucket, takenAtUs), cost, bucket.partUs];
+    case 'sliding_log':
+      return [notedAtUs(bucket, past as PastTake<WindowLevel>), cost];
+    case 'concurrency':
+      return slotNumbers(bucket, past.slot);
+    case 'penalty':
+      return undefined;
+  }
+}
+
+function slotNumbers({ kind }: Bucket, slot: number): readonly number[] | undefined {
+  return kind === 'concurrency' ? [slot] : undefined;
+}
