@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { InvalidLimitError, type TokenBucketSpec } from './limit.js';
+import { InvalidLimitError, type LimitSpec, type TokenBucketSpec } from './limit.js';
 import { editLimits, startLimits } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
 
@@ -22,7 +22,7 @@ describe('limits that cannot be', () => {
     [{ name: '' }, 'name', '1 to 64'],
     [{ name: 'a"b' }, 'name', 'letters'],
     [{ refillTokens: 1001, refillIntervalMs: 1 }, 'refillTokens', 'at most 1000 for an interval of 1 ms'],
-    [{ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }, 'refillTokens', 'nearest is 999999000'],
+    [{ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }, 'refillTokens', 'nearest is 999999936'],
     [{ capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 }, 'capacity', 'within ten years at this rate, got 1000000000; the nearest is 5256000'],
   ])('%j', (numbers, field, text) => {
     const faults = limitFaults(spec(numbers));
@@ -52,6 +52,25 @@ describe('limits that cannot be', () => {
       { numRuns: 2000 },
     );
   });
+});
+
+test('what the error proposes is the nearest: nothing between is valid', () => {
+  const counter = (windowMs: number, parts: number): LimitSpec => ({ name: 'l', algorithm: 'sliding_counter', limit: 1, windowMs, parts });
+  const windows = fc.tuple(fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 2_678_399_000, max: 2_678_400_000 })), fc.integer({ min: 1, max: 60 }));
+  fc.assert(
+    fc.property(windows, ([windowMs, parts]) => {
+      const nearest = limitFaults(counter(windowMs, parts))[0]?.nearest;
+      if (nearest === undefined) return;
+      expect(limitFaults(counter(nearest, parts))).toEqual([]);
+      const away = Math.abs(nearest - windowMs);
+      for (let i = 1; i < away; i++) {
+        for (const between of [windowMs - i, windowMs + i]) expect(limitFaults(counter(between, parts))).not.toEqual([]);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  for (let tokens = 999_999_937; tokens > 999_999_936; tokens--) expect(limitFaults(spec({ refillTokens: tokens, refillIntervalMs: 1_000_000 }))).not.toEqual([]);
+  expect(limitFaults(spec({ refillTokens: 999_999_936, refillIntervalMs: 1_000_000 }))).toEqual([]);
 });
 
 describe('an edit', () => {

@@ -1,5 +1,5 @@
 import { isTimeZone } from './algorithms/calendar.js';
-import { rateOf, spanOf } from './algorithms/exact-span.js';
+import { greatestCommonDivisor, rateOf, spanOf } from './algorithms/exact-span.js';
 import {
   CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
   type AlgorithmName, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec,
@@ -92,7 +92,7 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
   }
   const rate = rateOf(tokens, intervalMs);
   if (rate.n > MAX_DENOMINATOR) {
-    return [fault(field, `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`, tokens, tokens - (tokens % 1000))];
+    return [fault(field, `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`, tokens, nearestExact(tokens, intervalMs, most))];
   }
   const capacity = capacityOf(spec);
   const longest = Math.max(capacity, initialTokens);
@@ -101,6 +101,15 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
     return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, nearest)];
   }
   return [];
+}
+
+/** The next number of tokens whose spans stay exact: a thousand away at most, because intervals are whole milliseconds. */
+function nearestExact(tokens: number, intervalMs: number, most: number): number {
+  const isExact = (each: number): boolean => each <= Math.min(most, LIMIT_BOUNDS.refillTokens.max) && rateOf(each, intervalMs).n <= MAX_DENOMINATOR;
+  for (let away = 1; ; away++) {
+    if (isExact(tokens - away)) return tokens - away;
+    if (isExact(tokens + away)) return tokens + away;
+  }
 }
 
 function fixedWindowFaults({ windowMs, calendar, timeZone, start }: FixedWindowSpec): LimitFault[] {
@@ -118,7 +127,9 @@ function fixedWindowFaults({ windowMs, calendar, timeZone, start }: FixedWindowS
 
 function partFaults({ windowMs, parts }: SlidingCounterSpec): LimitFault[] {
   if ((windowMs * 1000) % parts === 0) return [];
-  const nearest = Math.max(parts, Math.round(windowMs / parts) * parts);
+  const stepMs = parts / greatestCommonDivisor(parts, 1000);
+  const steps = Math.min(Math.max(1, Math.round(windowMs / stepMs)), Math.floor(LIMIT_BOUNDS.windowMs.max / stepMs));
+  const nearest = steps * stepMs;
   return [fault('windowMs', `must be whole microseconds when divided into ${parts} parts`, windowMs, nearest)];
 }
 

@@ -44,7 +44,7 @@ export function ceilMs(wholeUs: number, part: number): number {
   return Math.ceil((part > 0 ? wholeUs + 1 : wholeUs) / 1000);
 }
 
-function greatestCommonDivisor(a: number, b: number): number {
+export function greatestCommonDivisor(a: number, b: number): number {
   while (b !== 0) [a, b] = [b, a % b];
   return a;
 }
