@@ -13,7 +13,8 @@ const limitField: Check = (_value, object, property) =>
     .filter(({ field }) => field === property)
     .map(({ detail }) => ({ at: '', detail: detail.replace(/, got undefined$/, ', got nothing') }));
 
-const bounded = ({ min, max }: { min: number; max: number }, example: number, description: string) =>
+/** A whole number, for OpenAPI. */
+export const bounded = ({ min, max }: { min: number; max: number }, example: number, description: string) =>
   ({ type: 'integer', minimum: min, maximum: max, example, description }) as const;
 
 /** A whole number that a limit must have. */

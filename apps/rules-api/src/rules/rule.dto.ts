@@ -1,3 +1,4 @@
+import { applyDecorators } from '@nestjs/common';
 import { ApiExtraModels, ApiProperty, ApiPropertyOptional, IntersectionType } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
@@ -17,7 +18,7 @@ import {
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
 import { type Check, fault, Fits, line, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
-import { differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
+import { bounded, differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
   typeof value === 'string' && /^[A-Z][A-Z-]{0,31}$/.test(value) ? [] : fault('must be an HTTP method in capitals like POST', value);
@@ -53,18 +54,18 @@ export class RuleMatchDto {
   paths: string[] = [];
 }
 
+const PenaltyNumber = (...[bounds, example, description]: Parameters<typeof bounded>): PropertyDecorator =>
+  applyDecorators(ApiProperty(bounded(bounds, example, description)), Fits(wholeNumber(bounds.min, bounds.max)));
+
 /** What happens to a key that is refused again and again. */
 export class PenaltyDto {
-  @ApiProperty({ type: 'integer', minimum: RULE_BOUNDS.penalty.refusals.min, maximum: RULE_BOUNDS.penalty.refusals.max, example: 100, description: 'With this many refusals in a window the block begins' })
-  @Fits(wholeNumber(RULE_BOUNDS.penalty.refusals.min, RULE_BOUNDS.penalty.refusals.max))
+  @PenaltyNumber(RULE_BOUNDS.penalty.refusals, 100, 'With this many refusals in a window the block begins')
   refusals: number;
 
-  @ApiProperty({ type: 'integer', minimum: RULE_BOUNDS.penalty.windowMs.min, maximum: RULE_BOUNDS.penalty.windowMs.max, example: 60_000, description: 'Milliseconds from the first refusal' })
-  @Fits(wholeNumber(RULE_BOUNDS.penalty.windowMs.min, RULE_BOUNDS.penalty.windowMs.max))
+  @PenaltyNumber(RULE_BOUNDS.penalty.windowMs, 60_000, 'Milliseconds from the first refusal')
   windowMs: number;
 
-  @ApiProperty({ type: 'integer', minimum: RULE_BOUNDS.penalty.blockMs.min, maximum: RULE_BOUNDS.penalty.blockMs.max, example: 300_000, description: 'Milliseconds for which everything is refused' })
-  @Fits(wholeNumber(RULE_BOUNDS.penalty.blockMs.min, RULE_BOUNDS.penalty.blockMs.max))
+  @PenaltyNumber(RULE_BOUNDS.penalty.blockMs, 300_000, 'Milliseconds for which everything is refused')
   blockMs: number;
 }
 
