@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { provide } from './demo/seed.mjs';
 import { isMain } from './paths.mjs';
 import { bringLocust, LOCUST_FILES } from './load/locust.mjs';
-import { HELP, PROFILES, readOptions, Refusal, SMOOTH_MERCHANT } from './load/options.mjs';
+import { Refusal } from './command-line.mjs';
+import { HELP, PROFILES, readOptions, SMOOTH_MERCHANT } from './load/options.mjs';
 import { Tether } from './tether.mjs';
 
 const ANSWER_WITHIN_MS = 5_000;

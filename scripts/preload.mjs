@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Refusal } from './command-line.mjs';
 import { dataDirOf, DIST, isMain } from './paths.mjs';
 import { State } from './start/state.mjs';
 
@@ -19,9 +20,6 @@ const TAKE_UP_TIMEOUT_MS = 5_000;
 const LOOK_INTERVAL_MS = 200;
 const PLAIN_LINE_INTERVAL_MS = 2_000;
 const BAR_WIDTH = 32;
-
-/** What went wrong, in words for whoever typed the command. */
-class Refusal extends Error {}
 
 /** @typedef {import('../libs/rule-sync/src/preload-queue.ts').PreloadQueue} PreloadQueue */
 /** @typedef {import('../libs/rule-sync/src/queues.ts').PreloadWalk} PreloadWalk */

@@ -4,7 +4,8 @@ import { join, relative } from 'node:path';
 import { build } from './build.mjs';
 import { demandNode, installMissing } from './install.mjs';
 import { isMain } from './paths.mjs';
-import { helpOf, readOptions, Refusal } from './simulate/options.mjs';
+import { Refusal } from './command-line.mjs';
+import { helpOf, readOptions } from './simulate/options.mjs';
 
 /**
  * @typedef {object} Report

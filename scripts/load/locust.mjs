@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { withLock } from '../lock.mjs';
 import { ROOT } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
-import { Refusal } from './options.mjs';
+import { Refusal } from '../command-line.mjs';
 
 /** The load profiles. */
 export const LOCUST_FILES = join(ROOT, 'locust');

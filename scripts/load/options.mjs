@@ -1,7 +1,7 @@
 /** The command line of `npm run load`, read and validated once. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { HELP_FLAG, parsedArguments, Refusal, TEXT } from '../command-line.mjs';
 import { dataDirOf } from '../paths.mjs';
 
 /** The profiles and their files in locust/. @type {Record<string, string>} */
@@ -39,8 +39,7 @@ Load goes to this machine only. In a network of containers, TOLLGATE_LOAD_TARGET
 The results are written to load/PROFILE.json in the data directory (TOLLGATE_DATA_DIR, .tollgate by default).
 Exit code: 0 if all is well, 1 if a bound was exceeded or a request failed other than by a refusal, 2 if there was no run.`;
 
-/** What is wrong, in words for whoever typed the command. */
-export class Refusal extends Error {}
+const OPTIONS = { seconds: TEXT, users: TEXT, merchants: TEXT, gateway: TEXT, 'rules-api': TEXT, token: TEXT, help: HELP_FLAG };
 
 /**
  * @typedef {object} LoadOptions
@@ -63,7 +62,7 @@ export class Refusal extends Error {}
  * @throws {Refusal} that names every fault
  */
 export function readOptions(args, env) {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parsedArguments(args, OPTIONS);
   if (values.help) return 'help';
   /** @type {string[]} */
   const faults = [];
@@ -89,20 +88,6 @@ export function readOptions(args, env) {
   if (!token) faults.push(`There is no admin token in ${dataDir}: is Tollgate running (npm start)? If it runs elsewhere, give --token or TOLLGATE_ADMIN_TOKEN.`);
   if (faults.length > 0) throw new Refusal(faults.join('\n'));
   return { profile, seconds, users, merchants, makesMerchant: profile === 'smooth' && values.merchants === undefined, gateway, gatewayIsNamed: target !== undefined, rulesApi, token, results: join(dataDir, 'load') };
-}
-
-/** @param {string[]} args */
-function parsed(args) {
-  const text = /** @type {const} */ ({ type: 'string' });
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: { seconds: text, users: text, merchants: text, gateway: text, 'rules-api': text, token: text, help: { type: 'boolean', short: 'h' } },
-    });
-  } catch (error) {
-    throw new Refusal(/** @type {Error} */ (error).message);
-  }
 }
 
 /**

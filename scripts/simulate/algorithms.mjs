@@ -1,5 +1,5 @@
 /** Replays traffic through the algorithms, against the perfect sliding log. */
-import { Refusal } from './options.mjs';
+import { Refusal } from '../command-line.mjs';
 import { Progress } from './progress.mjs';
 import { count, percent, table } from './table.mjs';
 import { arrivalsOf, describe } from './traffic.mjs';

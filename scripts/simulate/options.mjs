@@ -1,11 +1,8 @@
 /** The command line of `npm run simulate`, read and validated once. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
+import { HELP_FLAG, parsedArguments, Refusal, TEXT } from '../command-line.mjs';
 import { dataDirOf } from '../paths.mjs';
-
-/** What is wrong, in words for whoever typed the command. */
-export class Refusal extends Error {}
 
 /** What there is to choose from: the library knows. @typedef {{ patterns: readonly string[], algorithms: readonly string[], topologies: readonly string[] }} Offer */
 
@@ -68,6 +65,11 @@ function wrapped(names) {
   return lines.join(`,\n${' '.repeat(21)}`);
 }
 
+const OPTIONS = {
+  pattern: TEXT, csv: TEXT, seed: TEXT, seconds: TEXT, keys: TEXT, load: TEXT, limit: TEXT, 'window-ms': TEXT,
+  algorithms: TEXT, topologies: TEXT, nodes: TEXT, 'latency-ms': TEXT, out: TEXT, help: HELP_FLAG,
+};
+
 /**
  * @typedef {object} SimulateOptions
  * @property {What} what
@@ -93,7 +95,7 @@ function wrapped(names) {
  * @throws {Refusal} that names every fault
  */
 export function readOptions(args, env, offer) {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parsedArguments(args, OPTIONS);
   if (values.help) return 'help';
   /** @type {string[]} */
   const faults = [];
@@ -132,23 +134,6 @@ export function readOptions(args, env, offer) {
   if (faults.length === 0) refuseEndless(options, faults);
   if (faults.length > 0) throw new Refusal(faults.join('\n'));
   return options;
-}
-
-/** @param {string[]} args */
-function parsed(args) {
-  const text = /** @type {const} */ ({ type: 'string' });
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        pattern: text, csv: text, seed: text, seconds: text, keys: text, load: text, limit: text, 'window-ms': text,
-        algorithms: text, topologies: text, nodes: text, 'latency-ms': text, out: text, help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (error) {
-    throw new Refusal(/** @type {Error} */ (error).message);
-  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { helpOf, readOptions, Refusal } from './options.mjs';
+import { Refusal } from '../command-line.mjs';
+import { helpOf, readOptions } from './options.mjs';
 
 const offer = { patterns: ['poisson', 'bursty'], algorithms: ['token_bucket', 'gcra'], topologies: ['central_store', 'gossip'] };
 const read = (...args: string[]) => readOptions(args, { TOLLGATE_DATA_DIR: '/data' }, offer);

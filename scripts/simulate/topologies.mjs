@@ -1,6 +1,7 @@
 /** Lets the same load go through the topologies, once in detail and then on more and more nodes. */
 import { withoutPlace } from './algorithms.mjs';
-import { MOST_TOPOLOGY_KEYS, Refusal } from './options.mjs';
+import { Refusal } from '../command-line.mjs';
+import { MOST_TOPOLOGY_KEYS } from './options.mjs';
 import { Progress } from './progress.mjs';
 import { count, percent, table } from './table.mjs';
 import { arrivalsOf, describe } from './traffic.mjs';

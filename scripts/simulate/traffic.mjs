@@ -1,7 +1,7 @@
 /** The traffic of a run, from a pattern or a file, and what is said of it under every chart. */
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { Refusal } from './options.mjs';
+import { Refusal } from '../command-line.mjs';
 
 /** @typedef {typeof import('../../libs/simulation/src/index.ts')} Simulation */
 /** @typedef {import('../../libs/simulation/src/index.ts').Arrival} Arrival */

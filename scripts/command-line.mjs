@@ -1,0 +1,23 @@
+/** What the commands of npm run have in common. */
+import { parseArgs } from 'node:util';
+
+/** What is or went wrong, in words for whoever typed the command. */
+export class Refusal extends Error {}
+
+/**
+ * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} O
+ * @param {string[]} args
+ * @param {O} options
+ * @throws {Refusal} for an option that is not among them
+ */
+export function parsedArguments(args, options) {
+  try {
+    return parseArgs({ args, allowPositionals: true, options });
+  } catch (error) {
+    throw new Refusal(/** @type {Error} */ (error).message);
+  }
+}
+
+/** The kinds of options. */
+export const TEXT = /** @type {const} */ ({ type: 'string' });
+export const HELP_FLAG = /** @type {const} */ ({ type: 'boolean', short: 'h' });
