@@ -20,7 +20,7 @@ const subjects = {
     const store = new RedisBucketStore(redis, limit ? { deadlineMs: 1_000 } : {});
     let slot = 0;
     const rule = ruleOf(0, { endless: true, limit });
-    const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], [], Date.now()).layers[0]?.enforced[0]?.takes ?? []);
+    const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], []).layers[0]?.enforced[0]?.takes ?? []);
     return (key, done) => store.take(takes[key] ?? [], (outcome) => done(outcome instanceof Error), ++slot);
   },
 

@@ -77,7 +77,7 @@ export async function prepareCall(redisUrl, limit) {
   const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
   const { sourceOf } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'scripts.js'));
   const rule = ruleOf(0, { endless: true, ...(limit && { limit }) });
-  const taken = merchantRules('m', [rule], [], Date.now()).layers[0]?.enforced[0]?.takes;
+  const taken = merchantRules('m', [rule], []).layers[0]?.enforced[0]?.takes;
   const requests = packTakes([{ takes: taken, slot: 0 }], Date.now(), 'of server').frames[1];
   const literal = [...requests].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('');
   const source = `ARGV[2] = '${literal}'\n${sourceOf('take.lua')}`;

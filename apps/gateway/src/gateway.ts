@@ -55,7 +55,6 @@ export class Gateway {
         // Some is left for the take that follows.
         redisDeadlineMs: 0.6 * config.storeTimeoutMs,
       }),
-      clock: Date.now,
       defaultForUnknown: config.unknownMerchant === 'default',
     });
     this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules);

@@ -1,21 +1,37 @@
 --[[
 Buckets of every kind, and how they are written. Part of a script that has `unpack_struct`, `format`, `DIGITS` and `now`; to
-take from them also `requests` and `answer`.
+take from them also `requests`, `answer` and `ask_again`.
 
 A state is a string: <generation><instant>, and behind it what the kind has besides an instant. The instant in microseconds has
 sixteen digits; where the generation is 0 it is left out, and so are leading zeros. A greedy bucket has nothing besides, as a
-rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead and begins with L, the slots of a
-concurrency limit with C.
+rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead and begins with l, the slots of a
+concurrency limit with c (L and C: the same with a generation of two bytes, as it was written before). What is none of this counts as a missing
+bucket; so does -, which preloading writes.
 ]]
 local sub, byte, match, gmatch = string.sub, string.byte, string.match, string.gmatch
-local floor, ceil, min, max = math.floor, math.ceil, math.min, math.max
 local pack_struct, concat = struct.pack, table.concat
 
--- By kind. Each reads its numbers (into a table made at once: one that grows is copied again and again), knows the state of a
--- bucket that was left alone since its limit started, says what a bucket holds and what becomes of it, gives back what a request
--- took (nil if there is nothing to give), and carries a bucket over an edit.
--- `take` returns whether the request passes here; the state after it, if it changes anything; when the bucket will be full then, and
--- when it would have been, as far as that is known from its state.
+--# include exact.lua
+
+-- An instant behind its generation.
+local function with_generation(generation, instant)
+  if generation == 0 then return format('%.0f', instant) end
+  if instant < 0 then return format('-%.0f%016.0f', generation, -instant) end
+  return format('%.0f%016.0f', generation, instant)
+end
+
+-- By kind. Each reads its numbers (into a table made at once: one that grows is copied again and again) and says, of a bucket with these
+-- numbers or with former ones:
+--   started(limit)              the state of one that was left alone since its limit started
+--   clamped(limit, state)       the state as it may be now: the same table, unless it is from the future or worse than empty
+--   take(limit, state, ...)     answers what it holds; whether the request passes here, and the state after it, if that is another
+--   full_at(limit, state)       when nothing is missing any more: a bucket must live until then; nil if that is over, or not known
+--   refunded(state, ...)        the state when a request has given back what it took; nil if there is nothing to give
+--   missing(limit, state, at)   the amount that is missing at an instant
+--   state_missing(limit, whole, part, of, at)  the state from which so much is missing
+--   parse, text                 how it is written
+-- A limit that `lacks` something when it starts is not full then.
+-- `suffix` tells its states from others, `names` says what its two numbers in former generations are.
 local ALGORITHMS = {}
 
 --# include algorithms/greedy.lua
@@ -26,28 +42,20 @@ local ALGORITHMS = {}
 --# include algorithms/sliding-log.lua
 --# include algorithms/concurrency.lua
 --# include algorithms/penalty.lua
-local KIND_OF_SUFFIX = { [''] = 0, f = 1, i = 2, w = 3, c = 4, p = 8 }
+local KIND_OF_SUFFIX = { f = 1, i = 2, w = 3, c = 4, p = 8 }
+local PACKED = { [108] = { 5, '<I4', 4 }, [76] = { 5, '<H', 2 }, [99] = { 6, '<I4', 4 }, [67] = { 6, '<H', 2 } } -- l, L, c, C
 
--- The state and its generation; nil if it is no bucket of ours.
+-- The state, its generation, and the suffix of its kind; nil if it is no bucket of ours.
 local function parse(value)
-  if #value <= DIGITS then
-    local instant = tonumber(value)
-    if instant then return { a = instant, b = 0 }, 0 end
+  local packed = PACKED[byte(value) or 0]
+  if packed then
+    local kind, number, size = packed[1], packed[2], packed[3]
+    if #value < 1 + size then return nil end
+    return ALGORITHMS[kind].parse(sub(value, 2 + size)), (unpack_struct(number, value, 2)), ALGORITHMS[kind].suffix
   end
-  local first = byte(value)
-  if first == 76 then return ALGORITHMS[5].parse(value) end -- L
-  if first == 67 then return ALGORITHMS[6].parse(value) end -- C
   local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwcp]?)$')
   if not sign then return nil end
-  if #digits <= DIGITS and sign == '' then return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(tonumber(digits), rest), 0 end
+  if suffix == '' then suffix = 'f' end
   local instant = tonumber(sub(digits, -DIGITS))
-  local state = ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest)
-  return state, tonumber(sub(digits, 1, -DIGITS - 1)) or 0
-end
-
--- An instant behind its generation.
-local function with_generation(generation, instant)
-  if generation == 0 then return format('%.0f', instant) end
-  if instant < 0 then return format('-%d%016.0f', generation, -instant) end
-  return format('%d%016.0f', generation, instant)
+  return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest), tonumber(sub(digits, 1, -DIGITS - 1)) or 0, suffix
 end

@@ -7,7 +7,7 @@ Guarantee  Nobody has more than if the request had not come: what has come back 
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME
       2  what was taken, packed little-endian, one after the other:
-           u8 kind, as in take.lua     u16 index of the bucket in KEYS     u16 generation, modulo 1000
+           u8 kind, as in take.lua     u16 index of the bucket in KEYS     u32 generation
            six f64, of which each kind needs some: see `refunded` in its file in algorithms/
 Reply  how many buckets were changed
 ]]
@@ -15,7 +15,7 @@ local DIGITS = 16
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
 --# include clock.lua
-local requests, answer = nil, nil -- only for takes
+local requests, answer, ask_again = nil, nil, nil -- only for takes
 
 --# include buckets.lua
 
@@ -24,15 +24,15 @@ local changed, given = {}, 0
 local position = 1
 while position <= #ARGV[2] do
   local kind, index, generation, a, b, c, d, e, f
-  kind, index, generation, a, b, c, d, e, f, position = unpack_struct('<BHHdddddd', ARGV[2], position)
+  kind, index, generation, a, b, c, d, e, f, position = unpack_struct('<BHI4dddddd', ARGV[2], position)
   local algorithm = ALGORITHMS[kind]
-  local state, written
-  if stored[index] then state, written = parse(stored[index]) end
+  local state, written, suffix
+  if stored[index] then state, written, suffix = parse(stored[index]) end
   -- Slots live on over an edit.
-  if state and (written == generation or (algorithm.keeps_state and state.slots)) then
+  if state and suffix == algorithm.suffix and (written == generation or algorithm.keeps_state) then
     local after = algorithm.refunded(state, a, b, c, d, e, f)
     if after then
-      stored[index] = algorithm.text(written, after, with_generation)
+      stored[index] = algorithm.text(written, after)
       changed[index] = true
       given = given + 1
     end

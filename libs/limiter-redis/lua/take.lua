@@ -1,27 +1,29 @@
 --[[
 Purpose    Refills and takes for many requests in one call.
 Guarantee  Each request takes from all of its buckets or from none, in the order given, as if it were alone. A refused
-           request writes nothing, but for penalties, which count refusals. A missing bucket is one left alone since its limit started, so a bucket may expire
-           when it is full. One clock for all who share a bucket: this server's.
+           request writes nothing but refusals that a penalty counts, and what had to be mended: a state from the future after the clock
+           stepped back, or one of former numbers. A missing bucket is one left alone since its limit started, so a bucket may
+           expire when it is full. One clock for all who share a bucket: this server's.
 
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
            u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval, 3 fixed window, 4 sliding counter,
-               5 sliding log, 6 concurrency, 7 queue, 8 penalty; +16 if it has no say where it refuses, +32 with former numbers after it, +64 if the next bucket belongs to
-               the same request
-           u16 index of its key in KEYS, from 1        u16 generation, modulo 1000
-           f64 cost or price, capacity or limit, start; then what the kind needs: see its file in algorithms/
+               5 sliding log, 6 concurrency, 7 queue, 8 penalty; +16 if it has no say where it refuses, +32 if there are former numbers, +64 if
+               the next bucket belongs to the same request, +128 if the former numbers follow
+           u16 index of its key in KEYS, from 1        u32 generation
+           f64 cost or price, capacity or time to full; then what the kind needs: see its file in algorithms/
            former  u8 number of generations, the oldest first and the present one last, for each
-                   u16 generation, u8 kind, u8 onEdit, f64 capacity or limit, two numbers of the kind, start of the
-                   generation, start of the window around it and around the start of the next
+                   u32 generation, u8 kind, u8 onEdit, f64 capacity or limit, when it came into force, two numbers of the kind: see its file
 Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
-       STALE in place of a request's first number: a bucket was written under numbers newer than the request's; nothing taken.
+       In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's;
+       AGAIN, a bucket was written under former numbers that were not sent, or the windows that were sent are not those of now.
        Last of all, what time it is here, in microseconds.
 How a state is written: see buckets.lua.
 ]]
-local STALE = -9000000000000000
+local STALE, AGAIN = -9000000000000000, -8000000000000000
 local DIGITS = 16
+local UNTOUCHED = '-' -- see buckets.lua
 -- A bucket lives to the end of the epoch in which it will be full, and some more in case the clock steps back. So its
 -- time to live is set anew only when that epoch is another one, which is a third of the cost of writing.
 local EPOCH_US = 64000000
@@ -52,6 +54,10 @@ end
 local general
 
 local function make_general()
+  -- The windows that were sent are not those of now.
+  local wants_again = false
+  local function ask_again() wants_again = true end
+
   -- The numbers of a reply, as many as the kind has.
   local function answer(a, b, c, d)
     reply[replies + 1], reply[replies + 2], reply[replies + 3], reply[replies + 4] = a, b, c, d
@@ -60,130 +66,124 @@ local function make_general()
 
   --# include buckets.lua
 
-  -- As carry-over.ts: the same operations in the same order.
-  local function kept_tokens(on_edit, available, capacity, new_capacity)
-    if on_edit == 1 then return min((available * new_capacity) / capacity, new_capacity) end
-    if on_edit == 2 then return new_capacity end
-    if on_edit == 3 then return min(min(available, new_capacity) + max(0, new_capacity - capacity), new_capacity) end
-    return min(available, new_capacity)
+  --# include carry-over.lua
+
+  -- One bucket that a request asks, and the position behind it. `more` if the next one belongs to the same request.
+  local function read_bucket(position)
+    local kind, index, generation, cost, capacity
+    kind, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
+    local bucket = { index = index, generation = generation }
+    bucket.has_sent_former = kind >= 128
+    if bucket.has_sent_former then kind = kind - 128 end
+    bucket.more = kind >= 64
+    if bucket.more then kind = kind - 64 end
+    bucket.has_former = kind >= 32
+    if bucket.has_former then kind = kind - 32 end
+    bucket.has_no_say = kind >= 16
+    if bucket.has_no_say then kind = kind - 16 end
+    bucket.algorithm = ALGORITHMS[kind]
+    bucket.limit, position = bucket.algorithm.read(cost, capacity, position)
+    if bucket.has_sent_former then bucket.generations, position = read_generations(position) end
+    return bucket, position
   end
 
-  -- A bucket written under other numbers: carried over each later edit at its time. nil if the edit is not known here.
-  local function carried_over(generation, history, state)
-    local from
-    for i = 1, #history - 1 do
-      if history[i].generation == generation then
-        from = i
-        break
+  -- What stands there as a string.
+  local function stored_text(index)
+    local held = instants[index]
+    if held then
+      stored[index], instants[index] = format('%.0f', held), nil
+      if changed[index] then
+        full_at[index], full_before[index], changed[index] = held, changed[index], nil
       end
     end
-    if not from then
-      local present = history[#history]
-      if (generation - present.generation) % 1000 < 500 then return nil end
-      return ALGORITHMS[present.kind].state_with(present, 0, now)
-    end
-    for i = from, #history - 1 do
-      local g, successor = history[i], history[i + 1]
-      if not (g.kind == successor.kind and ALGORITHMS[g.kind].keeps_state) then
-        local at = min(successor.started, now)
-        local available = ALGORITHMS[g.kind].available(g, state, at)
-        state = ALGORITHMS[successor.kind].state_with(successor, kept_tokens(successor.on_edit, available, g.capacity, successor.capacity), at)
-      end
-    end
-    return state
+    return stored[index]
   end
 
-  local function read_history(position)
-    local count
-    count, position = unpack_struct('<B', requests, position)
-    local history = {}
-    for h = 1, count do
-      local g = {}
-      g.generation, g.kind, g.on_edit, g.capacity, g.first, g.second, g.started, g.window, g.next_window, position =
-        unpack_struct('<HBBdddddd', requests, position)
-      history[h] = g
-    end
-    return history, position
+  -- When a bucket is as full as one that nobody touched.
+  local function settled_at(bucket, state)
+    local algorithm, limit = bucket.algorithm, bucket.limit
+    return max(algorithm.full_at(limit, state) or now, algorithm.full_at(limit, algorithm.started(limit)) or 0)
   end
 
-  -- What is written if the request passes, and if it does not, six for each bucket: index, generation, algorithm, state, when it
-  -- will be full and when it would have been. Lists that are used again for each request; `n` says how far.
-  local if_passed, if_refused = { n = 0 }, { n = 0 }
+  -- The state of a bucket as its present numbers see it now; whether it has to be written, whoever takes; and when it would have been full,
+  -- or -1 if that is not known. In place of a state STALE or AGAIN.
+  local function look_up(bucket)
+    local algorithm, limit, generation = bucket.algorithm, bucket.limit, bucket.generation
+    local text = stored_text(bucket.index)
+    local state, written, suffix
+    if text then state, written, suffix = parse(text) end
+    if not state or (written == generation and (suffix ~= algorithm.suffix or (algorithm.fits and not algorithm.fits(limit, state)))) then
+      -- What is no bucket of ours is treated as missing, and overwritten by the next take.
+      state = algorithm.started(limit)
+      return state, now < limit.started and limit.lacks, -1
+    end
+    if written > generation then return STALE end
+    if written == generation then
+      local shown = algorithm.clamped(limit, state)
+      if shown ~= state then return shown, true, -1 end
+      return state, false, now < limit.started and -1 or algorithm.full_at(limit, state) and settled_at(bucket, state) or -1
+    end
+    if bucket.has_former and not bucket.generations then return AGAIN end
+    state = bucket.generations and carried_over(bucket.generations, written, state, suffix) or algorithm.started(limit)
+    return algorithm.clamped(limit, state), true, -1
+  end
+
+  -- What is written of a request: in any case, if it passes, and if it does not. Three for each bucket: bucket, state, and when it would
+  -- have been full. Lists that are used again for each request; `n` says how far.
+  local mended, if_passed, if_refused = { n = 0 }, { n = 0 }, { n = 0 }
+
+  local function note(list, bucket, state, before)
+    local n = list.n
+    list[n + 1], list[n + 2], list[n + 3] = bucket, state, before
+    list.n = n + 3
+  end
+
+  local function keep(list)
+    for i = 1, list.n, 3 do
+      local bucket, state = list[i], list[i + 1]
+      local index = bucket.index
+      stored[index] = bucket.algorithm.text(bucket.generation, state)
+      full_at[index] = max(now, settled_at(bucket, state))
+      full_before[index] = full_before[index] or list[i + 2]
+    end
+  end
 
   return function(position)
-    local passes, stale, more = true, false, true
+    local passes, more, problem = true, true, nil
     local first_reply = replies + 1
-    if_passed.n, if_refused.n = 0, 0
     local asked, last_refusal = 0, -math.huge
+    mended.n, if_passed.n, if_refused.n, wants_again = 0, 0, 0, false
     while more do
-      local kind, index, generation, cost, capacity, start, limit
-      kind, index, generation, cost, capacity, start, position = unpack_struct('<BHHddd', requests, position)
-      more = kind >= 64
-      if more then kind = kind - 64 end
-      local has_history = kind >= 32
-      if has_history then kind = kind - 32 end
-      local stands_aside = kind >= 16
-      if stands_aside then kind = kind - 16 end
-      local algorithm = ALGORITHMS[kind]
-      limit, position = algorithm.read(cost, capacity, start, position)
-      local history
-      if has_history then history, position = read_history(position) end
-
-      local held = instants[index]
-      if held then
-        stored[index], instants[index] = format('%.0f', held), nil
-        if changed[index] then
-          full_at[index], full_before[index], changed[index] = held, changed[index], nil
-        end
-      end
-      local state, written
-      if stored[index] then state, written = parse(stored[index]) end
-      if not state then
-        -- What is no bucket of ours is treated as missing, and overwritten by the next take.
-        state = algorithm.started(limit)
-      elseif written ~= generation then
-        if history then
-          state = carried_over(written, history, state)
-        elseif (written - generation) % 1000 < 500 then
-          state = nil
-        else -- older than all that is known: counts as empty
-          state = algorithm.empty(limit)
-        end
-        if not state then stale = true end
-      end
-
-      if stale then
+      local bucket
+      bucket, position = read_bucket(position)
+      more = bucket.more
+      local algorithm = bucket.algorithm
+      local state, must_write, before
+      if not problem and not wants_again then state, must_write, before = look_up(bucket) end
+      if wants_again then state = AGAIN end
+      if state == STALE or state == AGAIN then problem = state end
+      if problem then
         for _ = 1, algorithm.numbers do answer(0) end
       else
+        if must_write then note(mended, bucket, state, before) end
         asked = asked + 1
-        local allowed, after, filled, filled_before = algorithm.take(limit, state, asked - last_refusal)
+        local allowed, after = algorithm.take(bucket.limit, state, asked - last_refusal)
         if not allowed then
-          if stands_aside then
+          if bucket.has_no_say then
             after = nil
           else
             passes, last_refusal = false, asked
           end
         end
-        if after then
-          local list = algorithm.remembers_refusals and if_refused or if_passed
-          local n = list.n
-          list[n + 1], list[n + 2], list[n + 3], list[n + 4], list[n + 5] = index, generation, algorithm, after, filled
-          list[n + 6] = written == generation and filled_before or -1
-          list.n = n + 6
-        end
+        if after then note(algorithm.remembers_refusals and if_refused or if_passed, bucket, after, before) end
       end
     end
 
-    if stale then
-      reply[first_reply] = STALE
+    if problem then
+      reply[first_reply] = problem
     else
-      local list = passes and if_passed or if_refused
-      for i = 1, list.n, 6 do
-        local index = list[i]
-        stored[index] = list[i + 2].text(list[i + 1], list[i + 3], with_generation)
-        full_at[index] = max(now, list[i + 4])
-        full_before[index] = full_before[index] or list[i + 5]
-      end
+      keep(mended)
+      keep(passes and if_passed or if_refused)
     end
     return position
   end
@@ -191,7 +191,7 @@ end
 
 local position, length = 1, #requests
 while position <= length do
-  local kind, index, generation, price, full, start, after = unpack_struct('<BHHddd', requests, position)
+  local kind, index, generation, price, full, after = unpack_struct('<BHI4dd', requests, position)
   local instant, first
   -- The usual bucket takes a short way, the others the general one.
   if kind == 0 and generation == 0 then
@@ -201,16 +201,22 @@ while position <= length do
     else
       local value = stored[index]
       if not value then
-        instant, first = start, -1
+        instant, first = 0, -1
       elseif #value <= DIGITS then
-        instant = tonumber(value)
+        instant = value == UNTOUCHED and 0 or tonumber(value)
         first = instant
       end
     end
   end
   if instant and instant >= 0 then
     local debt = instant - now
-    if debt < 0 then debt = 0 elseif debt > full then debt = full end
+    if debt < 0 then
+      debt = 0
+    elseif debt > full then
+      -- From the future, because the clock stepped back: empty from now on.
+      debt, instant = full, now + full
+      instants[index], changed[index], first = instant, -1, -1
+    end
     replies = replies + 1
     reply[replies] = debt
     debt = debt + price

@@ -63,6 +63,12 @@ export class ByteWriter {
     this.length += 2;
   }
 
+  u32(value: number): void {
+    this.makeRoom(4);
+    this.view.setUint32(this.length, value, true);
+    this.length += 4;
+  }
+
   f64(...values: number[]): void {
     this.makeRoom(8 * values.length);
     for (const value of values) {

@@ -25,11 +25,17 @@ interface Waiting {
   readonly slot: number;
   readonly spare: boolean;
   readonly since: number;
+  /** How often Redis has asked for more; from the first time on the former numbers are sent. */
+  asked: number;
+  withFormer: boolean;
   /** Undefined once it was called. */
   answer: TakeAnswer | undefined;
 }
 
 const CALLS_TO_A_CLUSTER = 64;
+
+/** Once for former numbers, once for another window, and once more for a clock that is stepping. */
+const MOST_ASKED = 4;
 
 const script = new Script('take');
 const refundScript = new Script('refund');
@@ -53,6 +59,8 @@ export class RedisBucketStore implements BucketStore {
   private sweeper: NodeJS.Timeout | undefined;
   /** The time at the last start, answer or sweep: not read for every take, so up to a quarter of the deadline old. */
   private nowMs = 0;
+  /** By how much the server's clock is ahead of this machine's, by its last answer. Milliseconds. */
+  private offsetMs = 0;
 
   private readonly isCluster: boolean;
 
@@ -66,6 +74,11 @@ export class RedisBucketStore implements BucketStore {
     this.breaker = new Breaker(redis, { deadlineMs: this.deadlineMs, ...(options.onAvailability && { onChange: options.onAvailability }) });
   }
 
+  /** By how much the clock of Redis is ahead of this machine's. Milliseconds, as exact as the way to Redis is short. */
+  get clockOffsetMs(): number {
+    return this.offsetMs;
+  }
+
   get available(): boolean {
     return this.breaker.closed;
   }
@@ -77,7 +90,7 @@ export class RedisBucketStore implements BucketStore {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'), 0);
     } else {
       if (this.waiting.length === 0 && this.underWay.size === 0) this.nowMs = performance.now();
-      this.waiting.push({ takes, since: this.nowMs, slot, spare, answer });
+      this.waiting.push({ takes, since: this.nowMs, slot, spare, asked: 0, withFormer: false, answer });
       this.scheduleFlush();
     }
   }
@@ -147,14 +160,22 @@ export class RedisBucketStore implements BucketStore {
 
   private send(batch: readonly Waiting[]): void {
     this.underWay.add(batch);
-    const pack = () => (this.clock ? packTakes(batch, this.clock(), 'given') : packTakes(batch, Date.now(), 'of server'));
+    const sentAtMs = Date.now();
+    const pack = () => (this.clock ? packTakes(batch, this.clock(), 'given') : packTakes(batch, Date.now() + this.offsetMs, 'of server'));
     script.runPacked(this.redis, pack).then(
       (numbers) => {
         this.nowMs = performance.now();
         this.breaker.answered();
         const reply = new TakeReply(numbers as number[]);
         const { atUs } = reply;
-        for (const waiting of batch) settle(waiting, reply.next(waiting.takes) ?? new NewerRulesError(), atUs);
+        if (!this.clock) this.offsetMs = atUs / 1000 - (sentAtMs + Date.now()) / 2;
+        const again: Waiting[] = [];
+        for (const waiting of batch) {
+          const levels = reply.next(waiting.takes);
+          if (levels === 'again') again.push(waiting);
+          else settle(waiting, levels === 'stale' ? new NewerRulesError() : levels, atUs);
+        }
+        if (again.length > 0) this.askAgain(again);
         this.done(batch);
       },
       (error: Error) => {
@@ -164,6 +185,17 @@ export class RedisBucketStore implements BucketStore {
         this.done(batch);
       },
     );
+  }
+
+  /** Nothing was taken: Redis needs the former numbers of an edited limit, or the calendar's windows by its own clock, which is known now. */
+  private askAgain(requests: readonly Waiting[]): void {
+    const ready: Waiting[] = [];
+    for (const waiting of requests) {
+      waiting.withFormer = true;
+      if (++waiting.asked < MOST_ASKED) ready.push(waiting);
+      else settle(waiting, new StoreUnavailableError('Redis has asked again too often'));
+    }
+    this.waiting.unshift(...ready);
   }
 
   private done(batch: readonly Waiting[]): void {

@@ -1,5 +1,5 @@
 import {
-  allows, GENERATIONS, greedyBackAt, greedyCost, notedAtUs, opensWindow, partOf, stepOf, windowOfTake,
+  allows, greedyBackAt, greedyCost, opensWindow, partOf, stepOf, windowOfTake,
   type Bucket, type BucketLevel, type BucketTake, type GreedyLevel, type IntervalLevel, type PastTake, type Receipt, type WindowLevel,
 } from '#limiter';
 import { ByteWriter } from './byte-writer.js';
@@ -50,7 +50,7 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
     }
     packed.u8(kindOf(bucket));
     packed.u16(index);
-    packed.u16(bucket.generation % GENERATIONS);
+    packed.u32(bucket.generation);
     for (let n = 0; n < NUMBERS; n++) packed.f64(numbers[n] ?? 0);
   }
   frames.frame(now);
@@ -79,7 +79,7 @@ function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly nu
     case 'sliding_counter':
       return [partOf(bucket, takenAtUs), cost, bucket.partUs];
     case 'sliding_log':
-      return [notedAtUs(bucket, past as PastTake<WindowLevel>), cost];
+      return [takenAtUs, cost];
     case 'concurrency':
       return slotNumbers(bucket, past.slot);
     case 'penalty':

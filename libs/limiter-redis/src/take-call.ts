@@ -1,5 +1,5 @@
 import {
-  GENERATIONS, greedyCost, mostTokens, ON_EDITS, standsAside,
+  generationsOf, greedyCost, mostTokens, ON_EDITS, standsAside,
   type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type WindowBounds,
 } from '#limiter';
 import type { PackedArguments } from './packed-command.js';
@@ -12,12 +12,23 @@ const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, slid
 /** Numbers in the reply, by kind. */
 const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2, 2] as const;
 /** Where the name of the slot stands in a packed bucket of a concurrency limit. */
-const SLOT_AT = 29;
+const SLOT_AT = 23;
 /** The bucket has no say if it has nothing left. */
 const ASIDE = 16;
-const HISTORY = 32;
+const HAS_FORMER = 32;
 const MORE = 64;
+const FORMER_FOLLOW = 128;
 const STALE = -9000000000000000;
+const AGAIN = -8000000000000000;
+
+/** A request as it is packed. */
+export interface AskedTakes {
+  readonly takes: readonly BucketTake[];
+  readonly slot: number;
+  readonly spare: boolean;
+  /** Whether Redis has asked for the former numbers: seldom, so they are not sent otherwise. */
+  readonly withFormer: boolean;
+}
 
 /**
  * A take as it stands in a call: the key's frame, then the packed bucket. Made once for takes that are asked again and again,
@@ -42,17 +53,18 @@ const buckets = new ByteWriter(8192);
 /**
  * Packs requests. Keys are named once however many requests ask for them.
  *
+ * @param nowMs what time it is at the server, as far as that is known here: by it the windows of calendars are chosen
  * @param clock whether `nowMs` replaces the clock of the server
  */
-export function packTakes(requests: readonly { readonly takes: readonly BucketTake[]; readonly slot: number; readonly spare: boolean }[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
+export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock: 'given' | 'of server'): PackedArguments {
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
-  for (const { takes, slot, spare } of requests) {
+  for (const { takes, slot, spare, withFormer } of requests) {
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
-      const wire = wireOf(take, nowMs);
+      const wire = withFormer ? newWire(take, nowMs, true) : wireOf(take, nowMs);
       let index = indexes.get(take.key);
       if (index === undefined) {
         index = indexes.size + 1;
@@ -77,60 +89,69 @@ export function packTakes(requests: readonly { readonly takes: readonly BucketTa
 function wireOf(take: BucketTake, nowMs: number): Wire {
   const window = calendarWindow(take.bucket, nowMs);
   if (take.memo instanceof Wire && take.memo.window === window) return take.memo;
+  const wire = newWire(take, nowMs, false);
+  take.memo = wire;
+  return wire;
+}
+
+function newWire({ key, bucket, cost }: BucketTake, nowMs: number, withFormer: boolean): Wire {
   const writer = new ByteWriter(256);
-  writer.frame(BUCKET_PREFIX + take.key);
+  writer.frame(BUCKET_PREFIX + key);
   const frameLength = writer.length;
-  packTake(writer, take, window);
-  return (take.memo = new Wire(new Uint8Array(writer.written()), frameLength, kindOf(take.bucket), window));
+  const hasFormer = bucket.previous.length > 0;
+  const nowUs = nowMs * 1000;
+  writer.u8(kindOf(bucket) + (hasFormer ? HAS_FORMER + (withFormer ? FORMER_FOLLOW : 0) : 0));
+  writer.u16(0);
+  writer.u32(bucket.generation);
+  packNumbers(writer, bucket, cost, nowUs);
+  if (hasFormer && withFormer) {
+    const generations = generationsOf(bucket);
+    writer.u8(generations.length);
+    generations.forEach((generation, i) => packGeneration(writer, generation, generations[i + 1], nowUs));
+  }
+  return new Wire(new Uint8Array(writer.written()), frameLength, kindOf(bucket), calendarWindow(bucket, nowMs));
 }
 
 /** Redis knows nothing of time zones: it is told where the window of now begins and ends, and those beside it. */
 function calendarWindow(bucket: Bucket, nowMs: number): WindowBounds | undefined {
-  return bucket.kind === 'fixed_window' && bucket.windows.lengthUs === 0 ? bucket.windows.around(nowMs * 1000) : undefined;
+  return bucket.kind === 'fixed_window' && hasCalendar(bucket) ? bucket.windows.around(nowMs * 1000) : undefined;
 }
 
-function packTake(writer: ByteWriter, { bucket, cost }: BucketTake, window: WindowBounds | undefined): void {
-  const hasHistory = bucket.former.length > 0;
-  writer.u8(kindOf(bucket) + (hasHistory ? HISTORY : 0));
-  writer.u16(0);
-  writer.u16(bucket.generation % GENERATIONS);
-  packNumbers(writer, bucket, cost, window);
-  if (!hasHistory) return;
-  const generations = [...bucket.former, bucket];
-  writer.u8(generations.length);
-  generations.forEach((generation, i) => packGeneration(writer, generation, generations[i + 1]));
+function hasCalendar({ windows }: FixedWindowBucket): boolean {
+  return windows.lengthUs === 0;
 }
 
-function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, window: WindowBounds | undefined): void {
+function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: number): void {
   switch (bucket.kind) {
     case 'greedy': {
       const { full, start, rate, surplusUs } = bucket;
       const price = greedyCost(bucket, cost);
-      writer.f64(price.whole, full.whole, start.whole);
-      if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.part, surplusUs);
+      writer.f64(price.whole, full.whole);
+      if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.whole, start.part, surplusUs, bucket.startedAtUs);
       if (bucket.maxWaitUs !== undefined) writer.f64(bucket.maxWaitUs);
       return;
     }
     case 'interval':
-      writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.refillTokens, bucket.intervalUs, bucket.start.steppedAtUs);
+      writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.startedAtUs, bucket.refillTokens, bucket.intervalUs);
       return;
     case 'fixed_window':
-      writer.f64(cost, bucket.limit, bucket.start.used, bucket.start.startUs, signedLength(bucket));
-      if (window) writer.f64(bucket.windows.around(window.startUs - 1).startUs, window.startUs, window.endUs, bucket.windows.around(window.endUs).endUs);
+      writer.f64(cost, bucket.limit, bucket.start.used, bucket.startedAtUs, signedLength(bucket));
+      if (hasCalendar(bucket)) {
+        writer.f64(bucket.start.startUs);
+        packBoundaries(writer, bucket, nowUs);
+      }
       return;
     case 'sliding_counter':
-      writer.f64(cost, bucket.limit, bucket.start.counts[0]!, bucket.start.startUs, bucket.parts, bucket.partUs);
+      writer.f64(cost, bucket.limit, bucket.start.counts[0]!, bucket.startedAtUs, bucket.parts, bucket.partUs);
       return;
-    case 'sliding_log': {
-      const [entry] = bucket.start.entries;
-      writer.f64(cost, bucket.limit, entry?.takenUntil ?? 0, entry?.atUs ?? 0, bucket.windowUs);
+    case 'sliding_log':
+      writer.f64(cost, bucket.limit, bucket.start.entries[0]?.takenUntil ?? 0, bucket.startedAtUs, bucket.windowUs);
       return;
-    }
     case 'concurrency':
-      writer.f64(cost, bucket.limit, 0, 0, bucket.slotTimeoutUs);
+      writer.f64(cost, bucket.limit, 0, bucket.slotTimeoutUs);
       return;
     case 'penalty':
-      writer.f64(cost, bucket.refusals, 0, bucket.windowUs, bucket.blockUs, bucket.watches);
+      writer.f64(cost, bucket.refusals, bucket.windowUs, bucket.blockUs, bucket.watches);
   }
 }
 
@@ -139,16 +160,21 @@ function signedLength({ windows, startsWith }: FixedWindowBucket): number {
   return startsWith === 'first_request' ? -windows.lengthUs : windows.lengthUs;
 }
 
-function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBucket | undefined): void {
-  writer.u16(bucket.generation % GENERATIONS);
+/** Where the window of an instant and those beside it begin and end. */
+function packBoundaries(writer: ByteWriter, { windows }: FixedWindowBucket, nowUs: number): void {
+  const { startUs, endUs } = windows.around(nowUs);
+  writer.f64(windows.around(startUs - 1).startUs, startUs, endUs, windows.around(endUs).endUs);
+}
+
+function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBucket | undefined, nowUs: number): void {
+  writer.u32(bucket.generation);
   writer.u8(kindOf(bucket));
   writer.u8(ON_EDITS.indexOf(bucket.onEdit));
-  writer.f64(mostTokens(bucket), ...numbersOfKind(bucket), bucket.startedAtUs);
-  if (bucket.kind === 'fixed_window') {
-    writer.f64(bucket.windows.around(bucket.startedAtUs).startUs, bucket.windows.around(next?.startedAtUs ?? bucket.startedAtUs).startUs);
-  } else {
-    writer.f64(0, 0);
-  }
+  writer.f64(mostTokens(bucket), bucket.startedAtUs, ...numbersOfKind(bucket));
+  if (bucket.kind !== 'fixed_window' || !hasCalendar(bucket)) return;
+  const { windows, startedAtUs } = bucket;
+  writer.f64(windows.around(startedAtUs).startUs, windows.around(next?.startedAtUs ?? startedAtUs).startUs);
+  packBoundaries(writer, bucket, nowUs);
 }
 
 function numbersOfKind(bucket: FormerBucket): [number, number] {
@@ -176,9 +202,9 @@ export function kindOf(bucket: FormerBucket): number {
   return bucket.maxWaitUs === undefined ? KIND.greedyWithParts : KIND.queue;
 }
 
-/** Whole microseconds will do. */
-function isPlain(bucket: GreedyBucket): boolean {
-  return bucket.rate.n === 1 && bucket.surplusUs === 0 && bucket.maxWaitUs === undefined;
+/** Whole microseconds will do, and a missing bucket is a full one. */
+function isPlain({ rate, missingAtStart, maxWaitUs }: GreedyBucket & FormerBucket): boolean {
+  return rate.n === 1 && missingAtStart.whole === 0 && missingAtStart.part === 0 && maxWaitUs === undefined;
 }
 
 /** Reads a reply, request by request, in the order in which they were packed. */
@@ -187,12 +213,12 @@ export class TakeReply {
 
   constructor(private readonly numbers: readonly number[]) {}
 
-  /** `undefined` for a request that came with outdated numbers. */
-  next(takes: readonly BucketTake[]): BucketLevel[] | undefined {
-    const stale = this.numbers[this.position] === STALE;
+  /** `stale` for a request that came with outdated numbers, `again` for one that has to say more: see lua/take.lua. */
+  next(takes: readonly BucketTake[]): BucketLevel[] | 'stale' | 'again' {
+    const first = this.numbers[this.position];
     // A literal: an array that is pushed to makes room for seventeen.
     const levels = takes.length === 1 ? [this.level(takes[0]!)] : takes.map((take) => this.level(take));
-    return stale ? undefined : levels;
+    return first === STALE ? 'stale' : first === AGAIN ? 'again' : levels;
   }
 
   /** When it was, by the clock of the server, in microseconds. */
@@ -200,8 +226,8 @@ export class TakeReply {
     return this.numbers.at(-1)!;
   }
 
-  private level({ memo }: BucketTake): BucketLevel {
-    const { kind } = memo as Wire;
+  private level({ memo, bucket }: BucketTake): BucketLevel {
+    const kind = memo instanceof Wire ? memo.kind : kindOf(bucket);
     const { numbers, position } = this;
     this.position += NUMBERS[kind]!;
     const first = numbers[position]!;

@@ -1,10 +1,11 @@
 import type { Algorithm, PastTake } from './algorithms/algorithm.js';
+import { NOTHING, wholeAmount, type Amount } from './algorithms/amount.js';
 import { calendarWindows } from './algorithms/calendar.js';
 import { rateOf } from './algorithms/exact-span.js';
 import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './algorithms/concurrency.js';
 import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
 import { greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
-import { intervalBucket, intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
+import { intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
 import { penalty, penaltyBucket, type PenaltyBucket, type PenaltyLevel, type PenaltyState } from './algorithms/penalty.js';
 import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } from './algorithms/sliding-counter.js';
 import { slidingLog, type SlidingLogBucket, type SlidingLogState } from './algorithms/sliding-log.js';
@@ -22,8 +23,9 @@ import type { Penalty } from './rule.js';
 export type Bucket = FormerBucket & {
   /** Lets pass what is over the limit while there is spare capacity. */
   readonly elastic: boolean;
-  /** Former numbers, the oldest first, for a bucket that was written before an edit. */
-  readonly former: readonly FormerBucket[];
+  /** Former numbers, the newest first, for a bucket that was written before an edit: see `generationsOf`. */
+  readonly previous: readonly PastLimit[];
+  readonly timeZone: string;
 };
 
 type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket | ConcurrencyBucket | PenaltyBucket;
@@ -31,6 +33,8 @@ type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | Sliding
 export type FormerBucket = BucketNumbers & {
   readonly generation: number;
   readonly startedAtUs: number;
+  /** What was missing when the limit started; negative for a surplus. */
+  readonly missingAtStart: Amount;
   /** Tokens above the limit that a soft one lets pass; they are part of its capacity here. */
   readonly excess: number;
   /** What became of the tokens of the generation before. */
@@ -64,61 +68,79 @@ export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
   return {
     ...formerBucketOf(limit, timeZone),
     elastic: limit.throttle === 'elastic',
-    former: limit.previous.map((past) => formerBucketOf(past, timeZone)).reverse(),
+    previous: limit.previous,
+    timeZone,
   };
 }
 
+/** The numbers of a limit from the oldest that it remembers to the present ones. Made when they are asked for: few buckets are that old. */
+export function generationsOf(bucket: Bucket): readonly FormerBucket[] {
+  let generations = GENERATIONS.get(bucket);
+  if (generations === undefined) {
+    generations = [...bucket.previous.map((past) => formerBucketOf(past, bucket.timeZone)).reverse(), bucket];
+    GENERATIONS.set(bucket, generations);
+  }
+  return generations;
+}
+
+const GENERATIONS = new WeakMap<Bucket, readonly FormerBucket[]>();
+
 /** Edits of a penalty need no history: what it remembers are instants. */
 export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket {
-  return { ...penaltyBucket(numbers, watches), generation: 0, startedAtUs: 0, excess: 0, onEdit: 'as_is', elastic: false, former: [] };
+  return { ...penaltyBucket(numbers, watches), generation: 0, startedAtUs: 0, missingAtStart: NOTHING, excess: 0, onEdit: 'as_is', elastic: false, previous: [], timeZone: '' };
 }
 
 function formerBucketOf(limit: Limit | PastLimit, timeZone: string): FormerBucket {
-  return { ...startedBucket(limit, timeZone), generation: limit.generation, startedAtUs: limit.since.atMs * 1000, excess: excessOf(limit), onEdit: limit.onEdit ?? 'as_is' };
+  const capacity = capacityOf(limit) + excessOf(limit);
+  const missingAtStart = missingFrom(capacity, limit.since);
+  const startedAtUs = limit.since.atMs * 1000;
+  return {
+    ...startedBucket(limit, capacity, missingAtStart, startedAtUs, timeZone),
+    generation: limit.generation, startedAtUs, missingAtStart, excess: excessOf(limit), onEdit: limit.onEdit ?? 'as_is',
+  };
 }
 
-function startedBucket(limit: Limit | PastLimit, timeZone: string): BucketNumbers {
-  const { since } = limit;
-  const capacity = capacityOf(limit) + excessOf(limit);
+function missingFrom(capacity: number, { tokens, fraction }: LimitStart): Amount {
+  return fraction === undefined ? wholeAmount(capacity - tokens) : { whole: capacity - tokens - 1, part: fraction.of - fraction.part, of: fraction.of };
+}
+
+function startedBucket(limit: Limit | PastLimit, capacity: number, missing: Amount, startedAtUs: number, timeZone: string): BucketNumbers {
+  const started = <B extends { start: S }, S>(numbers: Omit<B, 'start'>, { stateMissing }: Pick<Algorithm<B, S, never>, 'stateMissing'>): B =>
+    ({ ...numbers, start: stateMissing(numbers as B, missing, startedAtUs) }) as B;
   switch (limit.algorithm) {
     case 'token_bucket':
       return limit.refill === 'interval'
-        ? intervalBucket({ ...limit, capacity }, since)
-        : greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
+        ? started<IntervalBucket, IntervalState>({ kind: 'interval', capacity, refillTokens: limit.refillTokens, intervalUs: limit.refillIntervalMs * 1000 }, intervalRefill)
+        : greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), missing, startedAtUs);
     case 'gcra':
       // A theoretical arrival time is the instant at which the bucket will be full.
-      return greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), since);
+      return greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), missing, startedAtUs);
     case 'leaky_bucket':
       // What is missing from a token bucket is what stands in this one.
       return {
-        ...greedyBucket(capacity, rateOf(limit.drainTokens, limit.drainIntervalMs), since),
+        ...greedyBucket(capacity, rateOf(limit.drainTokens, limit.drainIntervalMs), missing, startedAtUs),
         ...('onLimit' in limit && limit.onLimit && { maxWaitUs: limit.onLimit.delay.maxWaitMs * 1000 }),
       };
     case 'fixed_window': {
       const windows = limit.calendar === undefined ? equalWindows(limit.windowMs! * 1000) : calendarWindows(limit.calendar, limit.timeZone ?? timeZone);
-      return started({ kind: limit.algorithm, limit: capacity, startsWith: limit.start, windows }, fixedWindow, since);
+      return started<FixedWindowBucket, FixedWindowState>({ kind: limit.algorithm, limit: capacity, startsWith: limit.start, windows }, fixedWindow);
     }
     case 'sliding_log':
-      return started({ kind: limit.algorithm, limit: capacity, windowUs: limit.windowMs * 1000 }, slidingLog, since);
+      return started<SlidingLogBucket, SlidingLogState>({ kind: limit.algorithm, limit: capacity, windowUs: limit.windowMs * 1000 }, slidingLog);
     case 'sliding_counter':
-      return started({ kind: limit.algorithm, limit: capacity, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter, since);
+      return started<SlidingCounterBucket, SlidingCounterState>({ kind: limit.algorithm, limit: capacity, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter);
     case 'concurrency':
       return { kind: limit.algorithm, limit: capacity, slotTimeoutUs: limit.slotTimeoutMs * 1000, start: { slots: [] } };
   }
 }
 
-/** Adds the state of a bucket that was left alone since its limit started. */
-function started<B extends { start: S }, S>(numbers: Omit<B, 'start'>, { stateWith }: Pick<Algorithm<B, S, never>, 'stateWith'>, since: LimitStart): B {
-  return { ...numbers, start: stateWith(numbers as B, since.tokens, since.atMs * 1000) } as B;
-}
-
 /**
  * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the
- * state that it was given, or the limit's start. `slot` names the request, where it holds something until it is released; `spare` says whether an elastic limit has no say.
+ * state that it was given, as it may be at that instant. `slot` names the request, where it holds something until it is released; `spare` says whether an elastic limit has no say.
  */
 export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0, spare = false): Taken {
   const nowUs = Math.round(nowMs * 1000);
-  const before = state ?? bucket.start;
+  const before = state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs);
   const level = levelAt(bucket, before, nowUs, cost);
   const allowed = allows(bucket, level, cost);
   return {
@@ -127,7 +149,25 @@ export function take(bucket: Bucket, state: BucketState | undefined, cost: numbe
   };
 }
 
-/** What the bucket holds at an instant, for a request that asks `cost` of it. */
+/**
+ * A bucket that is missing from a store is one left alone since its limit started. Who looks before that, because clocks differ, finds
+ * the start: then a store keeps what is missing from it, so that it refills from then on.
+ */
+export function startState(bucket: FormerBucket, nowUs: number): BucketState {
+  return nowUs >= bucket.startedAtUs ? bucket.start : stateMissing(bucket, bucket.missingAtStart, nowUs);
+}
+
+/** Whether the state of a missing bucket has to be kept although nothing was taken: it is not full, and its limit has not started yet. */
+export function isEarly({ startedAtUs, missingAtStart }: FormerBucket, nowUs: number): boolean {
+  return nowUs < startedAtUs && (missingAtStart.whole > 0 || missingAtStart.part > 0);
+}
+
+/** The state as it may be at an instant: the same object, unless the clock stepped back, or it is worse than an empty bucket. */
+export function clamped(bucket: FormerBucket, state: BucketState, nowUs: number): BucketState {
+  return ALGORITHMS[bucket.kind].clamped(bucket, state, nowUs);
+}
+
+/** What the bucket holds at an instant at which the state was clamped, for a request that asks `cost` of it. */
 export function levelAt(bucket: FormerBucket, state: BucketState, nowUs: number, cost: number): BucketLevel {
   return ALGORITHMS[bucket.kind].level(bucket, state, nowUs, cost);
 }
@@ -163,14 +203,24 @@ export function refunded(bucket: FormerBucket, state: BucketState, past: PastTak
   return past.cost === 0 ? state : ALGORITHMS[bucket.kind].refunded(bucket, state, past, nowUs);
 }
 
-/** Tokens that could be taken at an instant, with their fraction. */
-export function availableAt(bucket: FormerBucket, state: BucketState, nowUs: number): number {
-  return ALGORITHMS[bucket.kind].available(bucket, state, nowUs);
+/** The tokens that are missing at an instant, exactly; negative for a surplus. */
+export function missingAt(bucket: FormerBucket, state: BucketState, atUs: number): Amount {
+  return ALGORITHMS[bucket.kind].missing(bucket, state, atUs);
 }
 
-/** The state of a bucket that has this many tokens to give at an instant. */
-export function stateWith(bucket: FormerBucket, tokens: number, nowUs: number): BucketState {
-  return ALGORITHMS[bucket.kind].stateWith(bucket, tokens, nowUs);
+export function isFull(bucket: FormerBucket, state: BucketState, nowUs: number): boolean {
+  const { whole, part } = missingAt(bucket, state, nowUs);
+  return whole < 0 || (whole === 0 && part === 0);
+}
+
+/** The state of a bucket from which so much is missing at an instant. */
+export function stateMissing(bucket: FormerBucket, missing: Amount, atUs: number): BucketState {
+  return ALGORITHMS[bucket.kind].stateMissing(bucket, missing, atUs);
+}
+
+/** The state of a bucket that has nothing to give at an instant. */
+export function exhausted(bucket: FormerBucket, atUs: number): BucketState {
+  return ALGORITHMS[bucket.kind].exhausted?.(bucket, atUs) ?? stateMissing(bucket, wholeAmount(mostTokens(bucket)), atUs);
 }
 
 /** The state under new numbers, if an edit changes nothing about it; undefined if it has to be carried over. */

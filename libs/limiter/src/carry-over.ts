@@ -1,13 +1,14 @@
-import { availableAt, keptState, mostTokens, stateWith, type Bucket, type BucketState, type FormerBucket, type StoredBucket } from './bucket.js';
+import { atLeastNothing, NOTHING, plus, scaled, wholeAmount, type Amount } from './algorithms/amount.js';
+import { clamped, exhausted, generationsOf, keptState, missingAt, mostTokens, startState, stateMissing, type Bucket, type BucketState, type FormerBucket, type StoredBucket } from './bucket.js';
 import type { OnEdit } from './limit.js';
 
-/** Generations are stored modulo this, in up to three digits. A bucket more than half a circle ahead is an old one. */
-export const GENERATIONS = 1000;
-
-/** The state of a bucket that may have been written before an edit, or never; undefined if by newer numbers than ours. */
-export function stateOfStored(bucket: Bucket, stored: StoredBucket | undefined, nowUs: number): BucketState | undefined {
-  if (stored === undefined) return bucket.start;
-  return stored.generation === bucket.generation ? stored.state : carriedOver(bucket, stored, nowUs);
+/**
+ * The state of a bucket as its present numbers see it at an instant: the same object if it is as it was stored; undefined if it was
+ * written under newer numbers than ours: the caller must fetch the rule again.
+ */
+export function stateOfStored(bucket: Bucket, { state, generation }: StoredBucket, nowUs: number): BucketState | undefined {
+  if (generation > bucket.generation) return undefined;
+  return clamped(bucket, generation === bucket.generation ? state : carriedOver(bucket, { state, generation }, nowUs), nowUs);
 }
 
 /**
@@ -15,41 +16,46 @@ export function stateOfStored(bucket: Bucket, stored: StoredBucket | undefined, 
  * numbers say, and goes on by them from there. Edits are applied in order, each at its own time, however late the bucket is
  * touched again; so nobody gains by an edit, and by waiting neither.
  *
- * Returns undefined if the bucket was written under numbers newer than ours: the caller must fetch the rule again. A
- * bucket older than all that is known of the limit counts as empty, which never hands out a token.
+ * A bucket older than all that is known of the limit was empty at worst when the oldest known numbers came into force, and has
+ * refilled since. Numbers are forgotten when that makes it full (see `livePrevious`), so nobody loses by it.
  *
- * The Lua script does the same in the same order of floating-point operations.
+ * The Lua script does the same, as exactly.
  */
-export function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number): BucketState | undefined {
-  const from = bucket.former.findIndex((former) => former.generation % GENERATIONS === stored.generation % GENERATIONS);
-  if (from === -1) {
-    return isNewer(stored.generation, bucket.generation) ? undefined : stateWith(bucket, 0, nowUs);
-  }
-  let current: FormerBucket = bucket.former[from]!;
-  let state = stored.state;
-  for (const next of [...bucket.former.slice(from + 1), bucket]) {
+export function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number): BucketState {
+  const generations = generationsOf(bucket);
+  const [oldest] = generations;
+  if (generations.length === 1) return startState(bucket, nowUs);
+  const from = generations.findIndex(({ generation }) => generation === stored.generation);
+  return from === -1
+    ? carriedAlong(generations, exhausted(oldest!, Math.min(oldest!.startedAtUs, nowUs)), nowUs)
+    : carriedAlong(generations.slice(from), stored.state, nowUs);
+}
+
+/** A state of the first of these numbers, carried over to the last of them. */
+export function carriedAlong([first, ...later]: readonly FormerBucket[], written: BucketState, nowUs: number): BucketState {
+  let current = first!;
+  let state = written;
+  for (const next of later) {
     const editedAtUs = Math.min(next.startedAtUs, nowUs);
-    state = keptState(current, next, state) ?? stateWith(next, keptTokens(next.onEdit, availableAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)), editedAtUs);
+    state = keptState(current, next, state)
+      ?? stateMissing(next, missingAfterEdit(next.onEdit, missingAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)), editedAtUs);
     current = next;
   }
   return state;
 }
 
-/** The tokens that a bucket has to give after an edit, from those that it had before it. */
-export function keptTokens(onEdit: OnEdit, available: number, capacity: number, newCapacity: number): number {
+/** The tokens that are missing after an edit, from those that were before it. */
+export function missingAfterEdit(onEdit: OnEdit, missing: Amount, capacity: number, newCapacity: number): Amount {
   switch (onEdit) {
     case 'as_is':
-      return Math.min(available, newCapacity);
+      return atLeastNothing(plus(missing, newCapacity - capacity));
     case 'proportional':
-      return Math.min((available * newCapacity) / capacity, newCapacity);
+      // Of a bucket that holds nothing, everything is missing.
+      if (missing.whole >= capacity) return wholeAmount(newCapacity);
+      return missing.whole < 0 ? NOTHING : scaled(missing, newCapacity, capacity);
     case 'reset':
-      return newCapacity;
+      return NOTHING;
     case 'additive':
-      return Math.min(Math.min(available, newCapacity) + Math.max(0, newCapacity - capacity), newCapacity);
+      return atLeastNothing(plus(missing, Math.min(0, newCapacity - capacity)));
   }
-}
-
-export function isNewer(generation: number, than: number): boolean {
-  const ahead = (generation - than) % GENERATIONS;
-  return (ahead + GENERATIONS) % GENERATIONS < GENERATIONS / 2;
 }

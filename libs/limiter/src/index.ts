@@ -1,4 +1,5 @@
 export type { PastTake } from './algorithms/algorithm.js';
+export * from './algorithms/amount.js';
 export * from './algorithms/calendar.js';
 export * from './algorithms/concurrency.js';
 export * from './algorithms/exact-span.js';

@@ -110,9 +110,9 @@ describe('an edit', () => {
 
   test('many edits in a row are remembered up to a bound', () => {
     let limits = [a!];
-    for (let i = 0; i < 40; i++) limits = editLimits(limits, [spec({ name: 'a', capacity: 100 + i })], 2000 + i);
-    expect(limits[0]!.generation).toBe(40);
-    expect(limits[0]!.previous).toHaveLength(16);
-    expect(limits[0]!.previous[0]!.generation).toBe(39);
+    for (let i = 0; i < 150; i++) limits = editLimits(limits, [spec({ name: 'a', capacity: 100 + i })], 2000 + i);
+    expect(limits[0]!.generation).toBe(150);
+    expect(limits[0]!.previous).toHaveLength(100);
+    expect(limits[0]!.previous[0]!.generation).toBe(149);
   });
 });

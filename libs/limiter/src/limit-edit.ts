@@ -1,13 +1,16 @@
-import { availableAt, bucketOf } from './bucket.js';
-import { keptTokens } from './carry-over.js';
-import { rateOf, spanOf } from './algorithms/exact-span.js';
-import { capacityOf, excessOf, InvalidLimitError, numbersOf, type Limit, type LimitNumbers, type LimitSpec, type PastLimit } from './limit.js';
+import type { Amount } from './algorithms/amount.js';
+import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
+import { carriedAlong, missingAfterEdit } from './carry-over.js';
+import { capacityOf, excessOf, InvalidLimitError, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
 import { limitFaults } from './limit-faults.js';
 
-/** Former generations that a limit remembers. More edits than this within one time to full, and the oldest buckets start empty. */
-const MAX_PREVIOUS = 16;
+/**
+ * Former generations that a limit remembers, where live buckets may still carry them. A bucket that nobody touched during more edits than
+ * this, all within its time to full, counts as empty at the oldest of them.
+ */
+const MAX_PREVIOUS = 100;
 
-/** How long after an edit a gateway that missed it may still write under the old numbers, with room to spare. */
+/** How long a gateway that missed an edit may go on under the old numbers: minutes, where seconds are promised. */
 const STALE_WRITES_MS = 600_000;
 
 /** The limits of a rule that is written for the first time. Throws InvalidLimitError. */
@@ -25,8 +28,10 @@ function startLimit(spec: LimitSpec, id: number, atMs: number): Limit {
 /**
  * The limits of a rule after an edit: matched by name, then in order, so that renaming or moving a limit keeps its
  * buckets. Throws InvalidLimitError.
+ *
+ * @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own
  */
-export function editLimits(old: readonly Limit[], specs: readonly LimitSpec[], atMs: number): Limit[] {
+export function editLimits(old: readonly Limit[], specs: readonly LimitSpec[], atMs: number, timeZone?: string): Limit[] {
   const unclaimed = [...old];
   const claim = (index: number): Limit | undefined => (index === -1 ? undefined : unclaimed.splice(index, 1)[0]);
   const matches = specs.map((spec) => claim(unclaimed.findIndex((limit) => limit.name === spec.name)));
@@ -34,26 +39,47 @@ export function editLimits(old: readonly Limit[], specs: readonly LimitSpec[], a
   let nextId = Math.max(atMs, ...old.map((limit) => limit.id + 1));
   return specs.map((spec, index) => {
     const former = matches[index] ?? claim(0);
-    return former ? editLimit(former, spec, atMs) : startLimit(spec, nextId++, atMs);
+    return former ? editLimit(former, spec, atMs, timeZone) : startLimit(spec, nextId++, atMs);
   });
 }
 
-function editLimit(old: Limit, spec: LimitSpec, atMs: number): Limit {
+function editLimit(old: Limit, spec: LimitSpec, atMs: number, timeZone: string | undefined): Limit {
   const faults = limitFaults(spec);
   if (faults.length > 0) throw new InvalidLimitError(faults);
   if (sameNumbers(old, spec)) {
-    return { ...spec, id: old.id, generation: old.generation, since: old.since, previous: livePrevious(old, atMs) };
+    return { ...spec, id: old.id, generation: old.generation, since: old.since, previous: livePrevious(old, atMs, timeZone) };
   }
+  return nextGeneration(old, numbersOf(specOf(old)), spec, atMs, timeZone);
+}
+
+/**
+ * The limits of a rule whose merchant moves to another time zone. For those that follow the merchant's calendar that is an edit: what
+ * was used counts on in the window of the new zone, so that nobody gets a second quota. The same array if it concerns none of them.
+ */
+export function moveLimits(old: readonly Limit[], from: string, to: string, atMs: number): readonly Limit[] {
+  if (from === to || !old.some(followsMerchant)) return old;
+  return old.map((limit) => {
+    if (!followsMerchant(limit)) return limit;
+    const pinned = { ...limit, timeZone: from, previous: limit.previous.map((past) => (followsMerchant(past) ? { ...past, timeZone: from } : past)) };
+    return nextGeneration(pinned, numbersOf(specOf(pinned)), specOf(limit), atMs, to);
+  });
+}
+
+function followsMerchant(limit: Limit | PastLimit): boolean {
+  return limit.algorithm === 'fixed_window' && limit.calendar !== undefined && limit.timeZone === undefined;
+}
+
+function nextGeneration(old: Limit, numbers: ReturnType<typeof numbersOf>, spec: LimitSpec, atMs: number, timeZone: string | undefined): Limit {
   // Two edits in one millisecond, or a clock that stepped back: time does not run backwards within a limit's history.
   const editedAtMs = Math.max(atMs, old.since.atMs);
   const { generation, since } = old;
-  const past: PastLimit = { ...numbersOf(specOf(old)), generation, since, ...(old.onEdit !== undefined && { onEdit: old.onEdit }) };
+  const past: PastLimit = { ...numbers, generation, since, ...(old.onEdit !== undefined && { onEdit: old.onEdit }) };
   return {
     ...spec,
     id: old.id,
     generation: generation + 1,
-    since: { atMs: editedAtMs, tokens: tokensKept(old, spec, editedAtMs) },
-    previous: [past, ...livePrevious(old, atMs)].slice(0, MAX_PREVIOUS),
+    since: startAfterEdit(old, spec, editedAtMs, timeZone),
+    previous: [past, ...livePrevious(old, atMs, timeZone)].slice(0, MAX_PREVIOUS),
   };
 }
 
@@ -69,39 +95,30 @@ function sameNumbers(old: Limit, spec: LimitSpec): boolean {
 }
 
 /** What a bucket that nobody touched carries over the edit: the same as a live one would. */
-function tokensKept(old: Limit, spec: LimitSpec, atMs: number): number {
-  const bucket = bucketOf(old);
-  const held = availableAt(bucket, bucket.start, atMs * 1000);
-  return Math.max(0, Math.floor(keptTokens(spec.onEdit ?? 'as_is', held, capacityOf(old) + excessOf(old), capacityOf(spec) + excessOf(spec))));
+function startAfterEdit(old: Limit, spec: LimitSpec, atMs: number, timeZone: string | undefined): LimitStart {
+  const bucket = bucketOf(old, timeZone);
+  const capacity = capacityOf(spec) + excessOf(spec);
+  const missing = missingAt(bucket, startState(bucket, atMs * 1000), atMs * 1000);
+  const { whole, part, of }: Amount = missingAfterEdit(spec.onEdit ?? 'as_is', missing, capacityOf(old) + excessOf(old), capacity);
+  const tokens = capacity - whole;
+  return part === 0 ? { atMs, tokens } : { atMs, tokens: tokens - 1, fraction: { part: of - part, of } };
 }
 
-/** The former generations under which a bucket may still be alive. */
-export function livePrevious(limit: Limit, nowMs: number): PastLimit[] {
-  return limit.previous.filter((past, index) => {
-    const replacedAtMs = (limit.previous[index - 1] ?? limit).since.atMs;
-    return nowMs < replacedAtMs + timeToFullMs(past) + STALE_WRITES_MS;
-  });
-}
-
-/** How long a bucket can remember a request. */
-function timeToFullMs(past: LimitNumbers & Pick<PastLimit, 'since'>): number {
-  const refillMs = (tokens: number, intervalMs: number): number =>
-    spanOf(Math.max(capacityOf(past) + excessOf(past), past.since.tokens), rateOf(tokens, intervalMs)).whole / 1000 + intervalMs;
-  switch (past.algorithm) {
-    case 'token_bucket':
-    case 'gcra':
-      return refillMs(past.refillTokens, past.refillIntervalMs);
-    case 'leaky_bucket':
-      return refillMs(past.drainTokens, past.drainIntervalMs);
-    case 'fixed_window':
-      return past.windowMs ?? LONGEST_CALENDAR_WINDOW_MS;
-    case 'sliding_log':
-      return past.windowMs;
-    case 'sliding_counter':
-      return past.windowMs + past.windowMs / past.parts;
-    case 'concurrency':
-      return past.slotTimeoutMs;
+/**
+ * The former generations that still matter: forgotten is one whose buckets would be full by now had they been empty when it was replaced, as
+ * full as one that nobody has touched. Asked of the functions that carry buckets over, so that no period has to fit another.
+ */
+function livePrevious(limit: Limit, nowMs: number, timeZone?: string): readonly PastLimit[] {
+  if (limit.previous.length === 0) return limit.previous;
+  const generations = generationsOf(bucketOf(limit, timeZone));
+  const present = generations.at(-1)!;
+  const nowUs = nowMs * 1000;
+  if (!isFull(present, startState(present, nowUs), nowUs)) return limit.previous;
+  // The newest first: whoever is older than one that no longer matters does not matter either.
+  for (let i = 0; i < limit.previous.length; i++) {
+    const since = generations.slice(generations.length - 1 - i);
+    const emptyAtUs = since[0]!.startedAtUs + STALE_WRITES_MS * 1000;
+    if (emptyAtUs <= nowUs && isFull(present, carriedAlong(since, exhausted(since[0]!, emptyAtUs), nowUs), nowUs)) return limit.previous.slice(0, i);
   }
+  return limit.previous;
 }
-
-const LONGEST_CALENDAR_WINDOW_MS = 32 * 86_400_000;

@@ -168,7 +168,10 @@ export type PastLimit = LimitNumbers & {
 /** A bucket that is missing from a store is one left alone since its limit started: this is the level it started at. */
 export interface LimitStart {
   readonly atMs: number;
+  /** Whole tokens, rounded down. */
   readonly tokens: number;
+  /** What an edit found beyond them, in parts of a token: 0 < part < of. */
+  readonly fraction?: { readonly part: number; readonly of: number };
 }
 
 export type Limit = LimitSpec & {

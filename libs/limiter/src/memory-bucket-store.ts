@@ -2,7 +2,7 @@ import { released, type ConcurrencyState } from './algorithms/concurrency.js';
 import type { GreedyState } from './algorithms/greedy-refill.js';
 import { penalized, type PenaltyState } from './algorithms/penalty.js';
 import { allPass, isProvoked } from './all-or-nothing.js';
-import { allows, availableAt, levelAt, mostTokens, refunded, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
+import { allows, clamped, isEarly, isFull, levelAt, refunded, startState, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
 import { NewerRulesError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from './ports.js';
 
@@ -60,10 +60,10 @@ export class MemoryBucketStore implements BucketStore {
   private takeOne(take: BucketTake, nowUs: number, slot: number): TakeOutcome {
     const { key, bucket, cost } = take;
     const at = this.slots.get(key);
-    const state = this.stateOf(bucket, at, nowUs);
+    const state = this.stateOf(key, at, bucket, nowUs);
     if (state === undefined) return new NewerRulesError();
     const level = levelAt(bucket, state, nowUs, cost);
-    if (cost > 0 && allows(bucket, level, cost)) this.put(key, at, bucket, stateAfter(bucket, state, level, cost, nowUs, slot), nowUs);
+    if (cost > 0 && allows(bucket, level, cost)) this.put(key, at ?? this.slots.get(key), bucket, stateAfter(bucket, state, level, cost, nowUs, slot), nowUs);
     return [level];
   }
 
@@ -71,7 +71,7 @@ export class MemoryBucketStore implements BucketStore {
     const states: BucketState[] = [];
     const levels: BucketLevel[] = [];
     for (const { key, bucket, cost } of takes) {
-      const state = this.stateOf(bucket, this.slots.get(key), nowUs);
+      const state = this.stateOf(key, this.slots.get(key), bucket, nowUs);
       if (state === undefined) return new NewerRulesError();
       states.push(state);
       levels.push(levelAt(bucket, state, nowUs, cost));
@@ -87,13 +87,19 @@ export class MemoryBucketStore implements BucketStore {
     return levels;
   }
 
-  /** The state of a bucket as its present numbers see it; undefined if it was written under newer ones. */
-  private stateOf(bucket: Bucket, at: number | undefined, nowUs: number): BucketState | undefined {
-    if (at === undefined) return bucket.start;
-    const state = this.stateAt(at);
-    const { numbers } = this;
-    if (numbers[at * WIDTH + MARK] === markOf(bucket)) return state;
-    return stateOfStored(bucket, { state, generation: this.buckets[at]!.generation }, nowUs);
+  /** The state of a bucket as its present numbers see it, kept if that is not what is stored; undefined if it was written under newer ones. */
+  private stateOf(key: string, at: number | undefined, bucket: Bucket, nowUs: number): BucketState | undefined {
+    if (at === undefined) {
+      const start = startState(bucket, nowUs);
+      if (isEarly(bucket, nowUs)) this.put(key, at, bucket, start, nowUs);
+      return start;
+    }
+    const stored = this.stateAt(at);
+    const state = this.numbers[at * WIDTH + MARK] === markOf(bucket)
+      ? clamped(bucket, stored, nowUs)
+      : stateOfStored(bucket, { state: stored, generation: this.buckets[at]!.generation }, nowUs);
+    if (state !== stored && state !== undefined) this.put(key, at, bucket, state, nowUs);
+    return state;
   }
 
   private stateAt(at: number): BucketState {
@@ -139,7 +145,7 @@ export class MemoryBucketStore implements BucketStore {
     for (const [key, at] of this.slots) {
       oldest ??= key;
       const bucket = this.buckets[at]!;
-      if (availableAt(bucket, this.stateAt(at), nowUs) >= mostTokens(bucket)) {
+      if (isFull(bucket, this.stateAt(at), nowUs)) {
         this.drop(key);
         return;
       }

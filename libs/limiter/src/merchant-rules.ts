@@ -1,6 +1,5 @@
 import { bucketKey, isMerchantKeyed } from './bucket-key.js';
 import type { Descriptor } from './descriptor.js';
-import { livePrevious } from './limit-edit.js';
 import { pathMatcher, pathSegments, type PathMatcher } from './path-pattern.js';
 import type { BucketTake } from './ports.js';
 import { LAYERS, type Layer, type Mode, type Rule } from './rule.js';
@@ -38,17 +37,17 @@ export interface ReadyRule {
 }
 
 /**
- * Compiles the rules. `nowMs` tells which former numbers of edited limits are still of interest.
+ * Compiles the rules.
  *
  * @param timeZone of the merchant; Etc/UTC unless given
  */
-export function merchantRules(merchantId: string, own: readonly Rule[], defaults: readonly Rule[], nowMs: number, timeZone?: string): MerchantRules {
+export function merchantRules(merchantId: string, own: readonly Rule[], defaults: readonly Rule[], timeZone?: string): MerchantRules {
   const candidates = [
     ...own.map((rule) => ({ rule, own: true })),
     ...defaults.map((rule) => ({ rule, own: false })),
   ].filter(({ rule }) => rule.enabled);
   candidates.sort((a, b) => b.rule.priority - a.rule.priority || Number(b.own) - Number(a.own) || compareIds(a.rule.id, b.rule.id));
-  const ready = candidates.map(({ rule }) => readyRule(merchantId, rule, nowMs, timeZone));
+  const ready = candidates.map(({ rule }) => readyRule(merchantId, rule, timeZone));
   const of = (layer: Layer, mode: Mode) => ready.filter(({ rule }) => rule.layer === layer && rule.mode === mode);
   return {
     merchantId,
@@ -65,8 +64,8 @@ function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-function readyRule(merchantId: string, rule: Rule, nowMs: number, timeZone: string | undefined): ReadyRule {
-  const buckets = rule.limits.map((limit) => bucketOf({ ...limit, previous: livePrevious(limit, nowMs) }, timeZone));
+function readyRule(merchantId: string, rule: Rule, timeZone: string | undefined): ReadyRule {
+  const buckets = rule.limits.map((limit) => bucketOf(limit, timeZone));
   if (rule.penalty) buckets.push(bucketOfPenalty(rule.penalty, buckets.length));
   const ready = { rule, methods: rule.match.methods, paths: rule.match.paths.map(pathMatcher), buckets, takes: undefined, 
     holdsSlots: buckets.some(({ kind }) => kind === 'concurrency'), elastic: buckets.some(({ elastic }) => elastic),

@@ -34,7 +34,7 @@ const check = (limiter: RateLimiter, rules: MerchantRules, descriptor: Descripto
 
 /** Which rules decided: their limits, in order. */
 async function chosen(own: Rule[], defaults: Rule[], descriptor = request()): Promise<string[]> {
-  const verdict = await check(limiterOn(), merchantRules('acme', own, defaults, 0), descriptor);
+  const verdict = await check(limiterOn(), merchantRules('acme', own, defaults), descriptor);
   return verdict.limits.map(({ ruleId }) => ruleId);
 }
 
@@ -66,7 +66,7 @@ describe('which rule is chosen', () => {
 
   test('anew for each request, whatever was asked before', async () => {
     const own = [rule('1', { priority: 9, match: { methods: ['GET'], paths: [] } }), rule('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }), rule('3', { priority: 1 })];
-    const rules = merchantRules('acme', own, [], 0);
+    const rules = merchantRules('acme', own, []);
     const limiter = limiterOn();
     const requests: [Partial<Descriptor>, string][] = [
       [{}, '3'], [{}, '3'], [{ method: 'GET' }, '1'], [{}, '3'], [{ target: '/refunds/7' }, '2'], [{ target: `/refunds/${'7'.repeat(1000)}` }, '2'], [{ target: '/refunds' }, '2'], [{}, '3'],
@@ -77,14 +77,14 @@ describe('which rule is chosen', () => {
   });
 
   test('none: the request passes, with the reason', async () => {
-    expect(await check(limiterOn(), merchantRules('acme', [], [], 0), request())).toMatchObject({ allowed: true, reason: 'no_matching_rule', limits: [] });
+    expect(await check(limiterOn(), merchantRules('acme', [], []), request())).toMatchObject({ allowed: true, reason: 'no_matching_rule', limits: [] });
   });
 });
 
 describe('the verdict', () => {
   test('law 2: a refusal in one layer takes nothing from another', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 2 })], [rule('2', { layer: 'platform' })], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 2 })], [rule('2', { layer: 'platform' })]);
     for (let i = 0; i < 2; i++) expect((await check(limiter, rules, request())).allowed).toBe(true);
     const verdict = await check(limiter, rules, request());
     expect(verdict).toMatchObject({ allowed: false, reason: 'over_limit', retryAfterMs: 1000, source: 'store' });
@@ -92,13 +92,13 @@ describe('the verdict', () => {
   });
 
   test('"never" is another reason than "not yet"', async () => {
-    const verdict = await check(limiterOn(), merchantRules('acme', [rule('1', { cost: 11 })], [], 0), request());
+    const verdict = await check(limiterOn(), merchantRules('acme', [rule('1', { cost: 11 })], []), request());
     expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: null });
   });
 
   test('buckets are kept apart by the parts of the key', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'] })], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'] })], []);
     expect((await check(limiter, rules, request())).allowed).toBe(true);
     expect((await check(limiter, rules, request())).allowed).toBe(false);
     expect((await check(limiter, rules, request({ ip: '192.0.2.2' }))).allowed).toBe(true);
@@ -106,7 +106,7 @@ describe('the verdict', () => {
 
   test('a shadow rule counts and refuses nothing, and does not displace an enforced one', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, priority: 500, mode: 'shadow' }), rule('2')], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, priority: 500, mode: 'shadow' }), rule('2')], []);
     expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, shadowRefusals: 0 });
     const second = await check(limiter, rules, request());
     expect(second).toMatchObject({ allowed: true, shadowRefusals: 1 });
@@ -120,7 +120,7 @@ describe('a penalty', () => {
   test('says when it began, for how long it lasts, and that it is why', async () => {
     const clock = new FakeClock();
     const limiter = limiterOn(new MemoryBucketStore(clock.now));
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, penalty })], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, penalty })], []);
     const verdicts: Verdict[] = [];
     for (let i = 0; i < 4; i++) verdicts.push(await check(limiter, rules, request()));
     expect(verdicts.map(({ allowed, reason, retryAfterMs, beganBlock }) => [allowed, reason, retryAfterMs, beganBlock])).toEqual([
@@ -136,7 +136,7 @@ describe('a penalty', () => {
 
   test('is of one bucket key, and of its own rule', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), rule('2', { layer: 'user', capacity: 100 })], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), rule('2', { layer: 'user', capacity: 100 })], []);
     for (let i = 0; i < 3; i++) await check(limiter, rules, request());
     expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked' });
     expect(await check(limiter, rules, request({ ip: '192.0.2.2' }))).toMatchObject({ allowed: true });
@@ -144,7 +144,7 @@ describe('a penalty', () => {
 
   test('in shadow, counts what it would have refused', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, mode: 'shadow', penalty })], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 1, mode: 'shadow', penalty })], []);
     const counts: number[] = [];
     for (let i = 0; i < 5; i++) counts.push((await check(limiter, rules, request())).shadowRefusals);
     expect(counts).toEqual([0, 1, 1, 1, 1]);
@@ -166,7 +166,7 @@ describe('an elastic limit', () => {
   test('H2: passes above its limit as long as there is spare capacity, and uses none below it', async () => {
     const spare = new Spare(3);
     const limiter = limiterOn(undefined, spare);
-    const rules = merchantRules('acme', [elastic(2)], [], 0);
+    const rules = merchantRules('acme', [elastic(2)], []);
     const verdicts: Verdict[] = [];
     for (let i = 0; i < 7; i++) verdicts.push(await check(limiter, rules, request()));
     expect(verdicts.map(({ allowed, usedSpare }) => [allowed, usedSpare])).toEqual([
@@ -178,14 +178,14 @@ describe('an elastic limit', () => {
 
   test('is hard where nobody measures', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [elastic(1)], [], 0);
+    const rules = merchantRules('acme', [elastic(1)], []);
     expect([await check(limiter, rules, request()), await check(limiter, rules, request())].map(({ allowed }) => allowed)).toEqual([true, false]);
   });
 
   test('another limit that refuses still refuses, and the spare capacity is not used up', async () => {
     const spare = new Spare(3);
     const limiter = limiterOn(undefined, spare);
-    const rules = merchantRules('acme', [elastic(1), rule('2', { layer: 'user', capacity: 2 })], [], 0);
+    const rules = merchantRules('acme', [elastic(1), rule('2', { layer: 'user', capacity: 2 })], []);
     const verdicts: Verdict[] = [];
     for (let i = 0; i < 4; i++) verdicts.push(await check(limiter, rules, request()));
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false, false]);
@@ -196,7 +196,7 @@ describe('an elastic limit', () => {
 describe('what a request took', () => {
   test('is given back once, and not after its end', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 3 })], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 3 })], []);
     const [first, second] = [await check(limiter, rules, request()), await check(limiter, rules, request())];
     for (const claim of first.claims) {
       claim.refund();
@@ -211,7 +211,7 @@ describe('what a request took', () => {
 
   test('a shadow rule counts nothing that was refused', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 2, mode: 'shadow' }), rule('2', { capacity: 1 })], [], 0);
+    const rules = merchantRules('acme', [rule('1', { capacity: 2, mode: 'shadow' }), rule('2', { capacity: 1 })], []);
     for (let i = 0; i < 5; i++) expect((await check(limiter, rules, request())).shadowRefusals).toBe(0);
   });
 });
@@ -220,7 +220,7 @@ describe('when the store is away', () => {
   const away = failing(new StoreUnavailableError('gone'));
   const verdictWith = (...policies: Rule['onStoreFailure'][]) => {
     const own = policies.map((onStoreFailure, i) => rule(String(i + 1), { onStoreFailure, layer: i === 0 ? 'merchant' : 'user', capacity: 1 }));
-    const rules = merchantRules('acme', own, [], 0);
+    const rules = merchantRules('acme', own, []);
     const limiter = limiterOn(away);
     return [check(limiter, rules, request()), check(limiter, rules, request())];
   };
@@ -245,7 +245,7 @@ describe('when the store is away', () => {
   });
 
   test('outdated rules are no outage', async () => {
-    const rules = merchantRules('acme', [rule('1')], [], 0);
+    const rules = merchantRules('acme', [rule('1')], []);
     await expect(check(limiterOn(failing(new NewerRulesError())), rules, request())).rejects.toBeInstanceOf(NewerRulesError);
   });
 });

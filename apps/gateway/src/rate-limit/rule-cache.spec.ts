@@ -41,7 +41,7 @@ const inUse = (rules: unknown) => (rules as MerchantRules).layers[0]?.enforced[0
 function create(options: { defaultForUnknown?: boolean; maxMerchants?: number } = {}) {
   const cold = new Cold();
   cold.put('acme', 1, 1);
-  return { cold, cache: new RuleCache({ cold, clock: () => 0, defaultForUnknown: false, ...options }) };
+  return { cold, cache: new RuleCache({ cold, defaultForUnknown: false, ...options }) };
 }
 
 test('requests for one merchant share one read, and later ones need none', async () => {

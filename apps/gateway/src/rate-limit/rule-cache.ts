@@ -1,4 +1,4 @@
-import { merchantRules, type Clock, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import { merchantRules, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
 
 /** What a request needs to know of its merchant's rules. */
 export type KnownRules = MerchantRules | 'unknown_merchant';
@@ -18,7 +18,6 @@ export interface ColdReader {
 
 export interface RuleCacheOptions {
   cold: ColdReader;
-  clock: Clock;
   /** Unknown merchants get the default rules instead of a refusal. */
   defaultForUnknown: boolean;
   /** Merchants held at once; the one that came first goes first. */
@@ -155,7 +154,7 @@ export class RuleCache {
 
   private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
-    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, this.options.clock(), snapshot?.timeZone);
+    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, snapshot?.timeZone);
   }
 
   private markStale(merchantId: string): void {

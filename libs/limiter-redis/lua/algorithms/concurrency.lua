@@ -1,31 +1,48 @@
 --[[
 At most so many at once; concurrency.ts does the same.
-Numbers  cost, limit, nothing; besides f64 the slot, how long it may be held
-Text     packed: C, u16 generation, then for each slot f64 until when, f64 its name, f64 weight
+Numbers  cost, limit; besides f64 the slot, how long it may be held
+Former   how long a slot may be held, nothing
+Text     packed: c, u32 generation, then for each slot f64 until when, f64 its name, f64 weight
 ]]
 do
-  local HEAD, SLOT = 3, 24
+  local SLOT = 24
+  local NOBODY = -1
   -- A state: { slots = packed }.
-  local concurrency = { numbers = 4, keeps_state = true }
+  local concurrency = { suffix = 's', names = { 'timeout', 'nothing' }, numbers = 4, keeps_state = true }
 
-  function concurrency.read(cost, capacity, _, position)
+  function concurrency.read(cost, capacity, position)
     local slot, timeout
     slot, timeout, position = unpack_struct('<dd', requests, position)
-    return { cost = cost, capacity = capacity, slot = slot, timeout = timeout }, position
+    return { cost = cost, capacity = capacity, slot = slot, timeout = timeout, started = 0 }, position
   end
 
   function concurrency.started() return { slots = '' } end
 
-  function concurrency.empty(limit)
-    return { slots = pack_struct('<ddd', now + limit.timeout, -1, limit.capacity) }
+  function concurrency.exhausted(limit, at)
+    return { slots = pack_struct('<ddd', at + limit.timeout, NOBODY, limit.capacity) }
   end
 
-  function concurrency.parse(value)
-    if (#value - HEAD) % SLOT ~= 0 or #value < HEAD then return nil end
-    return { slots = sub(value, HEAD + 1) }, (unpack_struct('<H', value, 2))
+  function concurrency.parse(body)
+    if #body % SLOT ~= 0 then return nil end
+    return { slots = body }
   end
 
-  function concurrency.text(generation, state) return 'C' .. pack_struct('<H', generation) .. state.slots end
+  function concurrency.text(generation, state) return 'c' .. pack_struct('<I4', generation) .. state.slots end
+
+  function concurrency.clamped(limit, state)
+    local latest = now + limit.timeout
+    local kept
+    for at = 1, #state.slots, SLOT do
+      local ends, name, weight = unpack_struct('<ddd', state.slots, at)
+      if ends > latest then
+        kept = kept or { sub(state.slots, 1, at - 1) }
+        kept[#kept + 1] = pack_struct('<ddd', latest, name, weight)
+      elseif kept then
+        kept[#kept + 1] = sub(state.slots, at, at + SLOT - 1)
+      end
+    end
+    return kept and { slots = concat(kept) } or state
+  end
 
   -- Those that have not timed out, packed; what they weigh; and each with its end and weight.
   local function alive(state, at)
@@ -59,8 +76,13 @@ do
     local allowed = used + limit.cost <= limit.capacity
     answer(used, allowed and 0 or retry, reset, max(reset, limit.timeout))
     if limit.cost == 0 then return allowed end
-    local ends = now + limit.timeout
-    return allowed, { slots = slots .. pack_struct('<ddd', ends, limit.slot, limit.cost) }, max(ends, now + reset), reset > 0 and now + reset or -1
+    return allowed, { slots = slots .. pack_struct('<ddd', now + limit.timeout, limit.slot, limit.cost) }
+  end
+
+  function concurrency.full_at(_, state)
+    local last = 0
+    for at = 1, #state.slots, SLOT do last = max(last, (unpack_struct('<d', state.slots, at))) end
+    return last
   end
 
   function concurrency.refunded(state, slot)
@@ -71,12 +93,12 @@ do
     return nil
   end
 
-  function concurrency.available(g, state, at)
+  function concurrency.missing(_, state, at)
     local _, used = alive(state, at)
-    return g.capacity - used
+    return used, 0, 1
   end
 
-  function concurrency.state_with() return { slots = '' } end
+  function concurrency.state_missing() return { slots = '' } end
 
   ALGORITHMS[6] = concurrency
 end

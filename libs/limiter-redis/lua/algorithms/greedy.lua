@@ -1,59 +1,61 @@
 --[[
 Continuous refill: the state is the instant at which the bucket will be full; greedy-refill.ts does the same.
-Numbers  kind 0: price, full, start, in microseconds; kind 1: besides f64 n, part of price, of full, of start, surplus;
-         kind 7, a queue: as kind 1, and the longest wait
+Numbers  kind 0: price, time to full, in microseconds, of a bucket that starts full; kind 1: besides f64 n, part of price, part of time to
+         full, start, part of start, surplus, when the limit started; kind 7, a queue: as kind 1, and the longest wait
+Former   n, interval
 Reply    the debt in microseconds; kinds 1 and 7: and its part
 Text     nothing; or .<part>f
 ]]
 do
   -- A state: { a = instant, b = part }, negative for a surplus.
-  local greedy = { numbers = 1 }
+  local greedy = { suffix = 'f', names = { 'n', 'interval' }, numbers = 1 }
 
-  function greedy.read(cost, capacity, start, position)
+  function greedy.read(price, full, position)
     return {
-      cost = cost, capacity = capacity, start = start, with_parts = false, n = 1, price_part = 0, full_part = 0, start_part = 0,
-      surplus = 0, max_wait = math.huge,
+      price = price, full = full, with_parts = false, n = 1, price_part = 0, full_part = 0, start = 0, start_part = 0,
+      surplus = 0, started = 0, lacks = false, max_wait = math.huge,
     }, position
   end
 
-  function greedy.started(limit) return { a = limit.start, b = limit.start_part } end
+  function greedy.started(limit)
+    local early = limit.started - now
+    if early <= 0 then return { a = limit.start, b = limit.start_part } end
+    -- Whoever looks before the limit starts finds its start.
+    return { a = limit.start < 0 and limit.start + early or limit.start - early, b = limit.start_part }
+  end
 
-  function greedy.empty(limit) return { a = now + limit.capacity, b = limit.full_part } end
+  function greedy.clamped(limit, state)
+    if state.a < 0 then
+      if state.a + now < limit.surplus then return { a = limit.surplus - now, b = 0 } end
+      return state
+    end
+    local debt = state.a - now
+    if debt > limit.full or (debt == limit.full and state.b > limit.full_part) then return { a = now + limit.full, b = limit.full_part } end
+    return state
+  end
 
   function greedy.parse(instant, rest) return { a = instant, b = tonumber(rest) or 0 } end
 
-  function greedy.text(generation, state, with_generation)
+  function greedy.text(generation, state)
     local head = with_generation(generation, state.a)
     if state.b == 0 then return head end
     return format('%s.%.0ff', head, state.b)
   end
 
-  local function debt_of(limit, state)
-    local debt, part = 0, state.b
-    local full, full_part = limit.capacity, limit.full_part
-    if state.a < 0 then
-      debt = state.a + now
-      if debt >= 0 then debt, part = 0, 0 elseif debt < limit.surplus then debt, part = limit.surplus, 0 end
-    else
-      debt = state.a - now
-      if debt < 0 then debt, part = 0, 0
-      elseif debt > full or (debt == full and part > full_part) then debt, part = full, full_part end
-    end
-    return debt, part
-  end
-
   function greedy.take(limit, state)
-    local debt, part = debt_of(limit, state)
+    local debt, part = 0, state.b
+    if state.a < 0 then debt = state.a + now else debt = state.a - now end
+    if (state.a < 0) == (debt >= 0) then debt, part = 0, 0 end
     local wait = debt
     if limit.with_parts then answer(debt, part) else answer(debt) end
-    debt, part = debt + limit.cost, part + limit.price_part
+    debt, part = debt + limit.price, part + limit.price_part
     if part >= limit.n then debt, part = debt + 1, part - limit.n end
-    local allowed = (debt < limit.capacity or (debt == limit.capacity and part <= limit.full_part))
-    if limit.cost == 0 and limit.price_part == 0 then return allowed end
-    allowed = allowed and wait <= limit.max_wait
-    if limit.start < 0 then return allowed, { a = debt < 0 and debt - now or debt + now, b = part }, max(now + debt + 1, -limit.start) end
-    return allowed, { a = debt + now, b = part }, now + debt + 1, state.a + 1
+    local allowed = (debt < limit.full or (debt == limit.full and part <= limit.full_part))
+    if limit.price == 0 and limit.price_part == 0 then return allowed end
+    return allowed and wait <= limit.max_wait, { a = debt < 0 and debt - now or debt + now, b = part }
   end
+
+  function greedy.full_at(_, state) return state.a < 0 and -state.a or state.a + 1 end
 
   -- `back`: when all of it has come back by itself.
   function greedy.refunded(state, back, back_part, price, price_part, n, is_queue)
@@ -67,8 +69,7 @@ do
     return { a = instant, b = part }
   end
 
-  -- first: n, second: interval
-  function greedy.available(g, state, at)
+  function greedy.missing(g, state, at)
     local debt, part = 0, 0
     if state.a < 0 then
       debt = min(0, state.a + at)
@@ -77,28 +78,31 @@ do
       debt = max(0, state.a - at)
       if state.a >= at then part = state.b end
     end
-    return g.capacity - ((debt + part / g.first) * g.first) / g.second
+    return tokens_of_debt(debt, part, g.n, g.interval)
   end
 
-  function greedy.state_with(g, tokens, at)
-    return { a = at + max(0, ceil(((g.capacity - tokens) * g.second) / g.first)), b = 0 }
+  function greedy.state_missing(g, whole, part, of, at)
+    local debt, parts = debt_of_tokens(whole, part, of, g.n, g.interval)
+    return { a = at + debt, b = parts }
   end
 
   ALGORITHMS[0] = greedy
   ALGORITHMS[1] = setmetatable({ numbers = 2 }, { __index = greedy })
 
-  ALGORITHMS[1].read = function(cost, capacity, start, position)
-    local limit = greedy.read(cost, capacity, start, position)
+  ALGORITHMS[1].read = function(price, full, position)
+    local limit = greedy.read(price, full, position)
     limit.with_parts = true
-    limit.n, limit.price_part, limit.full_part, limit.start_part, limit.surplus, position = unpack_struct('<ddddd', requests, position)
+    limit.n, limit.price_part, limit.full_part, limit.start, limit.start_part, limit.surplus, limit.started, position =
+      unpack_struct('<ddddddd', requests, position)
+    limit.lacks = limit.start > limit.started or (limit.start == limit.started and limit.start_part > 0)
     return limit, position
   end
 
   ALGORITHMS[7] = setmetatable({ numbers = 2 }, { __index = greedy })
 
-  ALGORITHMS[7].read = function(cost, capacity, start, position)
+  ALGORITHMS[7].read = function(price, full, position)
     local limit
-    limit, position = ALGORITHMS[1].read(cost, capacity, start, position)
+    limit, position = ALGORITHMS[1].read(price, full, position)
     limit.max_wait, position = unpack_struct('<d', requests, position)
     return limit, position
   end

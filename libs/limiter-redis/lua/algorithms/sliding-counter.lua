@@ -1,27 +1,28 @@
 --[[
 Counts in parts of a window, the oldest by how much of it is still inside; sliding-counter.ts does the same.
-Numbers  cost, limit, count at the start; besides f64 start, parts, length of a part
+Numbers  cost, limit; besides f64 used at the start, when the limit started, parts, length of a part
+Former   parts, length of a part
 Text     :<newest>,...,<oldest>c behind the start of the newest part
 ]]
 do
   -- A state: { b = start of the newest part, counts, the newest first: one more than there are parts }.
-  local counter = { numbers = 4 }
+  local counter = { suffix = 'c', names = { 'parts', 'part' }, numbers = 4 }
 
-  function counter.read(cost, capacity, start, position)
-    local start_at, parts, part
-    start_at, parts, part, position = unpack_struct('<ddd', requests, position)
-    return { cost = cost, capacity = capacity, start = start, start_at = start_at, parts = parts, part = part }, position
+  function counter.read(cost, capacity, position)
+    local start, started, parts, part
+    start, started, parts, part, position = unpack_struct('<dddd', requests, position)
+    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, parts = parts, part = part }, position
   end
 
-  local function filled_with(first, parts, from)
+  local function part_of(limit, at) return floor(at / limit.part) * limit.part end
+
+  local function filled_with(first, limit, at)
     local counts = { first }
-    for i = 2, parts + 1 do counts[i] = 0 end
-    return { counts = counts, b = from }
+    for i = 2, limit.parts + 1 do counts[i] = 0 end
+    return { counts = counts, b = part_of(limit, at) }
   end
 
-  function counter.started(limit) return filled_with(limit.start, limit.parts, limit.start_at) end
-
-  function counter.empty(limit) return filled_with(limit.capacity, limit.parts, floor(now / limit.part) * limit.part) end
+  function counter.started(limit) return filled_with(limit.start, limit, min(now, limit.started)) end
 
   function counter.parse(instant, rest)
     local counts = {}
@@ -29,7 +30,9 @@ do
     return { counts = counts, b = instant }
   end
 
-  function counter.text(generation, state, with_generation)
+  function counter.fits(limit, state) return #state.counts == limit.parts + 1 and state.b % limit.part == 0 end
+
+  function counter.text(generation, state)
     -- Counts have ten digits at most; up to fourteen stand there as they are.
     return with_generation(generation, state.b) .. ':' .. concat(state.counts, ',') .. 'c'
   end
@@ -44,7 +47,7 @@ do
     return { counts = counts, b = from }
   end
 
-  local function weighted(count, inside, part) return floor((count * inside) / part) end
+  local function weighted(count, inside, part) return (mul_div(count, inside, part)) end
 
   local function used_at(parts, part, state, at)
     local whole = 0
@@ -54,9 +57,8 @@ do
 
   local function opening(leaving, room, part)
     if leaving <= room then return 0 end
-    local inside = ceil(((room + 1) * part) / leaving) - 1
-    if weighted(leaving, inside, part) > room then inside = inside - 1 end
-    return part - inside
+    local inside, rest = mul_div(room + 1, part, leaving)
+    return part - (rest > 0 and inside or inside - 1)
   end
 
   local function opens_after(parts, part, counts, room)
@@ -76,6 +78,21 @@ do
     return 0
   end
 
+  function counter.clamped(limit, state)
+    local parts, part = limit.parts, limit.part
+    local from = part_of(limit, now)
+    if state.b <= from then return state end
+    local steps = (state.b - from) / part
+    local counts, future = {}, 0
+    for i = 1, parts + 1 do
+      counts[i] = state.counts[i + steps] or 0
+      if i <= steps then future = future + state.counts[i] end
+    end
+    local shown = { counts = counts, b = from }
+    counts[1] = counts[1] + min(future, max(0, limit.capacity - used_at(parts, part, shown, now)))
+    return shown
+  end
+
   function counter.take(limit, state)
     local parts, part = limit.parts, limit.part
     local shown = shifted(parts, part, state, now)
@@ -89,8 +106,10 @@ do
     if limit.cost == 0 then return allowed end
     local counts = { shown.counts[1] + limit.cost }
     for i = 2, parts + 1 do counts[i] = shown.counts[i] end
-    return allowed, { counts = counts, b = shown.b }, shown.b + (parts + 1) * part, state.b + (parts + 1) * part
+    return allowed, { counts = counts, b = shown.b }
   end
+
+  function counter.full_at(limit, state) return state.b + (limit.parts + 1) * limit.part end
 
   function counter.refunded(state, from, cost, part)
     local i = (state.b - from) / part + 1
@@ -100,14 +119,9 @@ do
     return state
   end
 
-  -- first: parts, second: length of a part
-  function counter.available(g, state, at)
-    return g.capacity - used_at(g.first, g.second, shifted(g.first, g.second, state, at), at)
-  end
+  function counter.missing(g, state, at) return used_at(g.parts, g.part, shifted(g.parts, g.part, state, at), at), 0, 1 end
 
-  function counter.state_with(g, tokens, at)
-    return filled_with(max(0, g.capacity - floor(tokens)), g.first, floor(at / g.second) * g.second)
-  end
+  function counter.state_missing(g, whole, part, _, at) return filled_with(used_of(g, whole, part), g, at) end
 
   ALGORITHMS[4] = counter
 end

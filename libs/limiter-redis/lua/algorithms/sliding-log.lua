@@ -1,38 +1,50 @@
 --[[
 Remembers every request of the window; sliding-log.ts does the same.
-Numbers  cost, limit, used at the start; besides f64 start, length of the window
-Text     packed: L, u16 generation, f64 tokens taken before the first entry, then for each entry f64 instant, f64 tokens taken until then
+Numbers  cost, limit; besides f64 used at the start, when the limit started, length of the window
+Former   length, nothing
+Text     packed: l, u32 generation, f64 tokens taken before the first entry, then for each entry f64 instant, f64 tokens taken until then
 ]]
 do
-  local HEAD, ENTRY = 11, 16
+  local HEAD, ENTRY = 8, 16
   -- A state: { before = tokens taken before the first entry, entries = packed }.
-  local log = { numbers = 4 }
+  local log = { suffix = 'l', names = { 'window', 'nothing' }, numbers = 4 }
 
-  function log.read(cost, capacity, start, position)
-    local start_at, window
-    start_at, window, position = unpack_struct('<dd', requests, position)
-    return { cost = cost, capacity = capacity, start = start, start_at = start_at, window = window }, position
+  function log.read(cost, capacity, position)
+    local start, started, window
+    start, started, window, position = unpack_struct('<ddd', requests, position)
+    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, window = window }, position
   end
 
   local function filled_with(used, at)
     return { before = 0, entries = used == 0 and '' or pack_struct('<dd', at, used) }
   end
 
-  function log.started(limit) return filled_with(limit.start, limit.start_at) end
+  function log.started(limit) return filled_with(limit.start, min(now, limit.started)) end
 
-  function log.empty(limit) return filled_with(limit.capacity, now) end
-
-  function log.parse(value)
-    if #value < HEAD or (#value - HEAD) % ENTRY ~= 0 then return nil end
-    local generation, before = unpack_struct('<Hd', value, 2)
-    return { before = before, entries = sub(value, HEAD + 1) }, generation
+  function log.parse(body)
+    if #body < HEAD or (#body - HEAD) % ENTRY ~= 0 then return nil end
+    return { before = (unpack_struct('<d', body)), entries = sub(body, HEAD + 1) }
   end
 
   function log.text(generation, state)
-    return 'L' .. pack_struct('<Hd', generation, state.before) .. state.entries
+    return 'l' .. pack_struct('<I4d', generation, state.before) .. state.entries
   end
 
   local function entry(entries, i) return unpack_struct('<dd', entries, (i - 1) * ENTRY + 1) end
+
+  function log.clamped(_, state)
+    local entries = state.entries
+    local count = #entries / ENTRY
+    local last = count
+    while last > 0 and entry(entries, last) > now do last = last - 1 end
+    if last == count then return state end
+    local kept = { sub(entries, 1, last * ENTRY) }
+    for i = last + 1, count do
+      local _, taken = entry(entries, i)
+      kept[#kept + 1] = pack_struct('<dd', now, taken)
+    end
+    return { before = state.before, entries = concat(kept) }
+  end
 
   -- The first entry that counts, how many entries there are, tokens taken in all, and before the first that counts.
   local function counting(window, state, at)
@@ -52,7 +64,7 @@ do
   function log.take(limit, state)
     local window = limit.window
     local first, count, total, before = counting(window, state, now)
-    local used, retry, reset, latest, filled_before = total - before, 0, 0, now, -1
+    local used, retry, reset = total - before, 0, 0
     if used + limit.cost > limit.capacity then
       local last = first
       -- The entry with whose leaving there is room enough.
@@ -65,16 +77,16 @@ do
         last = last + 1
       end
     end
-    if count >= first then
-      latest = entry(state.entries, count)
-      filled_before = latest + window
-      reset = filled_before - now
-      latest = max(latest, now)
-    end
-    local allowed = window_answer(limit, used, retry, reset, latest + window - now)
+    if count >= first then reset = entry(state.entries, count) + window - now end
+    local allowed = window_answer(limit, used, retry, reset, window)
     if limit.cost == 0 then return allowed end
     local kept = first == 1 and state.entries or sub(state.entries, (first - 1) * ENTRY + 1)
-    return allowed, { before = before, entries = kept .. pack_struct('<dd', latest, total + limit.cost) }, latest + window, filled_before
+    return allowed, { before = before, entries = kept .. pack_struct('<dd', now, total + limit.cost) }
+  end
+
+  function log.full_at(limit, state)
+    local count = #state.entries / ENTRY
+    return count == 0 and 0 or entry(state.entries, count) + limit.window
   end
 
   function log.refunded(state, at, cost)
@@ -94,13 +106,12 @@ do
     return nil
   end
 
-  -- first: length of the window
-  function log.available(g, state, at)
-    local _, _, total, before = counting(g.first, state, at)
-    return g.capacity - (total - before)
+  function log.missing(g, state, at)
+    local _, _, total, before = counting(g.window, state, at)
+    return total - before, 0, 1
   end
 
-  function log.state_with(g, tokens, at) return filled_with(max(0, g.capacity - floor(tokens)), at) end
+  function log.state_missing(g, whole, part, _, at) return filled_with(used_of(g, whole, part), at) end
 
   ALGORITHMS[5] = log
 end

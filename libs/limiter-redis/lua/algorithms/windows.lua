@@ -5,3 +5,6 @@ local function window_answer(limit, used, retry, reset, reset_after_taking)
   answer(used, allowed and 0 or retry, used == 0 and 0 or reset, reset_after_taking)
   return allowed
 end
+
+-- Tokens that count as used where so many are missing.
+local function used_of(limit, whole, part) return min(limit.capacity, max(0, whole + (part > 0 and 1 or 0))) end

@@ -1,4 +1,5 @@
 import type { Decision } from '../decision.js';
+import type { Amount } from './amount.js';
 
 /** A request that passed: what it found, what it took, and when. */
 export interface PastTake<Level> {
@@ -13,7 +14,12 @@ export interface PastTake<Level> {
  * of one bucket, `Level` what a decision needs to know of a state at an instant. Instants are whole microseconds.
  */
 export interface Algorithm<Bucket, State, Level> {
-  /** What the bucket holds at an instant, for a request that asks `cost` of it. */
+  /**
+   * The state as it may be at an instant: the same object, unless it comes from the future, because the clock stepped back, or is
+   * worse than an empty bucket. Then the nearest state that is neither. A store writes it back, so that the bucket refills from then on.
+   */
+  clamped(bucket: Bucket, state: State, nowUs: number): State;
+  /** What the bucket holds at an instant, for a request that asks `cost` of it. The state was clamped at that instant. */
   level(bucket: Bucket, state: State, nowUs: number, cost: number): Level;
   allows(bucket: Bucket, level: Level, cost: number): boolean;
   /** The state after a request that passed. `slot` names the request, where it holds something until it is released. */
@@ -25,10 +31,15 @@ export interface Algorithm<Bucket, State, Level> {
    * what has not come back by itself. Never more than that: nobody may have more than if the request had not come.
    */
   refunded(bucket: Bucket, state: State, past: PastTake<Level>, nowUs: number): State;
-  /** Tokens that could be taken at an instant, with their fraction: for carrying a bucket over an edit. */
-  available(bucket: Bucket, state: State, nowUs: number): number;
-  /** The state of a bucket that has this many tokens to give at an instant, rounded against the caller. */
-  stateWith(bucket: Bucket, tokens: number, nowUs: number): State;
+  /**
+   * The tokens that are missing from a full bucket at an instant: for carrying a bucket over an edit. More than the capacity where
+   * they were spent after that instant, by a gateway that did not know of the edit yet; negative for a surplus.
+   */
+  missing(bucket: Bucket, state: State, atUs: number): Amount;
+  /** The state of a bucket from which so much is missing at an instant, rounded against the caller. */
+  stateMissing(bucket: Bucket, missing: Amount, atUs: number): State;
+  /** The state of an empty bucket, where that is not one from which all tokens are missing. */
+  exhausted?(bucket: Bucket, atUs: number): State;
   /** For a state that lives on as it is when only the numbers are edited. */
   keep?(state: State): State;
 }

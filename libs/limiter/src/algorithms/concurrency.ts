@@ -1,4 +1,5 @@
 import type { Algorithm } from './algorithm.js';
+import { wholeAmount } from './amount.js';
 import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
@@ -24,9 +25,19 @@ export interface ConcurrencyBucket {
   readonly start: ConcurrencyState;
 }
 
+/** No slot is held for longer than a slot may be, because the clock stepped back, or because the time was longer before an edit. */
+function clamped({ slotTimeoutUs }: ConcurrencyBucket, state: ConcurrencyState, nowUs: number): ConcurrencyState {
+  const latestUs = nowUs + slotTimeoutUs;
+  if (state.slots.every(({ untilUs }) => untilUs <= latestUs)) return state;
+  return { slots: state.slots.map((slot) => (slot.untilUs > latestUs ? { ...slot, untilUs: latestUs } : slot)) };
+}
+
 function alive({ slots }: ConcurrencyState, nowUs: number): readonly Slot[] {
   return slots.filter(({ untilUs }) => untilUs > nowUs);
 }
+
+/** No request has this name. */
+const NOBODY = -1;
 
 const weightOf = (slots: readonly Slot[]): number => slots.reduce((sum, { weight }) => sum + weight, 0);
 
@@ -41,6 +52,7 @@ function timedOutUs(slots: readonly Slot[], limit: number, cost: number, nowUs: 
 }
 
 export const concurrency: Algorithm<ConcurrencyBucket, ConcurrencyState, WindowLevel> = {
+  clamped,
   level({ limit, slotTimeoutUs }, state, nowUs, cost) {
     const slots = alive(state, nowUs);
     const used = weightOf(slots);
@@ -58,9 +70,10 @@ export const concurrency: Algorithm<ConcurrencyBucket, ConcurrencyState, WindowL
   },
   decide: windowDecision,
   refunded: (_bucket, state, { slot }) => released(state, slot),
-  available: ({ limit }, state, nowUs) => limit - weightOf(alive(state, nowUs)),
+  missing: (_bucket, state, atUs) => wholeAmount(weightOf(alive(state, atUs))),
   /** Tokens of another algorithm are no slots: nobody holds one yet. */
-  stateWith: () => ({ slots: [] }),
+  stateMissing: () => ({ slots: [] }),
+  exhausted: ({ limit, slotTimeoutUs }, atUs) => ({ slots: [{ id: NOBODY, untilUs: atUs + slotTimeoutUs, weight: limit }] }),
   keep: (state) => state,
 };
 

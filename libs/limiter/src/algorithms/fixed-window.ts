@@ -1,5 +1,6 @@
 import type { WindowStart } from '../limit.js';
 import type { Algorithm, PastTake } from './algorithm.js';
+import { roundedUp, wholeAmount } from './amount.js';
 import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
@@ -9,6 +10,16 @@ import { windowAllows, windowDecision, type WindowLevel } from './window-decisio
 export interface FixedWindowState {
   readonly startUs: number;
   readonly used: number;
+  /**
+   * Only after the clock stepped back out of a window: what had been used in it counts until one window later, whatever the windows
+   * of the clock or the calendar are. Without it a clock that trembles around a boundary would bring a new window with each step.
+   */
+  readonly held?: Held;
+}
+
+interface Held {
+  readonly used: number;
+  readonly untilUs: number;
 }
 
 export interface FixedWindowBucket {
@@ -43,15 +54,28 @@ export function equalWindows(lengthUs: number): Windows {
   };
 }
 
-/**
- * The window in force, and what was used in it. A state from the future, after the clock stepped back, counts in the window
- * of now: it neither forgets what was used nor locks the bucket for longer than a window.
- */
+function clamped(bucket: FixedWindowBucket, state: FixedWindowState, nowUs: number): FixedWindowState {
+  const { startUs, used, held } = state;
+  const isEarly = startUs > nowUs && used > 0;
+  if (bucket.startsWith === 'first_request') return isEarly ? { startUs: nowUs, used } : state;
+  if (!isEarly && (held === undefined || held.untilUs <= nowUs)) return state;
+  const window = bucket.windows.around(nowUs);
+  const untilUs = nowUs + window.endUs - window.startUs;
+  if (!isEarly) return held!.untilUs > untilUs ? { startUs, used, held: { used: held!.used, untilUs } } : state;
+  return { startUs: window.startUs, used: 0, held: { used: Math.min(bucket.limit, used + usedBefore(held, nowUs)), untilUs } };
+}
+
+/** What counts of what was used before the clock stepped back. */
+function usedBefore(held: Held | undefined, nowUs: number): number {
+  return held !== undefined && nowUs < held.untilUs ? held.used : 0;
+}
+
+/** The window in force, and what was used in it. */
 function inForce(bucket: FixedWindowBucket, state: FixedWindowState, nowUs: number): WindowBounds & { readonly used: number } {
   if (bucket.startsWith === 'first_request') {
     const { lengthUs } = bucket.windows;
     const running = state.used > 0 && nowUs < state.startUs + lengthUs;
-    const startUs = running ? Math.min(state.startUs, nowUs) : nowUs;
+    const startUs = running ? state.startUs : nowUs;
     return { startUs, endUs: startUs + lengthUs, used: running ? state.used : 0 };
   }
   const { startUs, endUs } = bucket.windows.around(nowUs);
@@ -74,29 +98,39 @@ function refunded(bucket: FixedWindowBucket, state: FixedWindowState, past: Past
   const startUs = windowOfTake(bucket, past);
   if (state.startUs !== startUs) return state;
   if (state.used > past.cost && opensWindow(bucket, startUs, past.takenAtUs)) return state;
-  return { startUs, used: Math.max(0, state.used - past.cost) };
+  return { ...state, used: Math.max(0, state.used - past.cost) };
 }
 
 export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowLevel> = {
+  clamped,
   level(bucket, state, nowUs, cost) {
     const { endUs, used } = inForce(bucket, state, nowUs);
     const leftUs = endUs - nowUs;
+    const before = usedBefore(state.held, nowUs);
+    if (before === 0) {
+      return { used, retryUs: used + cost <= bucket.limit ? 0 : leftUs, resetUs: used === 0 ? 0 : leftUs, resetAfterTakingUs: leftUs };
+    }
+    const heldUs = state.held!.untilUs - nowUs;
+    const lastUs = Math.max(leftUs, heldUs);
+    const firstIsEnough = (heldUs < leftUs ? used : before) + cost <= bucket.limit;
     return {
-      used,
-      retryUs: used + cost <= bucket.limit ? 0 : leftUs,
-      resetUs: used === 0 ? 0 : leftUs,
-      resetAfterTakingUs: leftUs,
+      used: used + before,
+      retryUs: used + before + cost <= bucket.limit ? 0 : firstIsEnough ? Math.min(leftUs, heldUs) : lastUs,
+      resetUs: used === 0 ? heldUs : lastUs,
+      resetAfterTakingUs: lastUs,
     };
   },
   allows: windowAllows,
-  after(bucket, state, { used }, cost, nowUs) {
-    return { startUs: inForce(bucket, state, nowUs).startUs, used: used + cost };
+  after(bucket, state, _level, cost, nowUs) {
+    const { startUs, used } = inForce(bucket, state, nowUs);
+    const taken = { startUs, used: used + cost };
+    return usedBefore(state.held, nowUs) > 0 ? { ...taken, held: state.held! } : taken;
   },
   decide: windowDecision,
   refunded,
-  available: (bucket, state, nowUs) => bucket.limit - inForce(bucket, state, nowUs).used,
-  stateWith(bucket, tokens, nowUs) {
-    const startUs = bucket.startsWith === 'first_request' ? nowUs : bucket.windows.around(nowUs).startUs;
-    return { startUs, used: Math.max(0, bucket.limit - Math.floor(tokens)) };
+  missing: (bucket, state, atUs) => wholeAmount(inForce(bucket, state, atUs).used + usedBefore(state.held, atUs)),
+  stateMissing(bucket, missing, atUs) {
+    const startUs = bucket.startsWith === 'first_request' ? atUs : bucket.windows.around(atUs).startUs;
+    return { startUs, used: Math.min(bucket.limit, Math.max(0, roundedUp(missing))) };
   },
 };

@@ -1,7 +1,7 @@
-import { ceilMs, spanOf, tokensIn, type Rate, type Span } from './exact-span.js';
-import type { Algorithm, PastTake } from './algorithm.js';
 import type { Decision } from '../decision.js';
-import type { LimitStart } from '../limit.js';
+import type { Algorithm, PastTake } from './algorithm.js';
+import { debtOfFraction, tokensOfDebt, type Amount } from './amount.js';
+import { ceilMs, spanOf, tokensIn, type Rate, type Span } from './exact-span.js';
 
 /**
  * Continuous refill. The whole state of a bucket is one instant: when it will be full. What is missing from it is a
@@ -38,9 +38,9 @@ export interface GreedyBucket {
   readonly maxWaitUs?: number;
 }
 
-export function greedyBucket(capacity: number, rate: Rate, start: LimitStart): GreedyBucket {
-  const above = Math.max(0, start.tokens - capacity);
-  const level = above > 0 ? negated(spanOf(above, rate), rate.n) : debtFor(capacity - start.tokens, rate);
+/** @param missing tokens at the start; negative for a surplus */
+export function greedyBucket(capacity: number, rate: Rate, missing: Amount, startedAtUs: number): GreedyBucket {
+  const level = levelMissing(missing, rate);
   return {
     kind: 'greedy',
     capacity,
@@ -48,31 +48,34 @@ export function greedyBucket(capacity: number, rate: Rate, start: LimitStart): G
     full: spanOf(capacity, rate),
     token: spanOf(1, rate),
     surplusUs: Math.min(0, level.debtUs),
-    start: greedyState(level, start.atMs * 1000),
+    start: greedyState(level, startedAtUs),
   };
 }
 
-function debtFor(tokens: number, rate: Rate): GreedyLevel {
-  const span = spanOf(tokens, rate);
-  return { debtUs: span.whole, part: span.part };
+function levelMissing(missing: Amount, rate: Rate): GreedyLevel {
+  if (missing.whole < 0) return negated(spanOf(-missing.whole, rate), rate.n);
+  const { whole, part } = spanOf(missing.whole, rate);
+  const parts = part + debtOfFraction(missing, rate);
+  const carry = Math.floor(parts / rate.n);
+  return { debtUs: whole + carry, part: parts - carry * rate.n };
 }
 
 function negated(span: Span, n: number): GreedyLevel {
   return span.part === 0 ? { debtUs: 0 - span.whole, part: 0 } : { debtUs: -span.whole - 1, part: n - span.part };
 }
 
-/** The level of a bucket at an instant. Clamped at both ends, so that a clock that stepped back cannot lock a bucket. */
-function greedyLevel(bucket: GreedyBucket, state: GreedyState, nowUs: number): GreedyLevel {
+/** Neither emptier than empty nor with a larger surplus than the limit began with. */
+function clamped(bucket: GreedyBucket, state: GreedyState, nowUs: number): GreedyState {
   const { whole, part } = state;
-  if (whole < 0) {
-    const debtUs = whole + nowUs;
-    if (debtUs >= 0) return FULL;
-    return debtUs < bucket.surplusUs ? { debtUs: bucket.surplusUs, part: 0 } : { debtUs, part };
-  }
-  const debtUs = whole - nowUs;
-  if (debtUs < 0) return FULL;
+  if (whole < 0) return whole + nowUs < bucket.surplusUs ? greedyState({ debtUs: bucket.surplusUs, part: 0 }, nowUs) : state;
   const { full } = bucket;
-  if (debtUs > full.whole || (debtUs === full.whole && part > full.part)) return { debtUs: full.whole, part: full.part };
+  const debtUs = whole - nowUs;
+  return debtUs > full.whole || (debtUs === full.whole && part > full.part) ? { whole: nowUs + full.whole, part: full.part } : state;
+}
+
+function greedyLevel(_bucket: GreedyBucket, { whole, part }: GreedyState, nowUs: number): GreedyLevel {
+  const debtUs = whole < 0 ? whole + nowUs : whole - nowUs;
+  if (whole < 0 ? debtUs >= 0 : debtUs < 0) return FULL;
   return { debtUs, part };
 }
 
@@ -145,18 +148,10 @@ function difference(span: Span, level: GreedyLevel, n: number): Span {
   return part < 0 ? { whole: whole - 1, part: part + n } : { whole, part };
 }
 
-/** Tokens with their fraction; negative if they were spent, by a gateway that did not know yet, after this instant. */
-function greedyAvailable(bucket: GreedyBucket, { whole, part }: GreedyState, nowUs: number): number {
-  const { n, intervalUs } = bucket.rate;
-  const debtUs = whole < 0 ? Math.min(0, whole + nowUs) : Math.max(0, whole - nowUs);
-  const owesPart = whole < 0 ? whole + nowUs < 0 : whole >= nowUs;
-  return bucket.capacity - ((debtUs + (owesPart ? part : 0) / n) * n) / intervalUs;
-}
-
-function greedyStateWith(bucket: GreedyBucket, tokens: number, nowUs: number): GreedyState {
-  const { n, intervalUs } = bucket.rate;
-  const debtUs = Math.ceil(((bucket.capacity - tokens) * intervalUs) / n);
-  return { whole: nowUs + Math.max(0, debtUs), part: 0 };
+function missing({ rate }: GreedyBucket, { whole, part }: GreedyState, atUs: number): Amount {
+  const debtUs = whole < 0 ? Math.min(0, whole + atUs) : Math.max(0, whole - atUs);
+  const owesPart = whole < 0 ? whole + atUs < 0 : whole >= atUs;
+  return tokensOfDebt(debtUs, owesPart ? part : 0, rate);
 }
 
 /**
@@ -182,11 +177,12 @@ function greedyRefunded(bucket: GreedyBucket, state: GreedyState, past: PastTake
 }
 
 export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
+  clamped,
   level: greedyLevel,
   allows: (bucket, level, cost) => hasRoom(bucket, greedySpent(bucket, level, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
   after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
   decide: greedyDecision,
   refunded: greedyRefunded,
-  available: greedyAvailable,
-  stateWith: greedyStateWith,
+  missing,
+  stateMissing: ({ rate }, amount, atUs) => greedyState(levelMissing(amount, rate), atUs),
 };

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.js';
-import type { LimitStart, TokenBucketSpec } from '../limit.js';
 import type { Algorithm, PastTake } from './algorithm.js';
+import { roundedUp, wholeAmount } from './amount.js';
 
 /**
  * Refill in whole steps: every interval, `refillTokens` at once. The bound of law 1 is wider here by one step, because
@@ -26,26 +26,21 @@ export interface IntervalBucket {
   readonly start: IntervalState;
 }
 
-export function intervalBucket(
-  spec: Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs'>,
-  start: LimitStart,
-): IntervalBucket {
-  return {
-    kind: 'interval',
-    capacity: spec.capacity,
-    refillTokens: spec.refillTokens,
-    intervalUs: spec.refillIntervalMs * 1000,
-    start: { tokens: start.tokens, steppedAtUs: start.atMs * 1000 },
-  };
+/** Steps fall from `steppedAtUs` on at fixed distances. After a step back of the clock the last step was now. */
+function clamped(bucket: IntervalBucket, state: IntervalState, nowUs: number): IntervalState {
+  const { tokens, steppedAtUs } = state;
+  if (steppedAtUs > nowUs) return { tokens: Math.max(0, tokens), steppedAtUs: nowUs };
+  if (tokens >= 0) return state;
+  const level = intervalLevel(bucket, state, nowUs);
+  return level.tokens >= 0 ? state : intervalState({ ...level, tokens: 0 }, nowUs);
 }
 
-function intervalLevel(bucket: IntervalBucket, state: IntervalState, nowUs: number): IntervalLevel {
-  const elapsedUs = nowUs - state.steppedAtUs;
-  if (elapsedUs < 0) return { tokens: state.tokens, sinceStepUs: 0 };
+function intervalLevel(bucket: IntervalBucket, { tokens, steppedAtUs }: IntervalState, nowUs: number): IntervalLevel {
+  const elapsedUs = nowUs - steppedAtUs;
   const steps = Math.floor(elapsedUs / bucket.intervalUs);
-  if (steps === 0) return { tokens: state.tokens, sinceStepUs: elapsedUs };
+  if (steps <= 0) return { tokens, sinceStepUs: Math.max(0, elapsedUs) };
   return {
-    tokens: Math.min(bucket.capacity, state.tokens + steps * bucket.refillTokens),
+    tokens: Math.min(bucket.capacity, tokens + steps * bucket.refillTokens),
     sinceStepUs: elapsedUs - steps * bucket.intervalUs,
   };
 }
@@ -86,11 +81,12 @@ function intervalRefunded(bucket: IntervalBucket, state: IntervalState, past: Pa
 }
 
 export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLevel> = {
+  clamped,
   level: intervalLevel,
   allows: (_bucket, level, cost) => cost <= level.tokens,
   after: (_bucket, _state, { tokens, sinceStepUs }, cost, nowUs) => intervalState({ tokens: tokens - cost, sinceStepUs }, nowUs),
   decide: intervalDecision,
   refunded: intervalRefunded,
-  available: (bucket, state, nowUs) => intervalLevel(bucket, state, nowUs).tokens,
-  stateWith: (_bucket, tokens, nowUs) => ({ tokens: Math.floor(tokens), steppedAtUs: nowUs }),
+  missing: (bucket, state, atUs) => wholeAmount(bucket.capacity - intervalLevel(bucket, state, atUs).tokens),
+  stateMissing: (bucket, missing, atUs) => ({ tokens: bucket.capacity - roundedUp(missing), steppedAtUs: atUs }),
 };

@@ -1,6 +1,7 @@
 import type { Decision } from '../decision.js';
 import type { Penalty } from '../rule.js';
 import type { Algorithm } from './algorithm.js';
+import { wholeAmount } from './amount.js';
 import { ceilMs } from './exact-span.js';
 
 /**
@@ -36,9 +37,14 @@ export function penaltyBucket({ refusals, windowMs, blockMs }: Penalty, watches:
   return { kind: 'penalty', refusals, windowUs: windowMs * 1000, blockUs: blockMs * 1000, watches, start: { refusals: 0, atUs: 0 } };
 }
 
-/** Neither a block nor a window lasts longer because the clock stepped back, or because it was longer before an edit. */
-function levelAt({ windowUs, blockUs }: PenaltyBucket, { refusals, atUs }: PenaltyState, nowUs: number): PenaltyLevel {
-  if (refusals === 0) return { blockedUs: Math.min(Math.max(0, atUs - nowUs), blockUs), refusals: 0 };
+/** Neither a block nor a window lasts longer than it may: because the clock stepped back, or because it was longer before an edit. */
+function clamped({ blockUs }: PenaltyBucket, state: PenaltyState, nowUs: number): PenaltyState {
+  const latestUs = state.refusals === 0 ? nowUs + blockUs : nowUs;
+  return state.atUs > latestUs ? { refusals: state.refusals, atUs: latestUs } : state;
+}
+
+function levelAt({ windowUs }: PenaltyBucket, { refusals, atUs }: PenaltyState, nowUs: number): PenaltyLevel {
+  if (refusals === 0) return { blockedUs: Math.max(0, atUs - nowUs), refusals: 0 };
   return { blockedUs: 0, refusals: nowUs < atUs + windowUs ? refusals : 0 };
 }
 
@@ -47,7 +53,7 @@ export function penalized(bucket: PenaltyBucket, state: PenaltyState, nowUs: num
   const { blockedUs, refusals } = levelAt(bucket, state, nowUs);
   if (blockedUs > 0) return state;
   if (refusals + 1 >= bucket.refusals) return { refusals: 0, atUs: nowUs + bucket.blockUs };
-  return { refusals: refusals + 1, atUs: refusals === 0 ? nowUs : Math.min(state.atUs, nowUs) };
+  return { refusals: refusals + 1, atUs: refusals === 0 ? nowUs : state.atUs };
 }
 
 function decide(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): Decision {
@@ -56,11 +62,15 @@ function decide(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): D
 }
 
 export const penalty: Algorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {
+  clamped,
   level: levelAt,
   allows: (_bucket, { blockedUs }) => blockedUs === 0,
   after: (_bucket, state) => state,
   decide,
   refunded: (_bucket, state) => state,
-  available: (bucket, state, nowUs) => decide(bucket, levelAt(bucket, state, nowUs)).remaining,
-  stateWith: ({ start }) => start,
+  missing(bucket, state, atUs) {
+    const { blockedUs, refusals } = levelAt(bucket, state, atUs);
+    return wholeAmount(blockedUs > 0 ? bucket.refusals : refusals);
+  },
+  stateMissing: ({ start }) => start,
 };

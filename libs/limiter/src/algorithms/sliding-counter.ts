@@ -1,4 +1,5 @@
 import type { Algorithm } from './algorithm.js';
+import { mulDiv, roundedUp, wholeAmount } from './amount.js';
 import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
@@ -25,7 +26,24 @@ export function partOf({ partUs }: SlidingCounterBucket, atUs: number): number {
   return Math.floor(atUs / partUs) * partUs;
 }
 
-/** The counts as of the part that holds `nowUs`. After a step back of the clock the newest part stays the newest. */
+/**
+ * What is in the future counts in the part of now, as far as there is room: the past keeps its places, so that a clock that trembles
+ * around the end of a part makes nothing older than it is.
+ */
+function clamped(bucket: SlidingCounterBucket, state: SlidingCounterState, nowUs: number): SlidingCounterState {
+  const startUs = partOf(bucket, nowUs);
+  if (state.startUs <= startUs) return state;
+  const { parts, partUs, limit } = bucket;
+  const steps = (state.startUs - startUs) / partUs;
+  const counts: number[] = [];
+  for (let i = 0; i <= parts; i++) counts.push(state.counts[i + steps] ?? 0);
+  let future = 0;
+  for (let i = 0; i <= parts && i < steps; i++) future += state.counts[i]!;
+  counts[0]! += Math.min(future, Math.max(0, limit - usedAt(bucket, { startUs, counts }, nowUs)));
+  return { startUs, counts };
+}
+
+/** The counts as of the part that holds `nowUs`. */
 function shifted(bucket: SlidingCounterBucket, state: SlidingCounterState, nowUs: number): SlidingCounterState {
   const startUs = partOf(bucket, nowUs);
   const steps = (startUs - state.startUs) / bucket.partUs;
@@ -36,7 +54,7 @@ function shifted(bucket: SlidingCounterBucket, state: SlidingCounterState, nowUs
 
 /** What counts of a part of which `insideUs` microseconds are still in the window, rounded down. */
 function weighted(count: number, insideUs: number, partUs: number): number {
-  return Math.floor((count * insideUs) / partUs);
+  return mulDiv(count, insideUs, partUs).quotient;
 }
 
 /**
@@ -59,9 +77,8 @@ function opensAfterUs({ parts, partUs }: SlidingCounterBucket, counts: readonly 
 function openingUs(leaving: number, room: number, partUs: number): number {
   if (leaving <= room) return 0;
   // floor(leaving * inside / partUs) <= room  <=>  inside < (room + 1) * partUs / leaving
-  let insideUs = Math.ceil(((room + 1) * partUs) / leaving) - 1;
-  if (weighted(leaving, insideUs, partUs) > room) insideUs--;
-  return partUs - insideUs;
+  const { quotient, rest } = mulDiv(room + 1, partUs, leaving);
+  return partUs - (rest > 0 ? quotient : quotient - 1);
 }
 
 function usedAt({ parts, partUs }: SlidingCounterBucket, { startUs, counts }: SlidingCounterState, nowUs: number): number {
@@ -77,6 +94,7 @@ function emptyAfterUs({ parts, partUs }: SlidingCounterBucket, counts: readonly 
 }
 
 export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState, WindowLevel> = {
+  clamped,
   level(bucket, state, nowUs, cost) {
     const now = shifted(bucket, state, nowUs);
     const sinceUs = nowUs - now.startUs;
@@ -99,9 +117,9 @@ export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState
     const count = state.counts[index];
     return count === undefined ? state : { startUs: state.startUs, counts: state.counts.with(index, Math.max(0, count - cost)) };
   },
-  available: (bucket, state, nowUs) => bucket.limit - usedAt(bucket, shifted(bucket, state, nowUs), nowUs),
-  stateWith(bucket, tokens, nowUs) {
-    const used = Math.max(0, bucket.limit - Math.floor(tokens));
-    return { startUs: partOf(bucket, nowUs), counts: [used, ...new Array<number>(bucket.parts).fill(0)] };
+  missing: (bucket, state, atUs) => wholeAmount(usedAt(bucket, shifted(bucket, state, atUs), atUs)),
+  stateMissing(bucket, missing, atUs) {
+    const used = Math.min(bucket.limit, Math.max(0, roundedUp(missing)));
+    return { startUs: partOf(bucket, atUs), counts: [used, ...new Array<number>(bucket.parts).fill(0)] };
   },
 };

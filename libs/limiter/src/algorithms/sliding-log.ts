@@ -1,4 +1,5 @@
 import type { Algorithm, PastTake } from './algorithm.js';
+import { roundedUp, wholeAmount } from './amount.js';
 import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
@@ -39,27 +40,24 @@ function taken(state: SlidingLogState): number {
   return state.entries.at(-1)?.takenUntil ?? state.takenBefore;
 }
 
-/** When the next entry is noted: now, or with the one before it if the clock stepped back, so that they stay in order. */
-function entryAtUs({ entries }: SlidingLogState, first: number, nowUs: number): number {
-  return entries.length > first ? Math.max(entries.at(-1)!.atUs, nowUs) : nowUs;
-}
-
-/** When a request was noted. */
-export function notedAtUs({ windowUs }: SlidingLogBucket, { level, takenAtUs }: PastTake<WindowLevel>): number {
-  return takenAtUs + level.resetAfterTakingUs - windowUs;
+/** What is in the future counts as taken now, and leaves after one window. Entries are in order, so those are the last. */
+function clamped(_bucket: SlidingLogBucket, state: SlidingLogState, nowUs: number): SlidingLogState {
+  const { entries, takenBefore } = state;
+  if (entries.length === 0 || entries.at(-1)!.atUs <= nowUs) return state;
+  return { takenBefore, entries: entries.map((entry) => (entry.atUs > nowUs ? { ...entry, atUs: nowUs } : entry)) };
 }
 
 /** Requests of one instant and one cost cannot be told apart, and need not be. */
-function refunded(bucket: SlidingLogBucket, state: SlidingLogState, past: PastTake<WindowLevel>): SlidingLogState {
+function refunded(_bucket: SlidingLogBucket, state: SlidingLogState, past: PastTake<WindowLevel>): SlidingLogState {
   const { entries } = state;
-  const atUs = notedAtUs(bucket, past);
-  const found = entries.findIndex((entry, i) => entry.atUs === atUs && entry.takenUntil - takenBefore(state, i) === past.cost);
+  const found = entries.findIndex((entry, i) => entry.atUs === past.takenAtUs && entry.takenUntil - takenBefore(state, i) === past.cost);
   if (found === -1) return state;
   const later = entries.slice(found + 1).map((entry) => ({ atUs: entry.atUs, takenUntil: entry.takenUntil - past.cost }));
   return { entries: [...entries.slice(0, found), ...later], takenBefore: state.takenBefore };
 }
 
 export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLevel> = {
+  clamped,
   level(bucket, state, nowUs, cost) {
     const { limit, windowUs } = bucket;
     const { entries } = state;
@@ -74,20 +72,20 @@ export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLeve
       used,
       retryUs: used + cost <= limit ? 0 : leavesUs(last),
       resetUs: used === 0 ? 0 : leavesUs(entries.length - 1),
-      resetAfterTakingUs: entryAtUs(state, first, nowUs) + windowUs - nowUs,
+      resetAfterTakingUs: windowUs,
     };
   },
   allows: windowAllows,
   after(bucket, state, _level, cost, nowUs) {
     const first = firstCounting(bucket, state, nowUs);
-    const entry = { atUs: entryAtUs(state, first, nowUs), takenUntil: taken(state) + cost };
+    const entry = { atUs: nowUs, takenUntil: taken(state) + cost };
     return { entries: [...state.entries.slice(first), entry], takenBefore: takenBefore(state, first) };
   },
   decide: windowDecision,
   refunded,
-  available: (bucket, state, nowUs) => bucket.limit - (taken(state) - takenBefore(state, firstCounting(bucket, state, nowUs))),
-  stateWith(bucket, tokens, nowUs) {
-    const used = Math.max(0, bucket.limit - Math.floor(tokens));
-    return { entries: used === 0 ? [] : [{ atUs: nowUs, takenUntil: used }], takenBefore: 0 };
+  missing: (bucket, state, atUs) => wholeAmount(taken(state) - takenBefore(state, firstCounting(bucket, state, atUs))),
+  stateMissing(bucket, missing, atUs) {
+    const used = Math.min(bucket.limit, Math.max(0, roundedUp(missing)));
+    return { entries: used === 0 ? [] : [{ atUs, takenUntil: used }], takenBefore: 0 };
   },
 };

@@ -1,4 +1,4 @@
-import { editLimits, NewerRulesError, startLimits, type Limit, type TokenBucketSpec } from '../../src/index.js';
+import { editLimits, NewerRulesError, startLimits, type Limit, type LimitSpec, type TokenBucketSpec } from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { burst, takeFrom } from '../takes.js';
 import type { CreateStore } from './store-under-test.js';
@@ -50,11 +50,65 @@ export function describeEdits(create: CreateStore): void {
       expect((await takeFrom(store, [{ key: 'other', limit, cost: 0 }]))[0]!.remaining).toBe(10);
     });
 
-    test('a bucket older than all that is known counts as empty', async () => {
+    const slow = (capacity: number): TokenBucketSpec => burst({ capacity, refillTokens: 1, refillIntervalMs: 20_000 });
+
+    test('an idle merchant is not refused after an edit, however long ago its bucket was written', async () => {
+      const { store, clock } = await create();
+      const before = startLimits([slow(5)], 0);
+      await takeFrom(store, [{ key: 'k', limit: before[0]!, cost: 5 }]);
+      const [after] = editLimits(before, [slow(6)], 60_000) as [Limit];
+      clock.nowMs = 60_000 + 12.6 * 60_000;
+      expect((await takeFrom(store, [{ key: 'k', limit: after }]))[0]).toMatchObject({ allowed: true, remaining: 5 });
+    });
+
+    test('a quota that was used up before an edit is there again forty days later', async () => {
+      const { store, clock } = await create();
+      const daily = (limit: number): LimitSpec => ({ name: 'a day', algorithm: 'fixed_window', limit, calendar: 'day', start: 'clock' });
+      const before = startLimits([daily(3)], 0);
+      await takeFrom(store, [{ key: 'k', limit: before[0]!, cost: 3 }]);
+      const edited = editLimits(before, [daily(4)], 1000);
+      clock.nowMs = 2000;
+      expect((await takeFrom(store, [{ key: 'k', limit: edited[0]! }]))[0]).toMatchObject({ allowed: false, remaining: 0 });
+      const again = editLimits(editLimits(edited, [daily(5)], 40 * 86_400_000), [daily(6)], 41 * 86_400_000);
+      clock.nowMs = 42 * 86_400_000;
+      expect((await takeFrom(store, [{ key: 'k', limit: again[0]! }]))[0]).toMatchObject({ allowed: true, remaining: 5 });
+    });
+
+    test('a bucket older than all numbers that are remembered was empty when the oldest of them came into force, and has refilled since', async () => {
+      const { store, clock } = await create();
+      const first = startLimits([slow(5)], 0);
+      await takeFrom(store, [{ key: 'k', limit: first[0]!, cost: 1 }]);
+      let limits = first;
+      for (let i = 1; i <= 150; i++) limits = editLimits(limits, [slow(5 + i)], i);
+      clock.nowMs = 60_000;
+      expect((await takeFrom(store, [{ key: 'k', limit: limits[0]!, cost: 0 }]))[0]).toMatchObject({ remaining: 2 });
+    });
+
+    test('fractions of a token are carried over an edit, of a bucket that was touched and of one that was not', async () => {
+      const { store, clock } = await create();
+      const hourly: LimitSpec = { name: 'burst', algorithm: 'token_bucket', capacity: 100, refillTokens: 7, refillIntervalMs: 3_600_000, refill: 'greedy' };
+      const before = startLimits([hourly], 0);
+      await takeFrom(store, [{ key: 'k', limit: before[0]!, cost: 37 }]);
+      const [window] = editLimits(before, [{ name: 'burst', algorithm: 'fixed_window', limit: 100, windowMs: 86_400_000, start: 'clock' }], 0) as [Limit];
+      expect((await takeFrom(store, [{ key: 'k', limit: window, cost: 0 }]))[0]).toMatchObject({ remaining: 63 });
+      // Two and a half tokens of five were there, then two and a half of six.
+      const slowly = startLimits([{ ...slow(5), initialTokens: 0 }], 0);
+      const [edited] = editLimits(slowly, [slow(6)], 50_000) as [Limit];
+      await takeFrom(store, [{ key: 'touched', limit: slowly[0]! }]);
+      for (const key of ['touched', 'untouched']) {
+        clock.nowMs = 59_999;
+        expect((await takeFrom(store, [{ key, limit: edited, cost: 0 }]))[0]!.remaining).toBe(2);
+        clock.nowMs = 60_000;
+        expect((await takeFrom(store, [{ key, limit: edited, cost: 0 }]))[0]!.remaining).toBe(3);
+      }
+    });
+
+    test('an edit to whole steps leaves nothing negative', async () => {
       const { store } = await create();
-      await takeFrom(store, [{ key: 'k', limit }]);
-      const forgotten: Limit = { ...limit, generation: 30, previous: [] };
-      expect((await takeFrom(store, [{ key: 'k', limit: forgotten }]))[0]).toMatchObject({ allowed: false, remaining: 0 });
+      const before = startLimits([burst({ capacity: 1, refillTokens: 7, refillIntervalMs: 1000 })], 0);
+      await takeFrom(store, [{ key: 'k', limit: before[0]! }]);
+      const [edited] = editLimits(before, [burst({ capacity: 1, refillTokens: 7, refillIntervalMs: 1000, refill: 'interval' })], 0) as [Limit];
+      expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]).toMatchObject({ remaining: 0 });
     });
   });
 }

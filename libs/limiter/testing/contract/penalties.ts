@@ -63,10 +63,26 @@ export function describePenalties(create: CreateStore): void {
       await outcomes(store, 4);
       clock.nowMs = 5000;
       expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(false);
-      clock.nowMs = 56_000;
+      clock.nowMs = 8999;
       expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(false);
-      clock.nowMs = 60_000;
+      clock.nowMs = 9000;
       expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(true);
+    });
+
+    test('after a step back of the clock a block lasts its time from then on, and refusals count as now', async () => {
+      const { store, clock } = await create();
+      clock.nowMs = 3_600_000;
+      await outcomes(store, 4);
+      clock.nowMs = 20_000;
+      expect(await passes(store)).toBe(false);
+      clock.nowMs = 79_999;
+      expect(await passes(store)).toBe(false);
+      clock.nowMs = 80_000;
+      expect(await outcomes(store, 2)).toEqual([true, false]);
+      clock.nowMs = 10_000;
+      expect(await passes(store)).toBe(false);
+      clock.nowMs = 20_000;
+      expect(await outcomes(store, 3)).toEqual([true, false, false]);
     });
   });
 }
