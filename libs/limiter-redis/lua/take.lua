@@ -62,7 +62,7 @@ local function make_general()
 
   -- As carry-over.ts: the same operations in the same order.
   local function kept_tokens(on_edit, available, capacity, new_capacity)
-    if on_edit == 1 then return min((available * new_capacity) / capacity, new_capacity) end
+    if on_edit == 1 and capacity > 0 then return min((available * new_capacity) / capacity, new_capacity) end
     if on_edit == 2 then return new_capacity end
     if on_edit == 3 then return min(min(available, new_capacity) + max(0, new_capacity - capacity), new_capacity) end
     return min(available, new_capacity)

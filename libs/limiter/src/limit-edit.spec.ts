@@ -9,8 +9,8 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
 
 describe('limits that cannot be', () => {
   test.each([
-    [{ capacity: 0 }, 'capacity', 'must be a whole number from 1 to 1000000000, got 0; the nearest is 1'],
-    [{ capacity: -5 }, 'capacity', 'got -5'],
+    [{ capacity: -5 }, 'capacity', 'must be a whole number from 0 to 1000000000, got -5; the nearest is 0'],
+    [{ capacity: 0, initialTokens: 5 }, 'initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0'],
     [{ capacity: 1.5 }, 'capacity', 'got 1.5; the nearest is 2'],
     [{ capacity: 1e10 }, 'capacity', 'got 10000000000; the nearest is 1000000000'],
     [{ capacity: Number.NaN }, 'capacity', 'must be a whole number'],
@@ -31,7 +31,7 @@ describe('limits that cannot be', () => {
   });
 
   test('all that is wrong is named', () => {
-    expect(limitFaults(spec({ capacity: 0, refillTokens: -1 })).map(({ field }) => field)).toEqual(['capacity', 'refillTokens']);
+    expect(limitFaults(spec({ capacity: -1, refillTokens: -1 })).map(({ field }) => field)).toEqual(['capacity', 'refillTokens']);
   });
 
   test('what the error proposes is accepted', () => {

@@ -29,9 +29,9 @@ const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
     limit: whole('limit'), windowMs: optional(whole('windowMs')), calendar: optional(oneOf(CALENDAR_UNITS)),
     timeZone: optional(timeZone), start: oneOf(WINDOW_STARTS),
   },
-  sliding_log: { limit: wholeNumber(1, LIMIT_BOUNDS.logLimit.max, ', because a log keeps every request (sliding_counter has no such bound)'), windowMs: whole('windowMs') },
+  sliding_log: { limit: wholeNumber(LIMIT_BOUNDS.logLimit.min, LIMIT_BOUNDS.logLimit.max, ', because a log keeps every request (sliding_counter has no such bound)'), windowMs: whole('windowMs') },
   sliding_counter: { limit: whole('limit'), windowMs: whole('windowMs'), parts: whole('parts') },
-  concurrency: { limit: wholeNumber(1, LIMIT_BOUNDS.slots.max, ', because every slot is kept'), slotTimeoutMs: whole('slotTimeoutMs') },
+  concurrency: { limit: wholeNumber(LIMIT_BOUNDS.slots.min, LIMIT_BOUNDS.slots.max, ', because every slot is kept'), slotTimeoutMs: whole('slotTimeoutMs') },
 };
 
 export const ALGORITHM_NAMES = Object.keys(FIELDS) as readonly AlgorithmName[];
@@ -95,6 +95,9 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
     return [fault(field, `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`, tokens, nearestExact(tokens, intervalMs, most))];
   }
   const capacity = capacityOf(spec);
+  if (capacity === 0 && initialTokens > 0) {
+    return [fault('initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass', initialTokens, 0)];
+  }
   const longest = Math.max(capacity, initialTokens);
   if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
     const nearest = Math.floor((LIMIT_BOUNDS.timeToFullMs.max / intervalMs) * tokens);

@@ -6,14 +6,15 @@
 const MONTH_MS = 31 * 86_400_000;
 
 export const LIMIT_BOUNDS = {
-  capacity: { min: 1, max: 1_000_000_000 },
+  /** 0 is a limit for nobody: nothing passes, ever. */
+  capacity: { min: 0, max: 1_000_000_000 },
   refillTokens: { min: 1, max: 1_000_000_000 },
   /** One millisecond to one 31-day month. */
   refillIntervalMs: { min: 1, max: MONTH_MS },
   initialTokens: { min: 0, max: 1_000_000_000 },
   drainTokens: { min: 1, max: 1_000_000_000 },
   drainIntervalMs: { min: 1, max: MONTH_MS },
-  limit: { min: 1, max: 1_000_000_000 },
+  limit: { min: 0, max: 1_000_000_000 },
   windowMs: { min: 1, max: MONTH_MS },
   parts: { min: 1, max: 60 },
   /** A day: a request that takes longer is none that a gateway waits for. */
@@ -22,9 +23,9 @@ export const LIMIT_BOUNDS = {
   maxWaitMs: { min: 1, max: 30_000 },
   excessPercent: { min: 1, max: 100 },
   /** Every slot is kept, twenty-four bytes each, and moved with every take. */
-  slots: { max: 1_000 },
+  slots: { min: 0, max: 1_000 },
   /** The log keeps every request of the window, sixteen bytes each, and moves them with every take. */
-  logLimit: { max: 1_000 },
+  logLimit: { min: 0, max: 1_000 },
   /** A refill is never faster than this: Redis' clock counts microseconds. */
   tokensPerSecond: { max: 1_000_000 },
   /** Ten years: a bucket that takes longer to fill never tells the truth in anyone's lifetime of the rule. */
@@ -67,7 +68,7 @@ interface AnyLimitSpec {
 
 export interface TokenBucketSpec extends AnyLimitSpec {
   readonly algorithm: 'token_bucket';
-  /** Tokens the bucket holds: the permitted burst. Whole, >= 1. */
+  /** Tokens the bucket holds: the permitted burst. Whole; with 0 nothing passes. */
   readonly capacity: number;
   /** Tokens that come back in each interval. Whole, >= 1. */
   readonly refillTokens: number;

@@ -25,14 +25,18 @@ function paceOf(limit: LimitSpec): Pace | undefined {
   }
 }
 
-/** The time in which the whole quota comes back, at most; for slots, if none is released. */
+/**
+ * The time in which the whole quota comes back, at most; for slots, if none is released. Never 0: for a bucket of capacity 0 it
+ * is the time of one token.
+ */
 export function quotaWindowMs(limit: LimitSpec): number {
+  const tokens = Math.max(1, capacityOf(limit));
   switch (limit.algorithm) {
     case 'token_bucket':
     case 'gcra':
-      return (limit.capacity * limit.refillIntervalMs) / limit.refillTokens;
+      return (tokens * limit.refillIntervalMs) / limit.refillTokens;
     case 'leaky_bucket':
-      return (limit.capacity * limit.drainIntervalMs) / limit.drainTokens;
+      return (tokens * limit.drainIntervalMs) / limit.drainTokens;
     case 'fixed_window':
       return limit.windowMs ?? CALENDAR_MS[limit.calendar!];
     case 'sliding_log':
