@@ -3,6 +3,7 @@ import { keptTokens } from './carry-over.js';
 import { rateOf, spanOf } from './algorithms/exact-span.js';
 import { capacityOf, excessOf, InvalidLimitError, numbersOf, type Limit, type LimitNumbers, type LimitSpec, type PastLimit } from './limit.js';
 import { limitFaults } from './limit-faults.js';
+import { quotaWindowMs } from './pace.js';
 
 /** Former generations that a limit remembers. More edits than this within one time to full, and the oldest buckets start empty. */
 const MAX_PREVIOUS = 16;
@@ -94,7 +95,7 @@ function timeToFullMs(past: LimitNumbers & Pick<PastLimit, 'since'>): number {
     case 'leaky_bucket':
       return refillMs(past.drainTokens, past.drainIntervalMs);
     case 'fixed_window':
-      return past.windowMs ?? LONGEST_CALENDAR_WINDOW_MS;
+      return past.windowMs ?? quotaWindowMs(past) + CLOCK_CHANGE_MS;
     case 'sliding_log':
       return past.windowMs;
     case 'sliding_counter':
@@ -104,4 +105,5 @@ function timeToFullMs(past: LimitNumbers & Pick<PastLimit, 'since'>): number {
   }
 }
 
-const LONGEST_CALENDAR_WINDOW_MS = 32 * 86_400_000;
+/** By so much a window of the calendar may be longer than the days in it, and more: clocks change by an hour or two. */
+const CLOCK_CHANGE_MS = 86_400_000;

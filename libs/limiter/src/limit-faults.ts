@@ -1,5 +1,5 @@
 import { isTimeZone } from './algorithms/calendar.js';
-import { greatestCommonDivisor, rateOf, spanOf } from './algorithms/exact-span.js';
+import { greatestCommonDivisor, rateOf, spanOf, type Rate } from './algorithms/exact-span.js';
 import {
   CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
   type AlgorithmName, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec,
@@ -86,7 +86,7 @@ function jointFaults(spec: LimitSpec): LimitFault[] {
 }
 
 function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, intervalMs: number, initialTokens = 0): LimitFault[] {
-  const most = Math.floor((LIMIT_BOUNDS.tokensPerSecond.max * intervalMs) / 1000);
+  const most = (LIMIT_BOUNDS.tokensPerSecond.max / 1000) * intervalMs;
   if (tokens > most) {
     return [fault(field, `must be at most ${most} for an interval of ${intervalMs} ms (1000000 tokens a second)`, tokens, most)];
   }
@@ -100,10 +100,15 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
   }
   const longest = Math.max(capacity, initialTokens);
   if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
-    const nearest = Math.floor((LIMIT_BOUNDS.timeToFullMs.max / intervalMs) * tokens);
-    return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, nearest)];
+    return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, mostWithin(LIMIT_BOUNDS.timeToFullMs.max, rate))];
   }
   return [];
+}
+
+/** The most tokens that come back in a time, not counting a fraction of a microsecond; the products leave the whole numbers of a double. */
+function mostWithin(timeMs: number, { n, intervalUs }: Rate): number {
+  const endUs = BigInt(timeMs) * 1000n + 1n;
+  return Number((endUs * BigInt(n) - 1n) / BigInt(intervalUs));
 }
 
 /** The next number of tokens whose spans stay exact: a thousand away at most, because intervals are whole milliseconds. */

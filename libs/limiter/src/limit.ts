@@ -3,19 +3,20 @@
  * `Limit` is the same with the identity and history that keep its live buckets honest across edits.
  */
 
-const MONTH_MS = 31 * 86_400_000;
+/** A leap year. */
+const YEAR_MS = 366 * 86_400_000;
 
 export const LIMIT_BOUNDS = {
   /** 0 is a limit for nobody: nothing passes, ever. */
   capacity: { min: 0, max: 1_000_000_000 },
   refillTokens: { min: 1, max: 1_000_000_000 },
-  /** One millisecond to one 31-day month. */
-  refillIntervalMs: { min: 1, max: MONTH_MS },
+  /** One millisecond to a leap year. */
+  refillIntervalMs: { min: 1, max: YEAR_MS },
   initialTokens: { min: 0, max: 1_000_000_000 },
   drainTokens: { min: 1, max: 1_000_000_000 },
-  drainIntervalMs: { min: 1, max: MONTH_MS },
+  drainIntervalMs: { min: 1, max: YEAR_MS },
   limit: { min: 0, max: 1_000_000_000 },
-  windowMs: { min: 1, max: MONTH_MS },
+  windowMs: { min: 1, max: YEAR_MS },
   parts: { min: 1, max: 60 },
   /** A day: a request that takes longer is none that a gateway waits for. */
   slotTimeoutMs: { min: 1, max: 86_400_000 },
@@ -39,7 +40,7 @@ export type Refill = (typeof REFILLS)[number];
 export const WINDOW_STARTS = ['clock', 'first_request'] as const;
 export type WindowStart = (typeof WINDOW_STARTS)[number];
 
-export const CALENDAR_UNITS = ['minute', 'hour', 'day', 'week', 'month'] as const;
+export const CALENDAR_UNITS = ['minute', 'hour', 'day', 'week', 'month', 'year'] as const;
 export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 
 /**

@@ -13,7 +13,7 @@ export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.cons
       algorithm: fc.constant('token_bucket' as const),
       capacity: orNone(tokens),
       refillTokens: tokens,
-      refillIntervalMs: fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000)),
+      refillIntervalMs: fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000)),
       refill,
       initialTokens: fc.option(fc.integer({ min: 0, max: 10_000 }), { nil: undefined }),
     })
@@ -24,7 +24,7 @@ export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.cons
 /** Sometimes 0: for nobody. */
 const orNone = (tokens: fc.Arbitrary<number>) => fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 9, arbitrary: tokens });
 const smallOrLarge = (max: number) => fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: Math.min(5000, max) }), fc.integer({ min: 1, max }));
-const spansMs = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000));
+const spansMs = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000));
 const zones = fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia');
 
 /** Random limits of every algorithm. */

@@ -123,7 +123,7 @@ export class FixedWindowDto extends limitDtoOf('fixed_window') {
   @Fits(limitField)
   windowMs?: number;
 
-  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'Windows of the calendar, in timeZone; weeks begin on Monday' })
+  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'Windows of the calendar, in timeZone; weeks begin on Monday, years on the first of January' })
   @Fits(limitField)
   calendar?: CalendarUnit;
 

@@ -24,6 +24,8 @@ const EXAMPLES = [
   { name: 'leak', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 5, drainIntervalMs: 1_000, onEdit: 'reset', onLimit: { delay: { maxWaitMs: 2_000 } } },
   { name: 'minute', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'first_request', onEdit: 'additive' },
   { name: 'month', algorithm: 'fixed_window', limit: 1_000, calendar: 'month', timeZone: 'Europe/Berlin', start: 'clock', onEdit: 'as_is' },
+  { name: 'year', algorithm: 'fixed_window', limit: 1_000, calendar: 'year', start: 'clock' },
+  { name: 'leap year', algorithm: 'sliding_counter', limit: 1_000, windowMs: 31_622_400_000, parts: 12 },
   { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
   { name: 'soft', algorithm: 'gcra', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, onEdit: 'as_is', throttle: 'soft', excessPercent: 10 },
   { name: 'elastic', algorithm: 'token_bucket', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, throttle: 'elastic' },
