@@ -107,6 +107,15 @@ describe('an edit', () => {
     ]);
   });
 
+  test('keeps the identity of limits that were renamed and moved at once: they are known by their numbers', () => {
+    const edited = editLimits([a!, b!], [spec({ name: 'wide', capacity: 20 }), spec({ name: 'narrow' }), spec({ name: 'new' })], 2000);
+    expect(edited.map(({ name, id, generation }) => ({ name, id, generation }))).toEqual([
+      { name: 'wide', id: 1, generation: 0 },
+      { name: 'narrow', id: 0, generation: 0 },
+      { name: 'new', id: 2000, generation: 0 },
+    ]);
+  });
+
   test('of the numbers starts a generation with the tokens that an untouched bucket held', () => {
     const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 500 })], 5000);
     expect(edited).toMatchObject({

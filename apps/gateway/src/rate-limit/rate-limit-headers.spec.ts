@@ -1,5 +1,5 @@
-import { capacityOf, startLimits, type Decision, type LimitReport, type TokenBucketSpec } from '#limiter';
-import { rateLimitHeaders, retryAfterHeader } from './rate-limit-headers.js';
+import { capacityOf, startLimits, type Decision, type LimitReport, type TokenBucketSpec, type Verdict } from '#limiter';
+import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
   const [limit] = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }], 0);
@@ -24,6 +24,18 @@ test.each([
 test('limits of one name are told apart by their rule', () => {
   const headers = rateLimitHeaders([report({}, {}, '7'), report({}, {}, '8'), report({ name: 'daily' }, {}, '8')]);
   expect(headers[3]).toBe('"burst-7";r=9;t=1, "burst-8";r=9;t=1, "daily";r=9;t=1');
+});
+
+test('headers and violated policies name limits in the order of the verdict', () => {
+  const refused = { allowed: false, remaining: 0 };
+  const limits = [report({ name: 'z' }, refused, '9'), report({ name: 'm' }, {}, '8'), report({ name: 'a' }, refused, '7')];
+  const namesIn = (list: string | undefined) => [...(list ?? '').matchAll(/"([^"]*)"/g)].map(([, name]) => name);
+  const [, policies, , states] = rateLimitHeaders(limits);
+  expect(namesIn(policies)).toEqual(['z', 'm', 'a']);
+  expect(namesIn(states)).toEqual(['z', 'm', 'a']);
+  expect(violatedPolicies({ limits } as unknown as Verdict)).toEqual(['z', 'a']);
+  const over = rateLimitHeaders(limits.map(({ decision, ...rest }) => ({ ...rest, decision: { ...decision, overLimit: true } })));
+  expect(namesIn(over[5])).toEqual(['z', 'm', 'a']);
 });
 
 test('no limits, no headers', () => expect(rateLimitHeaders([])).toEqual([]));
