@@ -19,6 +19,7 @@ SHORTEST_MS = {
     "day": 23 * 3_600_000,
     "week": 167 * 3_600_000,
     "month": 28 * 86_400_000 - 3_600_000,
+    "year": 365 * 86_400_000 - 3_600_000,
 }
 
 #: How much of the traffic each method is.
@@ -130,6 +131,8 @@ def _buckets_of(rule: Rule, merchant: str, method: str) -> Iterable[Bucket]:
         excess = 1 + limit.get("excessPercent", 0) / 100
         # A bucket's refill stays what it is; a window gives its excess each time.
         refill = refill_tokens * (excess if "limit" in limit else 1)
+        if capacity == 0:
+            refill = 0  # Of a limit of 0 nothing ever comes back.
         yield Bucket(
             key=(rule["id"], limit["name"], *key),
             rule=rule["name"],
@@ -151,7 +154,8 @@ def _max_wait_of(limit: Mapping[str, Any]) -> float | None:
 
 def queue_of(takes: Takes) -> Bucket | None:
     """A queue that every request of a merchant goes through."""
-    queues = (bucket for bucket in takes["POST"] if bucket.max_wait is not None)
+    posts = takes["POST"]
+    queues = (each for each in posts if each.max_wait is not None and each.rate > 0)
     return next((queue for queue in queues if queue in takes["GET"]), None)
 
 

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from buckets import MIX, Takes
 
-#: Of a merchant that no rule limits: requests a second, and requests in a burst.
+#: Of a merchant that no rule limits, or that may send nothing at all: requests a
+#: second, and requests in a burst.
 UNLIMITED_RATE = 10.0
 UNLIMITED_BURST = 20
 
@@ -88,6 +89,8 @@ def demand_of(takes: Takes, seconds: float) -> Demand:
         shares.items(),
         key=lambda entry: entry[0].most_tokens(seconds) / (entry[0].cost * entry[1]),
     )
+    if bucket.capacity == 0:
+        return Demand(UNLIMITED_RATE, UNLIMITED_BURST, SHORTEST_PERIOD)
     tokens = bucket.cost * share
     longest = max(SHORTEST_PERIOD, min(LONGEST_PERIOD, seconds / 3))
     return Demand(

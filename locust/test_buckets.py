@@ -101,11 +101,15 @@ class Buckets(unittest.TestCase):
         drain = {"capacity": 10, "drainTokens": 5, "drainIntervalMs": 1000}
         window = {"limit": 10, "windowMs": 1000}
         hours = {"limit": 3600, "calendar": "hour"}
+        years = {"limit": 8759, "calendar": "year"}
         rows: list[tuple[dict[str, Any], tuple[int, float] | None]] = [
             ({"algorithm": "gcra", **refill}, (10, 5)),
             ({"algorithm": "leaky_bucket", **drain}, (10, 5)),
             ({"algorithm": "fixed_window", **window}, (20, 10)),
             ({"algorithm": "fixed_window", **hours}, (7200, 1)),
+            ({"algorithm": "fixed_window", **years}, (17518, 1 / 3600)),
+            ({"algorithm": "fixed_window", **window, "limit": 0}, (0, 0)),
+            ({"algorithm": "gcra", **refill, "capacity": 0}, (0, 0)),
             ({"algorithm": "sliding_counter", **window}, (20, 10)),
             ({"algorithm": "sliding_log", **window}, (10, 10)),
             ({"algorithm": "sliding_log", **window, "excessPercent": 10}, (11, 11)),
@@ -127,6 +131,7 @@ class Buckets(unittest.TestCase):
         rows: list[tuple[str, list[Any], float | None]] = [
             ("a queue", [rule("1", limits=[queue])], 2.5),
             ("a meter", [rule("1", limits=[{**leaky, **drain}])], None),
+            ("for nobody", [rule("1", limits=[{**queue, "capacity": 0}])], None),
             ("of some methods", [rule("1", limits=[queue], match=posts)], None),
         ]
         for name, rules, expected in rows:

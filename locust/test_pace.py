@@ -54,6 +54,12 @@ class Demands(unittest.TestCase):
         demand = demand_of(takes, 20)
         self.assertEqual((demand.per_second, demand.burst), (5 / 4, 4))
 
+    def test_of_a_limit_for_nobody(self) -> None:
+        burst = rule("1")["limits"][0]
+        none = {**burst, "name": "none", "capacity": 0}
+        takes = takes_of("acme", [rule("1", limits=[burst, none])], [])
+        self.assertEqual(demand_of(takes, 20), demand_of({"POST": (), "GET": ()}, 20))
+
     def test_by_the_limit_that_binds_first(self) -> None:
         burst, hourly = rule("1")["limits"][0], rule("1")["limits"][0].copy()
         hourly |= {"name": "hourly", "capacity": 5000, "refillIntervalMs": 3_600_000}

@@ -29,7 +29,7 @@ test.each<[string, object]>([
   ['no limits', { limits: [] }],
   ['a limit without numbers', { limits: [{}] }],
   ['a limit that is null', { limits: [null] }],
-  ['an impossible number', { limits: [{ ...LIMITS[0], capacity: 0 }] }],
+  ['an impossible number', { limits: [{ ...LIMITS[0], capacity: -1 }] }],
   ['a limit without its id', { limits: [{ ...LIMITS[0], id: undefined }] }],
   ['a limit without its history', { limits: [{ ...LIMITS[0], previous: undefined }] }],
   ['a limit without its start', { limits: [{ ...LIMITS[0], since: undefined }] }],

@@ -11,6 +11,12 @@ test('reads well for ordinary ids', () => {
   expect(merchantBucketKey('acme', '17', 0)).toBe('{acme}h.0');
 });
 
+test('the order in which the parts of a key are written makes no difference, and the usual one is that of the text', () => {
+  const written: KeyPart[][] = [['merchant', 'ip', 'method'], ['method', 'ip', 'merchant'], ['ip', 'merchant', 'method']];
+  for (const key of written) expect(bucketKey({ id: '17', key }, 2, descriptor)).toBe('{acme}h.2:192.0.2.1:POST');
+  for (const key of [['ip', 'method'], ['method', 'ip']] as const) expect(bucketKey({ id: '17', key }, 2, descriptor)).toBe('{}h.2:192.0.2.1:POST');
+});
+
 test.each(['a:b', 'a{b', 'a}b', 'a b', 'a"b', "a'b", 'a\nb', 'a\\b', 'a%b', 'a\0b', 'ä', '🦊', '\ud83e', 'a,b', 'a*b'])(
   'the key of %j has only harmless characters',
   (id) => expect(merchantBucketKey(id, '1', 0)).toMatch(/^\{[A-Za-z0-9_.~@+%-]+\}1\.0$/),

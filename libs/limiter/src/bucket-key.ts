@@ -1,5 +1,5 @@
 import type { Descriptor } from './descriptor.js';
-import type { KeyPart, Rule } from './rule.js';
+import { KEY_PARTS, type KeyPart, type Rule } from './rule.js';
 
 /** Of a limit, or of the rule's penalty. */
 export type LimitId = number | 'penalty';
@@ -14,8 +14,9 @@ export type LimitId = number | 'penalty';
  */
 export function bucketKey(rule: Pick<Rule, 'id' | 'key'>, limitId: LimitId, descriptor: Descriptor): string {
   let key = bucketKeyHead(descriptor.merchantId, rule.id, limitId, rule.key.includes('merchant'));
-  for (const part of rule.key) {
-    if (part !== 'merchant') key += `:${escaped(partOf(descriptor, part))}`;
+  // In an order of its own: the parts are a set, whatever order they are written in.
+  for (const part of KEY_PARTS) {
+    if (part !== 'merchant' && rule.key.includes(part)) key += `:${escaped(partOf(descriptor, part))}`;
   }
   return key;
 }

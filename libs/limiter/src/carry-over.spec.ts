@@ -127,6 +127,25 @@ test('a missing bucket carries over what one would that nobody touched', () => {
   );
 });
 
+test.each(ON_EDITS)('to a limit of 0 and back (%s): nothing while it lasts, and afterwards only what reset and additive give', (onEdit) => {
+  fc.assert(
+    fc.property(tokenSpecs, (spec) => {
+      const { live } = used(spec, []);
+      const nobody = { ...spec, ...('capacity' in spec ? { capacity: 0 } : { limit: 0 }), initialTokens: undefined, onEdit } as unknown as LimitSpec;
+      const none = edited(live, nobody, START_MS);
+      expect(tokens(none, START_MS)).toBe(0);
+      expect(take(none.bucket, none.state, 1, START_MS).decision).toMatchObject({ allowed: false, retryAfterMs: null, remaining: 0 });
+      const again = edited(none, { ...spec, onEdit } as LimitSpec, START_MS);
+      const kept = onEdit === 'as_is' || onEdit === 'proportional' ? 0 : most(again);
+      expect(tokens(again, START_MS)).toBeLessThanOrEqual(kept + ROUNDING);
+      expect(tokens(again, START_MS)).toBeGreaterThan(kept - 1 - ROUNDING);
+      // A bucket that was never touched.
+      expect(again.limit.since.tokens).toBe(kept);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 test('slots stay with their requests, whatever onEdit says', () => {
   const spec = (limit: number, onEdit: OnEdit): LimitSpec => ({ name: 'at once', algorithm: 'concurrency', limit, slotTimeoutMs: 60_000, onEdit });
   for (const onEdit of ON_EDITS) {

@@ -9,14 +9,14 @@ const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
 
 describe('limits that cannot be', () => {
   test.each([
-    [{ capacity: 0 }, 'capacity', 'must be a whole number from 1 to 1000000000, got 0; the nearest is 1'],
-    [{ capacity: -5 }, 'capacity', 'got -5'],
+    [{ capacity: -5 }, 'capacity', 'must be a whole number from 0 to 1000000000, got -5; the nearest is 0'],
+    [{ capacity: 0, initialTokens: 5 }, 'initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0'],
     [{ capacity: 1.5 }, 'capacity', 'got 1.5; the nearest is 2'],
     [{ capacity: 1e10 }, 'capacity', 'got 10000000000; the nearest is 1000000000'],
     [{ capacity: Number.NaN }, 'capacity', 'must be a whole number'],
     [{ capacity: '10' as never }, 'capacity', 'got "10"'],
     [{ refillTokens: 0 }, 'refillTokens', 'got 0'],
-    [{ refillIntervalMs: 0 }, 'refillIntervalMs', 'from 1 to 2678400000'],
+    [{ refillIntervalMs: 0 }, 'refillIntervalMs', 'from 1 to 31622400000'],
     [{ initialTokens: -1 }, 'initialTokens', 'from 0 to'],
     [{ refill: 'slow' as never }, 'refill', "'greedy' or 'interval'"],
     [{ name: '' }, 'name', '1 to 64'],
@@ -31,7 +31,7 @@ describe('limits that cannot be', () => {
   });
 
   test('all that is wrong is named', () => {
-    expect(limitFaults(spec({ capacity: 0, refillTokens: -1 })).map(({ field }) => field)).toEqual(['capacity', 'refillTokens']);
+    expect(limitFaults(spec({ capacity: -1, refillTokens: -1 })).map(({ field }) => field)).toEqual(['capacity', 'refillTokens']);
   });
 
   test('what the error proposes is accepted', () => {
@@ -56,7 +56,7 @@ describe('limits that cannot be', () => {
 
 test('what the error proposes is the nearest: nothing between is valid', () => {
   const counter = (windowMs: number, parts: number): LimitSpec => ({ name: 'l', algorithm: 'sliding_counter', limit: 1, windowMs, parts });
-  const windows = fc.tuple(fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 2_678_399_000, max: 2_678_400_000 })), fc.integer({ min: 1, max: 60 }));
+  const windows = fc.tuple(fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 31_622_399_000, max: 31_622_400_000 })), fc.integer({ min: 1, max: 60 }));
   fc.assert(
     fc.property(windows, ([windowMs, parts]) => {
       const nearest = limitFaults(counter(windowMs, parts))[0]?.nearest;
@@ -71,6 +71,25 @@ test('what the error proposes is the nearest: nothing between is valid', () => {
   );
   for (let tokens = 999_999_937; tokens > 999_999_936; tokens--) expect(limitFaults(spec({ refillTokens: tokens, refillIntervalMs: 1_000_000 }))).not.toEqual([]);
   expect(limitFaults(spec({ refillTokens: 999_999_936, refillIntervalMs: 1_000_000 }))).toEqual([]);
+});
+
+test('what takes more than ten years to fill is told the most that does not', () => {
+  let told = 0;
+  const whole = (max: number) => fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max }));
+  const intervals = fc.oneof(fc.integer({ min: 1, max: 31_622_400_000 }), fc.constantFrom(86_400_000, 31_536_000_000, 31_622_400_000));
+  fc.assert(
+    fc.property(whole(1e9), whole(1e9), intervals, fc.boolean(), (capacity, refillTokens, refillIntervalMs, ofInitialTokens) => {
+      const of = (tokens: number): LimitSpec => spec(ofInitialTokens ? { capacity: 1, refillTokens, refillIntervalMs, initialTokens: tokens } : { refillTokens, refillIntervalMs, capacity: tokens });
+      const field = ofInitialTokens ? 'initialTokens' : 'capacity';
+      const [fault] = limitFaults(of(capacity));
+      if (fault?.field !== field) return;
+      told++;
+      expect(limitFaults(of(fault.nearest!))).toEqual([]);
+      expect(limitFaults(of(fault.nearest! + 1))).toMatchObject([{ field }]);
+    }),
+    { numRuns: 2000 },
+  );
+  expect(told).toBeGreaterThan(100);
 });
 
 describe('an edit', () => {
@@ -88,6 +107,15 @@ describe('an edit', () => {
     ]);
   });
 
+  test('keeps the identity of limits that were renamed and moved at once: they are known by their numbers', () => {
+    const edited = editLimits([a!, b!], [spec({ name: 'wide', capacity: 20 }), spec({ name: 'narrow' }), spec({ name: 'new' })], 2000);
+    expect(edited.map(({ name, id, generation }) => ({ name, id, generation }))).toEqual([
+      { name: 'wide', id: 1, generation: 0 },
+      { name: 'narrow', id: 0, generation: 0 },
+      { name: 'new', id: 2000, generation: 0 },
+    ]);
+  });
+
   test('of the numbers starts a generation with the tokens that an untouched bucket held', () => {
     const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 500 })], 5000);
     expect(edited).toMatchObject({
@@ -100,6 +128,18 @@ describe('an edit', () => {
     const without = editLimits([a!, b!], [spec({ name: 'a' })], 5000);
     const again = editLimits(without, [spec({ name: 'a' }), spec({ name: 'b', capacity: 20 })], 6000);
     expect(again[1]!.id).toBe(6000);
+  });
+
+  test.each([
+    ['year', '2028-01-01T12:00:00Z', '2029-01-02T00:00:00Z', [1, 0]],
+    ['month', '2028-01-01T12:00:00Z', '2028-02-01T00:00:00Z', [1, 0]],
+    ['month', '2028-01-01T12:00:00Z', '2028-02-03T00:00:00Z', [1]],
+    ['day', '2028-01-01T12:00:00Z', '2028-01-04T00:00:00Z', [1]],
+  ] as const)('former numbers are remembered for as long as a window of the calendar lasts: %s, from %s to %s', (calendar, from, to, remembered) => {
+    const numbers = (limit: number): LimitSpec => ({ name: 'a', algorithm: 'fixed_window', limit, calendar, start: 'clock' });
+    const first = startLimits([numbers(1)], Date.parse(from));
+    const second = editLimits(first, [numbers(2)], Date.parse(from));
+    expect(editLimits(second, [numbers(3)], Date.parse(to))[0]!.previous.map(({ generation }) => generation)).toEqual(remembered);
   });
 
   test('former numbers are forgotten when no bucket can carry them any more', () => {

@@ -26,8 +26,8 @@ function startLimit(spec: LimitSpec, id: number, atMs: number): Limit {
 }
 
 /**
- * The limits of a rule after an edit: matched by name, then in order, so that renaming or moving a limit keeps its
- * buckets. Throws InvalidLimitError.
+ * The limits of a rule after an edit: matched by name, then by their numbers, then in order, so that renaming or moving a limit
+ * keeps its buckets, and so does both at once. Throws InvalidLimitError.
  *
  * @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own
  */
@@ -35,6 +35,7 @@ export function editLimits(old: readonly Limit[], specs: readonly LimitSpec[], a
   const unclaimed = [...old];
   const claim = (index: number): Limit | undefined => (index === -1 ? undefined : unclaimed.splice(index, 1)[0]);
   const matches = specs.map((spec) => claim(unclaimed.findIndex((limit) => limit.name === spec.name)));
+  specs.forEach((spec, index) => (matches[index] ??= claim(unclaimed.findIndex((limit) => sameNumbers(limit, spec)))));
   // From the clock, because the id of a limit that was removed must not come back: its buckets may still be alive.
   let nextId = Math.max(atMs, ...old.map((limit) => limit.id + 1));
   return specs.map((spec, index) => {

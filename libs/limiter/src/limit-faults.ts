@@ -1,5 +1,5 @@
 import { isTimeZone } from './algorithms/calendar.js';
-import { greatestCommonDivisor, rateOf, spanOf } from './algorithms/exact-span.js';
+import { greatestCommonDivisor, rateOf, spanOf, type Rate } from './algorithms/exact-span.js';
 import {
   CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
   type AlgorithmName, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec,
@@ -29,9 +29,9 @@ const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
     limit: whole('limit'), windowMs: optional(whole('windowMs')), calendar: optional(oneOf(CALENDAR_UNITS)),
     timeZone: optional(timeZone), start: oneOf(WINDOW_STARTS),
   },
-  sliding_log: { limit: wholeNumber(1, LIMIT_BOUNDS.logLimit.max, ', because a log keeps every request (sliding_counter has no such bound)'), windowMs: whole('windowMs') },
+  sliding_log: { limit: wholeNumber(LIMIT_BOUNDS.logLimit.min, LIMIT_BOUNDS.logLimit.max, ', because a log keeps every request (sliding_counter has no such bound)'), windowMs: whole('windowMs') },
   sliding_counter: { limit: whole('limit'), windowMs: whole('windowMs'), parts: whole('parts') },
-  concurrency: { limit: wholeNumber(1, LIMIT_BOUNDS.slots.max, ', because every slot is kept'), slotTimeoutMs: whole('slotTimeoutMs') },
+  concurrency: { limit: wholeNumber(LIMIT_BOUNDS.slots.min, LIMIT_BOUNDS.slots.max, ', because every slot is kept'), slotTimeoutMs: whole('slotTimeoutMs') },
 };
 
 export const ALGORITHM_NAMES = Object.keys(FIELDS) as readonly AlgorithmName[];
@@ -86,7 +86,7 @@ function jointFaults(spec: LimitSpec): LimitFault[] {
 }
 
 function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, intervalMs: number, initialTokens = 0): LimitFault[] {
-  const most = Math.floor((LIMIT_BOUNDS.tokensPerSecond.max * intervalMs) / 1000);
+  const most = (LIMIT_BOUNDS.tokensPerSecond.max / 1000) * intervalMs;
   if (tokens > most) {
     return [fault(field, `must be at most ${most} for an interval of ${intervalMs} ms (1000000 tokens a second)`, tokens, most)];
   }
@@ -95,12 +95,20 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
     return [fault(field, `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`, tokens, nearestExact(tokens, intervalMs, most))];
   }
   const capacity = capacityOf(spec);
+  if (capacity === 0 && initialTokens > 0) {
+    return [fault('initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass', initialTokens, 0)];
+  }
   const longest = Math.max(capacity, initialTokens);
   if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
-    const nearest = Math.floor((LIMIT_BOUNDS.timeToFullMs.max / intervalMs) * tokens);
-    return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, nearest)];
+    return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, mostWithin(LIMIT_BOUNDS.timeToFullMs.max, rate))];
   }
   return [];
+}
+
+/** The most tokens that come back in a time, not counting a fraction of a microsecond; the products leave the whole numbers of a double. */
+function mostWithin(timeMs: number, { n, intervalUs }: Rate): number {
+  const endUs = BigInt(timeMs) * 1000n + 1n;
+  return Number((endUs * BigInt(n) - 1n) / BigInt(intervalUs));
 }
 
 /** The next number of tokens whose spans stay exact: a thousand away at most, because intervals are whole milliseconds. */

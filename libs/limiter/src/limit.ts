@@ -3,18 +3,20 @@
  * `Limit` is the same with the identity and history that keep its live buckets honest across edits.
  */
 
-const MONTH_MS = 31 * 86_400_000;
+/** A leap year. */
+const YEAR_MS = 366 * 86_400_000;
 
 export const LIMIT_BOUNDS = {
-  capacity: { min: 1, max: 1_000_000_000 },
+  /** 0 is a limit for nobody: nothing passes, ever. */
+  capacity: { min: 0, max: 1_000_000_000 },
   refillTokens: { min: 1, max: 1_000_000_000 },
-  /** One millisecond to one 31-day month. */
-  refillIntervalMs: { min: 1, max: MONTH_MS },
+  /** One millisecond to a leap year. */
+  refillIntervalMs: { min: 1, max: YEAR_MS },
   initialTokens: { min: 0, max: 1_000_000_000 },
   drainTokens: { min: 1, max: 1_000_000_000 },
-  drainIntervalMs: { min: 1, max: MONTH_MS },
-  limit: { min: 1, max: 1_000_000_000 },
-  windowMs: { min: 1, max: MONTH_MS },
+  drainIntervalMs: { min: 1, max: YEAR_MS },
+  limit: { min: 0, max: 1_000_000_000 },
+  windowMs: { min: 1, max: YEAR_MS },
   parts: { min: 1, max: 60 },
   /** A day: a request that takes longer is none that a gateway waits for. */
   slotTimeoutMs: { min: 1, max: 86_400_000 },
@@ -22,9 +24,9 @@ export const LIMIT_BOUNDS = {
   maxWaitMs: { min: 1, max: 30_000 },
   excessPercent: { min: 1, max: 100 },
   /** Every slot is kept, twenty-four bytes each, and moved with every take. */
-  slots: { max: 1_000 },
+  slots: { min: 0, max: 1_000 },
   /** The log keeps every request of the window, sixteen bytes each, and moves them with every take. */
-  logLimit: { max: 1_000 },
+  logLimit: { min: 0, max: 1_000 },
   /** A refill is never faster than this: Redis' clock counts microseconds. */
   tokensPerSecond: { max: 1_000_000 },
   /** Ten years: a bucket that takes longer to fill never tells the truth in anyone's lifetime of the rule. */
@@ -38,7 +40,7 @@ export type Refill = (typeof REFILLS)[number];
 export const WINDOW_STARTS = ['clock', 'first_request'] as const;
 export type WindowStart = (typeof WINDOW_STARTS)[number];
 
-export const CALENDAR_UNITS = ['minute', 'hour', 'day', 'week', 'month'] as const;
+export const CALENDAR_UNITS = ['minute', 'hour', 'day', 'week', 'month', 'year'] as const;
 export type CalendarUnit = (typeof CALENDAR_UNITS)[number];
 
 /**
@@ -67,7 +69,7 @@ interface AnyLimitSpec {
 
 export interface TokenBucketSpec extends AnyLimitSpec {
   readonly algorithm: 'token_bucket';
-  /** Tokens the bucket holds: the permitted burst. Whole, >= 1. */
+  /** Tokens the bucket holds: the permitted burst. Whole; with 0 nothing passes. */
   readonly capacity: number;
   /** Tokens that come back in each interval. Whole, >= 1. */
   readonly refillTokens: number;

@@ -1,4 +1,4 @@
-import { capacityOf, type LimitSpec } from './limit.js';
+import { capacityOf, type LimitNumbers, type LimitSpec } from './limit.js';
 
 /** How the quota of a limit comes back: `tokens` at once, every `everyMs`. */
 interface Pace {
@@ -7,7 +7,7 @@ interface Pace {
 }
 
 const DAY_MS = 86_400_000;
-const CALENDAR_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS } as const;
+const CALENDAR_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS, year: 366 * DAY_MS } as const;
 
 /** Undefined where it depends on what was taken when. */
 function paceOf(limit: LimitSpec): Pace | undefined {
@@ -25,14 +25,18 @@ function paceOf(limit: LimitSpec): Pace | undefined {
   }
 }
 
-/** The time in which the whole quota comes back, at most; for slots, if none is released. */
-export function quotaWindowMs(limit: LimitSpec): number {
+/**
+ * The time in which the whole quota comes back, at most; for slots, if none is released. Never 0: for a bucket of capacity 0 it
+ * is the time of one token.
+ */
+export function quotaWindowMs(limit: LimitSpec | LimitNumbers): number {
+  const tokens = Math.max(1, capacityOf(limit));
   switch (limit.algorithm) {
     case 'token_bucket':
     case 'gcra':
-      return (limit.capacity * limit.refillIntervalMs) / limit.refillTokens;
+      return (tokens * limit.refillIntervalMs) / limit.refillTokens;
     case 'leaky_bucket':
-      return (limit.capacity * limit.drainIntervalMs) / limit.drainTokens;
+      return (tokens * limit.drainIntervalMs) / limit.drainTokens;
     case 'fixed_window':
       return limit.windowMs ?? CALENDAR_MS[limit.calendar!];
     case 'sliding_log':

@@ -96,6 +96,14 @@ describe('the verdict', () => {
     expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: null });
   });
 
+  test('a limit of 0 refuses for ever, whatever else would let pass, and takes nothing there', async () => {
+    const limiter = limiterOn();
+    const rules = merchantRules('acme', [rule('1', { capacity: 0 })], [rule('2', { layer: 'platform' })]);
+    const verdict = await check(limiter, rules, request());
+    expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: null });
+    expect(verdict.limits.map(({ decision }) => decision.remaining)).toEqual([10, 0]);
+  });
+
   test('buckets are kept apart by the parts of the key', async () => {
     const limiter = limiterOn();
     const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'] })], []);

@@ -11,9 +11,9 @@ export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.cons
     .record({
       name: fc.constant('random'),
       algorithm: fc.constant('token_bucket' as const),
-      capacity: tokens,
+      capacity: orNone(tokens),
       refillTokens: tokens,
-      refillIntervalMs: fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000)),
+      refillIntervalMs: fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000)),
       refill,
       initialTokens: fc.option(fc.integer({ min: 0, max: 10_000 }), { nil: undefined }),
     })
@@ -21,8 +21,10 @@ export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.cons
     .filter((spec) => limitFaults(spec).length === 0);
 }
 
+/** Sometimes 0: for nobody. */
+const orNone = (tokens: fc.Arbitrary<number>) => fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 9, arbitrary: tokens });
 const smallOrLarge = (max: number) => fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: Math.min(5000, max) }), fc.integer({ min: 1, max }));
-const spansMs = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000));
+const spansMs = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000));
 const zones = fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia');
 
 /** Random limits of every algorithm. */
@@ -31,17 +33,17 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
   const onEdit = fc.constantFrom(...ON_EDITS);
   const specs: fc.Arbitrary<LimitSpec>[] = [
     limitSpecs(),
-    fc.record({ name, onEdit, algorithm: fc.constant('gcra' as const), capacity: smallOrLarge(1e9), refillTokens: smallOrLarge(1e9), refillIntervalMs: spansMs }),
-    fc.record({ name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: smallOrLarge(1e9), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs }),
+    fc.record({ name, onEdit, algorithm: fc.constant('gcra' as const), capacity: orNone(smallOrLarge(1e9)), refillTokens: smallOrLarge(1e9), refillIntervalMs: spansMs }),
+    fc.record({ name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: orNone(smallOrLarge(1e9)), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs }),
     fc.record({
-      name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: smallOrLarge(1e9), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs,
+      name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: orNone(smallOrLarge(1e9)), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs,
       onLimit: fc.record({ delay: fc.record({ maxWaitMs: fc.integer({ min: 1, max: 30_000 }) }) }),
     }),
-    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), windowMs: spansMs, start: fc.constantFrom(...WINDOW_STARTS) }),
-    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: smallOrLarge(1e9), calendar: fc.constantFrom(...CALENDAR_UNITS), timeZone: zones, start: fc.constant('clock' as const) }),
-    fc.record({ name, onEdit, algorithm: fc.constant('sliding_log' as const), limit: smallOrLarge(LIMIT_BOUNDS.logLimit.max), windowMs: spansMs }),
-    fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: smallOrLarge(1e9), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
-    fc.record({ name, onEdit, algorithm: fc.constant('concurrency' as const), limit: smallOrLarge(LIMIT_BOUNDS.slots.max), slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: orNone(smallOrLarge(1e9)), windowMs: spansMs, start: fc.constantFrom(...WINDOW_STARTS) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: orNone(smallOrLarge(1e9)), calendar: fc.constantFrom(...CALENDAR_UNITS), timeZone: zones, start: fc.constant('clock' as const) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('sliding_log' as const), limit: orNone(smallOrLarge(LIMIT_BOUNDS.logLimit.max)), windowMs: spansMs }),
+    fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: orNone(smallOrLarge(1e9)), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
+    fc.record({ name, onEdit, algorithm: fc.constant('concurrency' as const), limit: orNone(smallOrLarge(LIMIT_BOUNDS.slots.max)), slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000) }),
   ];
   const throttles: fc.Arbitrary<Pick<LimitSpec, 'throttle' | 'excessPercent'>>[] = [
     fc.constant({}), fc.constant({ throttle: 'elastic' as const }), fc.record({ throttle: fc.constant('soft' as const), excessPercent: fc.integer({ min: 1, max: 100 }) }),
@@ -66,7 +68,7 @@ export interface Arrival {
 export function arrivals(spec: LimitSpec, { maxLength = 60, stepsBack = false } = {}): fc.Arbitrary<Arrival[]> {
   const capacity = capacityOf(spec);
   const windowUs = Math.ceil(quotaWindowMs(spec) * 1000);
-  const tokenUs = Math.max(1, Math.round(windowUs / capacity));
+  const tokenUs = Math.max(1, Math.round(windowUs / Math.max(1, capacity)));
   const gapUs = fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },
     { weight: 3, arbitrary: fc.integer({ min: 0, max: Math.min(tokenUs * 3, 1e13) }) },

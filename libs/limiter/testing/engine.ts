@@ -20,10 +20,10 @@ export const pureEngine: CreateEngine = () => {
 };
 
 /** An engine on a store; buckets are told apart by their keys. */
-export function storeEngine(store: BucketStore, clock: FakeClock): CreateEngine {
+export function storeEngine(store: BucketStore, clock: FakeClock, name = 'engine'): CreateEngine {
   let engines = 0;
   return () => {
-    const key = `engine.${++engines}`;
+    const key = `${name}.${++engines}`;
     let slot = 0;
     return async (limit, cost, nowUs) => {
       clock.nowMs = nowUs / 1000;

@@ -5,4 +5,5 @@ export * from './fake-clock.js';
 export * from './golden-runner.js';
 export * from './model.js';
 export * from './properties/clock-steps.js';
+export * from './properties/old-buckets.js';
 export * from './takes.js';

@@ -1,4 +1,5 @@
 import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
+import { moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected, recordChange } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
@@ -14,7 +15,11 @@ export interface MerchantSpec {
 
 /** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row. */
 export class MerchantRepository {
-  constructor(private readonly dataSource: DataSource) {}
+  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; read while the merchant is locked. */
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly nowMs: () => number = Date.now,
+  ) {}
 
   /** @throws MerchantExistsError */
   async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
@@ -42,7 +47,7 @@ export class MerchantRepository {
     });
   }
 
-  /** @throws MerchantNotFoundError, VersionConflictError */
+  /** A new time zone is an edit of the limits that follow it: live buckets keep what they hold. @throws MerchantNotFoundError, VersionConflictError */
   async update(id: string, expected: Expected, changes: Partial<Omit<MerchantSpec, 'id'>>, by: Actor): Promise<MerchantEntity> {
     return this.dataSource.transaction(async (manager) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
@@ -52,6 +57,7 @@ export class MerchantRepository {
         { ...changes, version: before.version + 1 },
       );
       if (affected !== 1) throw new VersionConflictError(before.version);
+      if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
       const after = await manager.findOneByOrFail(MerchantEntity, { id });
       await recordChange(manager, { merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
       return after;
@@ -79,6 +85,14 @@ export async function raiseRulesVersion(manager: EntityManager, merchantId: stri
   const [row] = rows;
   if (!row) throw new MerchantNotFoundError(merchantId);
   return Number(row.rules_version);
+}
+
+/** What an administrator wrote stays as it is, and so do the versions of the rules. */
+async function moveRules(manager: EntityManager, { id, timeZone }: MerchantEntity, to: string, atMs: number): Promise<void> {
+  for (const rule of await manager.findBy(RuleEntity, { merchantId: id })) {
+    const limits = moveLimits(rule.limits, timeZone, to, atMs);
+    if (limits !== rule.limits) await manager.update(RuleEntity, { id: rule.id }, { limits: [...limits] });
+  }
 }
 
 async function lockForWrite(manager: EntityManager, id: string, expected: Expected) {

@@ -3,6 +3,7 @@ import { editLimits, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected, recordChange } from './change.js';
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
+import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion } from './merchant.repository.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
 
@@ -59,7 +60,7 @@ export class RuleRepository {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
-      const values = { ...spec, limits: editLimits(before.limits, spec.limits, this.nowMs()), version: before.version + 1 };
+      const values = { ...spec, limits: editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner)), version: before.version + 1 };
       const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
@@ -93,6 +94,10 @@ async function raiseVersion(manager: EntityManager, owner: RuleOwner): Promise<n
   const [row] = rows;
   if (!row) throw new Error('the row of default_rules_version is missing');
   return Number(row.version);
+}
+
+async function timeZoneOf(manager: EntityManager, owner: RuleOwner): Promise<string | undefined> {
+  return owner === null ? undefined : (await manager.findOneByOrFail(MerchantEntity, { id: owner })).timeZone;
 }
 
 async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, expected: Expected): Promise<RuleEntity> {

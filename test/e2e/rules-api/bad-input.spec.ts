@@ -18,14 +18,14 @@ describe('bad input', () => {
   afterAll(() => api.close());
 
   const ALGORITHM = 'must be one of token_bucket, gcra, leaky_bucket, fixed_window, sliding_log, sliding_counter, concurrency';
-  const CAPACITY = 'must be a whole number from 1 to 1000000000';
-  const INTERVAL = 'must be a whole number from 1 to 2678400000';
+  const CAPACITY = 'must be a whole number from 0 to 1000000000';
+  const INTERVAL = 'must be a whole number from 1 to 31622400000';
   const PRIORITY = 'must be a whole number from 0 to 1000000';
   const NAME = 'must be a text of 1 to 100 characters, without control characters, no space at either end';
 
   it.each<[string, unknown, string, string | RegExp]>([
-    ['a negative capacity', limited({ capacity: -5 }), '/limits/0/capacity', `${CAPACITY}, got -5; the nearest is 1`],
-    ['a capacity of zero', limited({ capacity: 0 }), '/limits/0/capacity', `${CAPACITY}, got 0; the nearest is 1`],
+    ['a negative capacity', limited({ capacity: -5 }), '/limits/0/capacity', `${CAPACITY}, got -5; the nearest is 0`],
+    ['initial tokens above a capacity of zero', limited({ capacity: 0, initialTokens: 5 }), '/limits/0/initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0'],
     ['a fractional capacity', limited({ capacity: 1.5 }), '/limits/0/capacity', `${CAPACITY}, got 1.5; the nearest is 2`],
     ['a huge capacity', limited({ capacity: 1e18 }), '/limits/0/capacity', `${CAPACITY}, got 1000000000000000000; the nearest is 1000000000`],
     ['a capacity as text', limited({ capacity: '10' }), '/limits/0/capacity', `${CAPACITY}, got "10"`],
@@ -36,7 +36,7 @@ describe('bad input', () => {
     ['no refill', limited({ refillTokens: 0 }), '/limits/0/refillTokens', /got 0; the nearest is 1$/],
     ['a refill too fast', limited({ refillTokens: 5_000, refillIntervalMs: 1 }), '/limits/0/refillTokens', /at most 1000 for an interval of 1 ms/],
     ['no interval', limited({ refillIntervalMs: 0 }), '/limits/0/refillIntervalMs', `${INTERVAL}, got 0; the nearest is 1`],
-    ['an interval of more than a month', limited({ refillIntervalMs: 2_678_400_001 }), '/limits/0/refillIntervalMs', `${INTERVAL}, got 2678400001; the nearest is 2678400000`],
+    ['an interval of more than a leap year', limited({ refillIntervalMs: 31_622_400_001 }), '/limits/0/refillIntervalMs', `${INTERVAL}, got 31622400001; the nearest is 31622400000`],
     ['a bucket that takes ages', limited({ capacity: 1e9, refillTokens: 1, refillIntervalMs: 86_400_000 }), '/limits/0/capacity', /within ten years/],
     ['an unknown refill', limited({ refill: 'slowly' }), '/limits/0/refill', "must be 'greedy' or 'interval', got \"slowly\""],
     ['initial tokens below zero', limited({ initialTokens: -1 }), '/limits/0/initialTokens', /got -1; the nearest is 0$/],
@@ -104,7 +104,7 @@ describe('bad input', () => {
       priority: 1.5,
       colour: 'red',
       match: { methods: ['get'], paths: ['x', '/ok', 'y'] },
-      limits: [{ ...LIMIT, capacity: 0, refill: 'no' }, { name: 'b' }],
+      limits: [{ ...LIMIT, capacity: -1, refill: 'no' }, { name: 'b' }],
     });
     const pointers = (body.errors as { pointer: string }[]).map(({ pointer }) => pointer).sort();
     expect(pointers).toEqual(

@@ -76,6 +76,19 @@ describe('every algorithm, from the rule to the refusal', () => {
   });
 });
 
+test('C3: a limit of 0 refuses everything, and names no time at which it would not', async () => {
+  await call('POST', '/v1/merchants', { id: 'nobody', name: 'Nobody' });
+  const none = { name: 'none', algorithm: 'fixed_window', limit: 0, calendar: 'year' };
+  expect((await call('POST', '/v1/merchants/nobody/rules', { name: 'all', limits: [{ ...limit(0), name: 'bucket' }, none] })).status).toBe(201);
+  for (const gateway of gateways) {
+    const { status, headers, body } = await house.send(gateway, 'nobody');
+    expect([status, headers['retry-after']]).toEqual([429, undefined]);
+    expect(headers['ratelimit-policy']).toBe('"bucket";q=0;w=600, "none";q=0;w=31622400');
+    expect(headers['ratelimit']).toBe('"bucket";r=0, "none";r=0');
+    expect(JSON.parse(body)).toMatchObject({ 'violated-policies': ['bucket', 'none'], detail: expect.stringContaining('waiting does not help') as string });
+  }
+});
+
 test('a leaky bucket as a queue delays what is over its rate, in order, and refuses who would wait too long', async () => {
   await call('POST', '/v1/merchants', { id: 'queue', name: 'Queue' });
   const limit = { name: 'smooth', algorithm: 'leaky_bucket', capacity: 100, drainTokens: 5, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 700 } } };

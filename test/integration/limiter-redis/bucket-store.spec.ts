@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { decide, editLimits, MemoryBucketStore, type BucketTake, type Receipt } from '#limiter';
-import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeClockSteps, describeGolden, FakeClock, isAllowed, penaltyTake, startedLimit, storeEngine, taken, takeFrom } from '#limiter/testing';
+import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeClockSteps, describeGolden, describeOldBuckets, FakeClock, isAllowed, penaltyTake, startedLimit, storeEngine, taken, takeFrom } from '#limiter/testing';
 import { createRedis, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -41,7 +41,10 @@ describe('a bucket in Redis', () => {
   let store: RedisBucketStore;
   beforeAll(() => void (store = new RedisBucketStore(redis, { clock: clock.now, deadlineMs: 5000 })));
   afterAll(() => store.close());
-  describeClockSteps((...args) => storeEngine(store, clock)(...args), 300);
+  let buckets = 0;
+  const createEngine = () => storeEngine(store, clock, `engine.${++buckets}`)();
+  describeClockSteps(createEngine, 300);
+  describeOldBuckets(createEngine, 300, async () => void (await redis.set(`tg:engine.${buckets}.1`, '-', 'PX', 3_600_000, 'NX')));
 });
 
 describeGolden(async () => {

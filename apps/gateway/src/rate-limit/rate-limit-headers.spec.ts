@@ -1,5 +1,5 @@
-import { capacityOf, startLimits, type Decision, type LimitReport, type TokenBucketSpec } from '#limiter';
-import { rateLimitHeaders, retryAfterHeader } from './rate-limit-headers.js';
+import { capacityOf, startLimits, type Decision, type LimitReport, type TokenBucketSpec, type Verdict } from '#limiter';
+import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
   const [limit] = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }], 0);
@@ -13,6 +13,9 @@ test.each([
   [{}, { remaining: 10, resetAfterMs: 0 }, '"burst";q=10;w=2', '"burst";r=10'],
   // In steps of 3 a minute, 15 s before the next one.
   [{ capacity: 9, refillTokens: 3, refillIntervalMs: 60_000, refill: 'interval' as const }, { remaining: 2, resetAfterMs: 135_000 }, '"burst";q=9;w=180', '"burst";r=2;t=15'],
+  // For nobody: the window is never 0, and no time is promised after which there would be more.
+  [{ capacity: 0 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=1', '"burst";r=0'],
+  [{ capacity: 0, refillTokens: 1, refillIntervalMs: 86_400_000 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=86400', '"burst";r=0'],
   [{ capacity: 1, refillTokens: 1000, refillIntervalMs: 1000 }, { remaining: 0, resetAfterMs: 1 }, '"burst";q=1;w=1', '"burst";r=0;t=1'],
 ])('%j with %j', (spec, decision, policy, state) => {
   expect(rateLimitHeaders([report(spec, decision)])).toEqual(['RateLimit-Policy', policy, 'RateLimit', state]);
@@ -21,6 +24,18 @@ test.each([
 test('limits of one name are told apart by their rule', () => {
   const headers = rateLimitHeaders([report({}, {}, '7'), report({}, {}, '8'), report({ name: 'daily' }, {}, '8')]);
   expect(headers[3]).toBe('"burst-7";r=9;t=1, "burst-8";r=9;t=1, "daily";r=9;t=1');
+});
+
+test('headers and violated policies name limits in the order of the verdict', () => {
+  const refused = { allowed: false, remaining: 0 };
+  const limits = [report({ name: 'z' }, refused, '9'), report({ name: 'm' }, {}, '8'), report({ name: 'a' }, refused, '7')];
+  const namesIn = (list: string | undefined) => [...(list ?? '').matchAll(/"([^"]*)"/g)].map(([, name]) => name);
+  const [, policies, , states] = rateLimitHeaders(limits);
+  expect(namesIn(policies)).toEqual(['z', 'm', 'a']);
+  expect(namesIn(states)).toEqual(['z', 'm', 'a']);
+  expect(violatedPolicies({ limits } as unknown as Verdict)).toEqual(['z', 'a']);
+  const over = rateLimitHeaders(limits.map(({ decision, ...rest }) => ({ ...rest, decision: { ...decision, overLimit: true } })));
+  expect(namesIn(over[5])).toEqual(['z', 'm', 'a']);
 });
 
 test('no limits, no headers', () => expect(rateLimitHeaders([])).toEqual([]));

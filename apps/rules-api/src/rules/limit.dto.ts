@@ -58,7 +58,7 @@ export class LimitDto extends limitDtoOf(...ALGORITHM_NAMES) {}
 
 /** A bucket that refills. */
 export class TokenBucketDto extends limitDtoOf('token_bucket') {
-  @NumberField(LIMIT_BOUNDS.capacity, 10, 'Tokens the bucket holds: the permitted burst')
+  @NumberField(LIMIT_BOUNDS.capacity, 10, 'Tokens the bucket holds: the permitted burst; with 0 nothing passes')
   capacity: number;
 
   @NumberField(LIMIT_BOUNDS.refillTokens, 5, 'Tokens that come back in each interval')
@@ -83,7 +83,7 @@ export class TokenBucketDto extends limitDtoOf('token_bucket') {
 
 /** The generic cell rate algorithm: decision for decision the greedy token bucket. */
 export class GcraDto extends limitDtoOf('gcra') {
-  @NumberField(LIMIT_BOUNDS.capacity, 16, 'The burst, and the one request beyond it')
+  @NumberField(LIMIT_BOUNDS.capacity, 16, 'The burst, and the one request beyond it; with 0 nothing passes')
   capacity: number;
 
   @NumberField(LIMIT_BOUNDS.refillTokens, 30, 'Requests in each interval, evenly')
@@ -95,7 +95,7 @@ export class GcraDto extends limitDtoOf('gcra') {
 
 /** A bucket that fills with what is admitted and drains at a constant rate. */
 export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
-  @NumberField(LIMIT_BOUNDS.capacity, 10, 'What the bucket holds before it overflows')
+  @NumberField(LIMIT_BOUNDS.capacity, 10, 'What the bucket holds before it overflows; with 0 nothing passes')
   capacity: number;
 
   @NumberField(LIMIT_BOUNDS.drainTokens, 5, 'What drains in each interval, evenly')
@@ -116,14 +116,14 @@ export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
 
 /** Windows that follow one another; up to twice the limit may pass around a boundary. */
 export class FixedWindowDto extends limitDtoOf('fixed_window') {
-  @NumberField(LIMIT_BOUNDS.limit, 1_000, 'Tokens in a window')
+  @NumberField(LIMIT_BOUNDS.limit, 1_000, 'Tokens in a window; with 0 nothing passes')
   limit: number;
 
   @ApiPropertyOptional(bounded(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds; either this or calendar'))
   @Fits(limitField)
   windowMs?: number;
 
-  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'Windows of the calendar, in timeZone; weeks begin on Monday' })
+  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'Windows of the calendar, in timeZone; weeks begin on Monday, years on the first of January' })
   @Fits(limitField)
   calendar?: CalendarUnit;
 
@@ -138,7 +138,7 @@ export class FixedWindowDto extends limitDtoOf('fixed_window') {
 
 /** Remembers every request of the window: exact, and its memory grows with the limit. */
 export class SlidingLogDto extends limitDtoOf('sliding_log') {
-  @NumberField({ min: 1, max: LIMIT_BOUNDS.logLimit.max }, 100, 'Tokens in any window of this length')
+  @NumberField(LIMIT_BOUNDS.logLimit, 100, 'Tokens in any window of this length; with 0 nothing passes')
   limit: number;
 
   @NumberField(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds')
@@ -147,7 +147,7 @@ export class SlidingLogDto extends limitDtoOf('sliding_log') {
 
 /** Counts in parts of a window; the part that is leaving counts by how much of it is still inside. */
 export class SlidingCounterDto extends limitDtoOf('sliding_counter') {
-  @NumberField(LIMIT_BOUNDS.limit, 100, 'Tokens in a window, about')
+  @NumberField(LIMIT_BOUNDS.limit, 100, 'Tokens in a window, about; with 0 nothing passes')
   limit: number;
 
   @NumberField(LIMIT_BOUNDS.windowMs, 60_000, 'Milliseconds')
@@ -160,7 +160,7 @@ export class SlidingCounterDto extends limitDtoOf('sliding_counter') {
 
 /** At most so many requests at once. */
 export class ConcurrencyDto extends limitDtoOf('concurrency') {
-  @NumberField({ min: 1, max: LIMIT_BOUNDS.slots.max }, 10, 'Requests in flight; a slot is freed at the end of the response')
+  @NumberField(LIMIT_BOUNDS.slots, 10, 'Requests in flight; a slot is freed at the end of the response; with 0 nothing passes')
   limit: number;
 
   @NumberField(LIMIT_BOUNDS.slotTimeoutMs, 30_000, 'Milliseconds after which a slot is free again, in case a gateway has died; more than a response takes')

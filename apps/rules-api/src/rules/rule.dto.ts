@@ -98,11 +98,11 @@ export class RuleDto {
   @Type(() => RuleMatchDto)
   match: RuleMatchDto = new RuleMatchDto();
 
-  @ApiPropertyOptional({ enum: KEY_PARTS, isArray: true, maxItems: KEY_PARTS.length, default: ['merchant'], description: 'What tells buckets apart; none means one bucket for all' })
+  @ApiPropertyOptional({ enum: KEY_PARTS, isArray: true, maxItems: KEY_PARTS.length, default: ['merchant'], description: 'What tells buckets apart, in any order; none means one bucket for all' })
   @Fits(listOf(keyPart, { min: 0, max: KEY_PARTS.length }))
   key: KeyPart[] = ['merchant'];
 
-  @ApiProperty({ type: 'array', items: LIMIT_SCHEMA, minItems: RULE_BOUNDS.limits.min, maxItems: RULE_BOUNDS.limits.max, description: 'All must pass, or nothing is taken' })
+  @ApiProperty({ type: 'array', items: LIMIT_SCHEMA, minItems: RULE_BOUNDS.limits.min, maxItems: RULE_BOUNDS.limits.max, description: 'All must pass, or nothing is taken. Headers and problems name them in this order' })
   @Fits(listOfLimits)
   @ValidateNested()
   @Transform(({ value }) => limitDtos(value), { toClassOnly: true })

@@ -24,12 +24,17 @@ const EXAMPLES = [
   { name: 'leak', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 5, drainIntervalMs: 1_000, onEdit: 'reset', onLimit: { delay: { maxWaitMs: 2_000 } } },
   { name: 'minute', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'first_request', onEdit: 'additive' },
   { name: 'month', algorithm: 'fixed_window', limit: 1_000, calendar: 'month', timeZone: 'Europe/Berlin', start: 'clock', onEdit: 'as_is' },
+  { name: 'year', algorithm: 'fixed_window', limit: 1_000, calendar: 'year', start: 'clock' },
+  { name: 'leap year', algorithm: 'sliding_counter', limit: 1_000, windowMs: 31_622_400_000, parts: 12 },
   { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
   { name: 'soft', algorithm: 'gcra', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, onEdit: 'as_is', throttle: 'soft', excessPercent: 10 },
   { name: 'elastic', algorithm: 'token_bucket', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, throttle: 'elastic' },
   { name: 'at once', algorithm: 'concurrency', limit: 10, slotTimeoutMs: 30_000, onEdit: 'as_is' },
   { name: 'counter', algorithm: 'sliding_counter', limit: 100, windowMs: 3_600_000, parts: 60, onEdit: 'as_is' },
 ];
+
+/** The same limit with a capacity, or a limit, of 0. */
+const forNobody = (limit: object) => ({ ...limit, ...('capacity' in limit ? { capacity: 0 } : { limit: 0 }) });
 
 const pipe = new ValidationPipe();
 const read = (body: object) => ruleSpec(pipe.transform(body, { type: 'body', metatype: RuleDto }) as RuleDto);
@@ -59,6 +64,7 @@ describe('RuleDto', () => {
     { limits: [{ ...LIMIT, refill: 'interval', initialTokens: 0 }] },
     ...EXAMPLES.map((limit) => ({ limits: [limit] })),
     { limits: EXAMPLES.slice(0, 8) },
+    ...EXAMPLES.map((limit) => ({ limits: [forNobody(limit)] })),
     { penalty: { refusals: 100, windowMs: 60_000, blockMs: 300_000 } },
     { penalty: null },
   ])('takes %j', (fields) => expect(read({ name: 'a', limits: [LIMIT], ...fields })).toMatchObject(fields));
@@ -88,7 +94,7 @@ describe('limits that are refused', () => {
     [{ algorithm: 'sliding_log', limit: 1, windowMs: 1, excessPercent: 5 }, '/limits/0/excessPercent', "goes with throttle 'soft' only, got 5"],
     [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 1, drainIntervalMs: 1000, onLimit: { delay: {} } }, '/limits/0/onLimit', 'must be { "delay": { "maxWaitMs": n } } with a whole number from 1 to 30000, got {"delay":{}}'],
     [{ algorithm: 'gcra', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 1 } } }, '/limits/0/onLimit', 'is not a field that is known here'],
-    [{ algorithm: 'sliding_log', limit: 1001, windowMs: 1 }, '/limits/0/limit', 'must be a whole number from 1 to 1000, because a log keeps every request (sliding_counter has no such bound), got 1001; the nearest is 1000'],
+    [{ algorithm: 'sliding_log', limit: 1001, windowMs: 1 }, '/limits/0/limit', 'must be a whole number from 0 to 1000, because a log keeps every request (sliding_counter has no such bound), got 1001; the nearest is 1000'],
     [{ algorithm: 'sliding_counter', limit: 1, windowMs: 1000, parts: 7 }, '/limits/0/windowMs', 'must be whole microseconds when divided into 7 parts, got 1000; the nearest is 1001'],
     [{ algorithm: 'sliding_counter', limit: 1, windowMs: 1000, onEdit: 'never' }, '/limits/0/onEdit', "must be one of 'as_is', 'proportional', 'reset', 'additive', got \"never\""],
   ])('%j', (limit, pointer, detail) => {

@@ -12,7 +12,7 @@ test('windows follow one another without a gap, and hold the instant that they a
       const { startUs, endUs } = windows.around(nowUs);
       expect(startUs).toBeLessThanOrEqual(nowUs);
       expect(endUs).toBeGreaterThan(nowUs);
-      // Minutes and hours are cut anew where clocks change by half an hour; days, weeks and months never.
+      // Minutes and hours are cut anew where clocks change by half an hour; days and longer ones never.
       if (unit === 'minute' || unit === 'hour') return;
       expect(windows.around(endUs).startUs).toBe(endUs);
       expect(windows.around(startUs - 1).endUs).toBe(startUs);

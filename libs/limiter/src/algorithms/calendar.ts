@@ -2,7 +2,7 @@ import type { CalendarUnit } from '../limit.js';
 import type { WindowBounds, Windows } from './fixed-window.js';
 
 /**
- * Windows of the calendar in a time zone. Days, weeks (from Monday) and months begin at local midnight, so they are an hour
+ * Windows of the calendar in a time zone. Days, weeks (from Monday), months and years begin at local midnight, so they are an hour
  * shorter or longer where clocks change; minutes and hours are always of one length. Where midnight does not exist, the day
  * begins with the first instant that it has; where it comes twice, with the first.
  */
@@ -66,6 +66,7 @@ function windowAround(unit: CalendarUnit, nowMs: number, offsetMs: Offset): Wind
   // Monday is the first day of a week.
   const first = unit === 'month' ? 1 : unit === 'week' ? day - ((local.getUTCDay() + 6) % 7) : day;
   const midnight = (plusMonths: number, date: number): number => midnightMs(Date.UTC(year, month + plusMonths, date), offsetMs);
+  if (unit === 'year') return bounds(midnight(-month, 1), midnight(12 - month, 1));
   if (unit === 'month') return bounds(midnight(0, 1), midnight(1, 1));
   return bounds(midnight(0, first), midnight(0, first + (unit === 'week' ? 7 : 1)));
 }

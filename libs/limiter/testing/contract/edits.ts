@@ -1,4 +1,4 @@
-import { editLimits, NewerRulesError, startLimits, type Limit, type LimitSpec, type TokenBucketSpec } from '../../src/index.js';
+import { editLimits, NewerRulesError, ON_EDITS, startLimits, type Limit, type LimitSpec, type OnEdit, type TokenBucketSpec } from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { burst, takeFrom } from '../takes.js';
 import type { CreateStore } from './store-under-test.js';
@@ -26,6 +26,21 @@ export function describeEdits(create: CreateStore): void {
       const [after] = editLimits(before, [burst({ ...from, ...to })], editAtMs) as [Limit];
       clock.nowMs = lookAtMs;
       expect((await takeFrom(store, [{ key: 'k', limit: after, cost: 0 }]))[0]!.remaining).toBe(remaining);
+    });
+
+    const opened: Record<OnEdit, number> = { as_is: 0, proportional: 0, reset: 10, additive: 10 };
+    test.each(ON_EDITS)('a limit for nobody that is raised (%s), touched before and after', async (onEdit) => {
+      const { store, clock } = await create();
+      const some = startLimits([burst()], 0);
+      const none = editLimits(some, [burst({ capacity: 0, onEdit })], 0);
+      const again = editLimits(none, [burst({ onEdit })], 1000);
+      // One bucket is touched at each stage, the other one before and after only.
+      await takeFrom(store, [{ key: 'a', limit: some[0]! }, { key: 'b', limit: some[0]! }]);
+      expect((await takeFrom(store, [{ key: 'a', limit: none[0]! }]))[0]).toMatchObject({ allowed: false, limit: 0, remaining: 0, retryAfterMs: null });
+      clock.nowMs = 1000;
+      for (const key of ['a', 'b', 'never touched']) {
+        expect((await takeFrom(store, [{ key, limit: again[0]!, cost: 0 }]))[0]).toMatchObject({ remaining: opened[onEdit] });
+      }
     });
 
     test('edits that nobody saw in between are applied one after the other', async () => {

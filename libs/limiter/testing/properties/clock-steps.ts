@@ -60,6 +60,7 @@ export function describeClockSteps(createEngine: CreateEngine, usualRuns: number
           nowUs -= requests.length % 2 === 0 ? HOUR_US : 10 * YEAR_US;
           const { retryAfterMs } = await engine(limit, 1, nowUs);
           const fullUs = nowUs + timeToFullUs(spec);
+          if (capacityOf(spec) === 0) return;
           if (retryAfterMs !== null) expect(retryAfterMs).toBeLessThanOrEqual(Math.ceil(timeToFullUs(spec) / 1000));
           expect(await engine(limit, capacityOf(spec), fullUs)).toMatchObject({ allowed: true });
         }),

@@ -1,0 +1,76 @@
+import { type DataSource } from 'typeorm';
+import { type LimitSpec, MemoryBucketStore, merchantRules, RateLimiter, type RuleSpec, type Verdict } from '#limiter';
+import { MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import { BY, migratedDatabase, ruleSpec } from './database.js';
+
+/** Rows of docs/algorithms.md, "When anything else of a rule changes", by way of the database. */
+
+const HOUR_MS = 3_600_000;
+const bucket = (name: string, capacity: number): LimitSpec => ({ name, algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: HOUR_MS, refill: 'greedy' });
+
+describe('live buckets, after edits that PostgreSQL has kept', () => {
+  const base = ruleSpec({ match: { methods: [], paths: [] }, limits: [bucket('a', 10), bucket('b', 100)] });
+  let dataSource: DataSource;
+  let close: () => Promise<void>;
+  let rules: RuleRepository;
+  let limiter: RateLimiter;
+  let nowMs: number;
+
+  beforeAll(async () => {
+    ({ dataSource, close } = await migratedDatabase());
+    rules = new RuleRepository(dataSource, () => nowMs);
+  });
+  beforeEach(async () => {
+    nowMs = 1_700_000_000_000;
+    await dataSource.query('TRUNCATE merchant, rule, deleted_merchant, audit, outbox');
+    await new MerchantRepository(dataSource).create({ id: 'acme', name: 'Acme', timeZone: 'UTC' }, BY);
+    limiter = new RateLimiter(new MemoryBucketStore(() => nowMs), new MemoryBucketStore(() => nowMs));
+  });
+  afterAll(() => close());
+
+  /** A request, by the rules as a gateway reads them: what it has left, by limit. */
+  async function left(): Promise<[string, number][]> {
+    const snapshot = await new RuleReader(dataSource).snapshot('acme');
+    const verdict = await new Promise<Verdict>((resolve, reject) =>
+      limiter.check(merchantRules('acme', snapshot!.rules, [], snapshot!.timeZone), { merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target: '/' }, (outcome) =>
+        outcome instanceof Error ? reject(outcome) : resolve(outcome)));
+    return verdict.limits.map(({ limit, decision }) => [limit.name, decision.remaining]);
+  }
+
+  const replace = (id: string, changes: Partial<RuleSpec>) => rules.replace('acme', id, 'any', { ...base, ...changes }, BY);
+
+  it.each<[string, Partial<RuleSpec>, [string, number][]]>([
+    ['new names, in another order', { name: 'renamed', limits: [bucket('y', 100), bucket('x', 10)] }, [['y', 98], ['x', 8]]],
+    ['a limit more, written first', { limits: [bucket('c', 50), bucket('a', 10), bucket('b', 100)] }, [['c', 49], ['a', 8], ['b', 98]]],
+    ['another layer, priority, cost', { layer: 'user', priority: 7, cost: 3 }, [['a', 6], ['b', 96]]],
+    ['other numbers', { limits: [bucket('a', 1000), bucket('b', 5)] }, [['a', 8], ['b', 4]]],
+    ['a limit for nobody', { limits: [bucket('a', 0), bucket('b', 100)] }, [['a', 0], ['b', 99]]],
+    ['another key', { key: ['merchant', 'ip'] }, [['a', 9], ['b', 99]]],
+  ])('%s', async (_title, changes, expected) => {
+    const { id } = await rules.create('acme', base, BY);
+    await left();
+    await replace(id, changes);
+    expect(await left()).toEqual(expected);
+  });
+
+  it('of a rule that is disabled and enabled again have refilled meanwhile', async () => {
+    const { id } = await rules.create('acme', base, BY);
+    for (let i = 0; i < 4; i++) await left();
+    await replace(id, { enabled: false });
+    expect(await left()).toEqual([]);
+    nowMs += 2 * HOUR_MS;
+    await replace(id, {});
+    expect(await left()).toEqual([['a', 7], ['b', 97]]);
+  });
+
+  it('do not come back for a rule, nor for a limit, that is removed and created again', async () => {
+    const { id } = await rules.create('acme', base, BY);
+    for (let i = 0; i < 4; i++) await left();
+    await replace(id, { limits: [bucket('b', 100)] });
+    await replace(id, {});
+    expect(await left()).toEqual([['a', 9], ['b', 95]]);
+    await rules.delete('acme', id, 'any', BY);
+    await rules.create('acme', base, BY);
+    expect(await left()).toEqual([['a', 9], ['b', 99]]);
+  });
+});
