@@ -50,6 +50,15 @@ test('a store that comes and goes is said to be away, once', () => {
   expect(lines).toHaveLength(1);
 });
 
+test('a store that fails again before that is not said to be back', () => {
+  health.failed(OOM);
+  health.changed(true);
+  jest.advanceTimersByTime(1000);
+  health.failed(OOM);
+  jest.advanceTimersByTime(5000);
+  expect(lines).toHaveLength(1);
+});
+
 test('the check fails with the latest reason until the store is back', () => {
   expect(health.check).not.toThrow();
   health.failed(REFUSED);
