@@ -243,7 +243,7 @@ local function write_all()
 end
 
 -- A full Redis refuses the first write of a script, and lets one that has written finish: it is all or nothing. Refusals are
--- worth an answer even then. An error is returned as it came; thrown again it would lose its code in some versions of Redis.
+-- worth an answer even then. Any other error is returned as it came, so that its code stays in front.
 local done, failure = pcall(write_all)
 if not done then
   if type(failure) == 'table' then failure = failure.err end
