@@ -17,6 +17,9 @@ const tether = new Tether();
 
 export interface TestCluster {
   nodes: { host: string; port: number }[];
+  /** A master keeps its connections and answers nothing, until thaw(). */
+  freeze(index: number): void;
+  thaw(index: number): void;
   stop(): Promise<void>;
 }
 
@@ -48,6 +51,8 @@ export async function freshRedisCluster(): Promise<TestCluster> {
   for (const client of clients) client.disconnect();
   return {
     nodes: nodes.map(({ host, port }) => ({ host, port })),
+    freeze: (index) => void servers[index]!.kill('SIGSTOP'),
+    thaw: (index) => void servers[index]!.kill('SIGCONT'),
     async stop() {
       await Promise.all(servers.flatMap(({ pid }) => (pid === undefined ? [] : [endProcess(pid, ['SIGKILL'], 5000)])));
       rmSync(directory, { recursive: true, force: true });

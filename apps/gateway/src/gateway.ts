@@ -11,6 +11,7 @@ import { ColdRules } from './rate-limit/cold-rules.js';
 import { DecisionMetrics } from './rate-limit/decision-metrics.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
 import { MeasuredSpareCapacity } from './rate-limit/spare-capacity.js';
+import { StoreHealth } from './store-health.js';
 
 export interface GatewayOptions {
   readonly config: Config<'gateway'>;
@@ -30,6 +31,7 @@ export class Gateway {
   private readonly subscriber;
   private readonly dataSource;
   private readonly store: RedisBucketStore;
+  private readonly storeHealth: StoreHealth;
   private readonly rules: RuleCache;
   private readonly changes: ChangeFeed;
   private readonly decisions: DecisionMetrics;
@@ -43,15 +45,17 @@ export class Gateway {
     this.redis = createRedis(config.redisUrl, 'limiter');
     this.subscriber = createRedis(config.redisUrl, 'subscriber');
     this.dataSource = createDataSource(config.databaseUrl, { poolSize: 8, applicationName: 'tollgate-gateway', statementTimeoutMs: 2000 });
+    this.storeHealth = new StoreHealth({ logger, registry });
     this.store = new RedisBucketStore(this.redis, {
       deadlineMs: config.storeTimeoutMs,
-      onAvailability: (available) => this.logAvailability(available),
+      onAvailability: (available) => this.storeHealth.changed(available),
+      onFailure: (failure) => this.storeHealth.failed(failure),
     });
     this.rules = new RuleCache({
       cold: new ColdRules({
         snapshots: new RedisSnapshotStore(this.redis),
         database: new RuleReader(this.dataSource),
-        redisAvailable: () => this.store.available,
+        redisAvailable: () => this.store.readable,
         // Some is left for the take that follows.
         redisDeadlineMs: 0.6 * config.storeTimeoutMs,
       }),
@@ -75,7 +79,7 @@ export class Gateway {
       limiter: new RateLimiter(this.store, new MemoryBucketStore(Date.now), this.spareCapacity),
       metrics: this.decisions,
       load: this.spareCapacity,
-      rulesDeadlineMs: () => (this.store.available ? RULES_DEADLINE_MS : config.storeTimeoutMs),
+      rulesDeadlineMs: () => (this.store.readable ? RULES_DEADLINE_MS : config.storeTimeoutMs),
     });
     this.proxy = new ProxyServer({
       upstream: config.upstreamUrl,
@@ -88,11 +92,12 @@ export class Gateway {
 
   async start(): Promise<void> {
     const { config, health, logger } = this.options;
-    // Redis and PostgreSQL are not among the checks: without them the rules say what happens, and a gateway that
-    // declared itself unready would take that away from every merchant at once.
+    // Without Redis and PostgreSQL the rules say what happens, and a gateway that declared itself unready would take that
+    // away from every merchant at once. Why the store is away is told all the same.
     health.addCheck('rules', () => {
       if (!this.rules.ready) throw new Error('the default rules have not been read yet: neither Redis nor PostgreSQL answered');
     });
+    health.addCheck('store', this.storeHealth.check, { required: false });
     void this.connectDatabase();
     void this.changes.start();
     void this.readDefaultRules();
@@ -110,6 +115,7 @@ export class Gateway {
     this.spareCapacity.stop();
     this.changes.stop();
     this.store.close();
+    this.storeHealth.stop();
     this.redis.disconnect();
     this.subscriber.disconnect();
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
@@ -132,11 +138,6 @@ export class Gateway {
     }
   }
 
-  private logAvailability(available: boolean): void {
-    if (available) this.options.logger.info('Redis answers again: limits are exact');
-    else this.options.logger.warn('Redis does not answer: each rule acts by its onStoreFailure');
-  }
-
   /** Refusals are worth a line, but not one each. */
   private logSummary(): void {
     const { allowed, refused } = this.decisions.takeSummary();
@@ -146,7 +147,7 @@ export class Gateway {
   private addGauges(registry: Registry): void {
     const { store, rules, spareCapacity } = this;
     new Gauge({
-      name: 'gateway_store_available', help: '1 while Redis answers in time.', registers: [registry],
+      name: 'gateway_store_available', help: '1 while Redis carries out takes in time.', registers: [registry],
       collect() {
         this.set(store.available ? 1 : 0);
       },

@@ -1,4 +1,4 @@
-import { createRedis } from '#limiter-redis';
+import { createRedis, failureOf } from '#limiter-redis';
 import type { Config, Logger } from '#platform';
 import type { Redis } from 'ioredis';
 
@@ -14,9 +14,11 @@ export function connectRedis({ redisUrl, queueRedisUrl }: Config<'preloader'>, l
   const connect = (url: string, purpose: Parameters<typeof createRedis>[1], name: string): Redis => {
     let away = false;
     const redis = createRedis(url, purpose, {
-      onError: (err) => {
-        // Said once for each outage, not for each try to reconnect.
-        if (!away) logger.warn({ connection: name, err }, 'Redis is away');
+      onError: (error) => {
+        // Said once for each outage, not for each try to reconnect. Not the error itself: it carries the command, and that of
+        // a failed login is the password.
+        const { code, meaning, said } = failureOf(error);
+        if (!away) logger.warn({ connection: name, code, said }, `Redis is away: ${meaning}`);
         away = true;
       },
     });

@@ -18,7 +18,7 @@ ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
 Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
        In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's;
        AGAIN, a bucket was written under former numbers that were not sent, or the windows that were sent are not those of now.
-       Last of all, what time it is here, in microseconds.
+       Last of all, what time it is here, in microseconds; negative if Redis is full, and none of the call was written.
 How a state is written: see buckets.lua.
 ]]
 local STALE, AGAIN = -9000000000000000, -8000000000000000
@@ -232,16 +232,29 @@ while position <= length do
   end
 end
 
+local writes = 0
 local function write(index, value, instant, before)
   if instant - instant % EPOCH_US == before - before % EPOCH_US then
     call('SET', KEYS[index], value, 'KEEPTTL')
   else
     call('SET', KEYS[index], value, 'EX', life(instant))
   end
+  writes = writes + 1
 end
 
-for index, instant in pairs(full_at) do write(index, stored[index], instant, full_before[index]) end
--- Last: a bucket that is in both tables was changed as a number after it was written as a string.
-for index, before in pairs(changed) do write(index, format(WHOLE, instants[index]), instants[index], before) end
+local function write_all()
+  for index, instant in pairs(full_at) do write(index, stored[index], instant, full_before[index]) end
+  -- Last: a bucket that is in both tables was changed as a number after it was written as a string.
+  for index, before in pairs(changed) do write(index, format(WHOLE, instants[index]), instants[index], before) end
+end
+
+-- A full Redis refuses the first write of a script, and lets one that has written finish: it is all or nothing. Refusals are
+-- worth an answer even then. Any other error is returned as it came, so that its code stays in front.
+local done, failure = pcall(write_all)
+if not done then
+  if type(failure) == 'table' then failure = failure.err end
+  if writes > 0 or not string.find(failure, 'OOM', 1, true) then return { err = failure } end
+  now = -now
+end
 reply[replies + 1] = now
 return reply

@@ -1,56 +1,105 @@
-import type { Cluster, Redis } from 'ioredis';
+import { answeredWithin, NO_ANSWER } from './deadline.js';
+import { storeFailure, type StoreFailure } from './redis-error.js';
+
+/** Between a failure and the first probe, and between probes. */
+const FIRST_PAUSE_MS = 50;
+/** A breaker that opens again and again gets to this, and no further: it is also how late a return may be noticed. */
+const LONGEST_PAUSE_MS = 1000;
+/** A breaker that stayed closed for so long begins anew with the first pause. */
+const STEADY_MS = 5000;
+/** A probe without an answer by then is given up. Far longer than a take may last: what is slow is not yet dead. */
+const PROBE_DEADLINE_MS = 500;
+/** After so many in a row the connection is taken for dead. */
+const MISSES_OF_A_DEAD_CONNECTION = 2;
+
+export interface BreakerOptions {
+  /** Does what the guarded calls do, a write included, and says why it failed if it did. Does not reject. */
+  probe: () => Promise<StoreFailure | undefined>;
+  /** A probe that is answered later shows a server that is too slow. Milliseconds. */
+  deadlineMs: number;
+  /** Replaces a connection on which nothing is answered any more. */
+  reconnect: () => void;
+  onChange?: (closed: boolean) => void;
+  /** Told of every failure, of calls and of probes. */
+  onFailure?: (failure: StoreFailure) => void;
+}
 
 /**
- * Knows whether Redis answers. Closed while it does; opens at the first call that fails or is late, and from then on
- * only a probe of its own asks Redis, until one is answered in time.
+ * Knows whether Redis carries out takes. Opens at the first call that fails or is late; from then on only a probe decides,
+ * until one is carried out in time. The probe is a take, because a server may answer everything else: a replica and a full
+ * server answer PING.
+ *
+ * A server that carries out probes and fails other calls would open and close it without end. Each time that it opens soon
+ * after it closed it therefore waits twice as long before it probes, up to a bound.
  */
 export class Breaker {
-  private isClosed = true;
-  private probe: NodeJS.Timeout | undefined;
+  private why: StoreFailure | undefined;
+  private pauseMs = FIRST_PAUSE_MS;
+  private closedAtMs = -Infinity;
+  private misses = 0;
+  private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
-  constructor(
-    private readonly redis: Pick<Redis | Cluster, 'ping'>,
-    private readonly options: { deadlineMs: number; probeEveryMs?: number; onChange?: (closed: boolean) => void },
-  ) {}
+  constructor(private readonly options: BreakerOptions) {}
 
   get closed(): boolean {
-    return this.isClosed;
+    return this.why === undefined;
   }
 
-  answered(): void {
-    if (this.isClosed || this.stopped) return;
-    this.isClosed = true;
-    clearTimeout(this.probe);
-    this.options.onChange?.(true);
+  /** The latest reason while it is open. */
+  get failure(): StoreFailure | undefined {
+    return this.why;
   }
 
-  failed(): void {
-    if (!this.isClosed || this.stopped) return;
-    this.isClosed = false;
-    this.options.onChange?.(false);
-    this.scheduleProbe();
+  failed(failure: StoreFailure): void {
+    if (this.stopped) return;
+    const opens = this.why === undefined;
+    this.why = failure;
+    if (opens) {
+      const soon = performance.now() - this.closedAtMs < STEADY_MS;
+      this.pauseMs = soon ? Math.min(2 * this.pauseMs, LONGEST_PAUSE_MS) : FIRST_PAUSE_MS;
+      this.options.onChange?.(false);
+      this.scheduleProbe();
+    }
+    this.options.onFailure?.(failure);
   }
 
+  /** No more probes, no more calls back. */
   close(): void {
     this.stopped = true;
-    clearTimeout(this.probe);
+    clearTimeout(this.timer);
   }
 
   private scheduleProbe(): void {
-    if (this.stopped) return;
-    this.probe = setTimeout(() => void this.ask(), this.options.probeEveryMs ?? 50);
+    if (!this.stopped) this.timer = setTimeout(() => void this.ask(), this.pauseMs);
   }
 
   /** One probe at a time: a frozen server must not wake up to a heap of them. */
   private async ask(): Promise<void> {
-    const asked = performance.now();
-    try {
-      await this.redis.ping();
-      if (performance.now() - asked <= this.options.deadlineMs) return this.answered();
-    } catch {
-      // Not yet.
+    const askedAtMs = performance.now();
+    const answer = await answeredWithin(PROBE_DEADLINE_MS, this.options.probe());
+    if (this.stopped) return;
+    const tookMs = performance.now() - askedAtMs;
+    if (answer === undefined && tookMs <= this.options.deadlineMs) {
+      this.succeeded();
+      return;
     }
+    this.countMiss(answer === NO_ANSWER);
+    this.failed(answer === undefined || answer === NO_ANSWER ? storeFailure('TIMEOUT', `a probe had no answer within ${Math.floor(tookMs)} ms`) : answer);
     this.scheduleProbe();
+  }
+
+  private succeeded(): void {
+    this.why = undefined;
+    this.misses = 0;
+    this.closedAtMs = performance.now();
+    this.options.onChange?.(true);
+  }
+
+  private countMiss(missed: boolean): void {
+    this.misses = missed ? this.misses + 1 : 0;
+    if (this.misses < MISSES_OF_A_DEAD_CONNECTION) return;
+    this.misses = 0;
+    this.options.reconnect();
   }
 }

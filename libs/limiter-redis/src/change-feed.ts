@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { reconnect } from './redis-connection.js';
 import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_COUNTER, changeCounterOf } from './redis-keys.js';
 
 export interface ChangeListener {
@@ -29,19 +30,24 @@ export class ChangeFeed {
     this.subscriber.on('message', (_channel: string, message: string) => this.listener.changed(JSON.parse(message) as string | null));
     // Subscribes when Redis is there; until then, and whenever it is not, polling has to do.
     this.subscriber.subscribe(CHANGES_CHANNEL).catch(() => {});
+    // A subscriber writes nothing, so a server that became a replica, or that nobody publishes to any more, never tells it.
+    this.redis.on('close', this.follow);
     await this.poll();
   }
 
   stop(): void {
     this.stopped = true;
     clearTimeout(this.timer);
+    this.redis.off('close', this.follow);
   }
+
+  private readonly follow = (): void => reconnect(this.subscriber);
 
   private async poll(): Promise<void> {
     try {
       this.compare(await this.redis.hgetall(CHANGE_COUNTERS_KEY));
     } catch {
-      // Redis is away: whatever changes meanwhile will show in the next comparison.
+      // Redis is away, or has not answered before the connection's deadline: whatever changes meanwhile will show in the next comparison.
     }
     if (!this.stopped) this.timer = setTimeout(() => void this.poll(), this.pollEveryMs);
   }

@@ -1,9 +1,15 @@
 import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from '#limiter';
 import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
+import { ConnectionFault } from './connection-fault.js';
+import type { PackedArguments } from './packed-command.js';
+import { PROBE } from './probe-take.js';
+import { reconnect } from './redis-connection.js';
+import { storeFailure, type StoreFailure } from './redis-error.js';
 import { packRefunds, refundsOf, type GivenBack } from './refund-call.js';
 import { Script } from './scripts.js';
 import { packTakes, TakeReply } from './take-call.js';
+import { FULL, UnwrittenCall } from './unwritten-call.js';
 
 export interface RedisBucketStoreOptions {
   /** A take without an answer by then fails, though it may still be carried out. Milliseconds. */
@@ -16,8 +22,10 @@ export interface RedisBucketStoreOptions {
   maxWaiting?: number;
   /** Replaces the clock of the server. For tests and replays. */
   clock?: Clock;
-  /** Told when the store stops and starts answering. */
+  /** Told when the store stops and starts carrying out takes. */
   onAvailability?: (available: boolean) => void;
+  /** Told why, at every call and every probe that fails. */
+  onFailure?: (failure: StoreFailure) => void;
 }
 
 interface Waiting {
@@ -43,7 +51,7 @@ const refundScript = new Script('refund');
 /**
  * Buckets in Redis. Takes of the same turn of the event loop go out together in one script call, which costs Redis and
  * Node a fraction of single calls. When Redis does not answer in time a breaker opens, and takes fail at once
- * until it answers again.
+ * until it answers again. A full Redis is asked all the same: it can still refuse.
  */
 export class RedisBucketStore implements BucketStore {
   private readonly deadlineMs: number;
@@ -52,6 +60,7 @@ export class RedisBucketStore implements BucketStore {
   private readonly maxWaiting: number;
   private readonly clock: Clock | undefined;
   private readonly breaker: Breaker;
+  private readonly fault: ConnectionFault;
   private waiting: Waiting[] = [];
   private givenBack: GivenBack[] = [];
   private underWay = new Set<readonly Waiting[]>();
@@ -71,7 +80,14 @@ export class RedisBucketStore implements BucketStore {
     this.maxCalls = options.maxCalls ?? (this.isCluster ? CALLS_TO_A_CLUSTER : 4);
     this.maxWaiting = options.maxWaiting ?? 10_000;
     this.clock = options.clock;
-    this.breaker = new Breaker(redis, { deadlineMs: this.deadlineMs, ...(options.onAvailability && { onChange: options.onAvailability }) });
+    this.fault = new ConnectionFault(redis);
+    this.breaker = new Breaker({
+      probe: () => this.probe(),
+      deadlineMs: this.deadlineMs,
+      reconnect: () => reconnect(redis),
+      ...(options.onAvailability && { onChange: options.onAvailability }),
+      ...(options.onFailure && { onFailure: options.onFailure }),
+    });
   }
 
   /** By how much the clock of Redis is ahead of this machine's. Milliseconds, as exact as the way to Redis is short. */
@@ -79,12 +95,23 @@ export class RedisBucketStore implements BucketStore {
     return this.offsetMs;
   }
 
+  /** Whether takes are carried out. */
   get available(): boolean {
     return this.breaker.closed;
   }
 
+  /** Whether Redis can be asked, be it only to read. */
+  get readable(): boolean {
+    return this.breaker.closed || this.breaker.failure?.stillReads === true;
+  }
+
+  /** Why it is not available. */
+  get failure(): StoreFailure | undefined {
+    return this.breaker.failure;
+  }
+
   take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
-    if (!this.breaker.closed) {
+    if (!this.readable) {
       answer(new StoreUnavailableError('Redis is not answering'), 0);
     } else if (this.waiting.length >= this.maxWaiting) {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'), 0);
@@ -126,6 +153,7 @@ export class RedisBucketStore implements BucketStore {
   /** Fails what is under way and stops probing. The connection stays its owner's. */
   close(): void {
     this.breaker.close();
+    this.fault.close();
     clearTimeout(this.sweeper);
     this.sweeper = undefined;
     this.failOlderThan(-1, 'the store was closed');
@@ -161,25 +189,26 @@ export class RedisBucketStore implements BucketStore {
   private send(batch: readonly Waiting[]): void {
     this.underWay.add(batch);
     const sentAtMs = Date.now();
-    const pack = () => (this.clock ? packTakes(batch, this.clock(), 'given') : packTakes(batch, Date.now() + this.offsetMs, 'of server'));
-    script.runPacked(this.redis, pack).then(
+    script.runPacked(this.redis, () => this.pack(batch)).then(
       (numbers) => {
         this.nowMs = performance.now();
-        this.breaker.answered();
         const reply = new TakeReply(numbers as number[]);
         const { atUs } = reply;
-        if (!this.clock) this.offsetMs = atUs / 1000 - (sentAtMs + Date.now()) / 2;
+        if (!this.clock) this.offsetMs = Math.abs(atUs) / 1000 - (sentAtMs + Date.now()) / 2;
+        const call = wasWritten(reply) ? undefined : new UnwrittenCall();
+        if (call) this.breaker.failed(FULL);
         const again: Waiting[] = [];
         for (const waiting of batch) {
           const levels = reply.next(waiting.takes);
           if (levels === 'again') again.push(waiting);
-          else settle(waiting, levels === 'stale' ? new NewerRulesError() : levels, atUs);
+          else if (levels === 'stale') settle(waiting, new NewerRulesError());
+          else settle(waiting, call ? call.outcome(waiting, levels) : levels, Math.abs(atUs));
         }
         if (again.length > 0) this.askAgain(again);
         this.done(batch);
       },
       (error: Error) => {
-        this.breaker.failed();
+        this.breaker.failed(this.fault.explain(error));
         const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
         for (const waiting of batch) settle(waiting, unavailable);
         this.done(batch);
@@ -198,6 +227,20 @@ export class RedisBucketStore implements BucketStore {
     this.waiting.unshift(...ready);
   }
 
+  private pack(requests: Parameters<typeof packTakes>[0]): PackedArguments {
+    return this.clock ? packTakes(requests, this.clock(), 'given') : packTakes(requests, Date.now() + this.offsetMs, 'of server');
+  }
+
+  /** A take like any other: a server that can do all but this is of no use. */
+  private async probe(): Promise<StoreFailure | undefined> {
+    try {
+      const numbers = (await script.runPacked(this.redis, () => this.pack([PROBE]))) as number[];
+      return wasWritten(new TakeReply(numbers)) ? undefined : FULL;
+    } catch (error) {
+      return this.fault.explain(error);
+    }
+  }
+
   private done(batch: readonly Waiting[]): void {
     this.underWay.delete(batch);
     if (this.waiting.length > 0) this.scheduleFlush();
@@ -211,7 +254,7 @@ export class RedisBucketStore implements BucketStore {
       setImmediate(() => {
         this.sweeper = undefined;
         const late = this.failOlderThan(this.deadlineMs, `no answer from Redis within ${this.deadlineMs} ms`);
-        if (late) this.breaker.failed();
+        if (late) this.breaker.failed(storeFailure('TIMEOUT', `no answer within ${this.deadlineMs} ms`));
         this.scheduleSweep();
       });
     }, Math.max(2, this.deadlineMs / 4));
@@ -242,6 +285,11 @@ export class RedisBucketStore implements BucketStore {
 function hashTagOf({ takes }: Waiting): string {
   const key = takes[0]?.key ?? '';
   return key.slice(0, key.indexOf('}') + 1) || key;
+}
+
+/** The script answers with a negative time if Redis was full. */
+function wasWritten(reply: TakeReply): boolean {
+  return !(reply.atUs < 0);
 }
 
 function settle(waiting: Waiting, outcome: TakeOutcome, atUs = 0): void {

@@ -19,6 +19,20 @@ describe('Health', () => {
     });
   });
 
+  it('is ready although a part fails that is not required, and says why that fails', async () => {
+    const health = new Health();
+    health.addCheck('rules', () => undefined);
+    health.addCheck('store', () => Promise.reject(new Error('OOM')), { required: false });
+    expect(await health.readiness()).toEqual({
+      ready: true,
+      stopping: false,
+      checks: [
+        { name: 'rules', ok: true },
+        { name: 'store', required: false, ok: false, detail: 'OOM' },
+      ],
+    });
+  });
+
   it('gives no check longer than its time', async () => {
     const health = new Health();
     health.addCheck('hangs', () => new Promise(() => undefined));

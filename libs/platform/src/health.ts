@@ -4,6 +4,8 @@ export const CHECK_TIMEOUT_MS = 1_000;
 export interface CheckResult {
   readonly name: string;
   readonly ok: boolean;
+  /** Only of checks without which the process is ready all the same. */
+  readonly required?: false;
   /** Why it failed, in words without secrets. */
   readonly detail?: string;
 }
@@ -17,15 +19,23 @@ export interface Readiness {
 
 type Check = () => Promise<void> | void;
 
-/** Whether this process can do its work: the sum of named checks. */
+interface NamedCheck {
+  readonly check: Check;
+  readonly required: boolean;
+}
+
+/** Whether this process can do its work: the sum of named checks, those that are not required left out. */
 export class Health {
-  private readonly checks = new Map<string, Check>();
+  private readonly checks = new Map<string, NamedCheck>();
   private isStopping = false;
 
-  /** Adds a part that must work for the process to be ready. The check throws when it does not; its message is shown. */
-  addCheck(name: string, check: Check): void {
+  /**
+   * Adds a part that must work for the process to be ready, or, if it is not required, one whose failure is only shown. The check
+   * throws when it does not work; its message is shown.
+   */
+  addCheck(name: string, check: Check, { required = true } = {}): void {
     if (this.checks.has(name)) throw new Error(`there already is a health check named ${name}`);
-    this.checks.set(name, check);
+    this.checks.set(name, { check, required });
   }
 
   /** From now on the process is not ready: load balancers shall send it nothing more. */
@@ -36,20 +46,21 @@ export class Health {
   /** Runs all checks at once, each for at most CHECK_TIMEOUT_MS. Never rejects. */
   async readiness(): Promise<Readiness> {
     const checks = await Promise.all([...this.checks].map(([name, check]) => run(name, check)));
-    return { ready: !this.isStopping && checks.every(({ ok }) => ok), stopping: this.isStopping, checks };
+    return { ready: !this.isStopping && checks.every(({ ok, required }) => ok || required === false), stopping: this.isStopping, checks };
   }
 }
 
-async function run(name: string, check: Check): Promise<CheckResult> {
+async function run(name: string, { check, required }: NamedCheck): Promise<CheckResult> {
+  const title = required ? { name } : { name, required: false as const };
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
   });
   try {
     await Promise.race([(async () => check())(), timeout]);
-    return { name, ok: true };
+    return { ...title, ok: true };
   } catch (error) {
-    return { name, ok: false, detail: reasonOf(error) };
+    return { ...title, ok: false, detail: reasonOf(error) };
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,5 @@
 import { type LoggerService } from '@nestjs/common';
-import { type DestinationStream, type Logger, type LoggerOptions, pino, stdTimeFunctions } from 'pino';
+import { type DestinationStream, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { requestContext } from './request-context.js';
 import { type App, type LogLevel } from './variables.js';
 
@@ -15,6 +15,14 @@ function withoutCredentials(line: string): string {
     .replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi, '$1 [redacted]');
 }
 
+/** ioredis' errors carry the command that failed: of a login the password, of others the keys and rules of merchants. */
+function withoutCommand(error: Error): unknown {
+  const fields: unknown = stdSerializers.err(error);
+  if (typeof fields !== 'object' || fields === null) return fields;
+  const { command: _command, ...others } = fields as { command?: unknown };
+  return others;
+}
+
 /**
  * A logger that writes one JSON object a line, with `app`, `time` (ISO 8601), `level`, `msg`, and `requestId`
  * while a request is handled. Writes to stdout unless told otherwise; secrets are redacted.
@@ -26,6 +34,7 @@ export function createLogger(app: App, level: LogLevel, destination?: Destinatio
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
+    serializers: { err: withoutCommand },
     mixin: () => requestContext.getStore() ?? {},
     hooks: { streamWrite: withoutCredentials },
   };

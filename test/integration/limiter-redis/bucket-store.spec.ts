@@ -101,8 +101,8 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
 
 test('law 3: whatever the algorithm, a bucket lives at least until it is full', async () => {
   const { store, clock } = await create();
-  const source = createRedis(server.url, 'limiter');
-  const monitor = await source.monitor();
+  const parent = createRedis(server.url, 'limiter');
+  const monitor = await parent.monitor();
   /** What scripts have written since the last look: in seconds to live, or as long as before. */
   let writes: (number | 'as before')[] = [];
   let onMark: (mark: string) => void = () => {};
@@ -143,7 +143,7 @@ test('law 3: whatever the algorithm, a bucket lives at least until it is full', 
     );
   } finally {
     monitor.disconnect();
-    source.disconnect();
+    parent.disconnect();
   }
   expect(kept).toBeGreaterThan(100);
 }, 60_000);

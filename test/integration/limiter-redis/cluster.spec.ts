@@ -2,6 +2,7 @@ import { Cluster } from 'ioredis';
 import { bucketKey, startLimits, type Limit, type LimitSpec } from '#limiter';
 import { bucketTake, taken, takeFrom } from '#limiter/testing';
 import { RedisBucketStore } from '#limiter-redis';
+import { SLOWNESS } from '../../support/patience.mjs';
 import { freshRedisCluster, type TestCluster } from '../../support/redis-cluster.js';
 import { until } from '../../support/until.js';
 
@@ -60,4 +61,24 @@ test('slots are freed', async () => {
   expect((await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]! }]))[0]!.allowed).toBe(false);
   stores[0]!.release([take], 5);
   await until('the slots are free', async () => (await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]!, cost: 0 }]))[0]!.remaining === 11);
+});
+
+test('a cluster whose masters were frozen is used again', async () => {
+  const cluster = new Cluster(servers.nodes).on('error', () => {});
+  await until('the cluster can be used', async () => (await cluster.set('ready', '1')) === 'OK');
+  const store = new RedisBucketStore(cluster, { deadlineMs: 100 * SLOWNESS });
+  try {
+    const [key] = keysOf('frozen');
+    const take = () => takeFrom(store, [{ key: key!, limit: limits[0]! }]);
+    await take();
+    for (let i = 0; i < 3; i++) servers.freeze(i);
+    await expect(take()).rejects.toThrow('no answer');
+    await until('the connections are given up', () => cluster.status !== 'ready');
+    for (let i = 0; i < 3; i++) servers.thaw(i);
+    await until('takes are carried out', () => store.available, 30_000);
+    expect((await take())[0]!.remaining).toBeLessThanOrEqual(5);
+  } finally {
+    store.close();
+    cluster.disconnect();
+  }
 });

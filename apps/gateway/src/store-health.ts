@@ -1,0 +1,67 @@
+import type { StoreFailure, StoreFailureCode } from '#limiter-redis';
+import type { Logger } from '#platform';
+import { Counter, type Registry } from 'prom-client';
+
+/** A store that failed is said to be back after so long without a failure: one that comes and goes is not worth two lines each time. */
+const SETTLED_AFTER_MS = 2000;
+
+export interface StoreHealthOptions {
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly registry: Registry;
+}
+
+/**
+ * What people learn of a store that fails: each reason once in an outage in the log, every failed call in a metric, the latest
+ * reason in /readyz.
+ */
+export class StoreHealth {
+  private readonly failures = new Map<StoreFailureCode, number>();
+  /** The reasons that were said since the store was last in order. */
+  private readonly said = new Set<StoreFailureCode>();
+  private latest: StoreFailure | undefined;
+  private settling: NodeJS.Timeout | undefined;
+
+  constructor(private readonly options: StoreHealthOptions) {
+    const { failures } = this;
+    new Counter({
+      name: 'gateway_store_failures_total', help: 'Calls of Redis for takes that failed, by what Redis or the network said.', labelNames: ['code'], registers: [options.registry],
+      collect() {
+        this.reset();
+        for (const [code, count] of failures) this.inc({ code }, count);
+      },
+    });
+  }
+
+  failed(failure: StoreFailure): void {
+    const { code, meaning, said } = failure;
+    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+    this.latest = failure;
+    clearTimeout(this.settling);
+    this.settling = undefined;
+    if (this.said.has(code)) return;
+    this.said.add(code);
+    this.options.logger.warn({ code, said }, `Redis carries out no takes, each rule acts by its onStoreFailure: ${meaning}`);
+  }
+
+  /** Takes are carried out again, or no longer: then `failed` says why. */
+  changed(available: boolean): void {
+    if (!available || this.said.size === 0) return;
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.settled(), SETTLED_AFTER_MS);
+  }
+
+  /** A check for /readyz: throws with the reason until the store is in order again. */
+  readonly check = (): void => {
+    if (this.latest) throw new Error(`${this.latest.code}: ${this.latest.meaning} (${this.latest.said})`);
+  };
+
+  stop(): void {
+    clearTimeout(this.settling);
+  }
+
+  private settled(): void {
+    this.said.clear();
+    this.latest = undefined;
+    this.options.logger.info('Redis carries out takes again: limits are exact');
+  }
+}

@@ -1,0 +1,30 @@
+import type { Cluster, Redis } from 'ioredis';
+import { failureOf, type StoreFailure } from './redis-error.js';
+
+/**
+ * Why there is no connection. Commands then fail with nothing but that there is none; the reason (a refused connection, a
+ * wrong password, a certificate, a server that has sent us away) was heard before, from the connection itself.
+ */
+export class ConnectionFault {
+  private latest: StoreFailure | undefined;
+  private readonly onError = (error: unknown): void => void (this.latest = failureOf(error));
+  private readonly onReady = (): void => void (this.latest = undefined);
+
+  constructor(private readonly redis: Redis | Cluster) {
+    redis.on('error', this.onError);
+    redis.on('ready', this.onReady);
+  }
+
+  /** What a call was rejected with, with the reason where there is one. */
+  explain(error: unknown): StoreFailure {
+    const failure = failureOf(error);
+    if (failure.code === 'DISCONNECTED') return this.latest ?? failure;
+    if (failure.needsNewConnection) this.latest = failure;
+    return failure;
+  }
+
+  close(): void {
+    this.redis.off('error', this.onError);
+    this.redis.off('ready', this.onReady);
+  }
+}

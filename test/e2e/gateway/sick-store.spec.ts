@@ -1,0 +1,74 @@
+import { Redis } from 'ioredis';
+import { Forwarder } from '../../support/forwarder.js';
+import { SLOWNESS } from '../../support/patience.mjs';
+import type { RunningApp } from '../../support/processes.js';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+import { eventually, House, rule } from './house.js';
+
+/** A Redis that answers and carries out no takes is named, and left when there is a better one. */
+
+let house: House;
+let successor: TestRedis;
+let forwarder: Forwarder;
+let gateway: RunningApp;
+
+beforeEach(async () => {
+  [house, successor] = await Promise.all([House.open(), freshRedis()]);
+  forwarder = await Forwarder.to(house.redisServer.port);
+  gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: String(250 * SLOWNESS) });
+  await house.write('acme', [rule({ onStoreFailure: 'closed', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  await house.write('other', [rule({ onStoreFailure: 'open', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
+  await eventually(async () => expect((await house.send(gateway, 'other')).status).toBe(200));
+});
+
+afterEach(async () => {
+  forwarder.close();
+  await house.close();
+  await successor.stop();
+});
+
+const storeLines = (): string[] => gateway.logs.map(({ msg }) => msg ?? '').filter((msg) => /^Redis carries/.test(msg));
+const store = async (): Promise<unknown> => {
+  const response = await fetch(`${gateway.managementUrl}/readyz`);
+  const { checks } = (await response.json()) as { checks: { name: string }[] };
+  return { status: response.status, ...checks.find(({ name }) => name === 'store') };
+};
+
+test('after a failover in which the address moves and the connection stays, takes reach the new primary', async () => {
+  await house.redis.call('REPLICAOF', '127.0.0.1', String(successor.port));
+  forwarder.moveTo(successor.port);
+  // The first may meet the replica; from the new primary the bucket is full.
+  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
+  const fresh = new Redis(successor.url);
+  try {
+    expect((await fresh.keys('tg:{acme}*')).length).toBeGreaterThan(0);
+  } finally {
+    fresh.disconnect();
+  }
+  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(429));
+  await gateway.waitForLog(({ msg }) => msg === 'Redis carries out takes again: limits are exact');
+  expect(storeLines()).toHaveLength(2);
+  expect(await house.metric(gateway, /^gateway_store_failures_total\{.*code="READONLY"/)).toBeGreaterThan(0);
+  expect(await house.metric(gateway, /^gateway_store_available/)).toBe(1);
+});
+
+test('a full Redis is named once in the log, in a metric and in /readyz; what it knows to be exhausted stays refused', async () => {
+  for (let i = 0; i < 3; i++) await house.send(gateway, 'other');
+  expect(await store()).toMatchObject({ status: 200, ok: true });
+  await house.redis.config('SET', 'maxmemory', '1');
+  const statuses = new Set<string>();
+  for (let i = 0; i < 100; i++) {
+    for (const merchant of ['acme', 'other']) statuses.add(`${merchant} ${(await house.send(gateway, merchant)).status}`);
+  }
+  // acme has tokens left, which cannot be taken: its rule says closed. The other's rule says open, but has none left.
+  expect([...statuses].sort()).toEqual(['acme 503', 'other 429']);
+  expect(storeLines()).toEqual([expect.stringContaining('maxmemory')]);
+  expect(gateway.logs.find(({ code }) => code === 'OOM')).toMatchObject({ level: 'warn', said: expect.stringContaining('OOM command not allowed') });
+  expect(await house.metric(gateway, /^gateway_store_failures_total\{.*code="OOM"/)).toBeGreaterThanOrEqual(100);
+  expect(await store()).toMatchObject({ status: 200, ok: false, required: false, detail: expect.stringContaining('OOM') });
+
+  await house.redis.config('SET', 'maxmemory', '0');
+  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
+  await eventually(async () => expect(await store()).toMatchObject({ status: 200, ok: true }));
+});

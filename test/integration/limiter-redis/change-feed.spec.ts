@@ -1,0 +1,84 @@
+import { ChangeFeed, createRedis, RedisSnapshotStore } from '#limiter-redis';
+import type { Redis } from 'ioredis';
+import { Forwarder } from '../../support/forwarder.js';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+import { until } from '../../support/until.js';
+
+/** Gateways learn of rule changes again, whatever became of their connections. */
+
+let server: TestRedis;
+let successor: TestRedis;
+/** One for each connection, so that one of them can be hurt alone. */
+let forwarder: Forwarder;
+let subscriberForwarder: Forwarder;
+let redis: Redis;
+let subscriber: Redis;
+let feed: ChangeFeed;
+let messages: (string | null)[];
+let polled: number;
+const undo: (() => void)[] = [];
+
+beforeAll(async () => {
+  [server, successor] = await Promise.all([freshRedis(), freshRedis()]);
+});
+
+afterAll(() => Promise.all([server.stop(), successor.stop()]));
+
+beforeEach(async () => {
+  [forwarder, subscriberForwarder] = await Promise.all([Forwarder.to(server.port), Forwarder.to(server.port)]);
+  redis = createRedis(forwarder.url, 'limiter');
+  subscriber = createRedis(subscriberForwarder.url, 'subscriber');
+  await until('the connections are ready', () => redis.status === 'ready' && subscriber.status === 'ready');
+  messages = [];
+  polled = 0;
+  feed = new ChangeFeed(redis, subscriber, { changed: (merchantId) => messages.push(merchantId), changedSome: () => polled++ }, 50);
+  await feed.start();
+  undo.push(() => {
+    feed.stop();
+    redis.disconnect();
+    subscriber.disconnect();
+    forwarder.close();
+    subscriberForwarder.close();
+  });
+  await until('a message comes', () => announced(server, 'first'));
+});
+
+afterEach(() => undo.splice(0).forEach((each) => each()));
+
+/** Announces until the feed has the message. */
+async function announced(where: TestRedis, merchantId: string): Promise<boolean> {
+  const connection = createRedis(where.url, 'limiter');
+  try {
+    await until('the connection is ready', () => connection.status === 'ready');
+    await new RedisSnapshotStore(connection).announce([merchantId]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return messages.includes(merchantId);
+  } finally {
+    connection.disconnect();
+  }
+}
+
+test('a connection that only listens is replaced when nothing comes back', async () => {
+  subscriberForwarder.swallow();
+  await until('a message comes', () => announced(server, 'swallowed'), 15_000);
+});
+
+test('polls go on after nothing came back', async () => {
+  forwarder.swallow();
+  await announced(server, 'unseen');
+  const before = polled;
+  await until('a poll brings a change', () => polled > before, 15_000);
+});
+
+test('a read that was under way does not wait for ever', async () => {
+  forwarder.swallow();
+  let outcome: string | undefined;
+  void new RedisSnapshotStore(redis).read('acme').then(() => (outcome = 'answered'), () => (outcome = 'failed'));
+  expect(await until('the read ends', () => outcome, 15_000)).toBe('failed');
+});
+
+test('the one that only listens follows when the one that asks is led to another server', async () => {
+  for (const each of [forwarder, subscriberForwarder]) each.moveTo(successor.port);
+  redis.stream.destroy();
+  await until('a message of the new server comes', () => announced(successor, 'moved'));
+});
