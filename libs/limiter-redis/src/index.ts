@@ -5,3 +5,4 @@ export * from './redis-bucket-store.js';
 export * from './redis-connection.js';
 export * from './redis-keys.js';
 export * from './redis-snapshot-store.js';
+export * from './running-time.js';

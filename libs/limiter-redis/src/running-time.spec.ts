@@ -1,0 +1,126 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { FakeHeart } from '../testing/fake-heart.js';
+import { RunningTime, withDeadline } from './running-time.js';
+
+function setUp() {
+  const heart = new FakeHeart();
+  const time = new RunningTime(heart);
+  const pass = (...beats: number[]): void => beats.forEach((ms) => heart.pass(ms));
+  return { heart, time, pass };
+}
+
+/** Which beat ends a wait, if the beats come after so many milliseconds. */
+test.each([
+  { ms: 25, beats: [5, 5, 5, 5, 5, 5], ends: 6, why: 'an idle process: the deadline, and a beat, because it may have begun just before one' },
+  { ms: 25, beats: [6, 6, 6, 6, 6], ends: 5, why: 'a timer that is a millisecond late is still in time' },
+  { ms: 25, beats: [1000, 5, 5, 5, 5, 5], ends: 6, why: 'held up for a second: the sockets are read as often as in an idle process' },
+  { ms: 25, beats: [40, 40, 40, 40, 40, 40], ends: 5, why: 'busy all the time: 30 ms in which it could read, however long they take' },
+  { ms: 5, beats: [60_000, 5], ends: 2, why: 'a laptop that slept does not end a wait by that alone' },
+  { ms: 0, beats: [5], ends: 1, why: 'no deadline: the next beat' },
+])('$ms ms are over at beat $ends of $beats: $why', ({ ms, beats, ends }) => {
+  const { time, pass } = setUp();
+  let beat = 0;
+  let ended: number | undefined;
+  time.after(ms, () => (ended = beat));
+  for (const gap of beats) {
+    beat++;
+    pass(gap);
+  }
+  expect(ended).toBe(ends);
+});
+
+test('a wait that begins while the clock runs gets its whole time', () => {
+  const { time, pass } = setUp();
+  const over: string[] = [];
+  time.after(10, () => over.push('first'));
+  pass(5, 5);
+  time.after(10, () => over.push('second'));
+  pass(5);
+  expect(over).toEqual(['first']);
+  pass(5);
+  expect(over).toEqual(['first']);
+  pass(5);
+  expect(over).toEqual(['first', 'second']);
+});
+
+test('a reading that is a beat old does not make anything late', () => {
+  const { time, pass } = setUp();
+  time.after(1000, () => {});
+  const since = time.nowMs;
+  pass(5, 5);
+  expect(time.passed(since, 10)).toBe(false);
+  pass(5);
+  expect(time.passed(since, 10)).toBe(true);
+});
+
+test('beats only while somebody waits, and what passed meanwhile does not count', () => {
+  const { heart, time, pass } = setUp();
+  expect(heart.beating).toBe(false);
+  time.after(1, () => {});
+  expect(heart.beating).toBe(true);
+  pass(5, 5);
+  expect(heart.beating).toBe(false);
+  const before = time.nowMs;
+  pass(3600_000);
+  time.after(0, () => {});
+  pass(5);
+  expect(time.nowMs - before).toBe(5);
+});
+
+test('what is called off is not called, not even by another one of the same beat', () => {
+  const { heart, time, pass } = setUp();
+  const called: string[] = [];
+  time.after(0, () => {
+    called.push('first');
+    callOff();
+  });
+  const callOff = time.after(0, () => called.push('second'));
+  pass(5);
+  expect(called).toEqual(['first']);
+  expect(heart.beating).toBe(false);
+});
+
+test('a wait may begin another one: it ends with a later beat', () => {
+  const { time, pass } = setUp();
+  let beats = 0;
+  const again = (): void => void time.after(0, () => (beats++, again()));
+  again();
+  pass(5, 5, 5);
+  expect(beats).toBe(3);
+});
+
+describe('a deadline', () => {
+  test('rejects what takes longer, and beats no longer', async () => {
+    const { heart, time, pass } = setUp();
+    const waiting = expect(withDeadline(new Promise(() => {}), 10, time)).rejects.toThrow('no answer within 10 ms');
+    pass(5, 5, 5);
+    await waiting;
+    expect(heart.beating).toBe(false);
+  });
+
+  test('passes on what comes in time, and is called off', async () => {
+    const { heart, time, pass } = setUp();
+    await expect(withDeadline(Promise.resolve('here'), 10, time)).resolves.toBe('here');
+    await expect(withDeadline(Promise.reject(new Error('broken')), 10, time)).rejects.toThrow('broken');
+    pass(5);
+    expect(heart.beating).toBe(false);
+  });
+});
+
+test('what lies unread in a socket is read before a beat is counted', async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const here = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const there = await new Promise<Socket>((resolve) => server.once('connection', resolve));
+  const order: string[] = [];
+  const answer = new Promise<void>((resolve) => here.once('data', () => resolve(void order.push('answer'))));
+  const deadline = new Promise<void>((resolve) => void new RunningTime().after(1, () => resolve(void order.push('deadline'))));
+  there.write('x');
+  // The process is held up: the timer is due, and the answer lies in the socket.
+  for (const end = performance.now() + 20; performance.now() < end; );
+  await Promise.all([answer, deadline]);
+  expect(order).toEqual(['answer', 'deadline']);
+  here.destroy();
+  there.destroy();
+  server.close();
+});

@@ -1,0 +1,27 @@
+import type { Heart } from '../src/running-time.js';
+
+/** Beats when a test says so. */
+export class FakeHeart implements Heart {
+  private nowMs = 0;
+  private beat: (() => void) | undefined;
+
+  readonly now = (): number => this.nowMs;
+
+  readonly beatAfter = (_ms: number, beat: () => void): void => {
+    if (this.beat) throw new Error('one beat at a time');
+    this.beat = beat;
+  };
+
+  /** Whether a beat is wanted. */
+  get beating(): boolean {
+    return this.beat !== undefined;
+  }
+
+  /** So much time passes, then comes the next beat, if one is wanted. */
+  pass(ms: number): void {
+    this.nowMs += ms;
+    const { beat } = this;
+    this.beat = undefined;
+    beat?.();
+  }
+}
