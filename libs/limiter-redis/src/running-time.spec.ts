@@ -29,6 +29,47 @@ test.each([
   expect(ended).toBe(ends);
 });
 
+describe('on a machine where this process had to wait for a core', () => {
+  /** How many beats of 5 ms a deadline of 25 ms takes after a beat that came so late. */
+  function beatsOf25(lateBeatMs: number, usedMs: number): number {
+    const { heart, time } = setUp();
+    let over = false;
+    time.after(10_000, () => {});
+    heart.pass(lateBeatMs, usedMs);
+    time.after(25, () => (over = true));
+    for (let beats = 0; ; beats++) {
+      if (over) return beats;
+      heart.pass(5);
+    }
+  }
+
+  test.each([
+    { late: 5, used: 0, beats: 6, why: 'it did not wait' },
+    { late: 7, used: 0, beats: 6, why: 'a timer of an idle machine' },
+    { late: 40, used: 33, beats: 6, why: 'it computed: whoever is to answer had a core of its own' },
+    { late: 17, used: 0, beats: 14, why: '10 ms of waiting extend a deadline by nearly 40' },
+    { late: 27, used: 10, beats: 14, why: 'likewise if it computed as well' },
+    { late: 60_000, used: 0, beats: 51, why: 'by nine deadlines at most' },
+  ])('$late ms for a beat, $used of them computing: 25 ms take $beats beats, because $why', ({ late, used, beats }) => {
+    expect(beatsOf25(late, used)).toBe(beats);
+  });
+
+  test('half of it is forgotten in half a second, also while nobody waits', () => {
+    const { heart, time } = setUp();
+    time.after(0, () => {});
+    heart.pass(27, 0);
+    heart.pass(500);
+    const since = time.nowMs;
+    let beats = 0;
+    while (!time.passed(since, 25)) {
+      time.after(0, () => beats++);
+      heart.pass(5);
+    }
+    // 30 ms, and nearly four times 10 for the 20 that it had to wait.
+    expect(beats).toBe(14);
+  });
+});
+
 test('a wait that begins while the clock runs gets its whole time', () => {
   const { time, pass } = setUp();
   const over: string[] = [];

@@ -4,16 +4,31 @@ export const BEAT_MS = 5;
 /** What one beat counts at most: the timer of an idle process fires up to a millisecond late. */
 const MOST_IN_A_BEAT_MS = BEAT_MS + 1;
 
+/** A timer of an idle machine is hardly later than that. */
+const PUNCTUAL_MS = 2;
+/** A process that has to wait for a core sees a part of the waiting only, and others may be worse off. */
+const PATIENCE = 4;
+/** However busy the machine is, nobody waits longer than this many deadlines. */
+const MOST_DEADLINES = 10;
+/** How soon a busy machine is half forgotten. */
+const HALF_LIFE_MS = 500;
+
 /** Where a RunningTime gets its beats from. Replaced in tests. */
 export interface Heart {
   /** Milliseconds that never step back. */
   now(): number;
+  /** Milliseconds of a core that this process has used. */
+  used(): number;
   /** Calls back when `ms` have passed and what had arrived by then in the sockets of this process has been read. */
   beatAfter(ms: number, beat: () => void): void;
 }
 
 const EVENT_LOOP: Heart = {
   now: () => performance.now(),
+  used: () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1000;
+  },
   // Timers fire before the sockets are read, immediates after it.
   beatAfter: (ms, beat) => void setTimeout(() => void setImmediate(beat), ms),
 };
@@ -30,10 +45,17 @@ interface Wait {
  *
  * A timer beats every few milliseconds while somebody waits. However late a beat comes, it counts as one that came in time, and
  * before it is counted the sockets are read. On an idle machine this is the time of every other clock, in steps of a beat.
+ *
+ * A beat that is late although the process did not compute means that it had to wait for a core. Where all run on one machine, so
+ * may whoever is to answer, and a deadline of milliseconds then says nothing about its health: it is extended by a multiple of
+ * what this process itself had to wait lately.
  */
 export class RunningTime {
   private countedMs = 0;
   private lastBeatMs = 0;
+  private usedAtLastBeatMs = 0;
+  /** The longest wait for a core, fading. */
+  private starvedMs = 0;
   private beating = false;
   private readonly waits = new Set<Wait>();
 
@@ -46,7 +68,7 @@ export class RunningTime {
 
   /** Whether at least `ms` have passed since `nowMs` was `sinceMs`, which may have been read up to a beat after the beat. */
   passed(sinceMs: number, ms: number): boolean {
-    return this.countedMs - sinceMs >= ms + BEAT_MS;
+    return this.countedMs - sinceMs >= ms + BEAT_MS + Math.min(PATIENCE * this.starvedMs, (MOST_DEADLINES - 1) * ms);
   }
 
   /** Calls back once `ms` have passed; 0: at the next beat. Returns what calls it off. */
@@ -55,16 +77,17 @@ export class RunningTime {
     this.waits.add(wait);
     if (!this.beating) {
       this.beating = true;
-      this.lastBeatMs = this.heart.now();
+      const nowMs = this.heart.now();
+      this.starvedMs *= faded(nowMs - this.lastBeatMs);
+      this.lastBeatMs = nowMs;
+      this.usedAtLastBeatMs = this.heart.used();
       this.heart.beatAfter(BEAT_MS, this.beat);
     }
     return () => void this.waits.delete(wait);
   }
 
   private readonly beat = (): void => {
-    const nowMs = this.heart.now();
-    this.countedMs += Math.min(nowMs - this.lastBeatMs, MOST_IN_A_BEAT_MS);
-    this.lastBeatMs = nowMs;
+    this.count(this.heart.now(), this.heart.used());
     for (const wait of [...this.waits]) {
       if (wait.ms > 0 && !this.passed(wait.sinceMs, wait.ms)) continue;
       // One that was called off by an earlier one of this beat is no longer there.
@@ -73,6 +96,19 @@ export class RunningTime {
     this.beating = this.waits.size > 0;
     if (this.beating) this.heart.beatAfter(BEAT_MS, this.beat);
   };
+
+  private count(nowMs: number, usedMs: number): void {
+    const tookMs = nowMs - this.lastBeatMs;
+    const starvedMs = tookMs - BEAT_MS - PUNCTUAL_MS - (usedMs - this.usedAtLastBeatMs);
+    this.starvedMs = Math.max(starvedMs, this.starvedMs * faded(tookMs));
+    this.countedMs += Math.min(tookMs, MOST_IN_A_BEAT_MS);
+    this.lastBeatMs = nowMs;
+    this.usedAtLastBeatMs = usedMs;
+  }
+}
+
+function faded(ms: number): number {
+  return 0.5 ** (ms / HALF_LIFE_MS);
 }
 
 /** The one of this process. */
