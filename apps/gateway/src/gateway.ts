@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MemoryBucketStore, RateLimiter } from '#limiter';
-import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, reportLoad } from '#limiter-redis';
+import { ChangeFeed, createRedis, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
 import { Gauge, type Registry } from 'prom-client';
@@ -12,6 +12,7 @@ import { DecisionMetrics } from './rate-limit/decision-metrics.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
 import { MeasuredSpareCapacity } from './rate-limit/spare-capacity.js';
 import { StoreHealth } from './store-health.js';
+import { warmUp } from './warm-up.js';
 
 export interface GatewayOptions {
   readonly config: Config<'gateway'>;
@@ -24,6 +25,7 @@ export interface GatewayOptions {
 const RULES_DEADLINE_MS = 2000;
 const RETRY_MS = 500;
 const SUMMARY_EVERY_MS = 2000;
+const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 
 /** The parts of a gateway and how they hang together; starts and stops them in order. */
 export class Gateway {
@@ -33,12 +35,14 @@ export class Gateway {
   private readonly store: RedisBucketStore;
   private readonly storeHealth: StoreHealth;
   private readonly rules: RuleCache;
+  private readonly limiter: RateLimiter;
   private readonly changes: ChangeFeed;
   private readonly decisions: DecisionMetrics;
   private readonly proxy: ProxyServer;
   private readonly spareCapacity: MeasuredSpareCapacity;
   private readonly stopping = new AbortController();
   private summary: NodeJS.Timeout | undefined;
+  private busyTeller: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: GatewayOptions) {
     const { config, logger, registry } = options;
@@ -72,11 +76,12 @@ export class Gateway {
       upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     });
     this.addGauges(registry);
+    this.limiter = new RateLimiter(this.store, new MemoryBucketStore(Date.now), this.spareCapacity);
     const trusts = createTrust(config.trustedProxies);
     const admission = new RequestAdmission({
       identify: createIdentifier({ trusts }),
       rules: this.rules,
-      limiter: new RateLimiter(this.store, new MemoryBucketStore(Date.now), this.spareCapacity),
+      limiter: this.limiter,
       metrics: this.decisions,
       load: this.spareCapacity,
       rulesDeadlineMs: () => (this.store.readable ? RULES_DEADLINE_MS : config.storeTimeoutMs),
@@ -101,25 +106,44 @@ export class Gateway {
     void this.connectDatabase();
     void this.changes.start();
     void this.readDefaultRules();
+    await this.warmUp();
+    if (this.stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort);
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
     if (config.upstreamCapacityPerSecond > 0) this.spareCapacity.start();
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
+    this.busyTeller = setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS);
   }
 
   /** Finishes what is in flight, then lets go of everything. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearInterval(this.summary);
+    clearInterval(this.busyTeller);
     await this.proxy.close(this.options.config.shutdownGraceMs / 2);
     this.spareCapacity.stop();
     this.changes.stop();
+    await this.tellBusyMerchants();
     this.store.close();
     this.storeHealth.stop();
     this.redis.disconnect();
     this.subscriber.disconnect();
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
     this.logSummary();
+  }
+
+  /** Before it listens: whoever can reach a gateway finds it warm. */
+  private async warmUp(): Promise<void> {
+    const { redis, rules, limiter } = this;
+    const startedMs = performance.now();
+    const outcome = await warmUp({ redis, rules, limiter, signal: this.stopping.signal });
+    this.options.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
+  }
+
+  /** For the gateways that start after this one. */
+  private async tellBusyMerchants(): Promise<void> {
+    const merchantIds = this.rules.firstMerchants(MOST_BUSY_MERCHANTS);
+    await withDeadline(writeBusyMerchants(this.redis, merchantIds), this.options.config.storeTimeoutMs).catch(() => {});
   }
 
   private async connectDatabase(): Promise<void> {

@@ -31,6 +31,12 @@ beforeEach(() => {
       return Promise.resolve(answer);
     },
     deadlineMs: 25,
+    time: {
+      after(ms, callback) {
+        const timer = setTimeout(callback, ms + 1);
+        return () => clearTimeout(timer);
+      },
+    },
     reconnect: () => reconnects++,
     onChange: (closed) => changes.push(`${closed ? 'closed' : 'open'} at ${Date.now()}`),
     onFailure: ({ code }) => codes.push(code),

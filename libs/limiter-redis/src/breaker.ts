@@ -1,5 +1,6 @@
 import { answeredWithin, NO_ANSWER } from './deadline.js';
 import { storeFailure, type StoreFailure } from './redis-error.js';
+import type { RunningTime } from './running-time.js';
 
 /** Between a failure and the first probe, and between probes. */
 const FIRST_PAUSE_MS = 50;
@@ -15,8 +16,9 @@ const MISSES_OF_A_DEAD_CONNECTION = 2;
 export interface BreakerOptions {
   /** Does what the guarded calls do, a write included, and says why it failed if it did. Does not reject. */
   probe: () => Promise<StoreFailure | undefined>;
-  /** A probe that is answered later shows a server that is too slow. Milliseconds. */
+  /** A probe that is answered later shows a server that is too slow. Milliseconds of running time. */
   deadlineMs: number;
+  time: Pick<RunningTime, 'after'>;
   /** Replaces a connection on which nothing is answered any more. */
   reconnect: () => void;
   onChange?: (closed: boolean) => void;
@@ -77,10 +79,13 @@ export class Breaker {
   /** One probe at a time: a frozen server must not wake up to a heap of them. */
   private async ask(): Promise<void> {
     const askedAtMs = performance.now();
+    let isLate = false;
+    const callOff = this.options.time.after(this.options.deadlineMs, () => (isLate = true));
     const answer = await answeredWithin(PROBE_DEADLINE_MS, this.options.probe());
+    callOff();
     if (this.stopped) return;
     const tookMs = performance.now() - askedAtMs;
-    if (answer === undefined && tookMs <= this.options.deadlineMs) {
+    if (answer === undefined && !isLate) {
       this.succeeded();
       return;
     }

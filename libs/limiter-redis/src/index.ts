@@ -1,3 +1,4 @@
+export * from './busy-merchants.js';
 export * from './change-feed.js';
 export * from './platform-load.js';
 export * from './preload-buckets.js';
@@ -6,3 +7,5 @@ export * from './redis-connection.js';
 export * from './redis-error.js';
 export * from './redis-keys.js';
 export * from './redis-snapshot-store.js';
+export * from './running-time.js';
+export { loadScripts } from './scripts.js';

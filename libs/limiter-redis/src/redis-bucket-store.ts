@@ -7,12 +7,13 @@ import { PROBE } from './probe-take.js';
 import { reconnect } from './redis-connection.js';
 import { storeFailure, type StoreFailure } from './redis-error.js';
 import { packRefunds, refundsOf, type GivenBack } from './refund-call.js';
+import { runningTime, type RunningTime } from './running-time.js';
 import { Script } from './scripts.js';
 import { packTakes, TakeReply } from './take-call.js';
 import { FULL, UnwrittenCall } from './unwritten-call.js';
 
 export interface RedisBucketStoreOptions {
-  /** A take without an answer by then fails, though it may still be carried out. Milliseconds. */
+  /** A take without an answer by then fails, though it may still be carried out. Milliseconds of running time. */
   deadlineMs?: number;
   /** Requests in one script call, at most. More would make the others wait. */
   batchSize?: number;
@@ -22,6 +23,8 @@ export interface RedisBucketStoreOptions {
   maxWaiting?: number;
   /** Replaces the clock of the server. For tests and replays. */
   clock?: Clock;
+  /** By which deadlines count. For tests. */
+  time?: RunningTime;
   /** Told when the store stops and starts carrying out takes. */
   onAvailability?: (available: boolean) => void;
   /** Told why, at every call and every probe that fails. */
@@ -32,6 +35,7 @@ interface Waiting {
   readonly takes: readonly BucketTake[];
   readonly slot: number;
   readonly spare: boolean;
+  /** In running time. */
   readonly since: number;
   /** How often Redis has asked for more; from the first time on the former numbers are sent. */
   asked: number;
@@ -65,11 +69,10 @@ export class RedisBucketStore implements BucketStore {
   private givenBack: GivenBack[] = [];
   private underWay = new Set<readonly Waiting[]>();
   private flushScheduled = false;
-  private sweeper: NodeJS.Timeout | undefined;
-  /** The time at the last start, answer or sweep: not read for every take, so up to a quarter of the deadline old. */
-  private nowMs = 0;
   /** By how much the server's clock is ahead of this machine's, by its last answer. Milliseconds. */
   private offsetMs = 0;
+  private readonly time: RunningTime;
+  private stopSweeping: (() => void) | undefined;
 
   private readonly isCluster: boolean;
 
@@ -80,10 +83,12 @@ export class RedisBucketStore implements BucketStore {
     this.maxCalls = options.maxCalls ?? (this.isCluster ? CALLS_TO_A_CLUSTER : 4);
     this.maxWaiting = options.maxWaiting ?? 10_000;
     this.clock = options.clock;
+    this.time = options.time ?? runningTime;
     this.fault = new ConnectionFault(redis);
     this.breaker = new Breaker({
       probe: () => this.probe(),
       deadlineMs: this.deadlineMs,
+      time: this.time,
       reconnect: () => reconnect(redis),
       ...(options.onAvailability && { onChange: options.onAvailability }),
       ...(options.onFailure && { onFailure: options.onFailure }),
@@ -116,8 +121,7 @@ export class RedisBucketStore implements BucketStore {
     } else if (this.waiting.length >= this.maxWaiting) {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'), 0);
     } else {
-      if (this.waiting.length === 0 && this.underWay.size === 0) this.nowMs = performance.now();
-      this.waiting.push({ takes, since: this.nowMs, slot, spare, asked: 0, withFormer: false, answer });
+      this.waiting.push({ takes, since: this.time.nowMs, slot, spare, asked: 0, withFormer: false, answer });
       this.scheduleFlush();
     }
   }
@@ -154,9 +158,9 @@ export class RedisBucketStore implements BucketStore {
   close(): void {
     this.breaker.close();
     this.fault.close();
-    clearTimeout(this.sweeper);
-    this.sweeper = undefined;
-    this.failOlderThan(-1, 'the store was closed');
+    this.stopSweeping?.();
+    this.stopSweeping = undefined;
+    this.fail(() => true, 'the store was closed');
   }
 
   private scheduleFlush(): void {
@@ -191,7 +195,6 @@ export class RedisBucketStore implements BucketStore {
     const sentAtMs = Date.now();
     script.runPacked(this.redis, () => this.pack(batch)).then(
       (numbers) => {
-        this.nowMs = performance.now();
         const reply = new TakeReply(numbers as number[]);
         const { atUs } = reply;
         if (!this.clock) this.offsetMs = Math.abs(atUs) / 1000 - (sentAtMs + Date.now()) / 2;
@@ -246,36 +249,33 @@ export class RedisBucketStore implements BucketStore {
     if (this.waiting.length > 0) this.scheduleFlush();
   }
 
-  /** One timer for all deadlines, running only while something is under way. */
+  /** Looks for late takes at every beat of the clock while something is under way. */
   private scheduleSweep(): void {
-    if (this.sweeper !== undefined || (this.underWay.size === 0 && this.waiting.length === 0)) return;
-    this.sweeper = setTimeout(() => {
-      // If this process was held up, the answer may lie unread in the socket: let it be read before judging.
-      setImmediate(() => {
-        this.sweeper = undefined;
-        const late = this.failOlderThan(this.deadlineMs, `no answer from Redis within ${this.deadlineMs} ms`);
-        if (late) this.breaker.failed(storeFailure('TIMEOUT', `no answer within ${this.deadlineMs} ms`));
-        this.scheduleSweep();
-      });
-    }, Math.max(2, this.deadlineMs / 4));
+    if (this.stopSweeping !== undefined || (this.underWay.size === 0 && this.waiting.length === 0)) return;
+    this.stopSweeping = this.time.after(0, () => {
+      this.stopSweeping = undefined;
+      const isLate = ({ since }: Waiting): boolean => this.time.passed(since, this.deadlineMs);
+      const reason = `no answer within ${this.deadlineMs} ms`;
+      if (this.fail(isLate, reason)) this.breaker.failed(storeFailure('TIMEOUT', reason));
+      this.scheduleSweep();
+    });
   }
 
-  private failOlderThan(ageMs: number, reason: string): boolean {
-    this.nowMs = performance.now();
-    const latest = this.nowMs - ageMs;
+  /** Whether there were any. */
+  private fail(which: (waiting: Waiting) => boolean, reason: string): boolean {
     let error: StoreUnavailableError | undefined;
     for (const batch of this.underWay) {
-      if (batch[0]!.since > latest) continue;
+      // The first of a batch has waited longest.
+      if (!which(batch[0]!)) continue;
       error ??= new StoreUnavailableError(reason);
       for (const waiting of batch) settle(waiting, error);
       // A call without an answer must not hold its place for ever.
       this.underWay.delete(batch);
     }
-    const stillWaiting = this.waiting.filter((waiting) => waiting.since > latest);
-    if (stillWaiting.length < this.waiting.length) {
-      error ??= new StoreUnavailableError(reason);
-      for (const waiting of this.waiting) if (waiting.since <= latest) settle(waiting, error);
-      this.waiting = stillWaiting;
+    // They wait in the order in which they came.
+    const first = this.waiting.findIndex((waiting) => !which(waiting));
+    for (const waiting of this.waiting.splice(0, first === -1 ? this.waiting.length : first)) {
+      settle(waiting, (error ??= new StoreUnavailableError(reason)));
     }
     return error !== undefined;
   }

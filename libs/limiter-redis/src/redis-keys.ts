@@ -14,6 +14,9 @@ export const CHANGE_COUNTERS_KEY = 'tg:changes';
 /** A hash of what each gateway forwards: see platform-load.ts. */
 export const PLATFORM_LOAD_KEY = 'tg:load';
 
+/** The merchants whose rules a gateway that starts will need first: see busy-merchants.ts. */
+export const BUSY_MERCHANTS_KEY = 'tg:busy';
+
 /** Where changes are announced as they happen: a merchant id, or nothing for the default rules. */
 export const CHANGES_CHANNEL = 'tg:changes';
 

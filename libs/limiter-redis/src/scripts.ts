@@ -11,12 +11,20 @@ export function sourceOf(file: string): string {
   return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => sourceOf(included));
 }
 
+type ScriptName = 'take' | 'refund' | 'report-load' | 'write-snapshots' | 'preload-buckets';
+
+/** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
+export async function loadScripts(redis: Redis): Promise<void> {
+  const names: ScriptName[] = ['take', 'refund', 'report-load'];
+  await Promise.all(names.map((name) => redis.script('LOAD', sourceOf(`${name}.lua`))));
+}
+
 /** A Lua script of this library, called by its hash; sent in full only to a server that does not know it. */
 export class Script {
   private readonly source: string;
   private readonly sha1: string;
 
-  constructor(name: 'take' | 'refund' | 'report-load' | 'write-snapshots' | 'preload-buckets') {
+  constructor(name: ScriptName) {
     this.source = sourceOf(`${name}.lua`);
     this.sha1 = createHash('sha1').update(this.source).digest('hex');
   }

@@ -1,11 +1,11 @@
 import type { Descriptor, RateLimiter, Verdict } from '#limiter';
+import { withDeadline } from '#limiter-redis';
 import type { Identity } from '../identity/index.js';
 import type { Admission, InboundRequest } from '../proxy/index.js';
 import type { DecisionMetrics } from './decision-metrics.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
 import { identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
 import type { KnownRules, RuleCache } from './rule-cache.js';
-import { withDeadline } from './deadline.js';
 
 export interface AdmissionOptions {
   identify: (request: Pick<InboundRequest, 'rawHeaders' | 'peer'>) => Identity;

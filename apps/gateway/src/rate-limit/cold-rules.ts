@@ -1,7 +1,7 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
+import { withDeadline } from '#limiter-redis';
 import { Gate } from './gate.js';
 import { RulesUnavailableError, type RuleDatabase, type SnapshotSource } from './rule-source.js';
-import { withDeadline } from './deadline.js';
 
 export interface ColdRulesOptions {
   snapshots: SnapshotSource & { write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<unknown> };

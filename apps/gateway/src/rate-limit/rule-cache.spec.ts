@@ -119,3 +119,11 @@ test('the number of merchants is bounded', async () => {
   expect(cache.get('d')).toBe('unknown_merchant');
   expect(cache.get('a')).toBeUndefined();
 });
+
+test('the merchants that came first can be told, those that do not exist left out', async () => {
+  const { cold, cache } = create();
+  for (const id of ['b', 'c']) cold.put(id, 1, 1);
+  for (const id of ['b', 'nobody', 'acme', 'c', 'b']) await cache.load(id);
+  expect(cache.firstMerchants(2)).toEqual(['b', 'acme']);
+  expect(cache.firstMerchants(10)).toEqual(['b', 'acme', 'c']);
+});

@@ -1,6 +1,5 @@
 import type { SpareCapacity } from '#limiter';
-import type { PlatformLoad } from '#limiter-redis';
-import { withDeadline } from './deadline.js';
+import { withDeadline, type PlatformLoad } from '#limiter-redis';
 
 export interface SpareCapacityOptions {
   /** Requests a second that the upstream can carry, from all gateways together. */

@@ -1,0 +1,102 @@
+import { EventEmitter } from 'node:events';
+import type { CheckOutcome, Descriptor, MerchantRules } from '#limiter';
+import type { Redis } from 'ioredis';
+import { warmUp } from './warm-up.js';
+
+/** What a warm-up uses of a connection. */
+class FakeRedis extends EventEmitter {
+  readonly loaded: string[] = [];
+  status: 'ready' | 'connecting' = 'ready';
+  busy: string | null = null;
+  answers = true;
+
+  get(key: string): Promise<string | null> {
+    return this.answer(key === 'tg:busy' ? this.busy : null);
+  }
+
+  script(_load: 'LOAD', source: string): Promise<string> {
+    this.loaded.push(source);
+    return this.answer('');
+  }
+
+  private answer<T>(value: T): Promise<T> {
+    return this.answers ? Promise.resolve(value) : new Promise(() => {});
+  }
+}
+
+function setUp() {
+  const redis = new FakeRedis();
+  const read: string[] = [];
+  const decided: { rules: MerchantRules; descriptor: Descriptor }[] = [];
+  let defaults = 0;
+  const rules = {
+    loadDefaults: () => Promise.resolve({ version: ++defaults, rules: [] }),
+    load: (id: string) => (read.push(id), id === 'broken' ? Promise.reject(new Error('no answer')) : Promise.resolve('unknown_merchant' as const)),
+  };
+  const limiter = { check: (of: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void) => (decided.push({ rules: of, descriptor }), answer({} as CheckOutcome)) };
+  const stopping = new AbortController();
+  const run = (limits: { connectWithinMs?: number; warmWithinMs?: number } = {}) => warmUp({ redis: redis as unknown as Redis, rules, limiter, signal: stopping.signal, ...limits });
+  return { redis, rules, limiter, stopping, read, decided, run, defaultsRead: () => defaults };
+}
+
+test('reads the rules of the busiest merchants, loads the scripts and decides a few hundred times', async () => {
+  const { redis, read, decided, run, defaultsRead } = setUp();
+  redis.busy = JSON.stringify(Array.from({ length: 120 }, (_, i) => `m${i}`));
+  expect(await run()).toEqual({ redisAnswered: true, merchants: 120, decisions: 400 });
+  expect(defaultsRead()).toBe(1);
+  expect(read).toEqual(Array.from({ length: 120 }, (_, i) => `m${i}`));
+  expect(redis.loaded).toHaveLength(3);
+  expect(decided).toHaveLength(400);
+});
+
+test('what it decides costs nothing, and is searched for each time', async () => {
+  const { decided, run } = setUp();
+  await run();
+  for (const { rules } of decided) for (const { enforced } of rules.layers) for (const { rule } of enforced) expect(rule.cost).toBe(0);
+  expect(new Set(decided.map(({ descriptor }) => descriptor.target)).size).toBe(400);
+});
+
+test.each([null, 'no JSON', '{"m":1}', '[1,null,{}]'])('nobody has told who is busy (%s): it goes on without', async (busy) => {
+  const { redis, read, run } = setUp();
+  redis.busy = busy;
+  expect(await run()).toEqual({ redisAnswered: true, merchants: 0, decisions: 400 });
+  expect(read).toEqual([]);
+});
+
+test('a merchant that cannot be read holds up nobody', async () => {
+  const { redis, run } = setUp();
+  redis.busy = '["a","broken","b"]';
+  expect(await run()).toEqual({ redisAnswered: true, merchants: 2, decisions: 400 });
+});
+
+test('Redis is not there yet: it waits for the connection', async () => {
+  const { redis, run, decided } = setUp();
+  redis.status = 'connecting';
+  const outcome = run();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(decided).toEqual([]);
+  redis.emit('ready');
+  expect(await outcome).toMatchObject({ redisAnswered: true, decisions: 400 });
+  expect(redis.listenerCount('ready')).toBe(0);
+});
+
+test('Redis does not come: it ends, and leaves nothing behind', async () => {
+  const { redis, run } = setUp();
+  redis.status = 'connecting';
+  expect(await run({ connectWithinMs: 1 })).toEqual({ redisAnswered: false, merchants: 0, decisions: 0 });
+  expect(redis.listenerCount('ready')).toBe(0);
+});
+
+test('Redis is connected and says nothing: it ends', async () => {
+  const { redis, run } = setUp();
+  redis.answers = false;
+  expect(await run({ warmWithinMs: 1 })).toEqual({ redisAnswered: true, merchants: 0, decisions: 0 });
+});
+
+test('a gateway that stops meanwhile waits for nothing', async () => {
+  const { redis, stopping, run } = setUp();
+  redis.status = 'connecting';
+  const outcome = run({ connectWithinMs: 3_600_000 });
+  stopping.abort();
+  expect(await outcome).toMatchObject({ redisAnswered: false });
+});

@@ -1,0 +1,97 @@
+import { merchantRules, startLimits, type MerchantRules, type RateLimiter } from '#limiter';
+import { loadScripts, readBusyMerchants, withDeadline } from '#limiter-redis';
+import type { Redis } from 'ioredis';
+import type { RuleCache } from './rate-limit/rule-cache.js';
+
+export interface WarmUpOptions {
+  readonly redis: Redis;
+  readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
+  readonly limiter: Pick<RateLimiter, 'check'>;
+  readonly signal: AbortSignal;
+  /** Milliseconds of running time. */
+  readonly connectWithinMs?: number;
+  readonly warmWithinMs?: number;
+}
+
+export interface WarmUpOutcome {
+  /** False: Redis did not answer, so there was nothing to warm up with. */
+  readonly redisAnswered: boolean;
+  /** Whose rules are at hand. */
+  readonly merchants: number;
+  readonly decisions: number;
+}
+
+/** Rules read at once, so that the first ones are not held up by the last. */
+const RULES_AT_ONCE = 50;
+const ROUNDS = 10;
+const DECISIONS_A_ROUND = 40;
+
+/**
+ * What a gateway does before it listens, so that its first requests meet connections that are made, scripts that Redis
+ * knows, rules that are read, and code that is compiled. Never rejects, and is bounded in time: a Redis that is away must not
+ * keep a gateway from acting by its rules.
+ */
+export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
+  const { redis, connectWithinMs = 1000, warmWithinMs = 2000 } = options;
+  const progress = { redisAnswered: false, merchants: 0, decisions: 0 };
+  const over = new AbortController();
+  const signal = AbortSignal.any([options.signal, over.signal]);
+  try {
+    await withDeadline(connected(redis, signal), connectWithinMs);
+    progress.redisAnswered = true;
+    await withDeadline(prepare(options, signal, progress), warmWithinMs);
+  } catch {
+    // What is missing then is read and compiled with the first requests.
+  } finally {
+    over.abort();
+  }
+  return { ...progress };
+}
+
+async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
+  const { redis, rules, limiter } = options;
+  const [busy] = await Promise.all([readBusyMerchants(redis), loadScripts(redis), rules.loadDefaults()]);
+  for (let i = 0; i < busy.length && !signal.aborted; i += RULES_AT_ONCE) {
+    const ids = busy.slice(i, i + RULES_AT_ONCE);
+    const read = await Promise.allSettled(ids.map((id) => rules.load(id)));
+    progress.merchants += read.filter(({ status }) => status === 'fulfilled').length;
+  }
+  for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
+    await Promise.all(Array.from({ length: DECISIONS_A_ROUND }, (_, i) => decide(limiter, REHEARSED[i % REHEARSED.length]!)));
+    progress.decisions += DECISIONS_A_ROUND;
+  }
+}
+
+/** They cost nothing, so that they neither take nor leave anything in Redis, whoever else has these names. */
+const REHEARSED: readonly MerchantRules[] = ['rehearsal-1', 'rehearsal-2', 'rehearsal-3'].map((merchantId) =>
+  merchantRules(merchantId, [{
+    id: '1', name: 'rehearsal', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: ['POST'], paths: ['/rehearsal/**'] },
+    key: ['merchant'], cost: 0, onStoreFailure: 'open',
+    limits: startLimits([{ name: 'rehearsal', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0),
+  }], []),
+);
+
+let rehearsals = 0;
+
+function decide(limiter: Pick<RateLimiter, 'check'>, rules: MerchantRules): Promise<void> {
+  // Another target each time: the one of the last request is remembered, and the search for a rule is to be compiled too.
+  const descriptor = { merchantId: rules.merchantId, ip: '127.0.0.1', method: 'POST', target: `/rehearsal/${rehearsals++}` };
+  return new Promise((resolve) => limiter.check(rules, descriptor, () => resolve()));
+}
+
+/** Resolves when the connection can be used; a first attempt may fail where Redis is started together with the gateway. */
+function connected(redis: Redis, signal: AbortSignal): Promise<void> {
+  if (redis.status === 'ready') return Promise.resolve();
+  if (signal.aborted) return Promise.reject(new Error('no longer wanted'));
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void) => () => {
+      redis.off('ready', onReady);
+      signal.removeEventListener('abort', onAbort);
+      settle();
+    };
+    const onReady = end(resolve);
+    const onAbort = end(() => reject(new Error('no longer wanted')));
+    redis.once('ready', onReady);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,31 @@
+import type { Heart } from '../src/running-time.js';
+
+/** Beats when a test says so. */
+export class FakeHeart implements Heart {
+  private nowMs = 0;
+  private usedMs = 0;
+  private beat: (() => void) | undefined;
+
+  readonly now = (): number => this.nowMs;
+
+  readonly used = (): number => this.usedMs;
+
+  readonly beatAfter = (_ms: number, beat: () => void): void => {
+    if (this.beat) throw new Error('one beat at a time');
+    this.beat = beat;
+  };
+
+  /** Whether a beat is wanted. */
+  get beating(): boolean {
+    return this.beat !== undefined;
+  }
+
+  /** So much time passes, in which the process computed unless told otherwise; then comes the next beat, if one is wanted. */
+  pass(ms: number, usedMs = ms): void {
+    this.nowMs += ms;
+    this.usedMs += usedMs;
+    const { beat } = this;
+    this.beat = undefined;
+    beat?.();
+  }
+}

@@ -1,0 +1,46 @@
+import { readBusyMerchants, writeBusyMerchants } from '#limiter-redis';
+import { eventually, House, rule } from './house.js';
+
+let house: House;
+
+beforeEach(async () => {
+  house = await House.open();
+});
+
+afterEach(() => house.close());
+
+test('a gateway that is ready has the rules of the busiest merchants at hand, and leaves nothing of its rehearsal in Redis', async () => {
+  await house.snapshots.writeDefaultRules({ version: 1, rules: [] });
+  for (let i = 0; i < 60; i++) await house.write(`m${i}`, [rule()]);
+  await writeBusyMerchants(house.redis, Array.from({ length: 60 }, (_, i) => `m${i}`));
+  const keys = (await house.redis.keys('*')).sort();
+  const gateway = await house.gateway();
+  expect(await house.metric(gateway, /^gateway_cached_merchants/)).toBe(60);
+  expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: true, merchants: 60, decisions: 400 });
+  expect((await house.redis.keys('*')).sort()).toEqual(keys);
+  expect((await house.send(gateway, 'm7')).status).toBe(200);
+  // What was decided in the rehearsal is no traffic.
+  expect(await house.metric(gateway, /^gateway_decisions_total/)).toBe(1);
+});
+
+test('a gateway that stops tells the next one which merchants came first; those that do not exist are not among them', async () => {
+  await house.write('first', [rule()]);
+  await house.write('second', [rule()]);
+  await house.write('deleted', [], { exists: false });
+  const gateway = await house.gateway();
+  for (const merchant of ['first', 'deleted', 'second', 'first']) await house.send(gateway, merchant);
+  await gateway.stop();
+  expect(await readBusyMerchants(house.redis)).toEqual(['first', 'second']);
+});
+
+test('Redis is frozen: a gateway is ready all the same, and acts by its rules', async () => {
+  house.redisServer.freeze();
+  try {
+    const gateway = await house.gateway();
+    expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: false });
+    // Nobody knows this merchant, and PostgreSQL says so.
+    await eventually(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
+  } finally {
+    house.redisServer.thaw();
+  }
+});

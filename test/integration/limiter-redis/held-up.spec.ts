@@ -1,0 +1,81 @@
+import { startLimits, StoreUnavailableError, type TakeOutcome } from '#limiter';
+import { bucketTake } from '#limiter/testing';
+import { createRedis, RedisBucketStore, RunningTime } from '#limiter-redis';
+import type { Redis } from 'ioredis';
+import { FakeHeart } from '../../../libs/limiter-redis/testing/fake-heart.js';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+import { until } from '../../support/until.js';
+
+const [limit] = startLimits([{ name: 'l', algorithm: 'token_bucket', capacity: 1000, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0);
+
+let server: TestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await freshRedis();
+  redis = createRedis(server.url, 'limiter');
+  await new Promise((resolve) => redis.once('ready', resolve));
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+function setUp() {
+  const heart = new FakeHeart();
+  const available: boolean[] = [];
+  const store = new RedisBucketStore(redis, { deadlineMs: 25, time: new RunningTime(heart), onAvailability: (now) => available.push(now) });
+  const outcomes: TakeOutcome[] = [];
+  const take = (): void => store.take([bucketTake('k', limit!, 1)], (outcome) => void outcomes.push(outcome));
+  return { heart, available, store, outcomes, take };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+test('a take is late after its deadline in running time, however long the process was held up meanwhile', async () => {
+  const { heart, available, store, outcomes, take } = setUp();
+  server.freeze();
+  try {
+    take();
+    await turn();
+    for (const heldUpMs of [5000, 100, 5, 5]) heart.pass(heldUpMs);
+    expect({ outcomes, available }).toEqual({ outcomes: [], available: [] });
+    heart.pass(5);
+    heart.pass(5);
+    expect(outcomes).toEqual([expect.any(StoreUnavailableError)]);
+    expect(available).toEqual([false]);
+  } finally {
+    server.thaw();
+    store.close();
+  }
+});
+
+test('those that wait for a call are late as well, in the order in which they came', async () => {
+  const { heart, store, outcomes, take } = setUp();
+  server.freeze();
+  try {
+    // Four calls of 128 are under way, the others wait.
+    for (let i = 0; i < 600; i++) take();
+    await turn();
+    for (let i = 0; i < 3; i++) heart.pass(5);
+    for (let i = 0; i < 10; i++) take();
+    for (let i = 0; i < 3; i++) heart.pass(5);
+    expect(outcomes).toHaveLength(600);
+    for (let i = 0; i < 3; i++) heart.pass(5);
+    expect(outcomes).toHaveLength(610);
+  } finally {
+    server.thaw();
+    store.close();
+  }
+});
+
+test('after an answer the clock of the store stands still', async () => {
+  const { heart, store, outcomes, take } = setUp();
+  take();
+  await until('the take is answered', () => outcomes.length === 1);
+  expect(outcomes[0]).not.toBeInstanceOf(Error);
+  heart.pass(5);
+  expect(heart.beating).toBe(false);
+  store.close();
+});
