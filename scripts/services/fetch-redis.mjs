@@ -53,10 +53,21 @@ function installByApt() {
 }
 
 function unpackByApt() {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-redis-'));
+  // On Debian and Ubuntu the program itself lies in redis-tools.
+  const failure = unpack(['redis-tools', ...missingLibraries()]);
+  const [server, program] = ['redis-check-rdb', 'redis-server'].map((name) => join(TOOLS, 'usr', 'bin', name));
+  if (!failure && !existsSync(/** @type {string} */ (program)) && existsSync(/** @type {string} */ (server))) cpSync(/** @type {string} */ (server), /** @type {string} */ (program));
+  return failure;
+}
+
+/**
+ * Unpacks packages of the system where our tools lie, without installing them.
+ * @param {string[]} packages
+ * @returns {string | undefined} why it failed
+ */
+function unpack(packages) {
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-tools-'));
   try {
-    // On Debian and Ubuntu the program itself lies in redis-tools.
-    const packages = ['redis-tools', ...missingLibraries()];
     const failure = run('apt-get', ['download', ...packages], {}, folder);
     if (failure) return failure;
     const unpacked = join(folder, 'unpacked');
@@ -64,14 +75,28 @@ function unpackByApt() {
       const broken = run('dpkg', ['-x', join(folder, file), unpacked]);
       if (broken) return broken;
     }
-    const server = join(unpacked, 'usr', 'bin', 'redis-check-rdb');
-    if (!existsSync(join(unpacked, 'usr', 'bin', 'redis-server')) && existsSync(server)) cpSync(server, join(unpacked, 'usr', 'bin', 'redis-server'));
     mkdirSync(TOOLS, { recursive: true });
     cpSync(unpacked, TOOLS, { recursive: true, verbatimSymlinks: true });
     return undefined;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/**
+ * The library that shifts the clock of a process, for tests: the system's, or one that is fetched.
+ * @returns {string | undefined} undefined where none can be had
+ */
+export function obtainFaketime() {
+  const find = () => ['/usr/lib', join(TOOLS, 'usr', 'lib')].filter((folder) => existsSync(folder)).flatMap((folder) =>
+    readdirSync(folder).map((machine) => join(folder, machine, 'faketime', 'libfaketime.so.1'))).find((file) => existsSync(file));
+  const present = find();
+  if (present || !onPath('apt-get') || !onPath('dpkg')) return present;
+  if (unpack(['libfaketime']) && isRoot()) {
+    run('apt-get', ['update', '-qq']);
+    unpack(['libfaketime']);
+  }
+  return find();
 }
 
 /** The libraries' packages that redis-tools needs, and those that they need, which this system has not installed. */

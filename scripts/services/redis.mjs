@@ -37,14 +37,15 @@ export function findRedisServer() {
  * @param {import('../tether.mjs').Tether} options.tether
  * @param {string} [options.directory] where it keeps its data; without one it keeps nothing
  * @param {number} [options.port] any free one by default
+ * @param {Record<string, string>} [options.env] besides the variables of this process
  * @returns {Promise<RedisServer>}
  */
-export async function startRedis({ program, tether, directory, port }) {
+export async function startRedis({ program, tether, directory, port, env }) {
   const keep = directory ? ['--dir', '.', '--appendonly', 'yes', '--appendfsync', 'everysec'] : ['--appendonly', 'no'];
   if (directory) mkdirSync(directory, { recursive: true, mode: 0o700 });
   /** @param {number} at */
   const args = (at) => ['--port', String(at), '--bind', '127.0.0.1', '--save', '', ...keep, '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
-  return launchOnPort({ command: program, args, tether, cwd: directory ?? '/', port, env: { ...process.env, ...librariesOf(program) } });
+  return launchOnPort({ command: program, args, tether, cwd: directory ?? '/', port, env: { ...process.env, ...librariesOf(program), ...env } });
 }
 
 /**

@@ -177,6 +177,12 @@ export class Gateway {
       },
     });
     new Gauge({
+      name: 'gateway_store_clock_offset_seconds', help: 'By how much the clock of Redis is ahead of the one of this gateway, by its last answer.', registers: [registry],
+      collect() {
+        this.set(store.clockOffsetMs / 1000);
+      },
+    });
+    new Gauge({
       name: 'gateway_spare_capacity', help: 'Requests that this gateway may still pass above elastic limits before the next measurement.', registers: [registry],
       collect() {
         this.set(spareCapacity.left);

@@ -1,4 +1,6 @@
-import { capacityOf, startLimits, type Decision, type LimitReport, type TokenBucketSpec, type Verdict } from '#limiter';
+import * as fc from 'fast-check';
+import { allPass, capacityOf, decide, editLimits, MemoryBucketStore, startLimits, type BucketLevel, type Decision, type Limit, type LimitReport, type TokenBucketSpec, type Verdict } from '#limiter';
+import { anyLimitSpecs, arrivals, bucketTake, FakeClock, startedLimit } from '#limiter/testing';
 import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
@@ -46,3 +48,40 @@ test.each([
   [1001, ['Retry-After', '2']],
   [null, []],
 ])('Retry-After after %s ms', (ms, header) => expect(retryAfterHeader(ms)).toEqual(header));
+
+test('whatever the limit, its edits and the clock: nothing negative, nothing that is no number', () => {
+  const specs = fc.tuple(anyLimitSpecs(), anyLimitSpecs());
+  const cases = specs.chain(([spec, edited]) => fc.tuple(fc.constant({ spec, edited }), arrivals(spec, { maxLength: 12, stepsBack: true }), fc.nat({ max: 12 })));
+  let written = 0;
+  fc.assert(
+    fc.property(cases, ([{ spec, edited }, requests, editAt]) => {
+      let nowUs = 1_763_000_000_000_000;
+      let limit = startedLimit(spec, nowUs / 1000);
+      const engine = bucketUnder(() => limit);
+      for (const [i, { gapUs, cost }] of requests.entries()) {
+        nowUs += gapUs;
+        if (i === editAt) limit = editLimits([limit], [edited], Math.floor(nowUs / 1000))[0]!;
+        const [, policy, , state] = rateLimitHeaders([{ ruleId: '1', limit, decision: engine(cost, nowUs) }]);
+        expect(policy).toMatch(/^"random";q=\d+;(w=[1-9]\d*|qu="concurrent-requests")$/);
+        expect(state).toMatch(/^"random";r=\d+(;t=[1-9]\d*)?$/);
+        written++;
+      }
+    }),
+    { numRuns: 1000 },
+  );
+  expect(written).toBeGreaterThan(1000);
+});
+
+/** A bucket in memory, under limits that change. */
+function bucketUnder(limit: () => Limit): (cost: number, nowUs: number) => Decision {
+  const clock = new FakeClock();
+  const store = new MemoryBucketStore(clock.now);
+  let slot = 0;
+  return (cost, nowUs) => {
+    clock.nowMs = nowUs / 1000;
+    const take = bucketTake('k', limit(), cost);
+    let decision: Decision | undefined;
+    store.take([take], (outcome) => (decision = decide(take.bucket, (outcome as readonly BucketLevel[])[0]!, cost, allPass([take], outcome as readonly BucketLevel[], false))), ++slot);
+    return decision!;
+  };
+}
