@@ -1,4 +1,5 @@
 export * from './busy-merchants.js';
+export * from './carry-over-buckets.js';
 export * from './change-feed.js';
 export * from './platform-load.js';
 export * from './preload-buckets.js';

@@ -1,4 +1,4 @@
-import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
+import { carryOverBuckets, preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
 import type { ReloadJobData } from '#rule-sync';
 import type { RuleReader } from '#rules-db';
 import type { Redis } from 'ioredis';
@@ -44,7 +44,7 @@ export class MerchantReload {
     if (snapshot === null) return 'missing';
     assertUsable(snapshot.rules);
     const { written, newer } = await store.write([snapshot], ttlMs);
-    if (newer === 0) await preloadBuckets(redis, [snapshot], ttlMs);
+    if (newer === 0) await Promise.all([preloadBuckets(redis, [snapshot], ttlMs), carryOverBuckets(redis, snapshot)]);
     return written > 0 ? 'written' : 'not_newer';
   }
 }
