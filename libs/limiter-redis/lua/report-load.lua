@@ -21,6 +21,8 @@ for i = 1, #reports, 2 do
   if tonumber(at) < now - SILENT_MS then
     redis.call('HDEL', KEYS[1], reports[i])
   else
+    -- From the future, because the clock stepped back: it counts as one of now, and no longer.
+    if tonumber(at) > now then redis.call('HSET', KEYS[1], reports[i], string.format('%.0f:%s', now, rate)) end
     total, gateways = total + tonumber(rate), gateways + 1
   end
 end

@@ -28,3 +28,11 @@ test('a gateway that has been silent counts no more, and is forgotten', async ()
   expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['a']);
   expect(await redis.pttl(PLATFORM_LOAD_KEY)).toBeGreaterThan(0);
 });
+
+test('a report from the future, after the clock of Redis stepped back, counts as one of now', async () => {
+  await redis.del(PLATFORM_LOAD_KEY);
+  await redis.hset(PLATFORM_LOAD_KEY, 'ahead', `${Date.now() + 3_600_000}:1000`);
+  expect(await reportLoad(redis, 'a', 1)).toEqual({ perSecond: 1001, gateways: 2 });
+  const [at] = (await redis.hget(PLATFORM_LOAD_KEY, 'ahead'))!.split(':');
+  expect(Number(at)).toBeLessThan(Date.now() + 60_000);
+});

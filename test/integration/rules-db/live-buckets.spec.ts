@@ -73,4 +73,25 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
     await rules.create('acme', base, BY);
     expect(await left()).toEqual([['a', 9], ['b', 99]]);
   });
+
+  it('of a calendar quota go with the merchant to its new time zone: nobody gets a second one', async () => {
+    nowMs = Date.parse('2026-11-16T10:00:00Z');
+    const merchants = new MerchantRepository(dataSource, () => nowMs);
+    await merchants.update('acme', 'any', { timeZone: 'Europe/Berlin' }, BY);
+    const daily: LimitSpec = { name: 'daily', algorithm: 'fixed_window', limit: 5, calendar: 'day', start: 'clock' };
+    const { id, version } = await rules.create('acme', { ...base, limits: [daily, bucket('b', 100)] }, BY);
+    for (let i = 0; i < 4; i++) await left();
+    await merchants.update('acme', 'any', { timeZone: 'America/New_York' }, BY);
+    expect(await left()).toEqual([['daily', 0], ['b', 95]]);
+    // Berlin's midnight is none any more; New York's is at five.
+    nowMs = Date.parse('2026-11-17T00:00:00Z');
+    expect((await left())[0]).toEqual(['daily', 0]);
+    nowMs = Date.parse('2026-11-17T05:00:00Z');
+    expect((await left())[0]).toEqual(['daily', 4]);
+    // What the administrator wrote is as it was, and so is its ETag.
+    const rule = await rules.find('acme', id);
+    expect(rule!.version).toBe(version);
+    expect(rule!.limits[0]).toMatchObject({ ...daily, generation: 1, previous: [{ timeZone: 'Europe/Berlin', generation: 0 }] });
+    expect(rule!.limits[0]).not.toHaveProperty('timeZone');
+  });
 });
