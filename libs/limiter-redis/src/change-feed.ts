@@ -27,7 +27,7 @@ export class ChangeFeed {
   ) {}
 
   async start(): Promise<void> {
-    this.subscriber.on('message', (_channel: string, message: string) => this.listener.changed(JSON.parse(message) as string | null));
+    this.subscriber.on('message', (_channel: string, message: string) => this.heard(message));
     // Subscribes when Redis is there; until then, and whenever it is not, polling has to do.
     this.subscriber.subscribe(CHANGES_CHANNEL).catch(() => {});
     // A subscriber writes nothing, so a server that became a replica, or that nobody publishes to any more, never tells it.
@@ -39,6 +39,12 @@ export class ChangeFeed {
     this.stopped = true;
     clearTimeout(this.timer);
     this.redis.off('close', this.follow);
+  }
+
+  /** Anybody who reaches Redis can publish: what is no message of ours is ignored, and the counters are compared all the same. */
+  private heard(message: string): void {
+    const merchantId = changedMerchant(message);
+    if (merchantId !== undefined) this.listener.changed(merchantId);
   }
 
   private readonly follow = (): void => reconnect(this.subscriber);
@@ -63,5 +69,15 @@ export class ChangeFeed {
     if (different.size === 0) return;
     const defaults = different.delete(DEFAULT_RULES_COUNTER);
     this.listener.changedSome((merchantId) => different.has(changeCounterOf(merchantId)), defaults);
+  }
+}
+
+/** Undefined if it is no message of ours. */
+function changedMerchant(message: string): string | null | undefined {
+  try {
+    const value: unknown = JSON.parse(message);
+    return value === null || typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
   }
 }

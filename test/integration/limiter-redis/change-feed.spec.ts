@@ -1,4 +1,4 @@
-import { ChangeFeed, createRedis, RedisSnapshotStore } from '#limiter-redis';
+import { CHANGES_CHANNEL, ChangeFeed, createRedis, RedisSnapshotStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { Forwarder } from '../../support/forwarder.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -44,6 +44,15 @@ beforeEach(async () => {
 });
 
 afterEach(() => undo.splice(0).forEach((each) => each()));
+
+test('what is no message of ours is ignored, and the next one is heard', async () => {
+  const publisher = createRedis(server.url, 'limiter');
+  await until('the connection is ready', () => publisher.status === 'ready');
+  for (const odd of ['x', '', '{', '{"merchantId":"acme"}', '[1]', '7', 'true', '"acme', '\u0000', '"'.repeat(100_000)]) await publisher.publish(CHANGES_CHANNEL, odd);
+  await until('a message comes', () => announced(server, 'after them'));
+  expect(messages.filter((message) => message !== 'first')).toEqual(['after them']);
+  publisher.disconnect();
+});
 
 /** Announces until the feed has the message. */
 async function announced(where: TestRedis, merchantId: string): Promise<boolean> {
