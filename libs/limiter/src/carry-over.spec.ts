@@ -49,7 +49,8 @@ function keptTokens(onEdit: OnEdit, available: number, capacity: number, newCapa
     case 'as_is':
       return Math.min(available, newCapacity);
     case 'proportional':
-      return Math.min((available * newCapacity) / capacity, newCapacity);
+      // Of a capacity of 0 no share can be told: as_is.
+      return Math.min(capacity > 0 ? (available * newCapacity) / capacity : available, newCapacity);
     case 'reset':
       return newCapacity;
     case 'additive':

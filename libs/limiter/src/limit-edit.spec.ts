@@ -131,10 +131,13 @@ describe('an edit', () => {
   });
 
   test.each([
-    ['year', '2028-01-01T12:00:00Z', '2029-01-02T00:00:00Z', [1, 0]],
-    ['month', '2028-01-01T12:00:00Z', '2028-02-01T00:00:00Z', [1, 0]],
-    ['month', '2028-01-01T12:00:00Z', '2028-02-03T00:00:00Z', [1]],
-    ['day', '2028-01-01T12:00:00Z', '2028-01-04T00:00:00Z', [1]],
+    ['year', '2028-01-01T12:00:00Z', '2028-12-31T23:59:59Z', [1, 0]],
+    ['year', '2028-01-01T12:00:00Z', '2029-01-01T00:00:00Z', [1]],
+    ['month', '2028-01-01T12:00:00Z', '2028-01-31T23:59:59Z', [1, 0]],
+    ['month', '2028-01-01T12:00:00Z', '2028-02-01T00:00:00Z', [1]],
+    ['day', '2028-01-01T12:00:00Z', '2028-01-02T00:00:00Z', [1]],
+    // Gateways that missed the edit may write a little longer.
+    ['minute', '2028-01-01T12:00:00Z', '2028-01-01T12:05:00Z', [1, 0]],
   ] as const)('former numbers are remembered for as long as a window of the calendar lasts: %s, from %s to %s', (calendar, from, to, remembered) => {
     const numbers = (limit: number): LimitSpec => ({ name: 'a', algorithm: 'fixed_window', limit, calendar, start: 'clock' });
     const first = startLimits([numbers(1)], Date.parse(from));

@@ -31,6 +31,15 @@ async function call(method: string, path: string, body?: unknown, etag?: string)
   return { status: response.status, etag: response.headers.get('etag') ?? '', body: text ? (JSON.parse(text) as { id: string }) : { id: '' } };
 }
 
+/** A merchant with one rule, which Redis has: asked earlier, a gateway may find the merchant without it, for as long as an edit may take. */
+async function merchantWith(id: string, rule: object, merchant: object = {}) {
+  await call('POST', '/v1/merchants', { id, name: id, ...merchant });
+  const created = await call('POST', `/v1/merchants/${id}/rules`, { name: 'all', ...rule });
+  expect(created.status).toBe(201);
+  await eventually(async () => expect((await house.snapshots.read(id))?.rules).toHaveLength(1));
+  return created;
+}
+
 test('the whole path: a rule is written, a burst passes, what is over is refused, an edit is felt within two seconds', async () => {
   expect((await call('POST', '/v1/merchants', { id: 'acme', name: 'Acme' })).status).toBe(201);
   const created = await call('POST', '/v1/merchants/acme/rules', { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, limits: [limit(3)] });
@@ -64,8 +73,7 @@ describe('every algorithm, from the rule to the refusal', () => {
     ['sliding_counter', { limit: 2, windowMs: HOUR_MS, parts: 6 }, 'q=2;w=3600', 'r=0;t='],
   ])('%s %j', async (algorithm, numbers, policy, state) => {
     const id = `${algorithm}-${Object.keys(numbers).length}`;
-    await call('POST', '/v1/merchants', { id, name: id, timeZone: 'America/New_York' });
-    expect((await call('POST', `/v1/merchants/${id}/rules`, { name: 'all', limits: [{ name: 'l', algorithm, ...numbers }] })).status).toBe(201);
+    await merchantWith(id, { limits: [{ name: 'l', algorithm, ...numbers }] }, { timeZone: 'America/New_York' });
     const answers: Awaited<ReturnType<House['send']>>[] = [];
     for (let i = 0; i < 3; i++) answers.push(await house.send(gateways[i % 2]!, id));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 429]);
@@ -77,9 +85,8 @@ describe('every algorithm, from the rule to the refusal', () => {
 });
 
 test('C3: a limit of 0 refuses everything, and names no time at which it would not', async () => {
-  await call('POST', '/v1/merchants', { id: 'nobody', name: 'Nobody' });
   const none = { name: 'none', algorithm: 'fixed_window', limit: 0, calendar: 'year' };
-  expect((await call('POST', '/v1/merchants/nobody/rules', { name: 'all', limits: [{ ...limit(0), name: 'bucket' }, none] })).status).toBe(201);
+  await merchantWith('nobody', { limits: [{ ...limit(0), name: 'bucket' }, none] });
   for (const gateway of gateways) {
     const { status, headers, body } = await house.send(gateway, 'nobody');
     expect([status, headers['retry-after']]).toEqual([429, undefined]);
@@ -90,9 +97,8 @@ test('C3: a limit of 0 refuses everything, and names no time at which it would n
 });
 
 test('a leaky bucket as a queue delays what is over its rate, in order, and refuses who would wait too long', async () => {
-  await call('POST', '/v1/merchants', { id: 'queue', name: 'Queue' });
   const limit = { name: 'smooth', algorithm: 'leaky_bucket', capacity: 100, drainTokens: 5, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 700 } } };
-  expect((await call('POST', '/v1/merchants/queue/rules', { name: 'all', limits: [limit] })).status).toBe(201);
+  await merchantWith('queue', { limits: [limit] });
   const order: string[] = [];
   const before = house.received.length;
   const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })));
@@ -106,9 +112,8 @@ test('a leaky bucket as a queue delays what is over its rate, in order, and refu
 });
 
 test('a soft limit lets its excess pass, and says so', async () => {
-  await call('POST', '/v1/merchants', { id: 'soft', name: 'Soft' });
   const limit = { name: 'soft', algorithm: 'fixed_window', limit: 10, calendar: 'month', throttle: 'soft', excessPercent: 20 };
-  expect((await call('POST', '/v1/merchants/soft/rules', { name: 'all', limits: [limit] })).status).toBe(201);
+  await merchantWith('soft', { limits: [limit] });
   const answers: Awaited<ReturnType<House['send']>>[] = [];
   for (let i = 0; i < 13; i++) answers.push(await house.send(gateways[i % 2]!, 'soft'));
   expect(answers.map(({ status }) => status)).toEqual([...Array<number>(12).fill(200), 429]);
@@ -117,9 +122,8 @@ test('a soft limit lets its excess pass, and says so', async () => {
 });
 
 test('a penalty blocks who is refused too often, and says so', async () => {
-  await call('POST', '/v1/merchants', { id: 'stubborn', name: 'Stubborn' });
   const penalty = { refusals: 3, windowMs: 600_000, blockMs: 3_600_000 };
-  const rule = await call('POST', '/v1/merchants/stubborn/rules', { name: 'all', limits: [limit(1)], penalty });
+  const rule = await merchantWith('stubborn', { limits: [limit(1)], penalty });
   expect(rule.body).toMatchObject({ penalty });
   const answers: Awaited<ReturnType<House['send']>>[] = [];
   for (let i = 0; i < 5; i++) answers.push(await house.send(gateways[i % 2]!, 'stubborn'));
