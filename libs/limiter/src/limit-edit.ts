@@ -114,7 +114,6 @@ function livePrevious(limit: Limit, nowMs: number, timeZone?: string): readonly 
   const generations = generationsOf(bucketOf(limit, timeZone));
   const present = generations.at(-1)!;
   const nowUs = nowMs * 1000;
-  if (!isFull(present, startState(present, nowUs), nowUs)) return limit.previous;
   // The newest first: whoever is older than one that no longer matters does not matter either.
   for (let i = 0; i < limit.previous.length; i++) {
     const since = generations.slice(generations.length - 1 - i);

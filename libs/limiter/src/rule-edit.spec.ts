@@ -141,6 +141,13 @@ describe('a new time zone of the merchant', () => {
     expect(left(await ask([moved], {}, zone))).toEqual([['m', 9]]);
   });
 
+  test('is one for buckets that were written before an earlier edit, too', async () => {
+    const { clock, ask } = await usedFour([monthly]);
+    const raised = editLimits(monthly.limits, [{ name: 'm', algorithm: 'fixed_window', limit: 12, calendar: 'month', start: 'clock' }], clock.nowMs, 'Europe/Berlin');
+    const moved = { ...monthly, limits: moveLimits(raised, 'Europe/Berlin', 'America/New_York', clock.nowMs) };
+    expect(left(await ask([moved], {}, 'America/New_York'))).toEqual([['m', 5]]);
+  });
+
   test('concerns only limits that follow the calendar and name no zone of their own', () => {
     const others = created({ ...BASE, limits: [bucket('b', 10), { name: 'm', algorithm: 'fixed_window', limit: 10, calendar: 'month', timeZone: 'Asia/Tokyo', start: 'clock' }] });
     expect(moveLimits(others.limits, 'Europe/Berlin', 'America/New_York', 0)).toBe(others.limits);
