@@ -30,7 +30,7 @@ end
 --   missing(limit, state, at)   the amount that is missing at an instant
 --   state_missing(limit, whole, part, of, at)  the state from which so much is missing
 --   parse, text                 how it is written
--- A limit that `lacks` something when it starts is not full then.
+-- A limit `lacks` something, or `is_full_at_start`, or starts with a surplus.
 -- `suffix` tells its states from others, `names` says what its two numbers in former generations are.
 local ALGORITHMS = {}
 

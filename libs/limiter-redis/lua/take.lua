@@ -99,10 +99,12 @@ local function make_general()
     return stored[index]
   end
 
-  -- When a bucket is as full as one that nobody touched.
+  -- When a bucket is as full as one that nobody touched; nil if that is over, or not known.
   local function settled_at(bucket, state)
     local algorithm, limit = bucket.algorithm, bucket.limit
-    return max(algorithm.full_at(limit, state) or now, algorithm.full_at(limit, algorithm.started(limit)) or 0)
+    local at = algorithm.full_at(limit, state)
+    if not limit.is_full_at_start then at = max(at or 0, algorithm.full_at(limit, algorithm.started(limit)) or 0) end
+    return at
   end
 
   -- The state of a bucket as its present numbers see it now; whether it has to be written, whoever takes; and when it would have been full,
@@ -121,7 +123,7 @@ local function make_general()
     if written == generation then
       local shown = algorithm.clamped(limit, state)
       if shown ~= state then return shown, true, -1 end
-      return state, false, now < limit.started and -1 or algorithm.full_at(limit, state) and settled_at(bucket, state) or -1
+      return state, false, now < limit.started and -1 or settled_at(bucket, state) or -1
     end
     if bucket.has_former and not bucket.generations then return AGAIN end
     state = bucket.generations and carried_over(bucket.generations, written, state, suffix) or algorithm.started(limit)
@@ -143,7 +145,7 @@ local function make_general()
       local bucket, state = list[i], list[i + 1]
       local index = bucket.index
       stored[index] = bucket.algorithm.text(bucket.generation, state)
-      full_at[index] = max(now, settled_at(bucket, state))
+      full_at[index] = max(now, settled_at(bucket, state) or now)
       full_before[index] = full_before[index] or list[i + 2]
     end
   end

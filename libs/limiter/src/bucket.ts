@@ -140,11 +140,12 @@ function startedBucket(limit: Limit | PastLimit, capacity: number, missing: Amou
  */
 export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0, spare = false): Taken {
   const nowUs = Math.round(nowMs * 1000);
-  const before = state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs);
-  const level = levelAt(bucket, before, nowUs, cost);
-  const allowed = allows(bucket, level, cost);
+  const algorithm = ALGORITHMS[bucket.kind];
+  const before = state === undefined ? startState(bucket, nowUs) : algorithm.clamped(bucket, state, nowUs);
+  const level = algorithm.level(bucket, before, nowUs, cost);
+  const allowed = algorithm.allows(bucket, level, cost);
   return {
-    state: allowed ? stateAfter(bucket, before, level, cost, nowUs, slot) : before,
+    state: allowed ? algorithm.after(bucket, before, level, cost, nowUs, slot) : before,
     decision: decide(bucket, level, cost, allowed || standsAside(bucket, spare), spare),
   };
 }

@@ -13,7 +13,7 @@ do
   function concurrency.read(cost, capacity, position)
     local slot, timeout
     slot, timeout, position = unpack_struct('<dd', requests, position)
-    return { cost = cost, capacity = capacity, slot = slot, timeout = timeout, started = 0 }, position
+    return { cost = cost, capacity = capacity, slot = slot, timeout = timeout, started = 0, is_full_at_start = true }, position
   end
 
   function concurrency.started() return { slots = '' } end

@@ -38,7 +38,7 @@ do
   function window.read(cost, capacity, position)
     local start, started, length
     start, started, length, position = unpack_struct('<ddd', requests, position)
-    local limit = { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, length = length, from = now, to = now }
+    local limit = { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, is_full_at_start = start == 0, length = length, from = now, to = now }
     if length == 0 then
       limit.start_window, position = unpack_struct('<d', requests, position)
       position = read_boundaries(limit, position)

@@ -13,7 +13,7 @@ do
   function greedy.read(price, full, position)
     return {
       price = price, full = full, with_parts = false, n = 1, price_part = 0, full_part = 0, start = 0, start_part = 0,
-      surplus = 0, started = 0, lacks = false, max_wait = math.huge,
+      surplus = 0, started = 0, lacks = false, is_full_at_start = true, max_wait = math.huge,
     }, position
   end
 
@@ -95,6 +95,7 @@ do
     limit.n, limit.price_part, limit.full_part, limit.start, limit.start_part, limit.surplus, limit.started, position =
       unpack_struct('<ddddddd', requests, position)
     limit.lacks = limit.start > limit.started or (limit.start == limit.started and limit.start_part > 0)
+    limit.is_full_at_start = not limit.lacks and limit.start >= 0
     return limit, position
   end
 

@@ -12,7 +12,7 @@ do
   function interval.read(cost, capacity, position)
     local start, started, refill, every
     start, started, refill, every, position = unpack_struct('<dddd', requests, position)
-    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start < capacity, refill = refill, every = every }, position
+    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start < capacity, is_full_at_start = start == capacity, refill = refill, every = every }, position
   end
 
   function interval.started(limit) return { a = limit.start, b = min(now, limit.started) } end

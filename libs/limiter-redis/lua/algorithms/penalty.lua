@@ -11,7 +11,7 @@ do
   function penalty.read(cost, refusals, position)
     local window, block, watches
     window, block, watches, position = unpack_struct('<ddd', requests, position)
-    return { cost = cost, refusals = refusals, window = window, block = block, watches = watches, started = 0 }, position
+    return { cost = cost, refusals = refusals, window = window, block = block, watches = watches, started = 0, is_full_at_start = true }, position
   end
 
   function penalty.started() return { a = 0, b = 0 } end

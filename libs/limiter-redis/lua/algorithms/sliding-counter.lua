@@ -11,7 +11,7 @@ do
   function counter.read(cost, capacity, position)
     local start, started, parts, part
     start, started, parts, part, position = unpack_struct('<dddd', requests, position)
-    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, parts = parts, part = part }, position
+    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, is_full_at_start = start == 0, parts = parts, part = part }, position
   end
 
   local function part_of(limit, at) return floor(at / limit.part) * limit.part end

@@ -12,7 +12,7 @@ do
   function log.read(cost, capacity, position)
     local start, started, window
     start, started, window, position = unpack_struct('<ddd', requests, position)
-    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, window = window }, position
+    return { cost = cost, capacity = capacity, start = start, started = started, lacks = start > 0, is_full_at_start = start == 0, window = window }, position
   end
 
   local function filled_with(used, at)
