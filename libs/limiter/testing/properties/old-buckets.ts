@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { bucketOf, clamped, decide, levelAt, missingAfterEdit, missingAt, mostTokens, stateAfter, stateMissing, allows, editLimits, type Bucket, type BucketState, type Decision, type LimitSpec } from '../../src/index.js';
+import { bucketOf, clamped, decide, levelAt, missingAfterEdit, missingAt, mostTokens, stateAfter, stateMissing, allows, editLimits, limitFaults, type Bucket, type BucketState, type Decision, type LimitSpec } from '../../src/index.js';
 import { anyLimitSpecs, startedLimit } from '../arbitraries.js';
 import type { CreateEngine } from '../engine.js';
 import { runs } from './runs.js';
@@ -92,7 +92,11 @@ const cases: fc.Arbitrary<[LimitSpec, Event[]]> = specs.chain((spec) => {
 });
 
 function raised(spec: LimitSpec, by: number): LimitSpec {
-  if ('capacity' in spec) return { ...spec, capacity: Math.min(spec.capacity + by, 1_000_000_000) };
+  if ('capacity' in spec) {
+    const more = { ...spec, capacity: Math.min(spec.capacity + by, 1_000_000_000) };
+    // Of a calendar only so many steps may fill the bucket.
+    return limitFaults(more).length === 0 ? more : spec;
+  }
   return { ...spec, limit: Math.min(spec.limit + by, 1000) };
 }
 
