@@ -171,7 +171,8 @@ def _numbers_of(limit: Mapping[str, Any]) -> tuple[int, int, int] | None:
     if algorithm == "leaky_bucket":
         return limit["capacity"], limit["drainTokens"], limit["drainIntervalMs"]
     if algorithm in ("token_bucket", "gcra"):
-        return limit["capacity"], limit["refillTokens"], limit["refillIntervalMs"]
+        interval_ms = limit.get("refillIntervalMs") or SHORTEST_MS[limit["calendar"]]
+        return limit["capacity"], limit["refillTokens"], interval_ms
     window_ms = limit.get("windowMs") or SHORTEST_MS[limit["calendar"]]
     # Around a boundary a window admits twice its limit, and a counter nearly that.
     times = 1 if algorithm == "sliding_log" else 2

@@ -99,12 +99,18 @@ class Buckets(unittest.TestCase):
     def test_the_bound_of_each_algorithm(self) -> None:
         refill = {"capacity": 10, "refillTokens": 5, "refillIntervalMs": 1000}
         drain = {"capacity": 10, "drainTokens": 5, "drainIntervalMs": 1000}
+        clock = {"refill": "interval", "align": "clock"}
+        midnight = {"capacity": 100, "refillTokens": 23, "calendar": "day"}
+        midnight["refill"] = "interval"
         window = {"limit": 10, "windowMs": 1000}
         hours = {"limit": 3600, "calendar": "hour"}
         years = {"limit": 8759, "calendar": "year"}
         rows: list[tuple[dict[str, Any], tuple[int, float] | None]] = [
             ({"algorithm": "gcra", **refill}, (10, 5)),
             ({"algorithm": "leaky_bucket", **drain}, (10, 5)),
+            ({"algorithm": "token_bucket", **refill}, (10, 5)),
+            ({"algorithm": "token_bucket", **refill, **clock}, (15, 5)),
+            ({"algorithm": "token_bucket", **midnight}, (123, 1 / 3600)),
             ({"algorithm": "fixed_window", **window}, (20, 10)),
             ({"algorithm": "fixed_window", **hours}, (7200, 1)),
             ({"algorithm": "fixed_window", **years}, (17518, 1 / 3600)),

@@ -8,7 +8,7 @@ rule, and Redis keeps it as an integer: it costs no string. A sliding log is pac
 concurrency limit with c (L and C: the same with a generation of two bytes, as it was written before). What is none of this counts as a missing
 bucket; so does -, which preloading writes.
 ]]
-local sub, byte, match, gmatch = string.sub, string.byte, string.match, string.gmatch
+local sub, byte, match, gmatch, rep = string.sub, string.byte, string.match, string.gmatch, string.rep
 local pack_struct, concat = struct.pack, table.concat
 
 --# include exact.lua

@@ -100,6 +100,11 @@ export class RedisBucketStore implements BucketStore {
     return this.offsetMs;
   }
 
+  /** What time it is at the server, as far as that is known here. */
+  private get serverMs(): number {
+    return this.clock?.() ?? Date.now() + this.offsetMs;
+  }
+
   /** Whether takes are carried out. */
   get available(): boolean {
     return this.breaker.closed;
@@ -147,7 +152,7 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private sendRefunds(requests: readonly GivenBack[]): void {
-    const refunds = refundsOf(requests);
+    const refunds = refundsOf(requests, this.serverMs);
     if (refunds.length === 0) return;
     const now = this.clock ? String(Math.round(this.clock() * 1000)) : '';
     // Not tried again: a call whose answer was lost may have been carried out.
@@ -231,7 +236,7 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private pack(requests: Parameters<typeof packTakes>[0]): PackedArguments {
-    return this.clock ? packTakes(requests, this.clock(), 'given') : packTakes(requests, Date.now() + this.offsetMs, 'of server');
+    return packTakes(requests, this.serverMs, this.clock ? 'given' : 'of server');
   }
 
   /** A take like any other: a server that can do all but this is of no use. */

@@ -1,11 +1,11 @@
 import {
-  allows, greedyBackAt, greedyCost, opensWindow, partOf, stepOf, windowOfTake,
-  type Bucket, type BucketLevel, type BucketTake, type GreedyLevel, type IntervalLevel, type PastTake, type Receipt, type WindowLevel,
+  allows, greedyBackAt, greedyCost, opensWindow, partOf, stepOf, stillOwed, windowOfTake,
+  type Bucket, type BucketLevel, type BucketTake, type GreedyLevel, type IntervalBucket, type IntervalLevel, type PastTake, type Receipt, type WindowLevel,
 } from '#limiter';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
-import { kindOf } from './take-call.js';
+import { kindOf, signedInterval } from './take-call.js';
 
 /** The wire format of lua/refund.lua: one call for what many requests give back. */
 
@@ -20,11 +20,15 @@ export interface Refund {
   readonly numbers: readonly number[];
 }
 
-/** What there is to give back; nothing for a bucket that the script would leave as it is. */
-export function refundsOf(requests: readonly GivenBack[]): Refund[] {
+/**
+ * What there is to give back; nothing for a bucket that the script would leave as it is.
+ *
+ * @param nowMs what time it is at the server, as far as that is known here
+ */
+export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund[] {
   return requests.flatMap((request) =>
     request.takes.flatMap(({ key, bucket, cost }, i) => {
-      const numbers = 'levels' in request ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }) : slotNumbers(bucket, request.slot);
+      const numbers = 'levels' in request ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }, nowMs * 1000) : slotNumbers(bucket, request.slot);
       return numbers === undefined ? [] : [{ key, bucket, numbers }];
     }));
 }
@@ -59,7 +63,7 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
 }
 
 /** What `refunded` in lua/algorithms needs to know of a request that passed. */
-function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly number[] | undefined {
+function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>, nowUs: number): readonly number[] | undefined {
   const { cost, takenAtUs } = past;
   if (cost === 0 || !allows(bucket, past.level, cost)) return undefined;
   switch (bucket.kind) {
@@ -71,7 +75,8 @@ function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly nu
     }
     case 'interval':
       if ((past.level as IntervalLevel).tokens > bucket.capacity) return undefined;
-      return [stepOf(past as PastTake<IntervalLevel>), cost, bucket.capacity, bucket.refillTokens, bucket.intervalUs];
+      if (bucket.intervalUs === 0) return calendarRefund(bucket, past as PastTake<IntervalLevel>, nowUs);
+      return [stepOf(past as PastTake<IntervalLevel>), cost, bucket.capacity, bucket.refillTokens, signedInterval(bucket)];
     case 'fixed_window': {
       const startUs = windowOfTake(bucket, past as PastTake<WindowLevel>);
       return [startUs, cost, opensWindow(bucket, startUs, takenAtUs) ? 1 : 0];
@@ -85,6 +90,14 @@ function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>): readonly nu
     case 'penalty':
       return undefined;
   }
+}
+
+/** What is still owed now, and until when that is known: the next step, which brings more of it back, and the one after that. */
+function calendarRefund(bucket: IntervalBucket, past: PastTake<IntervalLevel>, nowUs: number): readonly number[] | undefined {
+  const owed = stillOwed(bucket, past, nowUs);
+  if (owed <= 0) return undefined;
+  const nextUs = bucket.windows!.around(Math.max(nowUs, stepOf(past))).endUs;
+  return [nextUs, owed, bucket.capacity, bucket.refillTokens, 0, bucket.windows!.around(nextUs).endUs];
 }
 
 function slotNumbers({ kind }: Bucket, slot: number): readonly number[] | undefined {

@@ -1,6 +1,6 @@
 import {
-  generationsOf, greedyCost, mostTokens, ON_EDITS, standsAside,
-  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type WindowBounds,
+  generationsOf, greedyCost, mostTokens, ON_EDITS, standsAside, stepsToFull,
+  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type IntervalBucket, type WindowBounds,
 } from '#limiter';
 import type { PackedArguments } from './packed-command.js';
 import { ByteWriter } from './byte-writer.js';
@@ -114,6 +114,7 @@ function newWire({ key, bucket, cost }: BucketTake, nowMs: number, withFormer: b
 
 /** Redis knows nothing of time zones: it is told where the window of now begins and ends, and those beside it. */
 function calendarWindow(bucket: Bucket, nowMs: number): WindowBounds | undefined {
+  if (bucket.kind === 'interval' && bucket.intervalUs === 0) return bucket.windows!.around(nowMs * 1000);
   return bucket.kind === 'fixed_window' && hasCalendar(bucket) ? bucket.windows.around(nowMs * 1000) : undefined;
 }
 
@@ -132,7 +133,11 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: nu
       return;
     }
     case 'interval':
-      writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.startedAtUs, bucket.refillTokens, bucket.intervalUs);
+      writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.startedAtUs, bucket.refillTokens, signedInterval(bucket));
+      if (bucket.intervalUs === 0) {
+        writer.f64(bucket.start.steppedAtUs, ...longestSteps(bucket));
+        packStepsOfNow(writer, bucket, nowUs);
+      }
       return;
     case 'fixed_window':
       writer.f64(cost, bucket.limit, bucket.start.used, bucket.startedAtUs, signedLength(bucket));
@@ -166,11 +171,47 @@ function packBoundaries(writer: ByteWriter, { windows }: FixedWindowBucket, nowU
   writer.f64(windows.around(startUs - 1).startUs, startUs, endUs, windows.around(endUs).endUs);
 }
 
+/** The interval of steps; negative if they are aligned to the clock, 0 with a calendar. */
+export function signedInterval({ windows, intervalUs }: IntervalBucket): number {
+  return windows === undefined ? intervalUs : 0 - intervalUs;
+}
+
+const HOUR_US = 3_600_000_000;
+
+/** The longest that it is from one step of a calendar to the next, and by how much clocks may change meanwhile, dates left out included. */
+function longestSteps({ longestUs = 0 }: IntervalBucket): [number, number] {
+  return [longestUs, longestUs > HOUR_US ? 26 * HOUR_US : 0];
+}
+
+/** As many steps as fill the bucket, up to now, one more in case the server's clock is behind, the next one, and the one after that. */
+function packStepsOfNow(writer: ByteWriter, bucket: IntervalBucket, nowUs: number): void {
+  const { endUs } = bucket.windows!.around(nowUs);
+  packSteps(writer, [...stepsUntil(bucket, nowUs, stepsToFull(bucket) + 1), endUs, bucket.windows!.around(endUs).endUs]);
+}
+
+/** The last steps up to an instant, the oldest first. */
+function stepsUntil({ windows }: IntervalBucket, atUs: number, count: number): number[] {
+  const steps: number[] = [];
+  for (let { startUs } = windows!.around(atUs); steps.length < count; ({ startUs } = windows!.around(startUs - 1))) steps.push(startUs);
+  return steps.reverse();
+}
+
+function packSteps(writer: ByteWriter, steps: readonly number[]): void {
+  writer.u8(steps.length);
+  writer.f64(...steps);
+}
+
 function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBucket | undefined, nowUs: number): void {
   writer.u32(bucket.generation);
   writer.u8(kindOf(bucket));
   writer.u8(ON_EDITS.indexOf(bucket.onEdit));
   writer.f64(mostTokens(bucket), bucket.startedAtUs, ...numbersOfKind(bucket));
+  if (bucket.kind === 'interval' && bucket.intervalUs === 0) {
+    const { windows, startedAtUs } = bucket;
+    writer.f64(windows!.around(startedAtUs).startUs);
+    packStepsOfNow(writer, bucket, nowUs);
+    packSteps(writer, stepsUntil(bucket, next?.startedAtUs ?? startedAtUs, stepsToFull(bucket)));
+  }
   if (bucket.kind !== 'fixed_window' || !hasCalendar(bucket)) return;
   const { windows, startedAtUs } = bucket;
   writer.f64(windows.around(startedAtUs).startUs, windows.around(next?.startedAtUs ?? startedAtUs).startUs);
@@ -182,7 +223,7 @@ function numbersOfKind(bucket: FormerBucket): [number, number] {
     case 'greedy':
       return [bucket.rate.n, bucket.rate.intervalUs];
     case 'interval':
-      return [bucket.refillTokens, bucket.intervalUs];
+      return [bucket.refillTokens, signedInterval(bucket)];
     case 'fixed_window':
       return [signedLength(bucket), 0];
     case 'sliding_counter':
@@ -235,7 +276,7 @@ export class TakeReply {
     const second = numbers[position + 1]!;
     if (kind === KIND.greedyWithParts || kind === KIND.queue) return { debtUs: first, part: second };
     if (kind === KIND.penalty) return { blockedUs: first, refusals: second };
-    if (kind === KIND.interval) return { tokens: first, sinceStepUs: second };
+    if (kind === KIND.interval) return { tokens: first, steppedAtUs: Math.abs(this.atUs) - second, sinceStepUs: second };
     return { used: first, retryUs: second, resetUs: numbers[position + 2]!, resetAfterTakingUs: numbers[position + 3]! };
   }
 }

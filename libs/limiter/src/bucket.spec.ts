@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit } from '../testing/index.js';
+import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs } from '../testing/index.js';
+import type { Windows } from './algorithms/fixed-window.js';
 import { take, bucketOf, type BucketState } from './bucket.js';
 
 describeGolden(() => {
@@ -10,6 +11,13 @@ describeGolden(() => {
     return taken.decision;
   };
 });
+
+function boundariesBetween({ around, lengthUs }: Windows, fromUs: number, toUs: number): number {
+  let count = 0;
+  if (lengthUs > 0) return Math.floor(toUs / lengthUs) - Math.floor(fromUs / lengthUs);
+  for (let { startUs } = around(toUs); startUs > fromUs; ({ startUs } = around(startUs - 1))) count++;
+  return count;
+}
 
 describe('against a plain model, over random limits and arrivals', () => {
   const cases = limitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec), fc.integer({ min: 0, max: 1_800_000_000_000 })));
@@ -37,20 +45,26 @@ describe('against a plain model, over random limits and arrivals', () => {
       fc.property(cases, ([spec, requests]) => {
         const { capacity, initialTokens: _none, ...numbers } = spec;
         const bucket = bucketOf(startedLimit({ ...numbers, capacity }, 0));
-        const admitted: { atUs: number; cost: number }[] = [];
+        const admitted: { atUs: number; cost: number; boundaries: number }[] = [];
+        let boundaries = 0;
         let state: BucketState | undefined;
         let nowUs = 0;
         for (const { gapUs, cost } of requests) {
+          if (bucket.kind === 'interval' && bucket.windows) boundaries += boundariesBetween(bucket.windows, nowUs, nowUs + gapUs);
           nowUs += gapUs;
           const taken = take(bucket, state, cost, nowUs / 1000);
           state = taken.state;
-          if (taken.decision.allowed) admitted.push({ atUs: nowUs, cost });
+          if (taken.decision.allowed) admitted.push({ atUs: nowUs, cost, boundaries });
         }
-        const intervalUs = BigInt(spec.refillIntervalMs * 1000);
+        const intervalUs = BigInt(stepMs(spec) * 1000);
         for (let from = 0; from < admitted.length; from++) {
           let sum = 0n;
-          for (const { atUs, cost } of admitted.slice(from)) {
+          for (const { atUs, cost, boundaries } of admitted.slice(from)) {
             sum += BigInt(cost);
+            if (bucket.kind === 'interval' && bucket.windows !== undefined) {
+              expect(sum).toBeLessThanOrEqual(BigInt(capacity) + BigInt(spec.refillTokens) * BigInt(boundaries - admitted[from]!.boundaries));
+              continue;
+            }
             const gapUs = BigInt(atUs - admitted[from]!.atUs);
             // In whole steps, one more step may fall into an interval than its length says.
             const extra = spec.refill === 'interval' ? intervalUs : 0n;
@@ -93,8 +107,9 @@ describe('against a plain model, over random limits and arrivals', () => {
           state = taken.state;
           resetAfterMs = taken.decision.resetAfterMs;
         }
-        const surplusMs = Math.ceil((Math.max(0, (spec.initialTokens ?? 0) - spec.capacity) * spec.refillIntervalMs) / spec.refillTokens);
-        const laterMs = nowUs / 1000 + resetAfterMs + surplusMs + (spec.refill === 'interval' ? spec.refillIntervalMs : 0);
+        const surplusMs = Math.ceil((Math.max(0, (spec.initialTokens ?? 0) - spec.capacity) * stepMs(spec)) / spec.refillTokens);
+        // A day of 25 hours, a month of 31 days.
+        const laterMs = nowUs / 1000 + resetAfterMs + surplusMs + (spec.refill === 'interval' ? 2 * stepMs(spec) : 0);
         expect(take(bucket, state, 1, laterMs).decision).toEqual(take(bucket, undefined, 1, laterMs).decision);
       }),
       { numRuns: 300 },

@@ -11,7 +11,8 @@ import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } f
 import { slidingLog, type SlidingLogBucket, type SlidingLogState } from './algorithms/sliding-log.js';
 import type { WindowLevel } from './algorithms/window-decision.js';
 import type { Decision } from './decision.js';
-import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
+import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit, type TokenBucketSpec } from './limit.js';
+import { CALENDAR_MS } from './pace.js';
 import type { Penalty } from './rule.js';
 
 /**
@@ -110,8 +111,8 @@ function startedBucket(limit: Limit | PastLimit, capacity: number, missing: Amou
   switch (limit.algorithm) {
     case 'token_bucket':
       return limit.refill === 'interval'
-        ? started<IntervalBucket, IntervalState>({ kind: 'interval', capacity, refillTokens: limit.refillTokens, intervalUs: limit.refillIntervalMs * 1000 }, intervalRefill)
-        : greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), missing, startedAtUs);
+        ? started<IntervalBucket, IntervalState>({ kind: 'interval', capacity, refillTokens: limit.refillTokens, ...stepsOf(limit, timeZone) }, intervalRefill)
+        : greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs!), missing, startedAtUs);
     case 'gcra':
       // A theoretical arrival time is the instant at which the bucket will be full.
       return greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs), missing, startedAtUs);
@@ -133,6 +134,15 @@ function startedBucket(limit: Limit | PastLimit, capacity: number, missing: Amou
       return { kind: limit.algorithm, limit: capacity, slotTimeoutUs: limit.slotTimeoutMs * 1000, start: { slots: [] } };
   }
 }
+
+/** When a bucket is refilled that is refilled in steps. */
+function stepsOf({ refillIntervalMs, align, calendar, timeZone }: StepNumbers, merchantZone: string): Pick<IntervalBucket, 'intervalUs' | 'windows' | 'longestUs'> {
+  if (calendar !== undefined) return { intervalUs: 0, windows: calendarWindows(calendar, timeZone ?? merchantZone), longestUs: CALENDAR_MS[calendar] * 1000 };
+  const intervalUs = refillIntervalMs! * 1000;
+  return align === 'clock' ? { intervalUs, windows: equalWindows(intervalUs) } : { intervalUs };
+}
+
+type StepNumbers = Pick<TokenBucketSpec, 'refillIntervalMs' | 'align' | 'calendar' | 'timeZone'>;
 
 /**
  * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the

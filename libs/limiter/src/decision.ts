@@ -9,6 +9,8 @@ export interface Decision {
   readonly retryAfterMs: number | null;
   /** How long until the bucket is full if left alone. */
   readonly resetAfterMs: number;
+  /** Only where tokens come back at the steps of a calendar, and some are missing: how long until there are more. */
+  readonly nextStepMs?: number;
   /** Only where a request that passes waits its turn: how long. */
   readonly waitMs?: number;
   /** Only for soft and elastic limits: whether the request passed above its limit. */

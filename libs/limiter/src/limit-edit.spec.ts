@@ -1,11 +1,13 @@
 import * as fc from 'fast-check';
-import { InvalidLimitError, type LimitSpec, type TokenBucketSpec } from './limit.js';
+import { CALENDAR_UNITS, InvalidLimitError, type LimitSpec, type TokenBucketSpec } from './limit.js';
 import { editLimits, startLimits } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
 
 const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
   name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
 });
+
+const byCalendar = { refill: 'interval', calendar: 'day', refillIntervalMs: undefined as never } as const;
 
 describe('limits that cannot be', () => {
   test.each([
@@ -23,8 +25,22 @@ describe('limits that cannot be', () => {
     [{ name: 'a"b' }, 'name', 'letters'],
     [{ refillTokens: 1001, refillIntervalMs: 1 }, 'refillTokens', 'at most 1000 for an interval of 1 ms'],
     [{ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }, 'refillTokens', 'nearest is 999999936'],
+    [{ align: 'clock' }, 'align', "goes with refill 'interval' only, got \"clock\""],
+    [{ align: 'limit' }, 'align', "goes with refill 'interval' only"],
+    [{ calendar: 'day' }, 'calendar', "goes with refill 'interval' only"],
+    [{ timeZone: 'Europe/Berlin' }, 'timeZone', "goes with refill 'interval' only"],
+    [{ refill: 'interval', align: 'wall' as never }, 'align', "must be 'limit' or 'clock', got \"wall\""],
+    [{ refill: 'interval', refillIntervalMs: undefined as never }, 'refillIntervalMs', 'must be a whole number from 1 to 31622400000, got undefined'],
+    [{ refill: 'interval', timeZone: 'Europe/Berlin' }, 'timeZone', 'goes with a calendar only'],
+    [{ refill: 'interval', calendar: 'day' }, 'refillIntervalMs', 'must not be given with a calendar, which says when steps are, got 1000'],
+    [{ ...byCalendar, calendar: 'decade' as never }, 'calendar', "must be one of 'minute', 'hour', 'day', 'week', 'month', 'year', got \"decade\""],
+    [{ ...byCalendar, timeZone: '+01:00' }, 'timeZone', 'must be an IANA time zone'],
+    [{ ...byCalendar, align: 'clock' }, 'align', 'must not be given with a calendar, which says when steps are'],
+    [{ ...byCalendar, capacity: 301 }, 'capacity', 'must be filled within 60 steps of the calendar, got 301; the nearest is 300'],
+    [{ ...byCalendar, calendar: 'year', capacity: 51 }, 'capacity', 'must be filled within 10 steps of the calendar, got 51; the nearest is 50'],
+    [{ ...byCalendar, capacity: 0, initialTokens: 5 }, 'initialTokens', 'must be 0 where the capacity is 0'],
     [{ capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 }, 'capacity', 'within ten years at this rate, got 1000000000; the nearest is 5256000'],
-  ])('%j', (numbers, field, text) => {
+  ] as const)('%j', (numbers, field, text) => {
     const faults = limitFaults(spec(numbers));
     expect(faults).toMatchObject([{ field, detail: expect.stringContaining(text) }]);
     expect(() => startLimits([spec(numbers)], 0)).toThrow(InvalidLimitError);
@@ -73,6 +89,21 @@ test('what the error proposes is the nearest: nothing between is valid', () => {
   expect(limitFaults(spec({ refillTokens: 999_999_936, refillIntervalMs: 1_000_000 }))).toEqual([]);
 });
 
+test('of a calendar, the most that fills in its steps is told, with the excess of a soft limit', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 0, max: 100 }), fc.constantFrom(...CALENDAR_UNITS), (refillTokens, excessPercent, calendar) => {
+      const of = (capacity: number): LimitSpec =>
+        ({ name: 'l', algorithm: 'token_bucket', capacity, refillTokens, refill: 'interval', calendar, ...(excessPercent > 0 && { throttle: 'soft', excessPercent }) });
+      const [fault] = limitFaults(of(1_000_000));
+      const most = (calendar === 'year' ? 10 : 60) * refillTokens;
+      expect(fault!.nearest! + Math.floor((fault!.nearest! * excessPercent) / 100)).toBeLessThanOrEqual(most);
+      expect(limitFaults(of(fault!.nearest!))).toEqual([]);
+      expect(limitFaults(of(fault!.nearest! + 1))).toMatchObject([{ field: 'capacity' }]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
 test('what takes more than ten years to fill is told the most that does not', () => {
   let told = 0;
   const whole = (max: number) => fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max }));
@@ -97,6 +128,18 @@ describe('an edit', () => {
 
   test('that changes no number keeps generation and history', () => {
     expect(editLimits([a!], [spec({ name: 'a' })], 2000)).toEqual([a]);
+  });
+
+  test.each([
+    [{ refill: 'interval' }, { align: 'clock' }, 1],
+    [{ refill: 'interval', align: 'clock' }, { align: 'limit' }, 1],
+    [{ refill: 'interval' }, { align: 'limit' }, 0],
+    [byCalendar, { calendar: 'week' }, 1],
+    [byCalendar, { timeZone: 'Europe/Berlin' }, 1],
+    [{ refill: 'interval' }, byCalendar, 1],
+  ] as const)('of the steps %j to %j begins another generation: %d', (from, to, generation) => {
+    const [edited] = editLimits(startLimits([spec(from)], 1000), [spec({ ...from, ...to })], 2000);
+    expect(edited).toMatchObject({ generation });
   });
 
   test('keeps the identity of limits that were renamed or moved', () => {
@@ -149,6 +192,15 @@ describe('an edit', () => {
     const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 50 })], 2000);
     const [later] = editLimits([edited!], [spec({ name: 'a', capacity: 60 })], 2000 + 3_600_000);
     expect(later!.previous.map(({ generation }) => generation)).toEqual([1]);
+  });
+
+  test.each([
+    ['2028-03-31T23:59:59.999Z', [1, 0]],
+    ['2028-04-01T00:00:00.000Z', [1]],
+  ])('former numbers are remembered until the steps of the calendar have filled their buckets: %s', (to, remembered) => {
+    const steps = (capacity: number): TokenBucketSpec => ({ name: 'a', algorithm: 'token_bucket', capacity, refillTokens: 10, refill: 'interval', calendar: 'month' });
+    const second = editLimits(startLimits([steps(30)], 0), [steps(25)], Date.parse('2028-01-01T12:00:00Z'));
+    expect(editLimits(second, [steps(20)], Date.parse(to))[0]!.previous.map(({ generation }) => generation)).toEqual(remembered);
   });
 
   test('many edits in a row are remembered up to a bound', () => {

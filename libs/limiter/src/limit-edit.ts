@@ -67,7 +67,7 @@ export function moveLimits(old: readonly Limit[], from: string, to: string, atMs
 }
 
 function followsMerchant(limit: Limit | PastLimit): boolean {
-  return limit.algorithm === 'fixed_window' && limit.calendar !== undefined && limit.timeZone === undefined;
+  return 'calendar' in limit && limit.calendar !== undefined && limit.timeZone === undefined;
 }
 
 function nextGeneration(old: Limit, numbers: ReturnType<typeof numbersOf>, spec: LimitSpec, atMs: number, timeZone: string | undefined): Limit {

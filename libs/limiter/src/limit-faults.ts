@@ -1,8 +1,8 @@
 import { isTimeZone } from './algorithms/calendar.js';
 import { greatestCommonDivisor, rateOf, spanOf, type Rate } from './algorithms/exact-span.js';
 import {
-  CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
-  type AlgorithmName, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec,
+  ALIGNS, CALENDAR_UNITS, capacityOf, excessOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
+  type AlgorithmName, type CalendarUnit, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec, type TokenBucketSpec,
 } from './limit.js';
 
 /** Largest denominator for which sums of spans stay exact in a double. */
@@ -21,7 +21,8 @@ type FieldRule = (value: unknown) => Misfit | undefined;
 const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
   token_bucket: {
     capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs'),
-    refill: oneOf(REFILLS), initialTokens: optional(whole('initialTokens')),
+    refill: oneOf(REFILLS), align: optional(oneOf(ALIGNS)), calendar: optional(oneOf(CALENDAR_UNITS)), timeZone: optional(timeZone),
+    initialTokens: optional(whole('initialTokens')),
   },
   gcra: { capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs') },
   leaky_bucket: { capacity: whole('capacity'), drainTokens: whole('drainTokens'), drainIntervalMs: whole('drainIntervalMs'), onLimit: optional(delay) },
@@ -62,7 +63,10 @@ export function limitFaults(spec: LimitSpec): LimitFault[] {
   if (spec.throttle === 'elastic' && 'onLimit' in spec && spec.onLimit !== undefined) {
     add('throttle', { expected: "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait" });
   }
-  for (const [field, rule] of Object.entries(FIELDS[spec.algorithm])) add(field as LimitField, rule(spec[field as 'name']));
+  for (const [field, rule] of Object.entries(FIELDS[spec.algorithm])) {
+    const isReplaced = field === 'refillIntervalMs' && spec.algorithm === 'token_bucket' && spec.calendar !== undefined && spec.refillIntervalMs === undefined;
+    if (!isReplaced) add(field as LimitField, rule(spec[field as 'name']));
+  }
   return faults.length > 0 ? faults : jointFaults(spec);
 }
 
@@ -70,7 +74,7 @@ export function limitFaults(spec: LimitSpec): LimitFault[] {
 function jointFaults(spec: LimitSpec): LimitFault[] {
   switch (spec.algorithm) {
     case 'token_bucket':
-      return rateFaults(spec, 'refillTokens', spec.refillTokens, spec.refillIntervalMs, spec.initialTokens);
+      return tokenBucketFaults(spec);
     case 'gcra':
       return rateFaults(spec, 'refillTokens', spec.refillTokens, spec.refillIntervalMs);
     case 'leaky_bucket':
@@ -85,6 +89,42 @@ function jointFaults(spec: LimitSpec): LimitFault[] {
   }
 }
 
+function tokenBucketFaults(spec: TokenBucketSpec): LimitFault[] {
+  const { refill, refillTokens, refillIntervalMs, align, calendar, timeZone, initialTokens } = spec;
+  const faults: LimitFault[] = [];
+  const refuse = (field: 'align' | 'calendar' | 'timeZone' | 'refillIntervalMs', expected: string): void => {
+    if (spec[field] !== undefined) faults.push(fault(field, expected, spec[field]));
+  };
+  if (refill === 'greedy') {
+    for (const field of ['align', 'calendar', 'timeZone'] as const) refuse(field, "goes with refill 'interval' only");
+  } else if (calendar !== undefined) {
+    refuse('refillIntervalMs', 'must not be given with a calendar, which says when steps are');
+    refuse('align', 'must not be given with a calendar, which says when steps are');
+  } else if (timeZone !== undefined) {
+    refuse('timeZone', 'goes with a calendar only');
+  }
+  if (faults.length > 0) return faults;
+  return calendar === undefined ? rateFaults(spec, 'refillTokens', refillTokens, refillIntervalMs!, initialTokens) : calendarFaults(spec, calendar);
+}
+
+function calendarFaults(spec: TokenBucketSpec, calendar: CalendarUnit): LimitFault[] {
+  const { capacity, refillTokens, initialTokens = 0 } = spec;
+  if (capacity === 0 && initialTokens > 0) return [surplusOfNothing(initialTokens)];
+  const { max, maxOfYears } = LIMIT_BOUNDS.calendarSteps;
+  const steps = calendar === 'year' ? maxOfYears : max;
+  const most = steps * refillTokens;
+  if (capacity + excessOf(spec) <= most) return [];
+  // With its excess the capacity grows by one or two for each token, so the division finds it or the one below it.
+  let nearest = Math.floor((most * 100) / (100 + (spec.throttle === 'soft' ? spec.excessPercent! : 0)));
+  while (nearest + 1 + excessOf({ ...spec, capacity: nearest + 1 }) <= most) nearest++;
+  const counted = spec.throttle === 'soft' ? ', counting the excess of a soft limit' : '';
+  return [fault('capacity', `must be filled within ${steps} steps of the calendar${counted}`, capacity, nearest)];
+}
+
+function surplusOfNothing(initialTokens: number): LimitFault {
+  return fault('initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass', initialTokens, 0);
+}
+
 function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, intervalMs: number, initialTokens = 0): LimitFault[] {
   const most = (LIMIT_BOUNDS.tokensPerSecond.max / 1000) * intervalMs;
   if (tokens > most) {
@@ -96,7 +136,7 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
   }
   const capacity = capacityOf(spec);
   if (capacity === 0 && initialTokens > 0) {
-    return [fault('initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass', initialTokens, 0)];
+    return [surplusOfNothing(initialTokens)];
   }
   const longest = Math.max(capacity, initialTokens);
   if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
@@ -146,7 +186,7 @@ function fault(field: LimitField, expected: string, value: unknown, nearest?: nu
   return nearest === undefined ? { field, detail } : { field, detail: `${detail}; the nearest is ${nearest}`, nearest };
 }
 
-function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'logLimit' | 'slots'>): FieldRule {
+function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'calendarSteps' | 'logLimit' | 'slots'>): FieldRule {
   const { min, max } = LIMIT_BOUNDS[field];
   return wholeNumber(min, max);
 }

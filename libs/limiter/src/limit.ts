@@ -12,6 +12,8 @@ export const LIMIT_BOUNDS = {
   refillTokens: { min: 1, max: 1_000_000_000 },
   /** One millisecond to a leap year. */
   refillIntervalMs: { min: 1, max: YEAR_MS },
+  /** Steps of the calendar in which an empty bucket fills: a decision may have to know all of them. Of years, those within `timeToFullMs`. */
+  calendarSteps: { max: 60, maxOfYears: 10 },
   initialTokens: { min: 0, max: 1_000_000_000 },
   drainTokens: { min: 1, max: 1_000_000_000 },
   drainIntervalMs: { min: 1, max: YEAR_MS },
@@ -36,6 +38,9 @@ export const LIMIT_BOUNDS = {
 
 export const REFILLS = ['greedy', 'interval'] as const;
 export type Refill = (typeof REFILLS)[number];
+
+export const ALIGNS = ['limit', 'clock'] as const;
+export type Align = (typeof ALIGNS)[number];
 
 export const WINDOW_STARTS = ['clock', 'first_request'] as const;
 export type WindowStart = (typeof WINDOW_STARTS)[number];
@@ -73,9 +78,16 @@ export interface TokenBucketSpec extends AnyLimitSpec {
   readonly capacity: number;
   /** Tokens that come back in each interval. Whole, >= 1. */
   readonly refillTokens: number;
-  readonly refillIntervalMs: number;
+  /** Either this or `calendar`. */
+  readonly refillIntervalMs?: number;
   /** `greedy` refills continuously, `interval` in whole steps. */
   readonly refill: Refill;
+  /** For steps: `limit`, unless given, counts intervals from the start of the limit; `clock` from 1970. */
+  readonly align?: Align;
+  /** For steps: one at the start of each minute, hour, day ... of the calendar. */
+  readonly calendar?: CalendarUnit;
+  /** IANA name, for `calendar`; the merchant's unless given. Weeks begin on Monday. */
+  readonly timeZone?: string;
   /** Level at which the limit starts, if not full. Above capacity it is a launch surplus that drains at the refill rate. */
   readonly initialTokens?: number;
 }
@@ -146,8 +158,9 @@ type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens
 export type LimitNumbers = Numbers<LimitSpec>;
 
 export function numbersOf({ name: _name, onEdit: _onEdit, ...numbers }: LimitSpec): LimitNumbers {
-  const { initialTokens: _initialTokens, onLimit: _onLimit, ...lasting } = numbers as typeof numbers & { initialTokens?: unknown; onLimit?: unknown };
-  return lasting;
+  const { initialTokens: _initialTokens, onLimit: _onLimit, align, ...lasting } = numbers as typeof numbers & { initialTokens?: unknown; onLimit?: unknown; align?: Align };
+  // `limit` is what no word of it says as well.
+  return align === 'clock' ? { ...lasting, align } as LimitNumbers : lasting;
 }
 
 /** What a soft limit lets pass above it. */

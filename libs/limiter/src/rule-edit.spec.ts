@@ -148,8 +148,24 @@ describe('a new time zone of the merchant', () => {
     expect(left(await ask([moved], {}, 'America/New_York'))).toEqual([['m', 5]]);
   });
 
+  test.each([
+    // In Berlin it is 13:00, and its midnight at 23:00 UTC; in Tokyo midnight is at 15:00 UTC, in New York at 05:00 UTC.
+    ['Asia/Tokyo', '2026-11-15T15:00:00Z'],
+    ['America/New_York', '2026-11-16T05:00:00Z'],
+  ])('%s moves the steps of the calendar, and hands out no tokens', async (zone, step) => {
+    const daily = created({ ...BASE, limits: [{ name: 'd', algorithm: 'token_bucket', capacity: 10, refillTokens: 3, refill: 'interval', calendar: 'day' }] });
+    const { clock, ask } = await usedFour([daily]);
+    const moved = { ...daily, limits: moveLimits(daily.limits, 'Europe/Berlin', zone, clock.nowMs) };
+    expect(left(await ask([moved], {}, zone))).toEqual([['d', 5]]);
+    clock.nowMs = Date.parse(step) - 1;
+    expect(left(await ask([moved], {}, zone))).toEqual([['d', 4]]);
+    clock.nowMs = Date.parse(step);
+    expect(left(await ask([moved], {}, zone))).toEqual([['d', 6]]);
+  });
+
   test('concerns only limits that follow the calendar and name no zone of their own', () => {
-    const others = created({ ...BASE, limits: [bucket('b', 10), { name: 'm', algorithm: 'fixed_window', limit: 10, calendar: 'month', timeZone: 'Asia/Tokyo', start: 'clock' }] });
+    const others = created({ ...BASE, limits: [bucket('b', 10), { name: 'm', algorithm: 'fixed_window', limit: 10, calendar: 'month', timeZone: 'Asia/Tokyo', start: 'clock' },
+      { name: 'd', algorithm: 'token_bucket', capacity: 10, refillTokens: 3, refill: 'interval', calendar: 'day', timeZone: 'Asia/Tokyo' }] });
     expect(moveLimits(others.limits, 'Europe/Berlin', 'America/New_York', 0)).toBe(others.limits);
   });
 

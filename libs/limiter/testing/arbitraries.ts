@@ -1,11 +1,17 @@
 import * as fc from 'fast-check';
 import {
-  CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, limitFaults, ON_EDITS, quotaWindowMs, startLimits, WINDOW_STARTS,
+  ALIGNS, CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, limitFaults, ON_EDITS, quotaWindowMs, startLimits, WINDOW_STARTS,
   type Limit, type LimitSpec, type TokenBucketSpec,
 } from '../src/index.js';
 
 /** Random limits, over the whole range that the limiter accepts, with the small and awkward ones more often. */
-export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.constantFrom('greedy', 'interval')): fc.Arbitrary<TokenBucketSpec> {
+export function limitSpecs(): fc.Arbitrary<TokenBucketSpec> {
+  return fc.oneof({ weight: 3, arbitrary: bucketSpecs(fc.constantFrom('greedy', 'interval')) }, { weight: 1, arbitrary: calendarBucketSpecs() });
+}
+
+export const greedySpecs = (): fc.Arbitrary<TokenBucketSpec> => bucketSpecs(fc.constant('greedy'));
+
+function bucketSpecs(refill: fc.Arbitrary<'greedy' | 'interval'>): fc.Arbitrary<TokenBucketSpec> {
   const tokens = fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 1_000_000_000 }));
   return fc
     .record({
@@ -15,10 +21,42 @@ export function limitSpecs(refill: fc.Arbitrary<'greedy' | 'interval'> = fc.cons
       refillTokens: tokens,
       refillIntervalMs: fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000)),
       refill,
-      initialTokens: fc.option(fc.integer({ min: 0, max: 10_000 }), { nil: undefined }),
+      align: fc.option(fc.constantFrom(...ALIGNS), { nil: undefined }),
+      initialTokens,
     })
-    .map(({ initialTokens, ...spec }) => (initialTokens === undefined ? spec : { ...spec, initialTokens }))
+    .map(({ align, ...spec }) => (spec.refill === 'interval' ? { ...spec, align } : spec))
+    .map((spec) => withoutUndefined(spec))
     .filter((spec) => limitFaults(spec).length === 0);
+}
+
+/** Steps of the calendar: an empty bucket is full after at most 60 of them. */
+function calendarBucketSpecs(): fc.Arbitrary<TokenBucketSpec> {
+  return fc
+    .record({
+      name: fc.constant('random'),
+      algorithm: fc.constant('token_bucket' as const),
+      refill: fc.constant('interval' as const),
+      refillTokens: fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 1, max: 1_000_000_000 })),
+      steps: fc.oneof(fc.constantFrom(0, 1, 10, 60), fc.double({ min: 0, max: 60, noNaN: true })),
+      calendar: fc.constantFrom(...CALENDAR_UNITS),
+      timeZone: fc.option(zones, { nil: undefined }),
+      initialTokens,
+    })
+    .map(({ steps, ...spec }) => withoutUndefined({ ...spec, capacity: Math.min(1_000_000_000, Math.round(spec.refillTokens * steps)) }))
+    .filter((spec) => limitFaults(spec).length === 0);
+}
+
+/** From one refill to the next, at most, but for days of 25 hours. */
+export function stepMs(spec: TokenBucketSpec): number {
+  return spec.refillIntervalMs ?? Math.round(quotaWindowMs({ ...spec, capacity: spec.refillTokens }));
+}
+
+const initialTokens = fc.option(fc.integer({ min: 0, max: 10_000 }), { nil: undefined });
+
+type Defined<T> = { [Field in keyof T]: Exclude<T[Field], undefined> };
+
+function withoutUndefined<T extends object>(spec: T): Defined<T> {
+  return Object.fromEntries(Object.entries(spec).filter(([, value]) => value !== undefined)) as Defined<T>;
 }
 
 /** Sometimes 0: for nobody. */

@@ -14,6 +14,7 @@ interface GoldenStep {
   remaining?: number;
   retryAfterMs?: number | null;
   resetAfterMs?: number;
+  nextStepMs?: number;
   limit?: number;
   waitMs?: number;
   overLimit?: boolean;

@@ -1,4 +1,4 @@
-import type { Decision, TokenBucketSpec } from '../src/index.js';
+import { calendarWindows, type Decision, type TokenBucketSpec, type Windows } from '../src/index.js';
 
 /**
  * The token bucket once more, as plainly as it can be said: whole numbers of any size, tokens counted in fractions of
@@ -14,13 +14,18 @@ export class ModelBucket {
   /** How far into an interval the last refill was. */
   private sinceUs = 0n;
 
+  /** Of steps of the calendar. */
+  private readonly windows: Windows | undefined;
+
   constructor(private readonly spec: TokenBucketSpec, startUs: number) {
     // One microsecond refills refillTokens / intervalUs tokens: counted in 1 / intervalUs tokens, that is whole.
-    this.scale = BigInt(spec.refillIntervalMs) * 1000n;
+    this.scale = BigInt(spec.refillIntervalMs ?? 1) * 1000n;
+    this.windows = spec.calendar && calendarWindows(spec.calendar, spec.timeZone ?? 'Etc/UTC');
     this.gain = BigInt(spec.refillTokens);
     this.capacity = BigInt(spec.capacity) * this.scale;
     this.tokens = BigInt(spec.initialTokens ?? spec.capacity) * this.scale;
-    this.lastUs = BigInt(startUs);
+    // Steps of the clock are counted from 1970.
+    this.lastUs = spec.align === 'clock' ? BigInt(startUs) / this.scale * this.scale : BigInt(startUs);
   }
 
   take(cost: number, nowUs: number): Decision {
@@ -29,16 +34,24 @@ export class ModelBucket {
     const allowed = price <= this.tokens;
     const retryAfterMs = allowed ? 0 : cost > this.spec.capacity ? null : this.msUntil(price);
     if (allowed) this.tokens -= price;
-    return {
+    const decision = {
       allowed,
       limit: this.spec.capacity,
       remaining: Number(this.tokens / this.scale),
       retryAfterMs,
       resetAfterMs: this.tokens >= this.capacity ? 0 : this.msUntil(this.capacity),
     };
+    return this.windows === undefined || this.tokens >= this.capacity ? decision : { ...decision, nextStepMs: this.msUntil(this.tokens + 1n) };
   }
 
   private refillTo(nowUs: bigint): void {
+    if (this.windows !== undefined) {
+      for (let stepUs = this.nextStep(this.lastUs); stepUs <= nowUs && this.tokens !== this.capacity; stepUs = this.nextStep(stepUs)) {
+        this.tokens = min(this.capacity, this.tokens + this.gain * this.scale);
+      }
+      this.lastUs = nowUs;
+      return;
+    }
     if (this.spec.refill === 'interval') {
       const steps = (nowUs - this.lastUs) / this.scale;
       if (steps > 0n) this.tokens = min(this.capacity, this.tokens + steps * this.gain * this.scale);
@@ -51,8 +64,18 @@ export class ModelBucket {
     this.lastUs = nowUs;
   }
 
+  /** The step of the calendar after an instant. */
+  private nextStep(atUs: bigint): bigint {
+    return BigInt(this.windows!.around(Number(atUs)).endUs);
+  }
+
   private msUntil(tokens: bigint): number {
     const missing = tokens - this.tokens;
+    if (this.windows !== undefined) {
+      let stepUs = this.lastUs;
+      for (let held = 0n; held < missing; held += this.gain * this.scale) stepUs = this.nextStep(stepUs);
+      return Number(ceilDiv(stepUs - this.lastUs, 1000n));
+    }
     if (this.spec.refill === 'interval') {
       const steps = ceilDiv(missing, this.gain * this.scale);
       return Number(ceilDiv(steps * this.scale - this.sinceUs, 1000n));

@@ -35,7 +35,7 @@ const keysOf = ({ rules: [rule] }: MerchantSnapshot): string[] =>
   rule!.limits.map((limit) => bucketKey(rule!, limit.id, { merchantId: 'm', ip: '192.0.2.1', method: 'GET', target: '/' }));
 
 test('buckets live as long as the new numbers need, and hold what they held', async () => {
-  const before = startLimits([bucket(1000), quota('day')], Date.now() - DAY_MS);
+  const before = startLimits([bucket(60_000), quota('day')], Date.now() - DAY_MS);
   const keys = keysOf(snapshotOf(before));
   for (const [i, key] of keys.entries()) await takeFrom(store, [{ key, limit: before[i]!, cost: 10 }]);
   const after = snapshotOf(editLimits(before, [bucket(30 * DAY_MS), quota('month')], Date.now()));

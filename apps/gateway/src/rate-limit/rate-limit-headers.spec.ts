@@ -15,6 +15,8 @@ test.each([
   [{}, { remaining: 10, resetAfterMs: 0 }, '"burst";q=10;w=2', '"burst";r=10'],
   // In steps of 3 a minute, 15 s before the next one.
   [{ capacity: 9, refillTokens: 3, refillIntervalMs: 60_000, refill: 'interval' as const }, { remaining: 2, resetAfterMs: 135_000 }, '"burst";q=9;w=180', '"burst";r=2;t=15'],
+  // At each midnight, six hours before the next one; the days after it are not all of one length.
+  [{ capacity: 200, refillTokens: 50, refill: 'interval' as const, calendar: 'day' as const, refillIntervalMs: undefined as never }, { remaining: 20, resetAfterMs: 277_200_000, nextStepMs: 21_600_000 }, '"burst";q=200;w=345600', '"burst";r=20;t=21600'],
   // For nobody: the window is never 0, and no time is promised after which there would be more.
   [{ capacity: 0 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=1', '"burst";r=0'],
   [{ capacity: 0, refillTokens: 1, refillIntervalMs: 86_400_000 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=86400', '"burst";r=0'],

@@ -2,7 +2,7 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import {
-  ALGORITHM_NAMES, CALENDAR_UNITS, type CalendarUnit, fieldsOf, LIMIT_BOUNDS, limitFaults, type LimitSpec, ON_EDITS, type OnEdit, REFILLS, type Refill, type Throttle, THROTTLES, WINDOW_STARTS,
+  type Align, ALGORITHM_NAMES, ALIGNS, CALENDAR_UNITS, type CalendarUnit, fieldsOf, LIMIT_BOUNDS, limitFaults, type LimitSpec, ON_EDITS, type OnEdit, REFILLS, type Refill, type Throttle, THROTTLES, WINDOW_STARTS,
   type WindowStart,
 } from '#limiter';
 import { type Check, Fits, isPlainObject, oneOf, shown } from '../http/field-rules.js';
@@ -64,12 +64,25 @@ export class TokenBucketDto extends limitDtoOf('token_bucket') {
   @NumberField(LIMIT_BOUNDS.refillTokens, 5, 'Tokens that come back in each interval')
   refillTokens: number;
 
-  @NumberField(LIMIT_BOUNDS.refillIntervalMs, 1_000, 'Milliseconds')
-  refillIntervalMs: number;
+  @ApiPropertyOptional(bounded(LIMIT_BOUNDS.refillIntervalMs, 1_000, 'Milliseconds; required unless there is a calendar'))
+  @Fits(limitField)
+  refillIntervalMs?: number;
 
-  @ApiPropertyOptional({ enum: REFILLS, default: 'greedy', description: 'greedy refills continuously, interval in whole steps' })
+  @ApiPropertyOptional({ enum: REFILLS, default: 'greedy', example: 'interval', description: 'greedy refills continuously, interval in whole steps' })
   @Fits(limitField)
   refill: Refill = 'greedy';
+
+  @ApiPropertyOptional({ enum: ALIGNS, example: 'clock', description: 'For refill interval. limit (default): intervals count from the start of the limit; clock: from 1970' })
+  @Fits(limitField)
+  align?: Align;
+
+  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'For refill interval, instead of refillIntervalMs: a step at each start of a minute, hour, day ... in timeZone; weeks begin on Monday. At most 60 steps may fill the bucket, of years 10' })
+  @Fits(limitField)
+  calendar?: CalendarUnit;
+
+  @ApiPropertyOptional({ type: String, description: 'IANA name like Europe/Berlin, for calendar; the time zone of the merchant unless given' })
+  @Fits(limitField)
+  timeZone?: string;
 
   @ApiPropertyOptional({
     type: 'integer',

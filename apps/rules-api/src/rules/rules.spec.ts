@@ -29,12 +29,15 @@ const EXAMPLES = [
   { name: 'log', algorithm: 'sliding_log', limit: 1_000, windowMs: 1_000, onEdit: 'as_is' },
   { name: 'soft', algorithm: 'gcra', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, onEdit: 'as_is', throttle: 'soft', excessPercent: 10 },
   { name: 'elastic', algorithm: 'token_bucket', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, throttle: 'elastic' },
+  { name: 'full minutes', algorithm: 'token_bucket', capacity: 100, refillTokens: 100, refillIntervalMs: 60_000, refill: 'interval', align: 'clock' },
+  { name: 'midnights', algorithm: 'token_bucket', capacity: 200, refillTokens: 50, refill: 'interval', calendar: 'day', timeZone: 'Europe/Berlin', initialTokens: 50 },
+  { name: 'months', algorithm: 'token_bucket', capacity: 600, refillTokens: 10, refill: 'interval', calendar: 'month' },
   { name: 'at once', algorithm: 'concurrency', limit: 10, slotTimeoutMs: 30_000, onEdit: 'as_is' },
   { name: 'counter', algorithm: 'sliding_counter', limit: 100, windowMs: 3_600_000, parts: 60, onEdit: 'as_is' },
 ];
 
 /** The same limit with a capacity, or a limit, of 0. */
-const forNobody = (limit: object) => ({ ...limit, ...('capacity' in limit ? { capacity: 0 } : { limit: 0 }) });
+const forNobody = (limit: object) => ({ ...limit, ...('capacity' in limit ? { capacity: 0 } : { limit: 0 }), ...('initialTokens' in limit && { initialTokens: 0 }) });
 
 const pipe = new ValidationPipe();
 const read = (body: object) => ruleSpec(pipe.transform(body, { type: 'body', metatype: RuleDto }) as RuleDto);
@@ -84,6 +87,10 @@ describe('limits that are refused', () => {
     [{ algorithm: 'gcra', capacity: 1, refillTokens: 1, refillIntervalMs: 1, refill: 'greedy' }, '/limits/0/refill', 'is not a field that is known here'],
     [{ algorithm: 'leaky_bucket', capacity: 1, drainIntervalMs: 1000 }, '/limits/0/drainTokens', 'must be a whole number from 1 to 1000000000, got nothing'],
     [{ algorithm: 'leaky_bucket', capacity: 1, drainTokens: 2000, drainIntervalMs: 1 }, '/limits/0/drainTokens', 'must be at most 1000 for an interval of 1 ms (1000000 tokens a second), got 2000; the nearest is 1000'],
+    [{ algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refill: 'interval' }, '/limits/0/refillIntervalMs', 'must be a whole number from 1 to 31622400000, got nothing'],
+    [{ algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, align: 'clock' }, '/limits/0/align', "goes with refill 'interval' only, got \"clock\""],
+    [{ algorithm: 'token_bucket', capacity: 301, refillTokens: 5, refill: 'interval', calendar: 'day' }, '/limits/0/capacity', 'must be filled within 60 steps of the calendar, got 301; the nearest is 300'],
+    [{ algorithm: 'gcra', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, align: 'clock' }, '/limits/0/align', 'is not a field that is known here'],
     [{ algorithm: 'fixed_window', limit: 1 }, '/limits/0/windowMs', 'must be given, or calendar instead of it, but not both'],
     [{ algorithm: 'fixed_window', limit: 1, windowMs: 1, calendar: 'day' }, '/limits/0/windowMs', 'must be given, or calendar instead of it, but not both'],
     [{ algorithm: 'fixed_window', limit: 1, calendar: 'day', timeZone: 'Europe/Bärlin' }, '/limits/0/timeZone', 'must be an IANA time zone like Europe/Berlin, got "Europe/Bärlin"'],

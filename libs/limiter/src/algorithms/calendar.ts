@@ -3,21 +3,54 @@ import type { WindowBounds, Windows } from './fixed-window.js';
 
 /**
  * Windows of the calendar in a time zone. Days, weeks (from Monday), months and years begin at local midnight, so they are an hour
- * shorter or longer where clocks change; minutes and hours are always of one length. Where midnight does not exist, the day
+ * shorter or longer where clocks change; minutes and hours are of one length, unless clocks change in the middle of one: then the
+ * change ends it. Where midnight does not exist, the day
  * begins with the first instant that it has; where it comes twice, with the first.
  */
 export function calendarWindows(unit: CalendarUnit, timeZone: string): Windows {
+  const name = `${unit} ${timeZone}`;
+  let windows = CALENDARS.get(name);
+  if (windows === undefined) {
+    if (CALENDARS.size === MOST_CALENDARS) CALENDARS.clear();
+    CALENDARS.set(name, (windows = newWindows(unit, timeZone)));
+  }
+  return windows;
+}
+
+/** By unit and time zone: the limits of all merchants share them, because windows of a time zone are dear to compute. */
+const CALENDARS = new Map<string, Windows>();
+const MOST_CALENDARS = 1000;
+
+function newWindows(unit: CalendarUnit, timeZone: string): Windows {
   const offsetMs = offsetsOf(timeZone);
+  /** By time; they do not overlap. */
   const known: WindowBounds[] = [];
+  let last: WindowBounds | undefined;
   return {
     lengthUs: 0,
     around(nowUs) {
-      for (const window of known) if (nowUs >= window.startUs && nowUs < window.endUs) return window;
-      const window = windowAround(unit, Math.floor(nowUs / 1000), offsetMs);
-      if (known.push(window) > REMEMBERED) known.shift();
-      return window;
+      if (last !== undefined && nowUs >= last.startUs && nowUs < last.endUs) return last;
+      const at = countUntil(known, nowUs);
+      const candidate = known[at - 1];
+      if (candidate !== undefined && nowUs < candidate.endUs) return (last = candidate);
+      last = windowAround(unit, Math.floor(nowUs / 1000), offsetMs);
+      if (known.length < REMEMBERED) known.splice(at, 0, last);
+      else known.splice(0, known.length, last);
+      return last;
     },
   };
+}
+
+/** How many of the windows begin at an instant or before. */
+function countUntil(windows: readonly WindowBounds[], atUs: number): number {
+  let low = 0;
+  let high = windows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (windows[middle]!.startUs <= atUs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Whether the name of a time zone is known here. */
@@ -32,8 +65,8 @@ export function isTimeZone(value: unknown): value is string {
   }
 }
 
-/** Windows that are not computed again: that of now, those beside it, those of edits. The same window is the same object. */
-const REMEMBERED = 8;
+/** Windows that are not computed again: those around now, those of edits. The same window is the same object. */
+const REMEMBERED = 512;
 
 /** Milliseconds that local time is ahead of UTC at an instant. */
 type Offset = (atMs: number) => number;
@@ -59,7 +92,12 @@ function windowAround(unit: CalendarUnit, nowMs: number, offsetMs: Offset): Wind
   if (unit === 'minute' || unit === 'hour') {
     const length = unit === 'minute' ? MINUTE_MS : HOUR_MS;
     const startMs = Math.floor(localMs / length) * length - offset;
-    return bounds(startMs, startMs + length);
+    const endMs = startMs + length;
+    const isCutAlike = (atMs: number): boolean => (offsetMs(atMs) - offset) % length === 0;
+    return bounds(
+      isCutAlike(startMs) ? startMs : firstOf(startMs, nowMs, isCutAlike),
+      isCutAlike(endMs - 1) ? endMs : firstOf(nowMs, endMs - 1, (atMs) => !isCutAlike(atMs)),
+    );
   }
   const local = new Date(localMs);
   const [year, month, day] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
@@ -80,6 +118,16 @@ function midnightMs(localMidnightMs: number, offsetMs: Offset): number {
   if (offsetMs(early) === Math.max(before, after)) return early;
   const late = localMidnightMs - Math.min(before, after);
   return offsetMs(late) === Math.min(before, after) ? late : localMidnightMs - before;
+}
+
+/** The first millisecond after one that is not so, up to one that is. */
+function firstOf(notMs: number, soMs: number, isSo: (atMs: number) => boolean): number {
+  while (soMs - notMs > 1) {
+    const middle = Math.floor((notMs + soMs) / 2);
+    if (isSo(middle)) soMs = middle;
+    else notMs = middle;
+  }
+  return soMs;
 }
 
 const bounds = (startMs: number, endMs: number): WindowBounds => ({ startUs: startMs * 1000, endUs: endMs * 1000 });

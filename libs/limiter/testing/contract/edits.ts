@@ -1,4 +1,4 @@
-import { editLimits, NewerRulesError, ON_EDITS, startLimits, type Limit, type LimitSpec, type OnEdit, type TokenBucketSpec } from '../../src/index.js';
+import { editLimits, NewerRulesError, ON_EDITS, startLimits, type CalendarUnit, type Limit, type LimitSpec, type OnEdit, type TokenBucketSpec } from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { burst, takeFrom } from '../takes.js';
 import type { CreateStore } from './store-under-test.js';
@@ -16,6 +16,8 @@ export function describeEdits(create: CreateStore): void {
       { title: 'a faster rate does not reach back', from: { refillTokens: 1, refillIntervalMs: 3_600_000 }, spent: 10, to: { refillTokens: 1000 }, editAtMs: 3_600_000, lookAtMs: 3_600_000, remaining: 1 },
       { title: 'greedy to interval', from: {}, spent: 10, to: { refill: 'interval' }, editAtMs: 500, lookAtMs: 1499, remaining: 2 },
       { title: 'interval to greedy', from: { refill: 'interval' }, spent: 10, to: { refill: 'greedy' }, editAtMs: 1500, lookAtMs: 1700, remaining: 6 },
+      { title: 'steps from the start of the limit to steps of the clock', from: { refill: 'interval', refillIntervalMs: 700 }, spent: 10, to: { align: 'clock' }, editAtMs: 1500, lookAtMs: 2099, remaining: 10 },
+      { title: 'steps of the clock to steps from the start of the limit', from: { refill: 'interval', align: 'clock' }, spent: 10, to: { align: 'limit' }, editAtMs: 1500, lookAtMs: 2499, remaining: 5 },
       { title: 'to a rate of fractions', from: {}, spent: 7, to: { refillTokens: 7 }, editAtMs: 0, lookAtMs: 1000, remaining: 10 },
       { title: 'a launch surplus does not survive', from: { initialTokens: 1000 }, spent: 1, to: { capacity: 20 }, editAtMs: 1, lookAtMs: 1, remaining: 20 },
     ];
@@ -40,6 +42,25 @@ export function describeEdits(create: CreateStore): void {
       clock.nowMs = 1000;
       for (const key of ['a', 'b', 'never touched']) {
         expect((await takeFrom(store, [{ key, limit: again[0]!, cost: 0 }]))[0]).toMatchObject({ remaining: opened[onEdit] });
+      }
+    });
+
+    test('steps of a calendar, edited to others and back, each at its own time', async () => {
+      const { store, clock } = await create();
+      const at = (text: string): number => Date.parse(text);
+      const steps = (calendar: CalendarUnit, more: Partial<TokenBucketSpec> = {}): TokenBucketSpec =>
+        ({ name: 'steps', algorithm: 'token_bucket', capacity: 20, refillTokens: 2, refill: 'interval', calendar, timeZone: 'Europe/Berlin', ...more });
+      const days = startLimits([steps('day')], at('2026-03-27T12:00:00Z'));
+      clock.nowMs = at('2026-03-27T12:00:00Z');
+      for (const key of ['a', 'b']) await takeFrom(store, [{ key, limit: days[0]!, cost: 20 }]);
+      // Midnights of the 28th, 29th (23 hours) and 30th are past: six tokens. Then a full hour at 22:00 UTC, and one at 23:00.
+      const hours = editLimits(days, [steps('hour', { refillTokens: 1 })], at('2026-03-29T22:00:00Z'));
+      clock.nowMs = at('2026-03-30T00:59:59.999Z');
+      expect((await takeFrom(store, [{ key: 'a', limit: hours[0]!, cost: 0 }]))[0]).toMatchObject({ remaining: 8, nextStepMs: 1 });
+      const again = editLimits(hours, [steps('day')], clock.nowMs);
+      clock.nowMs = at('2026-03-30T22:00:00Z');
+      for (const key of ['a', 'b']) {
+        expect((await takeFrom(store, [{ key, limit: again[0]!, cost: 1 }]))[0]).toMatchObject({ remaining: 9, nextStepMs: 86_400_000 });
       }
     });
 

@@ -13,6 +13,8 @@ export function describeRefunds(create: CreateStore): void {
     const specs: LimitSpec[] = [
       { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 7, refillIntervalMs: minute, refill: 'greedy' },
       { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refillIntervalMs: minute, refill: 'interval' },
+      { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refillIntervalMs: minute, refill: 'interval', align: 'clock' },
+      { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refill: 'interval', calendar: 'day', timeZone: 'Asia/Kolkata' },
       { name: 'l', algorithm: 'gcra', capacity: 10, refillTokens: 10, refillIntervalMs: minute },
       { name: 'l', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 10, drainIntervalMs: minute },
       { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: minute, start: 'clock' },
@@ -44,6 +46,18 @@ export function describeRefunds(create: CreateStore): void {
       // By now everything has come back by itself.
       await taken(store, [bucketTake('k', only, 10)], 4);
       expect(await after(store, opener, only)).toBe(0);
+    });
+
+    test.each([{ align: 'clock' as const }, { calendar: 'minute' as const, refillIntervalMs: undefined as never }])('owes less with each step since: %j', async (steps) => {
+      const { store, clock } = await create();
+      const aligned = startedLimit(burst({ refillTokens: 2, refillIntervalMs: minute, refill: 'interval', ...steps }), 0);
+      clock.nowMs = 59_999;
+      const receipt = await taken(store, [bucketTake('k', aligned, 5)]);
+      await taken(store, [bucketTake('k', aligned, 5)]);
+      // Full minutes at one and at two: four tokens have come back, one has not.
+      clock.nowMs = 2 * minute;
+      expect(await remaining(store, aligned)).toBe(4);
+      expect(await after(store, receipt, aligned)).toBe(5);
     });
 
     test('of a request with several limits gives back to all of them', async () => {

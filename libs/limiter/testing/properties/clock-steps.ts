@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { bucketOf, capacityOf, excessOf, quotaWindowMs, type FixedWindowBucket, type Limit, type LimitSpec } from '../../src/index.js';
-import { anyLimitSpecs, arrivals, startedLimit, type Arrival } from '../arbitraries.js';
+import { bucketOf, capacityOf, excessOf, quotaWindowMs, type FixedWindowBucket, type Limit, type LimitSpec, type TokenBucketSpec } from '../../src/index.js';
+import { anyLimitSpecs, arrivals, startedLimit, stepMs, type Arrival } from '../arbitraries.js';
 import type { CreateEngine } from '../engine.js';
 import { runs } from './runs.js';
 
@@ -124,6 +124,15 @@ function isCrossing(limit: Limit, beforeUs: number, nowUs: number): boolean {
 
 const windowOf = ({ windows }: FixedWindowBucket, atUs: number): number => windows.around(atUs).startUs;
 
+/** The shortest that the windows of a calendar are: clocks change by an hour, and on Lord Howe Island by half of one. */
+const SHORTEST_MS = { minute: 60_000, hour: 1_800_000, day: 82_800_000, week: 601_200_000, month: 2_415_600_000, year: 31_532_400_000 } as const;
+
+/** By how much clocks change, dates left out or repeated included. */
+const CHANGES_US = 26 * HOUR_US;
+
+/** An aligned step that the clock has stepped back behind is not counted again: the one after it is the first. */
+const stepsAgain = ({ align, calendar }: TokenBucketSpec): number => (align === 'clock' || calendar !== undefined ? 1 : 0);
+
 /** The most that may pass while the clock goes forward so far. */
 function most(spec: LimitSpec, forwardUs: number, crossings: number): bigint {
   const capacity = BigInt(capacityOf(spec) + excessOf(spec));
@@ -131,8 +140,8 @@ function most(spec: LimitSpec, forwardUs: number, crossings: number): bigint {
   switch (spec.algorithm) {
     case 'token_bucket':
       return spec.refill === 'interval'
-        ? capacity + BigInt(spec.refillTokens) * (forward / BigInt(spec.refillIntervalMs * 1000) + 1n)
-        : capacity + (BigInt(spec.refillTokens) * forward) / BigInt(spec.refillIntervalMs * 1000);
+        ? capacity + BigInt(spec.refillTokens) * (forward / BigInt((spec.refillIntervalMs ?? SHORTEST_MS[spec.calendar!]) * 1000) + 1n)
+        : capacity + (BigInt(spec.refillTokens) * forward) / BigInt(spec.refillIntervalMs! * 1000);
     case 'gcra':
       return capacity + (BigInt(spec.refillTokens) * forward) / BigInt(spec.refillIntervalMs * 1000);
     case 'leaky_bucket':
@@ -154,7 +163,7 @@ function timeToFullUs(spec: LimitSpec): number {
   switch (spec.algorithm) {
     case 'token_bucket':
       return spec.refill === 'interval'
-        ? Math.ceil((capacityOf(spec) + excessOf(spec)) / spec.refillTokens) * spec.refillIntervalMs * 1000
+        ? (Math.ceil((capacityOf(spec) + excessOf(spec)) / spec.refillTokens) + stepsAgain(spec)) * stepMs(spec) * 1000 + (spec.calendar === undefined ? 0 : CHANGES_US)
         : Math.ceil(quotaWindowMs(spec) * soft * 1000) + 1;
     case 'gcra':
     case 'leaky_bucket':
