@@ -7,6 +7,9 @@ sixteen digits; where the generation is 0 it is left out, and so are leading zer
 rule, and Redis keeps it as an integer: it costs no string. A sliding log is packed instead and begins with l, the slots of a
 concurrency limit with c (L and C: the same with a generation of two bytes, as it was written before). What is none of this counts as a missing
 bucket; so does -, which preloading writes.
+
+What an operator has blocked begins with B<until, sixteen digits>,<length>; and goes on as it would stand there without: both in microseconds.
+No text of a block is as short as an instant, so the short way of take.lua never takes one for a number.
 ]]
 local sub, byte, match, gmatch, rep = string.sub, string.byte, string.match, string.gmatch, string.rep
 local pack_struct, concat = struct.pack, table.concat
@@ -26,6 +29,8 @@ end
 --   clamped(limit, state)       the state as it may be now: the same table, unless it is from the future or worse than empty
 --   take(limit, state, ...)     answers what it holds; whether the request passes here, and the state after it, if that is another
 --   full_at(limit, state)       when nothing is missing any more: a bucket must live until then; nil if that is over, or not known
+--   full(limit)                 the state of a full bucket, where state_missing needs more than these numbers
+--   adjusted(limit, state, adds)  the state when an operator has added the cost, or taken it; nil where a bucket has no tokens
 --   refunded(state, ...)        the state when a request has given back what it took; nil if there is nothing to give
 --   missing(limit, state, at)   the amount that is missing at an instant
 --   state_missing(limit, whole, part, of, at)  the state from which so much is missing
@@ -58,4 +63,20 @@ local function parse(value)
   if suffix == '' then suffix = 'f' end
   local instant = tonumber(sub(digits, -DIGITS))
   return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest), tonumber(sub(digits, 1, -DIGITS - 1)) or 0, suffix
+end
+
+-- A bucket's text as it would stand there without a block, and the block as it may be now, if there is one: until when, its length, and
+-- whether it was cut, because the clock stepped back.
+local function without_block(value)
+  if byte(value) ~= 66 then return value end -- B
+  local till, length, behind = match(value, '^B(%d+),(%d+);()')
+  if not till then return value end
+  till, length = tonumber(till), tonumber(length)
+  return sub(value, behind), { till = min(till, now + length), length = length, was_cut = till > now + length }
+end
+
+-- A bucket's text behind its block. Of a block that is over, a bucket that is written keeps nothing.
+local function with_block(block, text)
+  if not block or block.till <= now then return text end
+  return format('B%016.0f,%.0f;', block.till, block.length) .. text
 end

@@ -2,7 +2,7 @@
 Purpose    Gives back what requests took: slots at the end of a response, or everything, as if a request had never come.
 Guarantee  Nobody has more than if the request had not come: what has come back by itself is not given back, nor what an edit has
            carried over. Freeing a slot is harmless to repeat; other refunds are the caller's to send once. How long a bucket
-           lives does not change.
+           lives does not change, and a block goes on.
 
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME
@@ -26,13 +26,16 @@ while position <= #ARGV[2] do
   local kind, index, generation, a, b, c, d, e, f
   kind, index, generation, a, b, c, d, e, f, position = unpack_struct('<BHI4dddddd', ARGV[2], position)
   local algorithm = ALGORITHMS[kind]
-  local state, written, suffix
-  if stored[index] then state, written, suffix = parse(stored[index]) end
+  local text, block, state, written, suffix
+  if stored[index] then
+    text, block = without_block(stored[index])
+    state, written, suffix = parse(text)
+  end
   -- Slots live on over an edit.
   if state and suffix == algorithm.suffix and (written == generation or algorithm.keeps_state) then
     local after = algorithm.refunded(state, a, b, c, d, e, f)
     if after then
-      stored[index] = algorithm.text(written, after)
+      stored[index] = with_block(block, algorithm.text(written, after))
       changed[index] = true
       given = given + 1
     end

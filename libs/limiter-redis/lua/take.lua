@@ -18,37 +18,28 @@ ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
 Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
        In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's;
        AGAIN, a bucket was written under former numbers that were not sent, or the windows that were sent are not those of now.
+       In place of a bucket's first number: BLOCKED, less the microseconds for which an operator's block goes on; the others are 0 then.
        Last of all, what time it is here, in microseconds; negative if Redis is full, and none of the call was written.
 How a state is written: see buckets.lua.
 ]]
-local STALE, AGAIN = -9000000000000000, -8000000000000000
 local DIGITS = 16
 local UNTOUCHED = '-' -- see buckets.lua
--- A bucket lives to the end of the epoch in which it will be full, and some more in case the clock steps back. So its
--- time to live is set anew only when that epoch is another one, which is a third of the cost of writing.
-local EPOCH_US = 64000000
-local SLACK_US = 30000000
-
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
 --# include clock.lua
+--# include life.lua
 
 local requests = ARGV[2]
 local stored = call('MGET', unpack(KEYS))
 -- Greedy buckets without a part and of generation 0 are kept as numbers until the end of the call; others as strings, in
 -- `stored`. `changed` has those numbers that must be written, with what they were at first, or -1 if there was no bucket.
 local instants, changed = {}, {}
--- For the others that were written: when they will be full, and when they would have been, or -1 if that is not known.
+-- For the others that were written: when they will be full (and a block is over), and when they would have been, or -1 if that is not known.
 local full_at, full_before = {}, {}
 local reply, replies = {}, 0
 
 -- Where the machine's integers have 64 bits, as on every real Redis, this is the faster format.
 local WHOLE = format('%d', 1e15) == '1000000000000000' and '%d' or '%.0f'
-
--- Seconds to live for a bucket that is full at an instant.
-local function life(instant)
-  return format('%.0f', (instant - instant % EPOCH_US + EPOCH_US + SLACK_US - now) / 1000000 + 0.5)
-end
 
 -- A request of any kinds, from its position on; returns the position of the next one.
 local general
@@ -68,24 +59,7 @@ local function make_general()
 
   --# include carry-over.lua
 
-  -- One bucket that a request asks, and the position behind it. `more` if the next one belongs to the same request.
-  local function read_bucket(position)
-    local kind, index, generation, cost, capacity
-    kind, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
-    local bucket = { index = index, generation = generation }
-    bucket.has_sent_former = kind >= 128
-    if bucket.has_sent_former then kind = kind - 128 end
-    bucket.more = kind >= 64
-    if bucket.more then kind = kind - 64 end
-    bucket.has_former = kind >= 32
-    if bucket.has_former then kind = kind - 32 end
-    bucket.has_no_say = kind >= 16
-    if bucket.has_no_say then kind = kind - 16 end
-    bucket.algorithm = ALGORITHMS[kind]
-    bucket.limit, position = bucket.algorithm.read(cost, capacity, position)
-    if bucket.has_sent_former then bucket.generations, position = read_generations(position) end
-    return bucket, position
-  end
+  --# include look-up.lua
 
   -- What stands there as a string.
   local function stored_text(index)
@@ -97,37 +71,6 @@ local function make_general()
       end
     end
     return stored[index]
-  end
-
-  -- When a bucket is as full as one that nobody touched; nil if that is over, or not known.
-  local function settled_at(bucket, state)
-    local algorithm, limit = bucket.algorithm, bucket.limit
-    local at = algorithm.full_at(limit, state)
-    if not limit.is_full_at_start then at = max(at or 0, algorithm.full_at(limit, algorithm.started(limit)) or 0) end
-    return at
-  end
-
-  -- The state of a bucket as its present numbers see it now; whether it has to be written, whoever takes; and when it would have been full,
-  -- or -1 if that is not known. In place of a state STALE or AGAIN.
-  local function look_up(bucket)
-    local algorithm, limit, generation = bucket.algorithm, bucket.limit, bucket.generation
-    local text = stored_text(bucket.index)
-    local state, written, suffix
-    if text then state, written, suffix = parse(text) end
-    if not state or (written == generation and (suffix ~= algorithm.suffix or (algorithm.fits and not algorithm.fits(limit, state)))) then
-      -- What is no bucket of ours is treated as missing, and overwritten by the next take.
-      state = algorithm.started(limit)
-      return state, now < limit.started and limit.lacks, -1
-    end
-    if written > generation then return STALE end
-    if written == generation then
-      local shown = algorithm.clamped(limit, state)
-      if shown ~= state then return shown, true, -1 end
-      return state, false, now < limit.started and -1 or settled_at(bucket, state) or -1
-    end
-    if bucket.has_former and not bucket.generations then return AGAIN end
-    state = bucket.generations and carried_over(bucket.generations, written, state, suffix) or algorithm.started(limit)
-    return algorithm.clamped(limit, state), true, -1
   end
 
   -- What is written of a request: in any case, if it passes, and if it does not. Three for each bucket: bucket, state, and when it would
@@ -144,8 +87,7 @@ local function make_general()
     for i = 1, list.n, 3 do
       local bucket, state = list[i], list[i + 1]
       local index = bucket.index
-      stored[index] = bucket.algorithm.text(bucket.generation, state)
-      full_at[index] = max(now, settled_at(bucket, state) or now)
+      stored[index], full_at[index] = as_written(bucket, state)
       full_before[index] = full_before[index] or list[i + 2]
     end
   end
@@ -153,7 +95,7 @@ local function make_general()
   return function(position)
     local passes, more, problem = true, true, nil
     local first_reply = replies + 1
-    local asked, last_refusal = 0, -math.huge
+    local asked, last_refusal, last_block = 0, -math.huge, -math.huge
     mended.n, if_passed.n, if_refused.n, wants_again = 0, 0, 0, false
     while more do
       local bucket
@@ -161,7 +103,7 @@ local function make_general()
       more = bucket.more
       local algorithm = bucket.algorithm
       local state, must_write, before
-      if not problem and not wants_again then state, must_write, before = look_up(bucket) end
+      if not problem and not wants_again then state, must_write, before = look_up(bucket, stored_text(bucket.index)) end
       if wants_again then state = AGAIN end
       if state == STALE or state == AGAIN then problem = state end
       if problem then
@@ -169,9 +111,16 @@ local function make_general()
       else
         if must_write then note(mended, bucket, state, before) end
         asked = asked + 1
-        local allowed, after = algorithm.take(bucket.limit, state, asked - last_refusal)
+        local allowed, after = false, nil
+        if bucket.block then
+          answer(BLOCKED - (bucket.block.till - now))
+          for _ = 2, algorithm.numbers do answer(0) end
+          last_block = asked
+        else
+          allowed, after = algorithm.take(bucket.limit, state, asked - last_refusal, asked - last_block)
+        end
         if not allowed then
-          if bucket.has_no_say then
+          if bucket.has_no_say and not bucket.block then
             after = nil
           else
             passes, last_refusal = false, asked

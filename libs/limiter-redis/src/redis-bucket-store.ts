@@ -1,7 +1,11 @@
-import { NewerRulesError, StoreUnavailableError, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from '#limiter';
+import {
+  checkOperation, NewerRulesError, readingOf, StoreUnavailableError,
+  type Bucket, type BucketOperation, type BucketOperator, type BucketReading, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome,
+} from '#limiter';
 import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
 import { ConnectionFault } from './connection-fault.js';
+import { costOf, OperationReply, packOperation } from './operate-call.js';
 import type { PackedArguments } from './packed-command.js';
 import { PROBE } from './probe-take.js';
 import { reconnect } from './redis-connection.js';
@@ -51,13 +55,14 @@ const MOST_ASKED = 4;
 
 const script = new Script('take');
 const refundScript = new Script('refund');
+const operateScript = new Script('operate');
 
 /**
  * Buckets in Redis. Takes of the same turn of the event loop go out together in one script call, which costs Redis and
  * Node a fraction of single calls. When Redis does not answer in time a breaker opens, and takes fail at once
  * until it answers again. A full Redis is asked all the same: it can still refuse.
  */
-export class RedisBucketStore implements BucketStore {
+export class RedisBucketStore implements BucketStore, BucketOperator {
   private readonly deadlineMs: number;
   private readonly batchSize: number;
   private readonly maxCalls: number;
@@ -140,6 +145,42 @@ export class RedisBucketStore implements BucketStore {
     this.giveBack(receipt);
   }
 
+  async operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {
+    checkOperation(bucket, operation);
+    if (!this.readable) throw new StoreUnavailableError('Redis is not answering');
+    const take: BucketTake = { key, bucket, cost: costOf(operation), memo: undefined };
+    for (let asked = 0; asked < MOST_ASKED; asked++) {
+      const sentAtMs = Date.now();
+      const numbers = await this.inTime(operateScript.runPacked(this.redis, () => packOperation(take, operation, asked > 0, this.serverMs, this.clockOfScripts)));
+      const reply = new OperationReply(numbers as number[]);
+      this.heard(reply.atUs, sentAtMs);
+      if (reply.problem === 'stale') throw new NewerRulesError();
+      // Nothing was done: see `askAgain`.
+      if (reply.problem === 'again') continue;
+      if (reply.atUs < 0 && operation.kind !== 'read') {
+        this.breaker.failed(FULL);
+        throw new StoreUnavailableError(`Redis failed: ${FULL.said}`);
+      }
+      return readingOf(bucket, reply.level(take), reply.blockedForUs);
+    }
+    throw new StoreUnavailableError('Redis has asked again too often');
+  }
+
+  /** Rejects with a StoreUnavailableError if the call fails, or is not answered within the deadline. */
+  private inTime<T>(answer: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (failure: StoreFailure, error: StoreUnavailableError): void => {
+        this.breaker.failed(failure);
+        reject(error);
+      };
+      const reason = `no answer within ${this.deadlineMs} ms`;
+      const callOff = this.time.after(this.deadlineMs, () => fail(storeFailure('TIMEOUT', reason), new StoreUnavailableError(reason)));
+      answer
+        .then(resolve, (error: Error) => fail(this.fault.explain(error), new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error })))
+        .finally(callOff);
+    });
+  }
+
   /** What is given back in the same turn goes out together. */
   private giveBack(request: GivenBack): void {
     if (this.givenBack.push(request) > 1) return;
@@ -202,7 +243,7 @@ export class RedisBucketStore implements BucketStore {
       (numbers) => {
         const reply = new TakeReply(numbers as number[]);
         const { atUs } = reply;
-        if (!this.clock) this.offsetMs = Math.abs(atUs) / 1000 - (sentAtMs + Date.now()) / 2;
+        this.heard(atUs, sentAtMs);
         const call = wasWritten(reply) ? undefined : new UnwrittenCall();
         if (call) this.breaker.failed(FULL);
         const again: Waiting[] = [];
@@ -236,7 +277,17 @@ export class RedisBucketStore implements BucketStore {
   }
 
   private pack(requests: Parameters<typeof packTakes>[0]): PackedArguments {
-    return packTakes(requests, this.serverMs, this.clock ? 'given' : 'of server');
+    return packTakes(requests, this.serverMs, this.clockOfScripts);
+  }
+
+  /** Whether a script is to go by the time that it is told. */
+  private get clockOfScripts(): 'given' | 'of server' {
+    return this.clock ? 'given' : 'of server';
+  }
+
+  /** @param atUs what time it was at the server, negative if Redis was full */
+  private heard(atUs: number, sentAtMs: number): void {
+    if (!this.clock) this.offsetMs = Math.abs(atUs) / 1000 - (sentAtMs + Date.now()) / 2;
   }
 
   /** A take like any other: a server that can do all but this is of no use. */

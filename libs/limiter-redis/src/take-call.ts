@@ -18,8 +18,10 @@ const ASIDE = 16;
 const HAS_FORMER = 32;
 const MORE = 64;
 const FORMER_FOLLOW = 128;
+/** What stands in place of a first number: see lua/look-up.lua. */
 const STALE = -9000000000000000;
 const AGAIN = -8000000000000000;
+const BLOCKED = -1000000000000000;
 
 /** A request as it is packed. */
 export interface AskedTakes {
@@ -248,6 +250,11 @@ function isPlain({ rate, missingAtStart, maxWaitUs }: GreedyBucket & FormerBucke
   return rate.n === 1 && missingAtStart.whole === 0 && missingAtStart.part === 0 && maxWaitUs === undefined;
 }
 
+/** Why a script has done nothing, if the first number of its answer says so. */
+export function problemOf(first: number | undefined): 'stale' | 'again' | undefined {
+  return first === STALE ? 'stale' : first === AGAIN ? 'again' : undefined;
+}
+
 /** Reads a reply, request by request, in the order in which they were packed. */
 export class TakeReply {
   private position = 0;
@@ -259,7 +266,7 @@ export class TakeReply {
     const first = this.numbers[this.position];
     // A literal: an array that is pushed to makes room for seventeen.
     const levels = takes.length === 1 ? [this.level(takes[0]!)] : takes.map((take) => this.level(take));
-    return first === STALE ? 'stale' : first === AGAIN ? 'again' : levels;
+    return problemOf(first) ?? levels;
   }
 
   /** When it was, by the clock of the server, in microseconds. */
@@ -272,6 +279,7 @@ export class TakeReply {
     const { numbers, position } = this;
     this.position += NUMBERS[kind]!;
     const first = numbers[position]!;
+    if (first <= BLOCKED) return { blockedForUs: BLOCKED - first };
     if (kind === KIND.greedy) return { debtUs: first, part: 0 };
     const second = numbers[position + 1]!;
     if (kind === KIND.greedyWithParts || kind === KIND.queue) return { debtUs: first, part: second };

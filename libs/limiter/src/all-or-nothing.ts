@@ -1,3 +1,4 @@
+import { isBlocked } from './block.js';
 import { allows, standsAside, type BucketLevel } from './bucket.js';
 import type { BucketTake } from './ports.js';
 
@@ -11,16 +12,21 @@ export function allPass(takes: readonly BucketTake[], levels: readonly BucketLev
   return true;
 }
 
-/** Whether the limits that the penalty at an index watches have refused; what merely looks is no refusal. */
+/**
+ * Whether the limits that the penalty at an index watches have refused; what merely looks is no refusal, and what an operator has blocked
+ * refuses for a reason of its own.
+ */
 export function isProvoked(takes: readonly BucketTake[], levels: readonly BucketLevel[], index: number, spare: boolean): boolean {
   const { bucket, cost } = takes[index]!;
-  if (bucket.kind !== 'penalty' || cost === 0) return false;
+  if (bucket.kind !== 'penalty' || cost === 0 || isBlocked(levels[index]!)) return false;
+  let refused = false;
   for (let i = index - bucket.watches; i < index; i++) {
-    if (!passes(takes[i]!, levels[i]!, spare)) return true;
+    if (isBlocked(levels[i]!)) return false;
+    if (!passes(takes[i]!, levels[i]!, spare)) refused = true;
   }
-  return false;
+  return refused;
 }
 
 function passes({ bucket, cost }: BucketTake, level: BucketLevel, spare: boolean): boolean {
-  return allows(bucket, level, cost) || standsAside(bucket, spare);
+  return allows(bucket, level, cost) || (standsAside(bucket, spare) && !isBlocked(level));
 }

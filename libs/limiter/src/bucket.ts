@@ -1,7 +1,7 @@
 import type { Algorithm, PastTake } from './algorithms/algorithm.js';
 import { NOTHING, wholeAmount, type Amount } from './algorithms/amount.js';
 import { calendarWindows } from './algorithms/calendar.js';
-import { rateOf } from './algorithms/exact-span.js';
+import { ceilMs, rateOf } from './algorithms/exact-span.js';
 import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './algorithms/concurrency.js';
 import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
 import { greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
@@ -10,6 +10,7 @@ import { penalty, penaltyBucket, type PenaltyBucket, type PenaltyLevel, type Pen
 import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } from './algorithms/sliding-counter.js';
 import { slidingLog, type SlidingLogBucket, type SlidingLogState } from './algorithms/sliding-log.js';
 import type { WindowLevel } from './algorithms/window-decision.js';
+import { isBlocked, type BlockedLevel } from './block.js';
 import type { Decision } from './decision.js';
 import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit, type TokenBucketSpec } from './limit.js';
 import { CALENDAR_MS } from './pace.js';
@@ -44,7 +45,7 @@ export type FormerBucket = BucketNumbers & {
 
 export type BucketKind = FormerBucket['kind'];
 export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState | ConcurrencyState | PenaltyState;
-export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel | PenaltyLevel;
+export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel | PenaltyLevel | BlockedLevel;
 
 /** A state as a store keeps it: with the generation of the numbers that it was written with. */
 export interface StoredBucket {
@@ -192,13 +193,14 @@ export function stateAfter(bucket: FormerBucket, state: BucketState, level: Buck
   return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
 }
 
-/** Whether a limit that refuses has no say: it is elastic, and there is spare capacity. It takes nothing then. */
+/** Whether a limit that has nothing left has no say: it is elastic, and there is spare capacity. It takes nothing then. */
 export function standsAside({ elastic }: Bucket, spare: boolean): boolean {
   return spare && elastic;
 }
 
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
+  if (isBlocked(level)) return blockedDecision(bucket, level, cost);
   if (standsAside(bucket, spare) && !allows(bucket, level, cost)) {
     return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
   }
@@ -209,9 +211,35 @@ export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: 
   return { ...decision, limit: limit - excess, remaining: Math.max(0, remaining - excess), overLimit: taken && cost > 0 && remaining < excess };
 }
 
+/** Nobody knows what the bucket will hold when the block is over; what it never holds at once it will not hold then. */
+function blockedDecision(bucket: Bucket, { blockedForUs }: BlockedLevel, cost: number): Decision {
+  const waitMs = ceilMs(blockedForUs, 0);
+  const isQueue = bucket.kind === 'greedy' && bucket.maxWaitUs !== undefined;
+  return {
+    allowed: false,
+    limit: mostTokens(bucket) - bucket.excess,
+    remaining: 0,
+    retryAfterMs: bucket.kind !== 'penalty' && cost > mostTokens(bucket) ? null : waitMs,
+    resetAfterMs: waitMs,
+    blocked: true,
+    ...(isQueue && { waitMs: 0 }),
+    ...((bucket.elastic || bucket.excess > 0) && { overLimit: false }),
+  };
+}
+
 /** The state without a request that passed, as far as what it took has not come back by itself. */
 export function refunded(bucket: FormerBucket, state: BucketState, past: PastTake<BucketLevel>, nowUs: number): BucketState {
   return past.cost === 0 ? state : ALGORITHMS[bucket.kind].refunded(bucket, state, past, nowUs);
+}
+
+/** Whether the bucket has tokens that an operator can add or take. */
+export function canBeAdjusted({ kind }: FormerBucket): boolean {
+  return ALGORITHMS[kind].adjusted !== undefined;
+}
+
+/** The state after an operator has added tokens, or taken them (negative), at an instant at which it was clamped. */
+export function adjusted(bucket: FormerBucket, state: BucketState, tokens: number, nowUs: number): BucketState {
+  return ALGORITHMS[bucket.kind].adjusted!(bucket, state, tokens, nowUs);
 }
 
 /** The tokens that are missing at an instant, exactly; negative for a surplus. */

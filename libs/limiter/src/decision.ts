@@ -13,6 +13,8 @@ export interface Decision {
   readonly nextStepMs?: number;
   /** Only where a request that passes waits its turn: how long. */
   readonly waitMs?: number;
+  /** Only where an operator has blocked the bucket: then `retryAfterMs` and `resetAfterMs` say how long that goes on. */
+  readonly blocked?: true;
   /** Only for soft and elastic limits: whether the request passed above its limit. */
   readonly overLimit?: boolean;
 }

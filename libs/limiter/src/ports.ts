@@ -1,4 +1,5 @@
 import type { BucketLevel, Bucket } from './bucket.js';
+import type { BucketOperation, BucketReading } from './bucket-operation.js';
 
 /** What a request asks of one bucket. */
 export interface BucketTake {
@@ -54,6 +55,23 @@ export interface BucketStore {
    * that nobody asks twice is the caller's to see to. If the store is away, what was taken stays taken.
    */
   refund(receipt: Receipt): void;
+}
+
+/**
+ * What operators do to live buckets. Every store of buckets can do it; those who take do not need it, so it is a port of its own. All who share
+ * the buckets feel it with their next take.
+ */
+export interface BucketOperator {
+  /**
+   * Carries out one operation on one bucket, atomically, and says what the bucket holds after it. A missing bucket is one left alone since its
+   * limit started. Reading writes nothing but what a look of a request would mend.
+   *
+   * Rejects with an InvalidOperationError or an OperationNotPossibleError, nothing being done; with a NewerRulesError as takes do; and with a
+   * StoreUnavailableError when there is no answer in time: whether it was carried out is unknown then.
+   *
+   * @param key as in a take of the bucket
+   */
+  operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading>;
 }
 
 /** What the platform can carry beyond its present load, as it was measured. */

@@ -1,4 +1,6 @@
 import { FakeClock, startedLimit } from '../testing/index.js';
+import { bucketOf } from './bucket.js';
+import { bucketKey } from './bucket-key.js';
 import type { Descriptor } from './descriptor.js';
 import type { TokenBucketSpec } from './limit.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
@@ -156,6 +158,42 @@ describe('a penalty', () => {
     const counts: number[] = [];
     for (let i = 0; i < 5; i++) counts.push((await check(limiter, rules, request())).shadowRefusals);
     expect(counts).toEqual([0, 1, 1, 1, 1]);
+  });
+});
+
+describe('a block by an operator', () => {
+  const blocked = async (rules: Rule[], ruleId: string, clock = new FakeClock()) => {
+    const store = new MemoryBucketStore(clock.now);
+    const [limit] = rules.find(({ id }) => id === ruleId)!.limits;
+    await store.operate(bucketKey({ id: ruleId, key: ['merchant'] }, 0, request()), bucketOf(limit!), { kind: 'block', forMs: 5000 });
+    return { limiter: limiterOn(store), rules: merchantRules('acme', rules, []) };
+  };
+
+  test('is why, and says how long it goes on', async () => {
+    const clock = new FakeClock();
+    const { limiter, rules } = await blocked([rule('1')], '1', clock);
+    clock.advance(1000);
+    expect(await check(limiter, rules, request())).toMatchObject({ allowed: false, reason: 'blocked', retryAfterMs: 4000, source: 'store', beganBlock: false });
+    clock.advance(4000);
+    expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, reason: 'allowed' });
+  });
+
+  test('is why although another limit is exhausted, or a penalty of another rule begins', async () => {
+    const penalty = { refusals: 1, windowMs: 60_000, blockMs: 90_000 };
+    const { limiter, rules } = await blocked([rule('1'), rule('2', { layer: 'user', capacity: 1, cost: 1, penalty })], '1');
+    expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked', retryAfterMs: 5000 });
+    await check(limiter, merchantRules('acme', [rule('2', { layer: 'user', capacity: 1, penalty })], []), request());
+    expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked', retryAfterMs: 90_000, beganBlock: true });
+  });
+
+  test('"never" is told from "not yet"', async () => {
+    const { limiter, rules } = await blocked([rule('1', { cost: 11 })], '1');
+    expect(await check(limiter, rules, request())).toMatchObject({ reason: 'cost_exceeds_capacity', retryAfterMs: null });
+  });
+
+  test('of a shadow rule refuses nothing, and is counted', async () => {
+    const { limiter, rules } = await blocked([rule('1', { mode: 'shadow' })], '1');
+    expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, shadowRefusals: 1 });
   });
 });
 

@@ -58,6 +58,7 @@ export function verdictOf(
   let retryAfterMs: number | null = 0;
   let waitMs = 0;
   let blockedMs = 0;
+  let hasBlockedLimit = false;
   let beganBlock = false;
   let usedSpare = false;
   let at = 0;
@@ -66,6 +67,7 @@ export function verdictOf(
       const { bucket, cost } = takes[at]!;
       const decision = decide(bucket, levels[at++]!, cost, taken, spare);
       limits.push({ ruleId: rule.id, limit, decision });
+      if (decision.blocked) hasBlockedLimit = true;
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
       if (retryAfterMs !== null) retryAfterMs = decision.retryAfterMs === null ? null : Math.max(retryAfterMs, decision.retryAfterMs);
       if (bucket.elastic && decision.overLimit) usedSpare = true;
@@ -75,7 +77,7 @@ export function verdictOf(
     blockedMs = Math.max(blockedMs, block.ms);
     beganBlock ||= block.began;
   }
-  const blocked = blockedMs > 0 && !beganBlock;
+  const blocked = hasBlockedLimit || (blockedMs > 0 && !beganBlock);
   const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit';
   if (retryAfterMs !== null) retryAfterMs = Math.max(retryAfterMs, blockedMs);
   return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, usedSpare, beganBlock, claims: taken ? [claim] : [] };

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { decide, editLimits, MemoryBucketStore, type BucketTake, type Receipt } from '#limiter';
+import { bucketOf, decide, editLimits, isBlocked, MemoryBucketStore, StoreUnavailableError, type BucketOperation, type BucketOperator, type BucketReading, type BucketTake, type Receipt } from '#limiter';
 import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeClockSteps, describeGolden, describeOldBuckets, FakeClock, isAllowed, penaltyTake, startedLimit, storeEngine, taken, takeFrom } from '#limiter/testing';
-import { createRedis, RedisBucketStore } from '#limiter-redis';
+import { createRedis, loadScripts, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 
@@ -13,6 +13,8 @@ beforeAll(async () => {
   server = await freshRedis();
   redis = createRedis(server.url, 'limiter');
   await new Promise((resolve) => redis.once('ready', resolve));
+  // A call that has to be sent again, because Redis does not know the script, is overtaken by the next one.
+  await loadScripts(redis);
 });
 
 afterEach(() => stores.splice(0).forEach((store) => store.close()));
@@ -58,15 +60,39 @@ describeGolden(async () => {
 /** After each of so many requests, which of those that passed before it is given back; none if there are fewer. */
 const refundsOf = (length: number): fc.Arbitrary<number[]> => fc.array(fc.nat({ max: 12 }), { minLength: length, maxLength: length });
 
-test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds, penalties, spare capacity and compound requests', async () => {
+/** After each of so many requests, what an operator does, and to which of its buckets; mostly nothing. */
+const operationsOf = (length: number): fc.Arbitrary<(Operated | undefined)[]> => {
+  const operation: fc.Arbitrary<BucketOperation> = fc.oneof(
+    { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('read' as const, 'reset' as const, 'unblock' as const) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('adjust' as const), tokens: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: -20, max: -1 }), fc.constantFrom(-1e9, 1e9)) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('block' as const), forMs: fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.constant(366 * 86_400_000)) }) },
+  );
+  const on = fc.constantFrom(0, 0, 1, 2);
+  const sometimes = fc.oneof({ weight: 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.record({ on, operation }) });
+  return fc.array(sometimes, { minLength: length, maxLength: length });
+};
+
+interface Operated {
+  readonly on: number;
+  readonly operation: BucketOperation;
+}
+
+/** What a store says, or why not. */
+const outcomeOf = (store: BucketOperator, { key, bucket }: BucketTake, operation: BucketOperation): Promise<BucketReading | string> =>
+  store.operate(key, bucket, operation).catch((error: Error) => error.message);
+
+test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds, penalties, spare capacity, compound requests and operations', async () => {
   const { store, clock } = await create();
   let run = 0;
+  const counts: Record<string, number> = {};
+  /** What was refused as not possible does not count. */
+  const count = (what: string, seen?: BucketReading | string): void => void (typeof seen === 'string' || (counts[what] = (counts[what] ?? 0) + 1));
   const cases = fc
     .tuple(anyLimitSpecs(), anyLimitSpecs(), anyLimitSpecs())
     .chain(([a, b, edited]) =>
-      fc.tuple(fc.constant({ a, b, edited }), arrivals(a, { maxLength: 25, stepsBack: true }), fc.integer({ min: 1_600_000_000_000, max: 1_800_000_000_000 }), refundsOf(25)));
+      fc.tuple(fc.constant({ a, b, edited }), arrivals(a, { maxLength: 25, stepsBack: true }), fc.integer({ min: 1_600_000_000_000, max: 1_800_000_000_000 }), refundsOf(25), operationsOf(25)));
   await fc.assert(
-    fc.asyncProperty(cases, async ([{ a, b, edited }, requests, startMs, refunds]) => {
+    fc.asyncProperty(cases, async ([{ a, b, edited }, requests, startMs, refunds, operations]) => {
       run++;
       const memory = new MemoryBucketStore(clock.now);
       let first = startedLimit(a, startMs);
@@ -82,21 +108,31 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
           bucketTake(`${run}.b`, second, Math.min(cost, 3)),
           penaltyTake(`${run}.p`, { refusals: 1 + (run % 4), windowMs: 1000, blockMs: 1000 * (1 + (run % 100)) }, run % 3, cost),
         ];
+        const operated = operations[i];
+        if (operated) {
+          const seen = await outcomeOf(store, takes[operated.on]!, operated.operation);
+          expect(seen).toEqual(await outcomeOf(memory, takes[operated.on]!, operated.operation));
+          count(operated.operation.kind, seen);
+        }
         const spare = refunds[i]! % 2 === 0;
         const receipt = { redis: await taken(store, takes, i + 1, spare), memory: await taken(memory, takes, i + 1, spare) };
         expect(receipt.redis).toEqual(receipt.memory);
+        if (receipt.memory.levels.some(isBlocked)) count('refused by a block');
         if (isAllowed(receipt.memory, spare)) receipts.push(receipt);
         if (i % 4 === 3) for (const each of [store, memory]) each.release(takes, i - 1);
         const [refunded] = refunds[i]! < receipts.length ? receipts.splice(refunds[i]!, 1) : [];
-        if (!refunded) continue;
-        store.refund(refunded.redis);
-        memory.refund(refunded.memory);
-        // Before its clock moves on.
+        if (refunded) {
+          store.refund(refunded.redis);
+          memory.refund(refunded.memory);
+        }
+        // Before its clock moves on, and before an operation is sent: what is given back waits for the end of the turn.
         await new Promise((resolve) => setImmediate(resolve));
       }
     }),
     { numRuns: 400 },
   );
+  const kinds = ['read', 'reset', 'adjust', 'block', 'unblock', 'refused by a block'];
+  expect({ counts, missing: kinds.filter((what) => !(counts[what]! > 50)) }).toEqual({ counts, missing: [] });
 });
 
 test('law 3: whatever the algorithm, a bucket lives at least until it is full', async () => {
@@ -147,6 +183,96 @@ test('law 3: whatever the algorithm, a bucket lives at least until it is full', 
   }
   expect(kept).toBeGreaterThan(100);
 }, 60_000);
+
+describe('an operation', () => {
+  const limit = startedLimit(
+    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }, 0);
+
+  test('is felt by all stores on one Redis with their next take', async () => {
+    await redis.flushall();
+    const [one, other] = [1, 2].map(() => new RedisBucketStore(redis)) as [RedisBucketStore, RedisBucketStore];
+    stores.push(one, other);
+    await takeFrom(one, [{ key: 'k', limit, cost: 10 }]);
+    await other.operate('k', bucketOf(limit), { kind: 'adjust', tokens: 3 });
+    expect((await takeFrom(one, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true, remaining: 2 });
+    await other.operate('k', bucketOf(limit), { kind: 'block', forMs: 60_000 });
+    for (const store of [one, other]) expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: false, blocked: true });
+    expect((await one.operate('k', bucketOf(limit), { kind: 'unblock' })).remaining).toBe(2);
+    expect((await takeFrom(other, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true, remaining: 1 });
+  });
+
+  test('that reads creates nothing, and after a block a plain bucket is one integer again', async () => {
+    const { store, clock } = await create();
+    clock.nowMs = 1_700_000_000_000;
+    await store.operate('k', bucketOf(limit), { kind: 'read' });
+    await store.operate('k', bucketOf(limit), { kind: 'unblock' });
+    expect(await redis.keys('*')).toEqual([]);
+    await store.operate('k', bucketOf(limit), { kind: 'block', forMs: 1000 });
+    expect(await redis.get('tg:k')).toBe('B1700000001000000,1000000;0');
+    clock.advance(1000);
+    await takeFrom(store, [{ key: 'k', limit }]);
+    expect(await redis.object('ENCODING', 'tg:k')).toBe('int');
+  });
+
+  test('a block holds whatever else stands at the bucket’s key', async () => {
+    const { store } = await create();
+    await redis.set('tg:k', 'B0000000001000000,1000000;no bucket');
+    expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ blocked: true, retryAfterMs: 1000 });
+    await redis.set('tg:k', 'B1;no block');
+    expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  test('law 3: a bucket lives until it is full and its block is over', async () => {
+    const { store, clock } = await create();
+    const HOUR_MS = 3_600_000;
+    let run = 0;
+    const livesMs = (): Promise<number> => redis.pttl(`tg:${run}`);
+    await fc.assert(
+      fc.asyncProperty(anyLimitSpecs(), fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: HOUR_MS, max: 366 * 24 * HOUR_MS }), async (spec, tokens, forMs) => {
+        run++;
+        clock.nowMs = 1_700_000_000_000;
+        const started = startedLimit(spec, clock.nowMs);
+        const take = bucketTake(String(run), started);
+        const did = async (operation: BucketOperation): Promise<void> => {
+          const { resetAfterMs, blockedForMs } = await store.operate(take.key, take.bucket, operation);
+          // What the test itself takes is less than the half minute that every bucket lives longer.
+          expect(await livesMs()).toBeGreaterThanOrEqual(Math.max(resetAfterMs, blockedForMs));
+        };
+        const receipt = await taken(store, [take], 1);
+        const wasTaken = isAllowed(receipt);
+        if (spec.algorithm !== 'concurrency') await did({ kind: 'adjust', tokens: -tokens });
+        await did({ kind: 'block', forMs });
+        if (spec.algorithm !== 'concurrency') await did({ kind: 'adjust', tokens });
+        await did({ kind: 'reset' });
+        if (wasTaken) store.refund(receipt);
+        await new Promise((resolve) => setImmediate(resolve));
+        // Whoever looks after a step back of the clock makes the block end later.
+        clock.nowMs -= HOUR_MS;
+        await redis.pexpire(`tg:${run}`, forMs - HOUR_MS + 1000);
+        const [level] = (await taken(store, [bucketTake(take.key, started, 0)])).levels;
+        expect(await livesMs()).toBeGreaterThanOrEqual(decide(take.bucket, level!, 0, false).retryAfterMs!);
+        await redis.pexpire(`tg:${run}`, 1000);
+        await did({ kind: 'unblock' });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('without an answer in time fails, and so does one whose Redis is gone', async () => {
+    const parent = createRedis(server.url, 'limiter');
+    const store = new RedisBucketStore(parent, { deadlineMs: 50 });
+    stores.push(store);
+    await new Promise((resolve) => parent.once('ready', resolve));
+    await redis.call('CLIENT', 'PAUSE', '300', 'ALL');
+    const failed = await store.operate('k', bucketOf(limit), { kind: 'block', forMs: 1000 }).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(StoreUnavailableError);
+    expect((failed as Error).message).toContain('no answer');
+    expect(store.failure?.code).toBe('TIMEOUT');
+    await expect(store.operate('k', bucketOf(limit), { kind: 'read' })).rejects.toThrow('not answering');
+    await redis.call('CLIENT', 'UNPAUSE');
+    parent.disconnect();
+  });
+});
 
 describe('in Redis', () => {
   const limit = startedLimit(

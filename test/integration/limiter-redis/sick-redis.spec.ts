@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { StoreUnavailableError, type BucketTake } from '#limiter';
+import { bucketOf, StoreUnavailableError, type BucketTake } from '#limiter';
 import { bucketTake, isAllowed, startedLimit, taken, takeFrom } from '#limiter/testing';
 import { ChangeFeed, createRedis, preloadBuckets, RedisBucketStore, RedisSnapshotStore, reportLoad, type StoreFailure } from '#limiter-redis';
 import { Redis } from 'ioredis';
@@ -111,6 +111,24 @@ describe('a full Redis', () => {
     expect(await contents()).toEqual(before);
   });
 
+  test('carries out no operation, and says so; what reads is answered', async () => {
+    const { store } = await watchedStore();
+    for (let i = 0; i < 3; i++) await take(store);
+    await store.operate('blocked', bucketOf(limit), { kind: 'block', forMs: 3_600_000 });
+    const before = await contents();
+    await fill();
+    for (const operation of [{ kind: 'reset' }, { kind: 'adjust', tokens: 2 }, { kind: 'block', forMs: 1000 }] as const) {
+      await expect(store.operate('k', bucketOf(limit), operation)).rejects.toThrow('OOM');
+    }
+    await expect(store.operate('blocked', bucketOf(limit), { kind: 'unblock' })).rejects.toThrow(StoreUnavailableError);
+    expect(store.failure?.code).toBe('OOM');
+    expect(await store.operate('k', bucketOf(limit), { kind: 'read' })).toMatchObject({ remaining: 0, blockedForMs: 0 });
+    expect((await store.operate('blocked', bucketOf(limit), { kind: 'read' })).blockedForMs).toBeGreaterThan(3_000_000);
+    // A refusal by a block is an answer, as any other.
+    expect(await take(store, 'blocked')).toBe(false);
+    expect(await contents()).toEqual(before);
+  });
+
   test('grants what was not taken again once there is room', async () => {
     const { store } = await watchedStore();
     await take(store);
@@ -158,6 +176,7 @@ describe('a Redis that does not let in', () => {
     const snapshot = { merchantId: 'acme', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [] };
     const receipt = await taken(store, [bucketTake('{acme}1.0', limit)]);
     store.refund(receipt);
+    await store.operate('{acme}2.0', bucketOf(limit), { kind: 'reset' });
     for (const version of [1, 1, 2]) await snapshots.write([{ ...snapshot, version }], 60_000);
     await snapshots.writeDefaultRules({ version: 1, rules: [] });
     expect([await snapshots.read('acme'), await snapshots.readDefaultRules()]).toMatchObject([{ version: 2 }, { version: 1 }]);

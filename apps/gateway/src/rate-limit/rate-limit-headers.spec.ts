@@ -20,6 +20,8 @@ test.each([
   // For nobody: the window is never 0, and no time is promised after which there would be more.
   [{ capacity: 0 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=1', '"burst";r=0'],
   [{ capacity: 0, refillTokens: 1, refillIntervalMs: 86_400_000 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=86400', '"burst";r=0'],
+  // Blocked for an hour, which is longer than the bucket needs for a token.
+  [{}, { allowed: false, remaining: 0, retryAfterMs: 3_600_000, resetAfterMs: 3_600_000, blocked: true as const }, '"burst";q=10;w=2', '"burst";r=0;t=3600'],
   [{ capacity: 1, refillTokens: 1000, refillIntervalMs: 1000 }, { remaining: 0, resetAfterMs: 1 }, '"burst";q=1;w=1', '"burst";r=0;t=1'],
 ])('%j with %j', (spec, decision, policy, state) => {
   expect(rateLimitHeaders([report(spec, decision)])).toEqual(['RateLimit-Policy', policy, 'RateLimit', state]);

@@ -61,7 +61,8 @@ function policyText(limit: Limit, name: string): string {
 }
 
 function stateOf(limit: Limit, decision: Decision, name = limit.name): string {
-  const nextMs = msToMoreQuota(limit, decision);
+  // What refills beneath a block nobody gets before its end.
+  const nextMs = decision.blocked ? (decision.retryAfterMs ?? 0) : msToMoreQuota(limit, decision);
   const state = `"${name}";r=${decision.remaining}`;
   return nextMs === 0 ? state : `${state};t=${Math.ceil(nextMs / 1000)}`;
 }

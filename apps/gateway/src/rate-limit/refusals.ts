@@ -39,8 +39,9 @@ export function refusalOf(verdict: Verdict, requestId: string): Refusal {
   });
 }
 
-function detailOf({ reason, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
+function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
   if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';
+  if (reason === 'blocked' && limits.some(({ decision }) => decision.blocked)) return `Blocked by an operator. ${inSeconds}`;
   if (reason === 'blocked') return `Blocked, because too many requests were refused. ${inSeconds}`;
   return `Too many requests: ${names.join(', ')}.${beganBlock ? ' That was refused too often: everything is blocked now.' : ''} ${inSeconds}`;
 }

@@ -125,6 +125,17 @@ do
     return { a = max(0, state.a - cost), b = from, held = state.held, till = state.till }
   end
 
+  function window.adjusted(limit, state, adds)
+    local used, from = in_force(limit, state, now)
+    local before = used_before(state, now)
+    if adds then
+      used, before = max(0, used - limit.cost), max(0, before - max(0, limit.cost - used))
+    else
+      used = used + takable(limit, used + before)
+    end
+    return { a = used, b = from, held = before, till = before > 0 and state.till or 0 }
+  end
+
   function window.missing(g, state, at) return in_force(g, state, at) + used_before(state, at), 0, 1 end
 
   function window.state_missing(g, whole, part, _, at)

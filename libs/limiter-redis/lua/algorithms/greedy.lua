@@ -57,6 +57,25 @@ do
 
   function greedy.full_at(_, state) return state.a < 0 and -state.a or state.a + 1 end
 
+  function greedy.full() return { a = now, b = 0 } end
+
+  function greedy.adjusted(limit, state, adds)
+    local debt, part = 0, state.b
+    if state.a < 0 then debt = state.a + now else debt = state.a - now end
+    if (state.a < 0) == (debt >= 0) then debt, part = 0, 0 end
+    if adds then
+      if debt < 0 then return state end
+      debt, part = debt - limit.price, part - limit.price_part
+      if part < 0 then debt, part = debt - 1, part + limit.n end
+      if debt < 0 then debt, part = 0, 0 end
+    else
+      debt, part = debt + limit.price, part + limit.price_part
+      if part >= limit.n then debt, part = debt + 1, part - limit.n end
+      if debt > limit.full or (debt == limit.full and part > limit.full_part) then debt, part = limit.full, limit.full_part end
+    end
+    return { a = debt < 0 and debt - now or debt + now, b = part }
+  end
+
   -- `back`: when all of it has come back by itself.
   function greedy.refunded(state, back, back_part, price, price_part, n, is_queue)
     if back < now or state.a < now then return nil end

@@ -150,6 +150,12 @@ do
     return { a = min(capacity, state.a + owed), b = state.b }
   end
 
+  function interval.adjusted(limit, state, adds)
+    local tokens, since = level(limit, state, now)
+    local moved = tokens + (adds and limit.cost or -limit.cost)
+    return { a = adds and max(tokens, min(limit.capacity, moved)) or max(0, moved), b = now - since }
+  end
+
   function interval.missing(g, state, at) return g.capacity - level(g, state, at), 0, 1 end
 
   function interval.state_missing(g, whole, part, _, at) return { a = g.capacity - whole - (part > 0 and 1 or 0), b = step_at(g, at) } end

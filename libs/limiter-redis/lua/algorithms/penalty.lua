@@ -27,8 +27,10 @@ do
     return format('%s:%.0fp', with_generation(generation, state.b), state.a)
   end
 
-  -- `refused_before`: how many buckets before it the last one stands that refused.
-  function penalty.take(limit, state, refused_before)
+  penalty.full = penalty.started
+
+  -- `refused_before`: how many buckets before it the last one stands that refused; `blocked_before`: that an operator has blocked.
+  function penalty.take(limit, state, refused_before, blocked_before)
     local blocked, refusals = 0, 0
     if state.a == 0 then
       blocked = max(0, state.b - now)
@@ -37,7 +39,7 @@ do
     end
     answer(blocked, refusals)
     if blocked > 0 then return false end
-    if limit.cost == 0 or refused_before > limit.watches then return true end
+    if limit.cost == 0 or refused_before > limit.watches or blocked_before <= limit.watches then return true end
     if refusals + 1 >= limit.refusals then return true, { a = 0, b = now + limit.block } end
     return true, { a = refusals + 1, b = refusals == 0 and now or state.b }
   end

@@ -119,6 +119,30 @@ do
     return state
   end
 
+  function counter.adjusted(limit, state, adds)
+    local parts, part = limit.parts, limit.part
+    local shown = shifted(parts, part, state, now)
+    local counts = {}
+    for i = 1, parts + 1 do counts[i] = shown.counts[i] end
+    if not adds then
+      counts[1] = counts[1] + takable(limit, used_at(parts, part, shown, now))
+      return { counts = counts, b = shown.b }
+    end
+    local left = limit.cost
+    for i = 1, parts do
+      local given = min(left, counts[i])
+      counts[i], left = counts[i] - given, left - given
+    end
+    if left > 0 then
+      -- The largest count of which no more than so many tokens count.
+      local inside = part - (now - shown.b)
+      local target = max(0, weighted(counts[parts + 1], inside, part) - left)
+      local most, rest = mul_div(target + 1, part, inside)
+      counts[parts + 1] = min(counts[parts + 1], rest > 0 and most or most - 1)
+    end
+    return { counts = counts, b = shown.b }
+  end
+
   function counter.missing(g, state, at) return used_at(g.parts, g.part, shifted(g.parts, g.part, state, at), at), 0, 1 end
 
   function counter.state_missing(g, whole, part, _, at) return filled_with(used_of(g, whole, part), g, at) end

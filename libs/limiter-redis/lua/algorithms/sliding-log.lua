@@ -106,6 +106,27 @@ do
     return nil
   end
 
+  function log.adjusted(limit, state, adds)
+    local first, count, total, before = counting(limit.window, state, now)
+    local entries = sub(state.entries, (first - 1) * ENTRY + 1)
+    if not adds then
+      local more = takable(limit, total - before)
+      return { before = before, entries = more == 0 and entries or entries .. pack_struct('<dd', now, total + more) }
+    end
+    -- The newest go first; one of which a part is left goes on with that.
+    local left = max(before, total - limit.cost)
+    local last, taken_before = first, before
+    while last <= count and taken_before < left do
+      local taken_at, taken = entry(state.entries, last)
+      if taken > left then
+        local kept = sub(state.entries, (first - 1) * ENTRY + 1, (last - 1) * ENTRY)
+        return { before = before, entries = kept .. pack_struct('<dd', taken_at, left) }
+      end
+      last, taken_before = last + 1, taken
+    end
+    return { before = before, entries = sub(state.entries, (first - 1) * ENTRY + 1, (last - 1) * ENTRY) }
+  end
+
   function log.missing(g, state, at)
     local _, _, total, before = counting(g.window, state, at)
     return total - before, 0, 1

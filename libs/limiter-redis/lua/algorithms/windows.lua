@@ -6,5 +6,8 @@ local function window_answer(limit, used, retry, reset, reset_after_taking)
   return allowed
 end
 
+-- How many tokens an operator takes of those that are asked for: as many as are left.
+local function takable(limit, used) return min(limit.cost, max(0, limit.capacity - used)) end
+
 -- Tokens that count as used where so many are missing.
 local function used_of(limit, whole, part) return min(limit.capacity, max(0, whole + (part > 0 and 1 or 0))) end

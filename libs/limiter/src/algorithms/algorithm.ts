@@ -38,6 +38,11 @@ export interface Algorithm<Bucket, State, Level> {
   missing(bucket: Bucket, state: State, atUs: number): Amount;
   /** The state of a bucket from which so much is missing at an instant, rounded against the caller. */
   stateMissing(bucket: Bucket, missing: Amount, atUs: number): State;
+  /**
+   * The state after an operator has added tokens, up to a full bucket, or taken them (negative), down to an empty one; a surplus stays as it
+   * is where tokens are added. The state was clamped at that instant. Missing where a bucket has no tokens.
+   */
+  adjusted?(bucket: Bucket, state: State, tokens: number, nowUs: number): State;
   /** The state of an empty bucket, where that is not one from which all tokens are missing. */
   exhausted?(bucket: Bucket, atUs: number): State;
   /** For a state that lives on as it is when only the numbers are edited. */

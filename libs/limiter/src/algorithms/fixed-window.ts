@@ -1,7 +1,7 @@
 import type { WindowStart } from '../limit.js';
 import type { Algorithm, PastTake } from './algorithm.js';
 import { roundedUp, wholeAmount } from './amount.js';
-import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { takable, windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
  * Counts requests in windows that follow one another; each begins with nothing used. Cheap and easy to explain, and open to
@@ -101,6 +101,15 @@ function refunded(bucket: FixedWindowBucket, state: FixedWindowState, past: Past
   return { ...state, used: Math.max(0, state.used - past.cost) };
 }
 
+/** What is taken counts in the window in force. What is added comes out of it first, then out of what counts from before a step back of the clock. */
+function adjusted(bucket: FixedWindowBucket, state: FixedWindowState, tokens: number, nowUs: number): FixedWindowState {
+  const { startUs, used } = inForce(bucket, state, nowUs);
+  const before = usedBefore(state.held, nowUs);
+  const now = tokens < 0 ? used + takable(bucket, used + before, -tokens) : Math.max(0, used - tokens);
+  const left = tokens < 0 ? before : Math.max(0, before - Math.max(0, tokens - used));
+  return left > 0 ? { startUs, used: now, held: { used: left, untilUs: state.held!.untilUs } } : { startUs, used: now };
+}
+
 export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowLevel> = {
   clamped,
   level(bucket, state, nowUs, cost) {
@@ -128,6 +137,7 @@ export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowL
   },
   decide: windowDecision,
   refunded,
+  adjusted,
   missing: (bucket, state, atUs) => wholeAmount(inForce(bucket, state, atUs).used + usedBefore(state.held, atUs)),
   stateMissing(bucket, missing, atUs) {
     const startUs = bucket.startsWith === 'first_request' ? atUs : bucket.windows.around(atUs).startUs;

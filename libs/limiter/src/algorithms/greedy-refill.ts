@@ -176,6 +176,18 @@ function greedyRefunded(bucket: GreedyBucket, state: GreedyState, past: PastTake
   return whole < nowUs ? { whole: nowUs, part: 0 } : { whole, part: part < 0 ? part + bucket.rate.n : part };
 }
 
+function greedyAdjusted(bucket: GreedyBucket, state: GreedyState, tokens: number, nowUs: number): GreedyState {
+  const level = greedyLevel(bucket, state, nowUs);
+  if (tokens < 0) {
+    const spent = greedySpent(bucket, level, -tokens);
+    return greedyState(hasRoom(bucket, spent) ? spent : { debtUs: bucket.full.whole, part: bucket.full.part }, nowUs);
+  }
+  if (level.debtUs < 0) return state;
+  const price = greedyCost(bucket, tokens);
+  const { whole, part } = difference({ whole: level.debtUs, part: level.part }, { debtUs: price.whole, part: price.part }, bucket.rate.n);
+  return greedyState(whole < 0 ? FULL : { debtUs: whole, part }, nowUs);
+}
+
 export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   clamped,
   level: greedyLevel,
@@ -184,5 +196,6 @@ export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   decide: greedyDecision,
   refunded: greedyRefunded,
   missing,
+  adjusted: greedyAdjusted,
   stateMissing: ({ rate }, amount, atUs) => greedyState(levelMissing(amount, rate), atUs),
 };

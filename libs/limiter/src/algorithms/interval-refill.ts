@@ -131,6 +131,13 @@ function intervalRefunded(bucket: IntervalBucket, state: IntervalState, past: Pa
   return owed > 0 && state.tokens < capacity ? { ...state, tokens: Math.min(capacity, state.tokens + owed) } : state;
 }
 
+/** The steps stay where they are. */
+function intervalAdjusted(bucket: IntervalBucket, state: IntervalState, tokens: number, nowUs: number): IntervalState {
+  const level = intervalLevel(bucket, state, nowUs);
+  const moved = level.tokens + tokens;
+  return { tokens: tokens < 0 ? Math.max(0, moved) : Math.max(level.tokens, Math.min(bucket.capacity, moved)), steppedAtUs: level.steppedAtUs };
+}
+
 export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLevel> = {
   clamped,
   level: intervalLevel,
@@ -138,6 +145,7 @@ export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLe
   after: (_bucket, _state, { tokens, steppedAtUs }, cost) => ({ tokens: tokens - cost, steppedAtUs }),
   decide: intervalDecision,
   refunded: intervalRefunded,
+  adjusted: intervalAdjusted,
   missing: (bucket, state, atUs) => wholeAmount(bucket.capacity - intervalLevel(bucket, state, atUs).tokens),
   stateMissing: (bucket, missing, atUs) => ({ tokens: bucket.capacity - roundedUp(missing), steppedAtUs: stepAt(bucket, atUs) }),
 };

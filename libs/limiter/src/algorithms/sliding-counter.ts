@@ -1,6 +1,6 @@
 import type { Algorithm } from './algorithm.js';
 import { mulDiv, roundedUp, wholeAmount } from './amount.js';
-import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { takable, windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
  * Counts in parts of a window, and takes of the part that is leaving only what is still inside, as if its requests had come
@@ -93,6 +93,36 @@ function emptyAfterUs({ parts, partUs }: SlidingCounterBucket, counts: readonly 
   return newest === -1 ? 0 : (parts + 1 - newest) * partUs;
 }
 
+/** What is added comes out of the newest parts; out of the one that is leaving last, so that exactly so much less of it counts now. */
+function adjusted(bucket: SlidingCounterBucket, state: SlidingCounterState, tokens: number, nowUs: number): SlidingCounterState {
+  const { parts, partUs } = bucket;
+  const now = shifted(bucket, state, nowUs);
+  const counts = [...now.counts];
+  if (tokens < 0) {
+    counts[0]! += takable(bucket, usedAt(bucket, now, nowUs), -tokens);
+    return { startUs: now.startUs, counts };
+  }
+  let left = tokens;
+  for (let i = 0; i < parts && left > 0; i++) {
+    const given = Math.min(left, counts[i]!);
+    counts[i]! -= given;
+    left -= given;
+  }
+  if (left > 0) {
+    const insideUs = partUs - (nowUs - now.startUs);
+    const target = Math.max(0, weighted(counts[parts]!, insideUs, partUs) - left);
+    counts[parts] = Math.min(counts[parts]!, mostWeighing(target, insideUs, partUs));
+  }
+  return { startUs: now.startUs, counts };
+}
+
+/** The largest count of which no more than so many tokens count. */
+function mostWeighing(tokens: number, insideUs: number, partUs: number): number {
+  // floor(count * inside / partUs) <= tokens  <=>  count < (tokens + 1) * partUs / inside
+  const { quotient, rest } = mulDiv(tokens + 1, partUs, insideUs);
+  return rest > 0 ? quotient : quotient - 1;
+}
+
 export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState, WindowLevel> = {
   clamped,
   level(bucket, state, nowUs, cost) {
@@ -117,6 +147,7 @@ export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState
     const count = state.counts[index];
     return count === undefined ? state : { startUs: state.startUs, counts: state.counts.with(index, Math.max(0, count - cost)) };
   },
+  adjusted,
   missing: (bucket, state, atUs) => wholeAmount(usedAt(bucket, shifted(bucket, state, atUs), atUs)),
   stateMissing(bucket, missing, atUs) {
     const used = Math.min(bucket.limit, Math.max(0, roundedUp(missing)));

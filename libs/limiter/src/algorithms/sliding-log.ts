@@ -1,6 +1,6 @@
 import type { Algorithm, PastTake } from './algorithm.js';
 import { roundedUp, wholeAmount } from './amount.js';
-import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { takable, windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
 
 /**
  * Remembers each request that passed for as long as it counts. The exact answer to "how many in the last window", at the price
@@ -56,6 +56,21 @@ function refunded(_bucket: SlidingLogBucket, state: SlidingLogState, past: PastT
   return { entries: [...entries.slice(0, found), ...later], takenBefore: state.takenBefore };
 }
 
+/** What is added comes out of the newest entries; one of which a part is left goes on with that. */
+function adjusted(bucket: SlidingLogBucket, state: SlidingLogState, tokens: number, nowUs: number): SlidingLogState {
+  const first = firstCounting(bucket, state, nowUs);
+  const before = takenBefore(state, first);
+  const entries = state.entries.slice(first);
+  const total = taken(state);
+  if (tokens < 0) {
+    const more = takable(bucket, total - before, -tokens);
+    return { entries: more === 0 ? entries : [...entries, { atUs: nowUs, takenUntil: total + more }], takenBefore: before };
+  }
+  const left = Math.max(before, total - tokens);
+  const kept = entries.filter((_entry, i) => takenBefore(state, first + i) < left);
+  return { entries: kept.map(({ atUs, takenUntil }) => ({ atUs, takenUntil: Math.min(takenUntil, left) })), takenBefore: before };
+}
+
 export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLevel> = {
   clamped,
   level(bucket, state, nowUs, cost) {
@@ -83,6 +98,7 @@ export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLeve
   },
   decide: windowDecision,
   refunded,
+  adjusted,
   missing: (bucket, state, atUs) => wholeAmount(taken(state) - takenBefore(state, firstCounting(bucket, state, atUs))),
   stateMissing(bucket, missing, atUs) {
     const used = Math.min(bucket.limit, Math.max(0, roundedUp(missing)));

@@ -16,6 +16,11 @@ export function windowAllows({ limit }: { readonly limit: number }, { used }: Wi
   return used + cost <= limit;
 }
 
+/** How many tokens an operator takes of those that are asked for: as many as are left. */
+export function takable({ limit }: { readonly limit: number }, used: number, tokens: number): number {
+  return Math.min(tokens, Math.max(0, limit - used));
+}
+
 export function windowDecision({ limit }: { readonly limit: number }, level: WindowLevel, cost: number, taken: boolean): Decision {
   const { used, retryUs, resetUs, resetAfterTakingUs } = level;
   const allowed = used + cost <= limit;

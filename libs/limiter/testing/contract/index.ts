@@ -2,8 +2,10 @@ import * as fc from 'fast-check';
 import { allPass, decide, editLimits, startLimits, type BucketStore, type BucketTake, type Decision, type Limit } from '../../src/index.js';
 import { anyLimitSpecs, arrivals, startedLimit } from '../arbitraries.js';
 import { bucketTake, burst, isAllowed, taken, takeFrom } from '../takes.js';
+import { describeBlocks } from './blocks.js';
 import { describeEdits } from './edits.js';
 import { describeElasticLimits } from './elastic-limits.js';
+import { describeOperations } from './operations.js';
 import { describePenalties } from './penalties.js';
 import { describeRefunds } from './refunds.js';
 import type { CreateStore } from './store-under-test.js';
@@ -151,5 +153,7 @@ export function describeBucketStore(name: string, create: CreateStore): void {
     describePenalties(create);
     describeElasticLimits(create);
     describeEdits(create);
+    describeOperations(create);
+    describeBlocks(create);
   });
 }

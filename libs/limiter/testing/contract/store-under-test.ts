@@ -1,8 +1,11 @@
-import type { BucketStore } from '../../src/index.js';
+import type { BucketOperator, BucketStore } from '../../src/index.js';
 import type { FakeClock } from '../fake-clock.js';
 
+/** Every store of buckets can be taken from and operated on. */
+export type OperableStore = BucketStore & BucketOperator;
+
 export interface StoreUnderTest {
-  store: BucketStore;
+  store: OperableStore;
   clock: FakeClock;
 }
 

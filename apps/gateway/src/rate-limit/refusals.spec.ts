@@ -1,0 +1,15 @@
+import { bucketOf, MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
+import { refusalOf } from './refusals.js';
+
+test('who is blocked by an operator is told so, and for how long', async () => {
+  const store = new MemoryBucketStore(() => 0);
+  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }], 0);
+  const rule: Rule = { id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], limits, cost: 1, onStoreFailure: 'closed' };
+  await store.operate('{acme}1.0', bucketOf(limits[0]!), { kind: 'block', forMs: 90_000 });
+  const verdict = await new Promise<Verdict>((resolve) =>
+    new RateLimiter(store, store).check(merchantRules('acme', [rule], []), { merchantId: 'acme', ip: '', method: 'GET', target: '/' }, (outcome) => resolve(outcome as Verdict)));
+  const { status, headers, body } = refusalOf(verdict, 'id');
+  expect(status).toBe(429);
+  expect(JSON.parse(String(body))).toMatchObject({ detail: 'Blocked by an operator. Try again in 90 s.', 'violated-policies': ['burst'] });
+  expect(headers).toEqual(['RateLimit-Policy', '"burst";q=10;w=2', 'RateLimit', '"burst";r=0;t=90', 'Retry-After', '90']);
+});

@@ -1,0 +1,11 @@
+-- How long a bucket lives. Part of a script that has `format` and `now`.
+--
+-- It lives to the end of the epoch in which it will be full, and some more in case the clock steps back. So its time to live is set
+-- anew only when that epoch is another one, which is a third of the cost of writing.
+local EPOCH_US = 64000000
+local SLACK_US = 30000000
+
+-- Seconds to live for a bucket that is full at an instant.
+local function life(instant)
+  return format('%.0f', (instant - instant % EPOCH_US + EPOCH_US + SLACK_US - now) / 1000000 + 0.5)
+end

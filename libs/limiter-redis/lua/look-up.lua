@@ -1,0 +1,71 @@
+-- A bucket that is asked for, as it was packed and as it is stored. Part of a script that has buckets.lua and carry-over.lua.
+
+-- What a reply says in place of numbers: see take.lua. A surplus of any limit is a number above these.
+local STALE, AGAIN, BLOCKED = -9000000000000000, -8000000000000000, -1000000000000000
+
+-- One bucket as it was packed, and the position behind it. `more` if the next one belongs to the same request.
+local function read_bucket(position)
+  local kind, index, generation, cost, capacity
+  kind, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
+  local bucket = { index = index, generation = generation }
+  bucket.has_sent_former = kind >= 128
+  if bucket.has_sent_former then kind = kind - 128 end
+  bucket.more = kind >= 64
+  if bucket.more then kind = kind - 64 end
+  bucket.has_former = kind >= 32
+  if bucket.has_former then kind = kind - 32 end
+  bucket.has_no_say = kind >= 16
+  if bucket.has_no_say then kind = kind - 16 end
+  bucket.algorithm = ALGORITHMS[kind]
+  bucket.limit, position = bucket.algorithm.read(cost, capacity, position)
+  if bucket.has_sent_former then bucket.generations, position = read_generations(position) end
+  return bucket, position
+end
+
+-- When a bucket is as full as one that nobody touched; nil if that is over, or not known.
+local function settled_at(bucket, state)
+  local algorithm, limit = bucket.algorithm, bucket.limit
+  local at = algorithm.full_at(limit, state)
+  if not limit.is_full_at_start then at = max(at or 0, algorithm.full_at(limit, algorithm.started(limit)) or 0) end
+  return at
+end
+
+-- What look_up says, without a block.
+local function look_at(bucket, state, written, suffix)
+  local algorithm, limit, generation = bucket.algorithm, bucket.limit, bucket.generation
+  if not state or (written == generation and (suffix ~= algorithm.suffix or (algorithm.fits and not algorithm.fits(limit, state)))) then
+    -- What is no bucket of ours is treated as missing, and overwritten by the next take.
+    state = algorithm.started(limit)
+    return state, now < limit.started and limit.lacks, -1
+  end
+  if written > generation then return STALE end
+  if written == generation then
+    local shown = algorithm.clamped(limit, state)
+    if shown ~= state then return shown, true, -1 end
+    return state, false, now < limit.started and -1 or settled_at(bucket, state) or -1
+  end
+  if bucket.has_former and not bucket.generations then return AGAIN end
+  state = bucket.generations and carried_over(bucket.generations, written, state, suffix) or algorithm.started(limit)
+  return algorithm.clamped(limit, state), true, -1
+end
+
+-- The state of a bucket as its present numbers see it now; whether it has to be written, whoever takes; and when it would have been full,
+-- or -1 if that is not known. In place of a state STALE or AGAIN. A block that is not over becomes the bucket's.
+local function look_up(bucket, text)
+  if not text then return look_at(bucket) end
+  local block
+  text, block = without_block(text)
+  if not block then return look_at(bucket, parse(text)) end
+  if block.till > now then bucket.block = block end
+  local state, must_write, before = look_at(bucket, parse(text))
+  if block.was_cut then must_write, before = true, -1 end
+  return state, must_write, before
+end
+
+-- What is written of a bucket that has this state, and until when it must live.
+local function as_written(bucket, state)
+  local text, ends = bucket.algorithm.text(bucket.generation, state), max(now, settled_at(bucket, state) or now)
+  local block = bucket.block
+  if not block then return text, ends end
+  return with_block(block, text), max(ends, block.till)
+end

@@ -1,0 +1,55 @@
+import type { BucketLevel, BucketOperation, BucketTake } from '#limiter';
+import { ByteWriter } from './byte-writer.js';
+import type { PackedArguments } from './packed-command.js';
+import { packTakes, problemOf, TakeReply } from './take-call.js';
+
+/** The wire format of lua/operate.lua: one call for one bucket. */
+
+const ARGUMENTS = 2;
+const writer = new ByteWriter(64);
+
+/**
+ * @param take the bucket, as a request would ask it; its cost is what is added or taken
+ * @param withFormer whether Redis has asked for the former numbers
+ * @param nowMs @param clock as for a take
+ */
+export function packOperation(take: BucketTake, operation: BucketOperation, withFormer: boolean, nowMs: number, clock: 'given' | 'of server'): PackedArguments {
+  const bucket = packTakes([{ takes: [take], slot: 0, spare: false, withFormer }], nowMs, clock);
+  writer.clear();
+  writer.frame(nameOf(operation));
+  writer.frame(operation.kind === 'block' ? String(operation.forMs * 1000) : '');
+  return { ...bucket, argumentCount: bucket.argumentCount + ARGUMENTS, frames: [...bucket.frames, writer.written()] };
+}
+
+/** What `packOperation` is to be given as the cost. */
+export function costOf(operation: BucketOperation): number {
+  return operation.kind === 'adjust' ? Math.abs(operation.tokens) : 0;
+}
+
+function nameOf(operation: BucketOperation): string {
+  if (operation.kind !== 'adjust') return operation.kind;
+  return operation.tokens > 0 ? 'add' : 'take';
+}
+
+export class OperationReply {
+  constructor(private readonly numbers: readonly number[]) {}
+
+  /** `stale` for outdated numbers, `again` if Redis wants more of them: nothing was done. */
+  get problem(): 'stale' | 'again' | undefined {
+    return problemOf(this.numbers[0]);
+  }
+
+  /** What the bucket holds beneath a block. */
+  level(take: BucketTake): BucketLevel {
+    return (new TakeReply(this.numbers.slice(1)).next([take]) as BucketLevel[])[0]!;
+  }
+
+  get blockedForUs(): number {
+    return this.numbers[0]!;
+  }
+
+  /** When it was, by the clock of the server, in microseconds; negative if Redis was full, and nothing was written. */
+  get atUs(): number {
+    return this.numbers.at(-1)!;
+  }
+}
