@@ -90,7 +90,7 @@ function jointFaults(spec: LimitSpec): LimitFault[] {
 }
 
 function tokenBucketFaults(spec: TokenBucketSpec): LimitFault[] {
-  const { refill, refillTokens, refillIntervalMs, align, calendar, timeZone, initialTokens } = spec;
+  const { refill, refillTokens, refillIntervalMs, calendar, timeZone, initialTokens } = spec;
   const faults: LimitFault[] = [];
   const refuse = (field: 'align' | 'calendar' | 'timeZone' | 'refillIntervalMs', expected: string): void => {
     if (spec[field] !== undefined) faults.push(fault(field, expected, spec[field]));
