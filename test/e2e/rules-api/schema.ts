@@ -54,12 +54,17 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
   return format === 'date-time' && Number.isNaN(Date.parse(value as string)) ? [`${at} is no date`] : [];
 }
 
+/** One of two fields is required, which only their descriptions say: a length, or a calendar instead of it. */
+function insteadOfCalendar(properties: Record<string, Schema>): string[] {
+  return 'calendar' in properties ? ['refillIntervalMs', 'windowMs'].filter((name) => name in properties) : [];
+}
+
 /** A value made of the schema's examples: all that is required, or all there is. */
 export function exampleOf(schema: Schema, schemas: Schemas, all: boolean): unknown {
   const { type, example, default: preset, items, properties = {}, required = [], minimum } = resolved(schema, schemas);
   if (example !== undefined) return example;
   if (type === 'object') {
-    const names = all ? Object.keys(properties) : required;
+    const names = all ? Object.keys(properties) : [...required, ...insteadOfCalendar(properties)];
     return Object.fromEntries(names.map((name) => [name, exampleOf(properties[name] ?? {}, schemas, all)]));
   }
   if (preset !== undefined) return preset;

@@ -287,6 +287,14 @@ describe('in Redis', () => {
     expect(await redis.pttl('tg:{m}1.0')).toBeGreaterThanOrEqual(decision!.resetAfterMs);
   });
 
+  test('a bucket that a day of 25 hours fills lives that long', async () => {
+    const { store, clock } = await create();
+    clock.nowMs = Date.parse('2026-10-24T22:00:00Z');
+    const daily = startedLimit({ name: 'l', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refill: 'interval', calendar: 'day', timeZone: 'Europe/Berlin' }, 0);
+    expect(await takeFrom(store, [{ key: 'k', limit: daily }])).toMatchObject([{ allowed: true, resetAfterMs: 90_000_000 }]);
+    expect(await redis.pttl('tg:k')).toBeGreaterThanOrEqual(90_000_000);
+  });
+
   test('a refusal writes nothing, and looking creates nothing', async () => {
     const { store } = await create();
     await takeFrom(store, [{ key: 'a', limit, cost: 11 }]);
@@ -300,6 +308,63 @@ describe('in Redis', () => {
     await redis.hset('tg:hash', 'a', '1');
     expect((await takeFrom(store, [{ key: 'odd', limit }]))[0]).toMatchObject({ allowed: true, remaining: 9 });
     expect((await takeFrom(store, [{ key: 'hash', limit }]))[0]).toMatchObject({ allowed: true, remaining: 9 });
+  });
+
+  describe('a gateway whose clock is wrong decides by the clock of Redis: steps of a calendar', () => {
+    const HOUR_US = 3_600_000_000;
+    const dateNow = Date.now;
+    afterEach(() => void (Date.now = dateNow));
+    const hourly = startedLimit({ name: 'l', algorithm: 'token_bucket', capacity: 5, refillTokens: 1, refill: 'interval', calendar: 'hour' }, 0);
+    const edited = editLimits([hourly], [{ name: 'l', algorithm: 'token_bucket', capacity: 6, refillTokens: 1, refill: 'interval', calendar: 'hour' }], dateNow() - 100 * 60_000)[0]!;
+
+    test.each([
+      // By one hour nothing has to be asked again; by more Redis says so, once.
+      [0, 1], [1, 1], [-1, 1], [2, 2], [-2, 2], [1000, 2], [-1000, 2],
+    ])('by %d hours: asked %d times', async (hours, calls) => {
+      await redis.flushall();
+      const store = new RedisBucketStore(redis, { deadlineMs: 5000 });
+      stores.push(store);
+      const [seconds] = await redis.time();
+      const hourUs = Math.floor(Number(seconds) / 3600) * HOUR_US;
+      for (const [ago, key] of [[1, 'a'], [4, 'b'], [6, 'c']] as const) await redis.set(`tg:${key}`, `${hourUs - ago * HOUR_US}:0i`);
+      await redis.config('RESETSTAT');
+      Date.now = () => dateNow() + hours * 3_600_000;
+      const receipts = await Promise.all(['a', 'b', 'c', 'none'].map((key) => taken(store, [bucketTake(key, hourly)])));
+      expect(receipts.map(({ levels: [level] }) => level)).toEqual([1, 4, 5, 5].map((tokens) => expect.objectContaining({ tokens, steppedAtUs: hourUs })));
+      expect(Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1])).toBe(calls);
+    });
+
+    test.each([
+      // Two steps have been since. Who is an hour late knows of the last one that it is still to come; who is two hours late does not.
+      [0, 1], [-1, 1], [-2, 0], [1, 0],
+    ])('by %d hours when it refunds three tokens that were taken two hours ago: gives back %d', async (hours, given) => {
+      await redis.flushall();
+      const store = new RedisBucketStore(redis, { deadlineMs: 5000 });
+      stores.push(store);
+      const [seconds] = await redis.time();
+      const hourUs = Math.floor(Number(seconds) / 3600) * HOUR_US;
+      const thenUs = hourUs - 2 * HOUR_US;
+      await redis.set('tg:k', `${hourUs}:0i`);
+      // What is sent in full comes behind what was sent after it.
+      await loadScripts(redis);
+      Date.now = () => dateNow() + hours * 3_600_000;
+      store.refund({ takes: [bucketTake('k', hourly, 3)], levels: [{ tokens: 5, steppedAtUs: thenUs, sinceStepUs: 0 }], takenAtUs: thenUs, slot: 0 });
+      await new Promise((resolve) => setImmediate(resolve));
+      Date.now = dateNow;
+      expect((await takeFrom(store, [{ key: 'k', limit: hourly, cost: 0 }]))[0]).toMatchObject({ remaining: given });
+    });
+
+    test.each([0, 5, -5])('by %d hours: after an edit that Redis has to be told of', async (hours) => {
+      await redis.flushall();
+      const store = new RedisBucketStore(redis, { deadlineMs: 5000 });
+      stores.push(store);
+      const editedUs = edited.since.atMs * 1000;
+      await redis.set('tg:k', `${Math.floor(editedUs / HOUR_US) * HOUR_US - 2 * HOUR_US}:0i`);
+      Date.now = () => dateNow() + hours * 3_600_000;
+      const { levels: [level], takenAtUs } = await taken(store, [bucketTake('k', edited)]);
+      // Two steps before the edit, one or two after it.
+      expect(level).toMatchObject({ tokens: 2 + Math.floor(takenAtUs / HOUR_US) - Math.floor(editedUs / HOUR_US) });
+    });
   });
 
   test('a script that Redis has forgotten is sent again', async () => {
