@@ -9,8 +9,7 @@ ARGV  1  now in microseconds, '' for TIME
       2  the bucket, packed as in take.lua; its cost is what is added or taken
       3  read, reset, add, take, block, unblock
       4  for block: for how many microseconds
-Reply  how long a block goes on after it, in microseconds, or 0; then what the bucket holds beneath it, as a request of cost 0 finds it: see the
-       file of its algorithm. In place of the first number, nothing being done: STALE or AGAIN, as in take.lua.
+Reply  how long a block goes on after it, in microseconds, or 0; then what the bucket holds beneath it: see the file of its algorithm. In place of the first number, nothing being done: STALE or AGAIN, as in take.lua.
        Last of all, what time it is here, in microseconds; negative if Redis is full, and nothing was written: only what was read counts then.
 ]]
 local DIGITS = 16
@@ -63,7 +62,6 @@ if must_write or unblocks or (operation ~= 'read' and operation ~= 'unblock') th
 end
 
 if bucket.block then reply[1] = bucket.block.till - now end
-limit.cost, limit.price, limit.price_part = 0, 0, 0
 algorithm.take(limit, state, 0, 0)
 reply[#reply + 1] = is_full and -now or now
 return reply

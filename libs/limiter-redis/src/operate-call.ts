@@ -39,7 +39,7 @@ export class OperationReply {
     return problemOf(this.numbers[0]);
   }
 
-  /** What the bucket holds beneath a block. */
+  /** What the bucket holds beneath a block; until when another cost would pass is not to be read from it. */
   level(take: BucketTake): BucketLevel {
     return (new TakeReply(this.numbers.slice(1)).next([take]) as BucketLevel[])[0]!;
   }

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import { bucketOf, decide, editLimits, isBlocked, MemoryBucketStore, StoreUnavailableError, type BucketOperation, type BucketOperator, type BucketReading, type BucketTake, type Receipt } from '#limiter';
 import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeClockSteps, describeGolden, describeOldBuckets, FakeClock, isAllowed, penaltyTake, startedLimit, storeEngine, taken, takeFrom } from '#limiter/testing';
@@ -199,6 +200,20 @@ describe('an operation', () => {
     for (const store of [one, other]) expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: false, blocked: true });
     expect((await one.operate('k', bucketOf(limit), { kind: 'unblock' })).remaining).toBe(2);
     expect((await takeFrom(other, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true, remaining: 1 });
+  });
+
+  test('is carried out in the window of Redis’ clock, whatever that of this machine says', async () => {
+    await redis.flushall();
+    const daily = startedLimit({ name: 'l', algorithm: 'fixed_window', limit: 10, calendar: 'day', start: 'clock' }, 0);
+    const store = new RedisBucketStore(redis, { deadlineMs: 5000 });
+    stores.push(store);
+    const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 40 * 86_400_000);
+    try {
+      expect(await store.operate('k', bucketOf(daily), { kind: 'adjust', tokens: -4 })).toMatchObject({ remaining: 6 });
+    } finally {
+      now.mockRestore();
+    }
+    expect((await takeFrom(store, [{ key: 'k', limit: daily, cost: 0 }]))[0]).toMatchObject({ remaining: 6 });
   });
 
   test('that reads creates nothing, and after a block a plain bucket is one integer again', async () => {

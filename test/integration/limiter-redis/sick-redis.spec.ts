@@ -115,6 +115,7 @@ describe('a full Redis', () => {
     const { store } = await watchedStore();
     for (let i = 0; i < 3; i++) await take(store);
     await store.operate('blocked', bucketOf(limit), { kind: 'block', forMs: 3_600_000 });
+    await admin.set('tg:from the future', '9000000000000000');
     const before = await contents();
     await fill();
     for (const operation of [{ kind: 'reset' }, { kind: 'adjust', tokens: 2 }, { kind: 'block', forMs: 1000 }] as const) {
@@ -124,6 +125,8 @@ describe('a full Redis', () => {
     expect(store.failure?.code).toBe('OOM');
     expect(await store.operate('k', bucketOf(limit), { kind: 'read' })).toMatchObject({ remaining: 0, blockedForMs: 0 });
     expect((await store.operate('blocked', bucketOf(limit), { kind: 'read' })).blockedForMs).toBeGreaterThan(3_000_000);
+    // A look would mend it, and cannot.
+    expect(await store.operate('from the future', bucketOf(limit), { kind: 'read' })).toMatchObject({ remaining: 0 });
     // A refusal by a block is an answer, as any other.
     expect(await take(store, 'blocked')).toBe(false);
     expect(await contents()).toEqual(before);

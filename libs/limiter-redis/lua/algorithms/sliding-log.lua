@@ -114,7 +114,7 @@ do
       return { before = before, entries = more == 0 and entries or entries .. pack_struct('<dd', now, total + more) }
     end
     -- The newest go first; one of which a part is left goes on with that.
-    local left = max(before, total - limit.cost)
+    local left = total - limit.cost
     local last, taken_before = first, before
     while last <= count and taken_before < left do
       local taken_at, taken = entry(state.entries, last)

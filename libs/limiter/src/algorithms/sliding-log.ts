@@ -66,7 +66,7 @@ function adjusted(bucket: SlidingLogBucket, state: SlidingLogState, tokens: numb
     const more = takable(bucket, total - before, -tokens);
     return { entries: more === 0 ? entries : [...entries, { atUs: nowUs, takenUntil: total + more }], takenBefore: before };
   }
-  const left = Math.max(before, total - tokens);
+  const left = total - tokens;
   const kept = entries.filter((_entry, i) => takenBefore(state, first + i) < left);
   return { entries: kept.map(({ atUs, takenUntil }) => ({ atUs, takenUntil: Math.min(takenUntil, left) })), takenBefore: before };
 }

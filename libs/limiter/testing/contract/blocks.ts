@@ -55,7 +55,22 @@ export function describeBlocks(create: CreateStore): void {
       clock.nowMs = 11_000;
       expect((await takeFrom(store, [{ key: 'k', limit }]))[0]!.allowed).toBe(true);
       clock.nowMs = 10_500;
+      expect(await operate(store, limit, { kind: 'read' })).toMatchObject({ blockedForMs: 0 });
       expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true });
+    });
+
+    test('that is over is forgotten with the next refund', async () => {
+      const { store, clock } = await create();
+      const daily = startedLimit({ name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: 86_400_000, start: 'clock' }, 0);
+      const read = (): Promise<BucketReading> => operate(store, daily, { kind: 'read' });
+      clock.nowMs = 10_000;
+      const receipt = await taken(store, [bucketTake('k', daily, 4)]);
+      await operate(store, daily, { kind: 'block', forMs: 1000 });
+      clock.nowMs = 11_000;
+      store.refund(receipt);
+      for (let i = 0; i < 1000 && (await read()).remaining === 6; i++);
+      clock.nowMs = 10_500;
+      expect(await read()).toMatchObject({ remaining: 10, blockedForMs: 0 });
     });
 
     test('is not passed by an elastic limit, whatever spare capacity there is', async () => {
