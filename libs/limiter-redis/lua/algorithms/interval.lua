@@ -28,18 +28,14 @@ do
     local last = #limit.steps
     while last > 0 and limit.steps[last] > now do last = last - 1 end
     limit.at_now = last
+    -- Nobody decides by steps that are not those of now.
+    if last < steps_to_full(limit) or last == #limit.steps then ask_again() end
     return position
-  end
-
-  -- Nobody decides by steps that are not those of now.
-  local function check_steps(limit)
-    if limit.at_now < steps_to_full(limit) or limit.at_now == #limit.steps then ask_again() end
   end
 
   -- The steps of a calendar, and the place of the last one up to an instant: now, or when the next numbers came into force.
   local function steps_until(limit, at)
     if at == limit.next_started then return limit.next_steps, #limit.next_steps end
-    check_steps(limit)
     return limit.steps, limit.at_now
   end
 
@@ -51,7 +47,6 @@ do
     if every == 0 then
       limit.start_step, limit.longest, limit.change, position = unpack_struct('<ddd', requests, position)
       position = read_steps_of_now(limit, position)
-      check_steps(limit)
     end
     return limit, position
   end

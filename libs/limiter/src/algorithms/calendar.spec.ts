@@ -24,8 +24,7 @@ test('windows follow one another without a gap, and hold the instant that they a
 });
 
 test('where clocks change by half an hour, one window of an hour lasts half of that', () => {
-  const windows = calendarWindows('hour', 'Australia/Lord_Howe');
-  const around = (at: string) => Object.values(windows.around(Date.parse(at) * 1000)).map((us: number) => new Date(us / 1000).toISOString().slice(11, 16));
+  const around = (at: string, zone = 'Australia/Lord_Howe') => Object.values(calendarWindows('hour', zone).around(Date.parse(at) * 1000)).map((us: number) => new Date(us / 1000).toISOString().slice(11, 16));
   // At 02:00 it is 01:30 once more: the second half of that hour comes twice.
   expect(around('2026-04-04T14:59:59.999Z')).toEqual(['14:00', '15:00']);
   expect(around('2026-04-04T15:00Z')).toEqual(['15:00', '15:30']);
@@ -33,6 +32,9 @@ test('where clocks change by half an hour, one window of an hour lasts half of t
   // At 02:00 it is 02:30 already.
   expect(around('2026-10-03T15:29Z')).toEqual(['14:30', '15:30']);
   expect(around('2026-10-03T15:59Z')).toEqual(['15:30', '16:00']);
+  // In Pyongyang it was midnight at 23:30.
+  expect(around('2018-05-04T14:59Z', 'Asia/Pyongyang')).toEqual(['14:30', '15:00']);
+  expect(around('2018-05-04T15:00Z', 'Asia/Pyongyang')).toEqual(['15:00', '16:00']);
 });
 
 test('a window stays the same object, whatever else is asked', () => {
