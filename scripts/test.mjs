@@ -32,7 +32,7 @@ Variables:
 /** End-to-end tests measure times and start many processes: one after the other, so that they do not slow each other down. */
 const RUNS = {
   quick: ['--selectProjects', 'unit', 'integration'],
-  endToEnd: ['--selectProjects', 'e2e', '--runInBand'],
+  endToEnd: ['--selectProjects', 'e2e', 'faults', '--runInBand'],
 };
 
 /** From this slowness on the end-to-end tests take a quarter of an hour, and the product's own deadlines (25 ms for a take) begin to pass. */
@@ -97,14 +97,22 @@ async function jest(args) {
 
 /** The test files that start a Redis, directly or by a helper that lies beside them. */
 function specsThatNeedRedis() {
-  const files = ['test/integration', 'test/e2e', 'test/support'].filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
+  const files = ['test/integration', 'test/e2e', 'test/faults', 'test/support'].filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => join(folder, name)),
   );
-  const direct = /\b(freshRedis|freshRedisCluster|sharedRedisUrl)\b/;
   const text = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
-  const helpers = files.filter((file) => !file.endsWith('.spec.ts') && direct.test(text.get(file) ?? '')).map((file) => file.replace(/^.*\/|\.ts$/g, ''));
-  const viaHelper = helpers.length > 0 ? new RegExp(`/(${helpers.filter((name) => name !== 'services').join('|')})\\.js'`) : undefined;
-  return files.filter((file) => file.endsWith('.spec.ts') && (direct.test(text.get(file) ?? '') || viaHelper?.test(text.get(file) ?? '')));
+  /** @param {string} name of a file without its folder and ending */
+  const imports = (name) => new RegExp(`/${literally(name)}\\.js'`);
+  let needs = [/\b(freshRedis|freshRedisCluster|sharedRedisUrl)\b/];
+  let found = /** @type {string[]} */ ([]);
+  // Helpers stand on helpers.
+  for (let before = -1; before < found.length;) {
+    before = found.length;
+    found = files.filter((file) => needs.some((need) => need.test(text.get(file) ?? '')));
+    const helpers = found.filter((file) => !file.endsWith('.spec.ts')).map((file) => file.replace(/^.*\/|\.ts$/g, ''));
+    needs = [...needs.slice(0, 1), ...helpers.filter((name) => name !== 'services').map(imports)];
+  }
+  return found.filter((file) => file.endsWith('.spec.ts'));
 }
 
 /** @param {string} text */

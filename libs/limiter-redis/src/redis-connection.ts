@@ -1,4 +1,5 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { watchHandshake } from './handshake.js';
 import { watchHeartbeat } from './heartbeat.js';
 import { failureOf } from './redis-error.js';
 
@@ -53,6 +54,7 @@ export function createRedis(url: string, purpose: RedisPurpose, { onError = () =
     ...OPTIONS[purpose],
   });
   redis.on('error', onError);
+  watchHandshake(redis);
   if (WITH_HEARTBEAT.includes(purpose)) watchHeartbeat(redis);
   return redis;
 }

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { Forwarder } from '../../support/forwarder.js';
+import { Forwarder } from '../../support/forwarder.mjs';
 import { SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';

@@ -1,6 +1,6 @@
 import { CHANGES_CHANNEL, ChangeFeed, createRedis, RedisSnapshotStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
-import { Forwarder } from '../../support/forwarder.js';
+import { Forwarder } from '../../support/forwarder.mjs';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 

@@ -4,7 +4,7 @@ import { bucketTake, isAllowed, startedLimit, taken, takeFrom } from '#limiter/t
 import { ChangeFeed, createRedis, preloadBuckets, RedisBucketStore, RedisSnapshotStore, reportLoad, type StoreFailure } from '#limiter-redis';
 import { Redis } from 'ioredis';
 import { SLOWNESS } from '../../support/patience.mjs';
-import { Forwarder } from '../../support/forwarder.js';
+import { Forwarder } from '../../support/forwarder.mjs';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 

@@ -1,0 +1,192 @@
+/** Two gateways under a steady load, on stores and an upstream that a test can make ill; what their clients and the upstream saw. */
+import { createServer, type Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'undici';
+import type { RuleSpec } from '#limiter';
+import { createDataSource, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import { House } from '../e2e/gateway/house.js';
+import { BY, ruleSpec } from '../integration/rules-db/database.js';
+import { forwarderThread, type ForwarderThread } from '../support/forwarder.mjs';
+import { PATIENCE } from '../support/patience.mjs';
+import type { RunningApp } from '../support/processes.js';
+
+/** Merchants by what their rules say for a store that is away, and one that asks for twice its limit. */
+export const MERCHANTS = ['open', 'closed', 'local', 'limited'] as const;
+export type Merchant = (typeof MERCHANTS)[number];
+
+/** Requests a second of each merchant. */
+const RATE = 50;
+export const LIMITED = { capacity: 25, perSecond: 25 };
+const GATEWAYS = 2;
+/** A client that waits longer than this gives up. */
+const GIVE_UP_MS = 10_000;
+
+interface Answer {
+  readonly merchant: Merchant;
+  readonly sentMs: number;
+  readonly tookMs: number;
+  /** 0: none, the connection broke. */
+  readonly status: number;
+}
+
+/** What was seen from one moment to another. */
+export interface Observed {
+  /** How often each merchant got each status. */
+  readonly statuses: Record<Merchant, Record<number, number>>;
+  readonly slowestMs: number;
+}
+
+export class FaultBed {
+  readonly answers: Answer[] = [];
+  readonly gateways: RunningApp[] = [];
+  private readonly pools: Pool[] = [];
+  private readonly admittedAtMs: number[] = [];
+  private load: NodeJS.Timeout | undefined;
+  private sent = 0;
+  private readonly waiting = new Set<Promise<void>>();
+
+  private constructor(
+    readonly house: House,
+    /** The ways from the gateways to what they need. */
+    readonly redisWay: ForwarderThread,
+    readonly databaseWay: ForwarderThread,
+    readonly upstreamWay: ForwarderThread,
+    private readonly upstream: Server,
+    private readonly storeTimeoutMs: number,
+  ) {}
+
+  static async open({ storeTimeoutMs }: { storeTimeoutMs: number }): Promise<FaultBed> {
+    const house = await House.open();
+    const upstream = createServer((request, response) => {
+      if (request.headers['x-merchant-id'] === 'limited') bed.admittedAtMs.push(performance.now());
+      response.setHeader('content-type', 'application/json').end('{"ok":true}');
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+    const { port } = upstream.address() as { port: number };
+    const databasePort = Number(new URL(house.database.url).port);
+    const [redisWay, databaseWay, upstreamWay] = await Promise.all([house.redisServer.port, databasePort, port].map((to) => forwarderThread(to)));
+    const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, storeTimeoutMs);
+    await bed.writeRules();
+    for (let i = 0; i < GATEWAYS; i++) await bed.addGateway();
+    return bed;
+  }
+
+  /** Merchants and rules as the Rules API and the preloader leave them: in PostgreSQL, and as snapshots in Redis. */
+  private async writeRules(): Promise<void> {
+    const dataSource = await createDataSource(this.house.database.url).initialize();
+    try {
+      const [merchants, rules, reader] = [new MerchantRepository(dataSource), new RuleRepository(dataSource), new RuleReader(dataSource)];
+      for (const id of MERCHANTS) {
+        await merchants.create({ id, name: id, timeZone: 'Etc/UTC' }, BY);
+        await rules.create(id, ruleOf(id), BY);
+      }
+      const snapshots = await reader.snapshotsAfter(null, MERCHANTS.length);
+      await this.house.snapshots.write(snapshots, 3_600_000);
+      await this.house.snapshots.writeDefaultRules(await reader.defaultRules());
+    } finally {
+      await dataSource.destroy();
+    }
+  }
+
+  async addGateway(): Promise<RunningApp> {
+    const databaseUrl = new URL(this.house.database.url);
+    databaseUrl.port = String(this.databaseWay.port);
+    const gateway = await this.house.gateway({
+      REDIS_URL: `redis://127.0.0.1:${this.redisWay.port}`, DATABASE_URL: databaseUrl.href, UPSTREAM_URL: `http://127.0.0.1:${this.upstreamWay.port}`,
+      STORE_TIMEOUT_MS: String(this.storeTimeoutMs),
+    });
+    this.gateways.push(gateway);
+    this.pools.push(new Pool(gateway.url, { connections: 200, pipelining: 1 }));
+    return gateway;
+  }
+
+  /** Takes a gateway out of the load, as a balancer does that sees it unready. */
+  async remove(gateway: RunningApp): Promise<void> {
+    const at = this.gateways.indexOf(gateway);
+    this.gateways.splice(at, 1);
+    await this.pools.splice(at, 1)[0]!.destroy();
+  }
+
+  /** Sends at a steady rate, whatever the answers, until stopLoad(). */
+  startLoad(): void {
+    const beganMs = performance.now();
+    let due = 0;
+    this.load = setInterval(() => {
+      for (const now = performance.now(); beganMs + (due * 1000) / (RATE * MERCHANTS.length) < now; due++) this.send(MERCHANTS[due % MERCHANTS.length]!);
+    }, 2);
+  }
+
+  /** No more is sent; what is under way is waited for. */
+  async stopLoad(): Promise<void> {
+    clearInterval(this.load);
+    await Promise.all(this.waiting);
+  }
+
+  private send(merchant: Merchant): void {
+    const pool = this.pools[Math.floor(this.sent++ / MERCHANTS.length) % this.pools.length]!;
+    const sentMs = performance.now();
+    const request = pool.request({ method: 'GET', path: '/transactions', headers: { 'x-merchant-id': merchant }, headersTimeout: GIVE_UP_MS * PATIENCE }).then(
+      async ({ statusCode, body }) => body.dump().then(() => statusCode),
+      () => 0,
+    ).catch(() => 0).then((status) => {
+      this.answers.push({ merchant, sentMs, tookMs: performance.now() - sentMs, status });
+      this.waiting.delete(request);
+    });
+    this.waiting.add(request);
+  }
+
+  /** Of the requests that were answered from one moment to another. */
+  observed(fromMs: number, untilMs: number): Observed {
+    const statuses = Object.fromEntries(MERCHANTS.map((merchant) => [merchant, {}])) as Observed['statuses'];
+    let slowestMs = 0;
+    for (const { merchant, sentMs, tookMs, status } of this.answers) {
+      const answeredMs = sentMs + tookMs;
+      if (answeredMs < fromMs || answeredMs >= untilMs) continue;
+      statuses[merchant][status] = (statuses[merchant][status] ?? 0) + 1;
+      slowestMs = Math.max(slowestMs, tookMs);
+    }
+    return { statuses, slowestMs };
+  }
+
+  /** Milliseconds from then until the last answer that was not as it should be, or 0. Only merchants that are never over their limit. */
+  healedAfterMs(fromMs: number): number {
+    const wrong = this.answers.filter(({ merchant, sentMs, status }) => merchant !== 'limited' && sentMs >= fromMs && status !== 200);
+    return Math.max(0, ...wrong.map(({ sentMs, tookMs }) => sentMs + tookMs - fromMs));
+  }
+
+  /** Until for so long nothing was wrong, or too much time has passed. */
+  async untilSteady(fromMs: number, steadyMs: number, giveUpAfterMs: number): Promise<void> {
+    for (let passedMs = 0; passedMs < giveUpAfterMs; passedMs = performance.now() - fromMs) {
+      if (passedMs - this.healedAfterMs(fromMs) > steadyMs) return;
+      await sleep(50);
+    }
+  }
+
+  /** How many requests of the limited merchant reached the upstream, and how many the law allows in that time. */
+  admitted(fromMs: number, untilMs: number): { count: number; bound: number } {
+    const count = this.admittedAtMs.filter((at) => at >= fromMs && at < untilMs).length;
+    return { count, bound: LIMITED.capacity + Math.ceil(((untilMs - fromMs) / 1000) * LIMITED.perSecond) };
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.load);
+    await Promise.all(this.pools.map((pool) => pool.destroy()));
+    for (const way of [this.redisWay, this.databaseWay, this.upstreamWay]) way.close();
+    this.upstream.closeAllConnections();
+    this.upstream.close();
+    await this.house.close();
+  }
+
+  sleep(ms: number): Promise<void> {
+    return sleep(ms);
+  }
+}
+
+function ruleOf(merchant: Merchant): RuleSpec {
+  const [capacity, refillTokens] = merchant === 'limited' ? [LIMITED.capacity, LIMITED.perSecond] : [1_000_000, 1_000_000];
+  return ruleSpec({
+    match: { methods: [], paths: [] },
+    limits: [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens, refillIntervalMs: 1000, refill: 'greedy' }],
+    onStoreFailure: merchant === 'limited' ? 'closed' : merchant,
+  });
+}
