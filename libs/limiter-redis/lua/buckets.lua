@@ -1,5 +1,5 @@
 --[[
-Buckets of every kind, and how they are written. Part of a script that has `unpack_struct`, `format`, `DIGITS` and `now`; to
+Buckets of every kind, and how they are written. Part of a script that has `unpack_struct`, `format`, whole.lua and `now`; to
 take from them also `requests`, `answer` and `ask_again`.
 
 A state is a string: <generation><instant>, and behind it what the kind has besides an instant. The instant in microseconds has
@@ -18,9 +18,16 @@ local pack_struct, concat = struct.pack, table.concat
 
 -- An instant behind its generation.
 local function with_generation(generation, instant)
-  if generation == 0 then return format('%.0f', instant) end
+  if generation == 0 then return format(WHOLE, instant) end
   if instant < 0 then return format('-%.0f%016.0f', generation, -instant) end
   return format('%.0f%016.0f', generation, instant)
+end
+
+-- What most kinds write: an instant, one amount and the suffix of the kind.
+local INSTANT_AND_AMOUNT = WHOLE .. ':' .. WHOLE .. '%s'
+local function instant_and_amount(generation, instant, amount, suffix)
+  if generation == 0 then return format(INSTANT_AND_AMOUNT, instant, amount, suffix) end
+  return with_generation(generation, instant) .. format(':' .. WHOLE .. '%s', amount, suffix)
 end
 
 -- By kind. Each reads its numbers (into a table made at once: one that grows is copied again and again) and says, of a bucket with these
@@ -37,16 +44,46 @@ end
 --   parse, text                 how it is written
 -- A limit `lacks` something, or `is_full_at_start`, or starts with a surplus.
 -- `suffix` tells its states from others, `names` says what its two numbers in former generations are.
-local ALGORITHMS = {}
+local LOADERS = {}
+local ALGORITHMS = setmetatable({}, {
+  -- Most calls need one of them, and each consists of many functions.
+  __index = function(algorithms, kind)
+    local algorithm = LOADERS[kind]()
+    algorithms[kind] = algorithm
+    return algorithm
+  end,
+})
 
---# include algorithms/greedy.lua
---# include algorithms/interval.lua
 --# include algorithms/windows.lua
---# include algorithms/fixed-window.lua
---# include algorithms/sliding-counter.lua
---# include algorithms/sliding-log.lua
---# include algorithms/concurrency.lua
---# include algorithms/penalty.lua
+
+LOADERS[0] = function()
+  --# include algorithms/greedy.lua
+end
+LOADERS[1] = function()
+  --# include algorithms/greedy-with-parts.lua
+end
+LOADERS[2] = function()
+  --# include algorithms/interval.lua
+end
+LOADERS[3] = function()
+  --# include algorithms/fixed-window.lua
+end
+LOADERS[4] = function()
+  --# include algorithms/sliding-counter.lua
+end
+LOADERS[5] = function()
+  --# include algorithms/sliding-log.lua
+end
+LOADERS[6] = function()
+  --# include algorithms/concurrency.lua
+end
+LOADERS[7] = function()
+  --# include algorithms/queue.lua
+end
+LOADERS[8] = function()
+  --# include algorithms/penalty.lua
+end
+
 local KIND_OF_SUFFIX = { f = 1, i = 2, w = 3, c = 4, p = 8 }
 local PACKED = { [108] = { 5, '<I4', 4 }, [76] = { 5, '<H', 2 }, [99] = { 6, '<I4', 4 }, [67] = { 6, '<H', 2 } } -- l, L, c, C
 
@@ -61,8 +98,10 @@ local function parse(value)
   local sign, digits, rest, suffix = match(value, '^(%-?)(%d+)[%.:]?([%d,]*)([fiwcp]?)$')
   if not sign then return nil end
   if suffix == '' then suffix = 'f' end
-  local instant = tonumber(sub(digits, -DIGITS))
-  return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest), tonumber(sub(digits, 1, -DIGITS - 1)) or 0, suffix
+  local generation, instant = 0, digits
+  if #digits > DIGITS then generation, instant = tonumber(sub(digits, 1, -DIGITS - 1)), sub(digits, -DIGITS) end
+  instant = tonumber(instant)
+  return ALGORITHMS[KIND_OF_SUFFIX[suffix]].parse(sign == '-' and -instant or instant, rest), generation, suffix
 end
 
 -- A bucket's text as it would stand there without a block, and the block as it may be now, if there is one: until when, its length, and

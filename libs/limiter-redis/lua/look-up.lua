@@ -1,25 +1,20 @@
 -- A bucket that is asked for, as it was packed and as it is stored. Part of a script that has buckets.lua and carry-over.lua.
 
 -- What a reply says in place of numbers: see take.lua. A surplus of any limit is a number above these.
+local band = bit.band
 local STALE, AGAIN, BLOCKED = -9000000000000000, -8000000000000000, -1000000000000000
 
 -- One bucket as it was packed, and the position behind it. `more` if the next one belongs to the same request.
 local function read_bucket(position)
-  local kind, index, generation, cost, capacity
-  kind, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
-  local bucket = { index = index, generation = generation }
-  bucket.has_sent_former = kind >= 128
-  if bucket.has_sent_former then kind = kind - 128 end
-  bucket.more = kind >= 64
-  if bucket.more then kind = kind - 64 end
-  bucket.has_former = kind >= 32
-  if bucket.has_former then kind = kind - 32 end
-  bucket.has_no_say = kind >= 16
-  if bucket.has_no_say then kind = kind - 16 end
-  bucket.algorithm = ALGORITHMS[kind]
-  bucket.limit, position = bucket.algorithm.read(cost, capacity, position)
-  if bucket.has_sent_former then bucket.generations, position = read_generations(position) end
-  return bucket, position
+  local flags, index, generation, cost, capacity, limit, generations
+  flags, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
+  local algorithm = ALGORITHMS[flags % 16]
+  limit, position = algorithm.read(cost, capacity, position)
+  if flags >= 128 then generations, position = read_generations(position) end
+  return {
+    index = index, generation = generation, algorithm = algorithm, limit = limit, generations = generations,
+    has_no_say = band(flags, 16) ~= 0, has_former = band(flags, 32) ~= 0, more = band(flags, 64) ~= 0,
+  }, position
 end
 
 -- When a bucket is as full as one that nobody touched; nil if that is over, or not known.

@@ -12,9 +12,9 @@ ARGV  1  now in microseconds, '' for TIME
 Reply  how long a block goes on after it, in microseconds, or 0; then what the bucket holds beneath it: see the file of its algorithm. In place of the first number, nothing being done: STALE or AGAIN, as in take.lua.
        Last of all, what time it is here, in microseconds; negative if Redis is full, and nothing was written: only what was read counts then.
 ]]
-local DIGITS = 16
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
+--# include whole.lua
 --# include clock.lua
 --# include life.lua
 

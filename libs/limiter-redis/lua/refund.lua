@@ -11,9 +11,9 @@ ARGV  1  now in microseconds, '' for TIME
            six f64, of which each kind needs some: see `refunded` in its file in algorithms/
 Reply  how many buckets were changed
 ]]
-local DIGITS = 16
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
+--# include whole.lua
 --# include clock.lua
 local requests, answer, ask_again = nil, nil, nil -- only for takes
 

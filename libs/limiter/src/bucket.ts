@@ -4,7 +4,7 @@ import { calendarWindows } from './algorithms/calendar.js';
 import { ceilMs, rateOf } from './algorithms/exact-span.js';
 import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './algorithms/concurrency.js';
 import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
-import { greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
+import { FULL_AT_START, greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
 import { intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
 import { penalty, penaltyBucket, type PenaltyBucket, type PenaltyLevel, type PenaltyState } from './algorithms/penalty.js';
 import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } from './algorithms/sliding-counter.js';
@@ -166,7 +166,7 @@ export function take(bucket: Bucket, state: BucketState | undefined, cost: numbe
  * the start: then a store keeps what is missing from it, so that it refills from then on.
  */
 export function startState(bucket: FormerBucket, nowUs: number): BucketState {
-  return nowUs >= bucket.startedAtUs ? bucket.start : stateMissing(bucket, bucket.missingAtStart, nowUs);
+  return nowUs >= bucket.startedAtUs || bucket.start === FULL_AT_START ? bucket.start : stateMissing(bucket, bucket.missingAtStart, nowUs);
 }
 
 /** Whether the state of a missing bucket has to be kept although nothing was taken: it is not full, and its limit has not started yet. */

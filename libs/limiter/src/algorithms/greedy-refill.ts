@@ -38,6 +38,9 @@ export interface GreedyBucket {
   readonly maxWaitUs?: number;
 }
 
+/** The start of a bucket that begins full: it was full at any time before, whatever the clock says then. */
+export const FULL_AT_START: GreedyState = { whole: 0, part: 0 };
+
 /** @param missing tokens at the start; negative for a surplus */
 export function greedyBucket(capacity: number, rate: Rate, missing: Amount, startedAtUs: number): GreedyBucket {
   const level = levelMissing(missing, rate);
@@ -48,7 +51,7 @@ export function greedyBucket(capacity: number, rate: Rate, missing: Amount, star
     full: spanOf(capacity, rate),
     token: spanOf(1, rate),
     surplusUs: Math.min(0, level.debtUs),
-    start: greedyState(level, startedAtUs),
+    start: level.debtUs === 0 && level.part === 0 ? FULL_AT_START : greedyState(level, startedAtUs),
   };
 }
 

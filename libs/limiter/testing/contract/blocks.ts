@@ -48,6 +48,20 @@ export function describeBlocks(create: CreateStore): void {
       expect(await operate(store, limit, { kind: 'read' })).toMatchObject({ blockedForMs: 400 });
     });
 
+    test('leaves a bucket full that nobody has touched, wherever the clock steps', async () => {
+      const { store, clock } = await create();
+      for (const startMs of [-3_600_000, 0, 3_600_000]) {
+        const untouched = startedLimit({ ...burst(), algorithm: 'leaky_bucket', drainTokens: 7, drainIntervalMs: 1100, capacity: 10 }, 3_600_000 + startMs);
+        const key = `untouched.${startMs}`;
+        clock.nowMs = 3_600_000;
+        await operate(store, untouched, { kind: 'block', forMs: 1000 }, key);
+        for (const nowMs of [3_599_999.999, 3_599_000, 7_200_000]) {
+          clock.nowMs = nowMs;
+          expect(await operate(store, untouched, { kind: 'read' }, key)).toMatchObject({ remaining: 10, resetAfterMs: 0 });
+        }
+      }
+    });
+
     test('that is over is forgotten with the next take', async () => {
       const { store, clock } = await create();
       clock.nowMs = 10_000;
