@@ -56,36 +56,39 @@ local ALGORITHMS = setmetatable({}, {
 
 --# include algorithms/windows.lua
 
-LOADERS[0] = function()
+LOADERS[KIND.GREEDY] = function()
   --# include algorithms/greedy.lua
 end
-LOADERS[1] = function()
+LOADERS[KIND.GREEDY_WITH_PARTS] = function()
   --# include algorithms/greedy-with-parts.lua
 end
-LOADERS[2] = function()
+LOADERS[KIND.INTERVAL] = function()
   --# include algorithms/interval.lua
 end
-LOADERS[3] = function()
+LOADERS[KIND.FIXED_WINDOW] = function()
   --# include algorithms/fixed-window.lua
 end
-LOADERS[4] = function()
+LOADERS[KIND.SLIDING_COUNTER] = function()
   --# include algorithms/sliding-counter.lua
 end
-LOADERS[5] = function()
+LOADERS[KIND.SLIDING_LOG] = function()
   --# include algorithms/sliding-log.lua
 end
-LOADERS[6] = function()
+LOADERS[KIND.CONCURRENCY] = function()
   --# include algorithms/concurrency.lua
 end
-LOADERS[7] = function()
+LOADERS[KIND.QUEUE] = function()
   --# include algorithms/queue.lua
 end
-LOADERS[8] = function()
+LOADERS[KIND.PENALTY] = function()
   --# include algorithms/penalty.lua
 end
 
-local KIND_OF_SUFFIX = { f = 1, i = 2, w = 3, c = 4, p = 8 }
-local PACKED = { [108] = { 5, '<I4', 4 }, [76] = { 5, '<H', 2 }, [99] = { 6, '<I4', 4 }, [67] = { 6, '<H', 2 } } -- l, L, c, C
+local KIND_OF_SUFFIX = { f = KIND.GREEDY_WITH_PARTS, i = KIND.INTERVAL, w = KIND.FIXED_WINDOW, c = KIND.SLIDING_COUNTER, p = KIND.PENALTY }
+local PACKED = {
+  [byte('l')] = { KIND.SLIDING_LOG, '<I4', 4 }, [byte('L')] = { KIND.SLIDING_LOG, '<H', 2 },
+  [byte('c')] = { KIND.CONCURRENCY, '<I4', 4 }, [byte('C')] = { KIND.CONCURRENCY, '<H', 2 },
+}
 
 -- The state, its generation, and the suffix of its kind; nil if it is no bucket of ours.
 local function parse(value)

@@ -58,17 +58,15 @@ local function scaled(whole, part, of, times, by)
 end
 
 -- What is missing after an edit; carry-over.ts says why.
-local AS_IS, PROPORTIONAL, RESET = 0, 1, 2
-
 local function missing_after_edit(on_edit, whole, part, of, capacity, new_capacity)
-  if on_edit == RESET then return 0, 0, 1 end
-  if on_edit == PROPORTIONAL then
+  if on_edit == ON_EDIT.RESET then return 0, 0, 1 end
+  if on_edit == ON_EDIT.PROPORTIONAL then
     if whole >= capacity then return new_capacity, 0, 1 end
     if whole < 0 then return 0, 0, 1 end
     return scaled(whole, part, of, new_capacity, capacity)
   end
   local grown = new_capacity - capacity
-  whole = whole + (on_edit == AS_IS and grown or min(0, grown))
+  whole = whole + (on_edit == ON_EDIT.AS_IS and grown or min(0, grown))
   if whole < 0 then return 0, 0, 1 end
   return whole, part, of
 end

@@ -59,7 +59,7 @@ local function make_take_general()
     local algorithm = bucket.algorithm
     local allowed, after = false, nil
     if bucket.block then
-      answer_nothing(algorithm, BLOCKED - (bucket.block.till - now))
+      answer_nothing(algorithm, SENTINEL.BLOCKED - (bucket.block.till - now))
       last_block = asked
     else
       allowed, after = algorithm.take(bucket.limit, state, asked - last_refusal, asked - last_block)
@@ -80,8 +80,8 @@ local function make_take_general()
       bucket, position = read_bucket(position)
       more = bucket.more
       if not problem and not wants_again then state, must_write, before = look_up(bucket, stored_text(bucket.index)) end
-      if wants_again then state = AGAIN end
-      if state == STALE or state == AGAIN then problem = state end
+      if wants_again then state = SENTINEL.AGAIN end
+      if state == SENTINEL.STALE or state == SENTINEL.AGAIN then problem = state end
       if problem then
         answer_nothing(bucket.algorithm, 0)
       else

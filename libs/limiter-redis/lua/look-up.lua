@@ -1,8 +1,6 @@
 -- A bucket that is asked for, as it was packed and as it is stored. Part of a script that has buckets.lua and carry-over.lua.
 
--- What a reply says in place of numbers: see take.lua. A surplus of any limit is a number above these.
 local band = bit.band
-local STALE, AGAIN, BLOCKED = -9000000000000000, -8000000000000000, -1000000000000000
 
 -- One bucket as it was packed, and the position behind it. `more` if the next one belongs to the same request.
 local function read_bucket(position)
@@ -10,10 +8,10 @@ local function read_bucket(position)
   flags, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
   local algorithm = ALGORITHMS[flags % 16]
   limit, position = algorithm.read(cost, capacity, position)
-  if flags >= 128 then generations, position = read_generations(position) end
+  if band(flags, FLAG.FORMER_FOLLOW) ~= 0 then generations, position = read_generations(position) end
   return {
     index = index, generation = generation, algorithm = algorithm, limit = limit, generations = generations,
-    has_no_say = band(flags, 16) ~= 0, has_former = band(flags, 32) ~= 0, more = band(flags, 64) ~= 0,
+    has_no_say = band(flags, FLAG.NO_SAY) ~= 0, has_former = band(flags, FLAG.HAS_FORMER) ~= 0, more = band(flags, FLAG.MORE) ~= 0,
   }, position
 end
 
@@ -33,13 +31,13 @@ local function look_at(bucket, state, written, suffix)
     state = algorithm.started(limit)
     return state, now < limit.started and limit.lacks, -1
   end
-  if written > generation then return STALE end
+  if written > generation then return SENTINEL.STALE end
   if written == generation then
     local shown = algorithm.clamped(limit, state)
     if shown ~= state then return shown, true, -1 end
     return state, false, now < limit.started and -1 or settled_at(bucket, state) or -1
   end
-  if bucket.has_former and not bucket.generations then return AGAIN end
+  if bucket.has_former and not bucket.generations then return SENTINEL.AGAIN end
   state = bucket.generations and carried_over(bucket.generations, written, state, suffix) or algorithm.started(limit)
   return algorithm.clamped(limit, state), true, -1
 end

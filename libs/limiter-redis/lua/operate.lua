@@ -14,6 +14,7 @@ Reply  how long a block goes on after it, in microseconds, or 0; then what the b
 ]]
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
+--# include wire
 --# include whole.lua
 --# include clock.lua
 --# include life.lua
@@ -35,8 +36,8 @@ local bucket = read_bucket(1)
 local algorithm, limit = bucket.algorithm, bucket.limit
 local state, must_write
 if not wants_again then state, must_write = look_up(bucket, call('MGET', key)[1]) end
-if wants_again then state = AGAIN end
-if state == STALE or state == AGAIN then return { state, now } end
+if wants_again then state = SENTINEL.AGAIN end
+if state == SENTINEL.STALE or state == SENTINEL.AGAIN then return { state, now } end
 
 if operation == 'reset' then
   state = algorithm.full and algorithm.full(limit) or algorithm.state_missing(limit, 0, 0, 1, now)

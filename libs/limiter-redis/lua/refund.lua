@@ -13,6 +13,7 @@ Reply  how many buckets were changed
 ]]
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
+--# include wire
 --# include whole.lua
 --# include clock.lua
 local requests, answer, ask_again = nil, nil, nil -- only for takes

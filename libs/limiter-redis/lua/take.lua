@@ -24,6 +24,7 @@ How a state is written: see buckets.lua.
 ]]
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
+--# include wire
 --# include whole.lua
 --# include clock.lua
 --# include life.lua
@@ -48,7 +49,7 @@ local position, length = 1, #requests
 while position <= length do
   local kind, index, generation, price, full, after = unpack_struct('<BHI4dd', requests, position)
   local instant, first
-  if kind == 0 and generation == 0 then instant, first = usual_instant(index) end
+  if kind == KIND.GREEDY and generation == 0 then instant, first = usual_instant(index) end
   if instant then
     take_usual(index, instant, first, price, full)
     position = after

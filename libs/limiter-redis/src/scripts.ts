@@ -1,14 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Cluster, Redis } from 'ioredis';
+import { wireInLua } from './wire.js';
 import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
 
 const LUA = new URL('../lua/', import.meta.url);
 
-/** The text of a script, with the files that it includes by `--# include <file>`, each on a line of its own. */
+/** The text of a script, with the files that it includes by `--# include <file>`, each on a line of its own; `wire` is wire.ts. */
 export function sourceOf(file: string): string {
   const text = readFileSync(new URL(file, LUA), 'utf8');
-  return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => sourceOf(included));
+  return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => (included === 'wire' ? wireInLua() : sourceOf(included)));
 }
 
 type ScriptName = 'take' | 'refund' | 'operate' | 'report-load' | 'write-snapshots' | 'preload-buckets';

@@ -5,23 +5,14 @@ import {
 import type { PackedArguments } from './packed-command.js';
 import { ByteWriter } from './byte-writer.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
+import { FLAG, KIND, SENTINEL } from './wire.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6, queue: 7, penalty: 8 } as const;
 /** Numbers in the reply, by kind. */
 const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2, 2] as const;
 /** Where the name of the slot stands in a packed bucket of a concurrency limit. */
 const SLOT_AT = 23;
-/** The bucket has no say if it has nothing left. */
-const ASIDE = 16;
-const HAS_FORMER = 32;
-const MORE = 64;
-const FORMER_FOLLOW = 128;
-/** What stands in place of a first number: see lua/look-up.lua. */
-const STALE = -9000000000000000;
-const AGAIN = -8000000000000000;
-const BLOCKED = -1000000000000000;
 
 /** A request as it is packed. */
 export interface AskedTakes {
@@ -74,9 +65,9 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
         frames.copy(wire.bytes, 0, wire.frameLength);
       }
       const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
-      if (i < last) buckets.bytes[at]! |= MORE;
+      if (i < last) buckets.bytes[at]! |= FLAG.more;
       // Of a single bucket the caller knows by itself that it has no say.
-      if (last > 0 && standsAside(take.bucket, spare)) buckets.bytes[at]! |= ASIDE;
+      if (last > 0 && standsAside(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
       buckets.bytes[at + 1] = index & 0xff;
       buckets.bytes[at + 2] = index >> 8;
       if (wire.kind === KIND.concurrency) buckets.f64At(at + SLOT_AT, slot);
@@ -102,7 +93,7 @@ function newWire({ key, bucket, cost }: BucketTake, nowMs: number, withFormer: b
   const frameLength = writer.length;
   const hasFormer = bucket.previous.length > 0;
   const nowUs = nowMs * 1000;
-  writer.u8(kindOf(bucket) + (hasFormer ? HAS_FORMER + (withFormer ? FORMER_FOLLOW : 0) : 0));
+  writer.u8(kindOf(bucket) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
   writer.u16(0);
   writer.u32(bucket.generation);
   packNumbers(writer, bucket, cost, nowUs);
@@ -252,7 +243,7 @@ function isPlain({ rate, missingAtStart, maxWaitUs }: GreedyBucket & FormerBucke
 
 /** Why a script has done nothing, if the first number of its answer says so. */
 export function problemOf(first: number | undefined): 'stale' | 'again' | undefined {
-  return first === STALE ? 'stale' : first === AGAIN ? 'again' : undefined;
+  return first === SENTINEL.stale ? 'stale' : first === SENTINEL.again ? 'again' : undefined;
 }
 
 /** Reads a reply, request by request, in the order in which they were packed. */
@@ -279,7 +270,7 @@ export class TakeReply {
     const { numbers, position } = this;
     this.position += NUMBERS[kind]!;
     const first = numbers[position]!;
-    if (first <= BLOCKED) return { blockedForUs: BLOCKED - first };
+    if (first <= SENTINEL.blocked) return { blockedForUs: SENTINEL.blocked - first };
     if (kind === KIND.greedy) return { debtUs: first, part: 0 };
     const second = numbers[position + 1]!;
     if (kind === KIND.greedyWithParts || kind === KIND.queue) return { debtUs: first, part: second };

@@ -3,7 +3,7 @@ Continuous refill with fractions of a microsecond, and more that the usual bucke
 Numbers  price, time to full; besides f64 n, part of price, part of time to full, start, part of start, surplus, when the limit started
 Reply    the debt in microseconds, and its part
 ]]
-local greedy = ALGORITHMS[0]
+local greedy = ALGORITHMS[KIND.GREEDY]
 local with_parts = setmetatable({ numbers = 2 }, { __index = greedy })
 
 function with_parts.read(price, full, position)

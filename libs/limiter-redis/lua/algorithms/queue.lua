@@ -3,7 +3,7 @@ A greedy bucket whose requests wait for their turn; leaky-bucket.ts says why.
 Numbers  as greedy-with-parts.lua; besides f64 the longest wait, in microseconds
 Reply    as greedy-with-parts.lua
 ]]
-local greedy = ALGORITHMS[1]
+local greedy = ALGORITHMS[KIND.GREEDY_WITH_PARTS]
 local queue = setmetatable({ numbers = 2 }, { __index = greedy })
 
 function queue.read(price, full, position)

@@ -1,0 +1,33 @@
+import { ON_EDITS } from '#limiter';
+
+/** The numbers by which this process and the Lua scripts understand each other. Written here only: scripts get them by `--# include wire`. */
+
+export const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6, queue: 7, penalty: 8 } as const;
+
+/** Added to the kind of a bucket. */
+export const FLAG = {
+  /** The bucket has no say if it has nothing left. */
+  noSay: 16,
+  /** The limit was edited. */
+  hasFormer: 32,
+  /** The next bucket belongs to the same request. */
+  more: 64,
+  /** The former numbers follow. */
+  formerFollow: 128,
+} as const;
+
+/** What stands in place of a first number: see lua/take.lua. A surplus of any limit is a number above these. */
+export const SENTINEL = { stale: -9_000_000_000_000_000, again: -8_000_000_000_000_000, blocked: -1_000_000_000_000_000 } as const;
+
+/** The same for Lua: each name in capitals, behind the name of its table. */
+export function wireInLua(): string {
+  const onEdit = Object.fromEntries(ON_EDITS.map((strategy, i) => [strategy, i]));
+  return Object.entries({ kind: KIND, flag: FLAG, sentinel: SENTINEL, on_edit: onEdit }).map(([table, numbers]) => {
+    const entries = Object.entries(numbers).map(([name, value]) => `${capitals(name)} = ${value}`);
+    return `local ${capitals(table)} = { ${entries.join(', ')} }`;
+  }).join('\n');
+}
+
+function capitals(name: string): string {
+  return name.replace(/[A-Z]/g, '_$&').toUpperCase();
+}
