@@ -48,6 +48,7 @@ def build_report(
                 "merchant": merchant,
                 "sent": counts.sent,
                 "passed": counts.passed,
+                "passedWithoutRule": counts.unlimited,
                 "refused": counts.refused,
                 "failed": counts.failed,
                 "answerMs": {f"p{p}": percentile(answer_ms, p) for p in PERCENTILES},
@@ -142,6 +143,11 @@ def table(report: Report) -> str:
             ]
         )
     lines = ["", *_aligned(rows)]
+    for merchant in report["merchants"]:
+        if merchant["passedWithoutRule"] and merchant["bounds"]:
+            name, count = _printable(merchant["merchant"]), merchant["passedWithoutRule"]
+            why = "of those that passed were matched by no rule, so no limit counts them."
+            lines += ["", f"{name}: {count:,} {why}"]
     for merchant in report["merchants"]:
         if "smoothing" in merchant:
             lines += ["", *_smoothing_lines(merchant)]

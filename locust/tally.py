@@ -18,6 +18,8 @@ class MerchantTally:
     """The requests of one merchant."""
 
     passed: int = 0
+    unlimited: int = 0
+    """Of those that passed: no rule matched them."""
     refused: int = 0
     failed: int = 0
     answer_ms: array[float] = field(default_factory=lambda: array("d"))
@@ -57,6 +59,7 @@ class Tally:
         """A request went through."""
         tally = self.merchants[merchant]
         tally.passed += 1
+        tally.unlimited += not self._takes[merchant][method]
         tally.answer_ms.append((answered_at - sent_at) * 1000)
         for bucket in self._takes[merchant][method]:
             of_bucket = self.buckets[bucket.key]

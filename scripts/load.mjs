@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { provide } from './demo/seed.mjs';
 import { isMain } from './paths.mjs';
 import { bringLocust, LOCUST_FILES } from './load/locust.mjs';
+import { watchResources } from './load/resources.mjs';
 import { Refusal } from './command-line.mjs';
 import { HELP, PROFILES, readOptions, SMOOTH_MERCHANT } from './load/options.mjs';
 import { Tether } from './tether.mjs';
@@ -39,7 +40,10 @@ async function load(options) {
   const locust = await bringLocust(console.log, { signal: stop.signal });
   if (stop.signal.aborted) return 130;
   for (const signal of signals) process.off(signal, onSignal);
-  return runLocust(locust, options);
+  const used = watchResources(options.dataDir);
+  const code = await runLocust(locust, options);
+  console.log(`\n${used()}`);
+  return code;
 }
 
 /** @param {import('./load/options.mjs').LoadOptions} options */

@@ -52,6 +52,7 @@ const OPTIONS = { seconds: TEXT, users: TEXT, merchants: TEXT, gateway: TEXT, 'r
  * @property {boolean} gatewayIsNamed the gateway is the one of TOLLGATE_LOAD_TARGET
  * @property {string} rulesApi
  * @property {string} token
+ * @property {string} dataDir of npm start
  * @property {string} results a directory
  */
 
@@ -87,7 +88,7 @@ export function readOptions(args, env) {
   const token = values.token || env['TOLLGATE_ADMIN_TOKEN'] || keptToken(dataDir);
   if (!token) faults.push(`There is no admin token in ${dataDir}: is Tollgate running (npm start)? If it runs elsewhere, give --token or TOLLGATE_ADMIN_TOKEN.`);
   if (faults.length > 0) throw new Refusal(faults.join('\n'));
-  return { profile, seconds, users, merchants, makesMerchant: profile === 'smooth' && values.merchants === undefined, gateway, gatewayIsNamed: target !== undefined, rulesApi, token, results: join(dataDir, 'load') };
+  return { profile, seconds, users, merchants, makesMerchant: profile === 'smooth' && values.merchants === undefined, gateway, gatewayIsNamed: target !== undefined, rulesApi, token, dataDir, results: join(dataDir, 'load') };
 }
 
 /**

@@ -19,7 +19,7 @@ export function welcome({ rulesApi, gateway, gatewayManagement, preloaderManagem
     ['A request that passes, with its RateLimit headers:', `curl -i -H 'X-Merchant-Id: acme' ${gateway}/transactions`],
     ["Acme's rules, as an administrator sees them:", `curl -s -H 'Authorization: Bearer ${token}' ${rulesApi}/v1/merchants/acme/rules`],
     ['A burst of twenty: about ten pass (200), the rest is refused (429):', `curl -s -o /dev/null -w '%{http_code} ' -H 'X-Merchant-Id: acme' '${gateway}/transactions?try=[1-20]'`],
-    ['A wider limit; try the burst again two seconds later:', editCommand(rulesApi, token, ruleId)],
+    ['A wider limit; three seconds later it is full, and a burst of twenty passes fifteen:', editCommand(rulesApi, token, ruleId)],
     ['What the gateway has counted:', `curl -s ${gatewayManagement}/metrics | grep ^gateway_requests_total`],
   ];
   return `

@@ -1,0 +1,26 @@
+/** npm run start:gateway, start:rules-api, start:preloader: one app alone, from a fresh clone too. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from './build.mjs';
+import { demandNode, installMissing } from './install.mjs';
+import { mainOf, ROOT } from './paths.mjs';
+
+const APPS = ['rules-api', 'preloader', 'gateway'];
+
+const app = process.argv[2] ?? '';
+// What is said here goes to stderr: stdout is the log of the app.
+const say = (/** @type {string} */ line) => console.error(line);
+try {
+  if (!APPS.includes(app)) throw new Error(`There is no app "${app}". There are ${APPS.join(', ')}.`);
+  demandNode();
+  // An image has what was built, and no compiler.
+  if (!existsSync(mainOf(app)) || existsSync(join(ROOT, 'node_modules', '@swc', 'core'))) {
+    await installMissing(say);
+    await build();
+  }
+} catch (error) {
+  say(/** @type {Error} */ (error).message);
+  process.exit(1);
+}
+process.setSourceMapsEnabled(true);
+await import(mainOf(app));
