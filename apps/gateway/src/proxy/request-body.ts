@@ -63,12 +63,24 @@ export class RequestBody {
 
   /** Whether the client has become too slow, after more time in which this process ran. */
   tooSlow(elapsedMs: number): boolean {
-    // Only the time counts in which the client is waited for.
-    if (this.request.complete || !(this.collecting || this.stream?.waits)) return false;
-    const { requestBodyGraceMs, minBodyBytesPerSecond } = this.plane.settings;
+    if (this.request.complete) return false;
     const received = this.stream?.received ?? this.received;
-    this.pace ??= new Pace(requestBodyGraceMs, minBodyBytesPerSecond, received);
-    return this.pace.tooSlow(received, elapsedMs);
+    if (this.pace === null) {
+      const { requestBodyGraceMs, minBodyBytesPerSecond } = this.plane.settings;
+      this.pace = new Pace(requestBodyGraceMs, minBodyBytesPerSecond, received);
+      if (this.stream !== null) this.stream.alwaysWaited = this.stream.waits;
+      return false;
+    }
+    return this.pace.tooSlow(received, this.alwaysWaited() ? elapsedMs : 0);
+  }
+
+  /** Whether the client was waited for during all the time since the last look: only then it is the one to blame. */
+  private alwaysWaited(): boolean {
+    const { stream } = this;
+    if (stream === null) return this.collecting;
+    const always = stream.alwaysWaited;
+    stream.alwaysWaited = stream.waits;
+    return always;
   }
 
   /** The request is over. Its owner is not told anything any more. */

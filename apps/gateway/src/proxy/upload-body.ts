@@ -11,6 +11,8 @@ const BUFFERED_BYTES = 64 * 1024;
 export class UploadBody extends Readable {
   /** Whether it is the client that is waited for. */
   waits = false;
+  /** Set to false whenever it is not, for others to set again. */
+  alwaysWaited = false;
 
   /**
    * @param beginning of the body, as it has been read already
@@ -32,6 +34,7 @@ export class UploadBody extends Readable {
     this.received += chunk.length;
     if (this.push(chunk)) return;
     this.waits = false;
+    this.alwaysWaited = false;
     this.request.pause();
   };
 
