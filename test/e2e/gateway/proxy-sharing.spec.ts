@@ -53,7 +53,7 @@ describe('connections to the upstream', () => {
     for (let i = 0; i < 20; i++) await get(proxy, '/slow/hold');
     await eventually(() => proxy.metrics.inFlight === 20 && proxy.held.length === 3);
     expect((await send(proxy.port, { path: '/other' })).status).toBe(200);
-    expect(await slots(proxy)).toEqual(['gateway_upstream_slots_used 3', 'gateway_upstream_waiting 17']);
+    expect(await slots(proxy)).toEqual(['gateway_upstream_connections_used 3', 'gateway_upstream_waiting 17']);
     expect(proxy.held).toHaveLength(3);
     proxy.held.shift()!.end('done');
     await eventually(() => proxy.held.length === 3, () => proxy.held.length);

@@ -52,7 +52,7 @@ const KINDS: Record<string, (merchantId: string) => void> = {
   'sends as much as it may': (id) => void hold(id, 'GET /transactions HTTP/1.1'),
 };
 
-const slotsUsed = (): Promise<number> => house.metric(gateway, /^gateway_upstream_slots_used\b/);
+const slotsUsed = (): Promise<number> => house.metric(gateway, /^gateway_upstream_connections_used\b/);
 
 /** The others: each sends one request after the other, for a while. */
 async function answersOfOthers(names: string[], forMs: number): Promise<{ status: number; ms: number }[]> {

@@ -96,7 +96,7 @@ export class ProxyMetrics {
         for (const [reason, count] of sheds) this.inc({ reason }, count);
       },
     });
-    this.gauge(registry, 'gateway_upstream_slots_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
+    this.gauge(registry, 'gateway_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
     this.gauge(registry, 'gateway_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
     this.gauge(registry, 'gateway_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
     // The registry needs no more of a metric than `name` and `get`, which its types do not say.
