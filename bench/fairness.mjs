@@ -11,8 +11,8 @@ export const title = 'p99 of the others beside 20 hostile merchants against thei
 
 const HOSTILE = 20;
 /** What each hostile merchant may send in a second. */
-const PER_SECOND = 20;
-const LIMIT = { name: 'steady', algorithm: 'token_bucket', capacity: PER_SECOND, refillTokens: PER_SECOND, refillIntervalMs: 1000, refill: 'greedy' };
+const PER_SECOND = 5;
+const LIMIT = { name: 'steady', algorithm: 'token_bucket', capacity: 4 * PER_SECOND, refillTokens: PER_SECOND, refillIntervalMs: 1000, refill: 'greedy' };
 
 /** 400 a second, a few hundredths of what a gateway can carry: nobody waits without reason. */
 const CONNECTIONS = 40;

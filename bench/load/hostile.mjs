@@ -7,6 +7,8 @@ import { connect } from 'node:net';
 
 const { port, merchants, perSecond } = JSON.parse(process.argv[2] ?? '');
 
+/** They begin over so long a time, so that time-outs do not end all at once. */
+const RAMP_MS = 10_000;
 /** Nearly as soon as refusals say. */
 const AGAIN_MS = 1000;
 
@@ -72,8 +74,8 @@ function attack(kind, merchant) {
 
 for (const merchant of merchants) {
   for (const [kind, count] of /** @type {[keyof typeof KINDS, number][]} */ (Object.entries(KINDS))) {
-    for (let i = 0; i < count; i++) setTimeout(attack, Math.random() * 1000, kind, merchant);
+    for (let i = 0; i < count; i++) setTimeout(attack, Math.random() * RAMP_MS, kind, merchant);
   }
 }
-setTimeout(() => console.log('attacking'), 1500);
+setTimeout(() => console.log('attacking'), RAMP_MS + 500);
 process.once('SIGTERM', () => process.exit(0));
