@@ -17,6 +17,9 @@ export interface Answer {
   ms: number;
 }
 
+/** More than a kernel keeps for a client that does not read; what the upstream answers for /large. */
+const LARGE_BYTES = 16 * 1024 * 1024;
+
 export class House {
   private readonly gateways: RunningApp[] = [];
   private readonly pools = new Map<string, Pool>();
@@ -45,7 +48,8 @@ export class House {
     const upstream = createServer((request, response) => {
       received.push(request);
       const answer = () => response.setHeader('content-type', 'application/json').end('{"ok":true}');
-      request.resume().on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : answer()));
+      const large = () => response.end(Buffer.alloc(LARGE_BYTES));
+      request.resume().on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : request.url?.startsWith('/large') ? large() : answer()));
     });
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     return new House(redisServer, database, redis, upstream, received, held);

@@ -148,7 +148,8 @@ it('an answer before the end of the upload reaches the client, and the connectio
   request.destroy();
 });
 
-it('an upload is seen by the upstream while it is still being sent', async () => {
+it('an upload of more than 16 KB is seen by the upstream while it is still being sent', async () => {
+  const beginning = 'first'.repeat(4_000);
   const seen: string[] = [];
   const { url } = await startUpstream((request, response) => {
     request.setEncoding('utf8').on('data', (chunk: string) => seen.push(chunk));
@@ -156,10 +157,29 @@ it('an upload is seen by the upstream while it is still being sent', async () =>
   });
   const { port } = await startProxy(url);
   const request = post(port);
-  request.write('first');
-  await eventually(() => seen.join('') === 'first');
+  request.write(beginning);
+  await eventually(() => seen.join('') === beginning);
   request.end('second');
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   response.resume();
-  expect(seen.join('')).toBe('firstsecond');
+  expect(seen.join('')).toBe(`${beginning}second`);
+});
+
+it('a shorter one, in chunks, is seen once it is whole, with its length', async () => {
+  const seen: (string | undefined)[] = [];
+  const { url } = await startUpstream((request, response) => {
+    seen.push(request.headers['content-length'], request.headers['transfer-encoding']);
+    request.setEncoding('utf8').on('data', (chunk: string) => seen.push(chunk));
+    request.on('end', () => response.end('ok'));
+  });
+  const { port, asked } = await startProxy(url);
+  const request = post(port);
+  request.write('first');
+  await eventually(() => asked.length === 1);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(seen).toEqual([]);
+  request.end('second');
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  response.resume();
+  expect(seen).toEqual(['11', undefined, 'firstsecond']);
 });

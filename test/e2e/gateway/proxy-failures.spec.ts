@@ -135,7 +135,7 @@ describe('a client that goes away', () => {
     });
     const proxy = await startProxy(url);
     const client = await RawClient.open(proxy.port);
-    client.write('POST / HTTP/1.1', 'Host: x', `Content-Length: ${length}`, '', 'x'.repeat(50));
+    client.write('POST / HTTP/1.1', 'Host: x', `Content-Length: ${length}`, '', 'x'.repeat(length > 100 ? 20_000 : 50));
     await eventually(() => proxy.asked.length === 1);
     await new Promise((resolve) => setTimeout(resolve, 50));
     client.socket.destroy();

@@ -203,7 +203,7 @@ describe('connections', () => {
   it('share the upstream: requests wait for a free connection, and too many are refused', async () => {
     const waiting: (() => void)[] = [];
     const upstream = await startUpstream((_request, response) => waiting.push(() => response.end('ok')));
-    const { port, metrics } = await startProxy(upstream.url, { connections: 2, maxInFlight: 4 });
+    const { port, metrics } = await startProxy(upstream.url, { connections: 2, maxInFlight: 4, queueTimeoutMs: 60_000, merchantShare: 100 });
     const four = [1, 2, 3, 4].map(() => send(port));
     await eventually(() => metrics.inFlight === 4 && waiting.length === 2);
     const fifth = await send(port);

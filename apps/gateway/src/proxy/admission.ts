@@ -9,6 +9,11 @@ export interface InboundRequest {
   readonly peer: string;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
+  /**
+   * Says which merchant the request counts for, before anything is waited for; a request that is forwarded without counts for its
+   * peer. False: the merchant has its share of the requests in flight, and this one has been answered; there is nothing to decide.
+   */
+  belongsTo(merchantId: string): boolean;
 }
 
 export type Admission =

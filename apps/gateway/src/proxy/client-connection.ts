@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { DataPlane } from './data-plane.js';
+import type { DataPlane, Timed } from './data-plane.js';
 import { Exchange } from './exchange.js';
+import { Pace } from './pace.js';
 import type { Problem } from './problems.js';
 
 /** Requests that a client may send on one connection before it has read the answers to the earlier ones. */
@@ -11,7 +12,7 @@ const MAX_WAITING = 64;
  * One connection from a client. Its requests are handled one after the other, also when they are pipelined: RFC 9112
  * allows no more unless all are safe, and no client gets more of the gateway by not waiting for answers.
  */
-export class ClientConnection {
+export class ClientConnection implements Timed {
   /** The remote address; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
@@ -23,6 +24,8 @@ export class ClientConnection {
 
   private current: Exchange | null = null;
   private readonly waiting: (() => void)[] = [];
+  /** While bytes wait for the client to read them. */
+  private reading: Pace | null = null;
 
   constructor(
     private readonly plane: DataPlane,
@@ -80,6 +83,26 @@ export class ClientConnection {
       socket.destroySoon();
     } else if (!current.received) {
       current.reject(problem);
+    }
+  }
+
+  /** Looks after deadlines: those of the request that is under way, and of answers that the client does not read. */
+  tick(nowMs: number, elapsedMs: number): void {
+    this.current?.tick(nowMs, elapsedMs);
+    const { socket } = this;
+    const unread = socket.writableLength;
+    if (unread === 0) {
+      this.reading = null;
+      return;
+    }
+    const { responseBodyGraceMs, minBodyBytesPerSecond } = this.plane.settings;
+    const read = socket.bytesWritten - unread;
+    if (this.reading === null) {
+      this.reading = new Pace(responseBodyGraceMs, minBodyBytesPerSecond, read);
+    } else if (this.reading.tooSlow(read, elapsedMs)) {
+      this.plane.shed('slow_download', this.current?.owner ?? this.peer);
+      // Not `destroy`: the kernel would go on keeping for the client what it does not read.
+      socket.resetAndDestroy();
     }
   }
 

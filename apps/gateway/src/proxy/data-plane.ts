@@ -2,12 +2,30 @@ import { isIP } from 'node:net';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import type { Readable } from 'node:stream';
 import type { Admit } from './admission.js';
+import { CoarseClock } from './coarse-clock.js';
 import type { Exchange } from './exchange.js';
+import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
+import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
+import { PeerConnections } from './peer-connections.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { ProxySettings } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
+import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
+import { UpstreamSlots } from './upstream-slots.js';
+
+/** Connections are looked at every so many ticks of the clock. */
+const TICKS_BETWEEN_LOOKS = 5;
+
+/** What looks after its own deadlines, if it is asked to. */
+export interface Timed {
+  /**
+   * @param nowMs as `performance.now` tells it
+   * @param elapsedMs since the last call, in which this process ran
+   */
+  tick(nowMs: number, elapsedMs: number): void;
+}
 
 /** What all exchanges of a proxy share: who decides, where requests go, what is counted. */
 export class DataPlane {
@@ -21,13 +39,19 @@ export class DataPlane {
   readonly maxInFlight: number;
   readonly preserveHost: boolean;
   readonly nextRequestId = createRequestIds();
+  readonly clock = new CoarseClock();
+  readonly slots: UpstreamSlots;
+  readonly merchants: MerchantLoads;
+  readonly peers: PeerConnections;
 
   private readonly pool: Pool;
   private readonly serverName: string;
   private readonly failureLog: FailureLog;
+  private readonly shedLog: ShedLog;
+  private readonly buffers: FairShare;
   private unflushed: Exchange[] = [];
 
-  constructor(settings: ProxySettings) {
+  constructor(readonly settings: ProxySettings) {
     this.admit = settings.admit;
     this.trusts = settings.trusts;
     this.metrics = settings.metrics;
@@ -35,9 +59,16 @@ export class DataPlane {
     this.maxInFlight = settings.maxInFlight;
     this.preserveHost = settings.host === 'original';
     this.failureLog = new FailureLog(settings.logger);
+    this.shedLog = new ShedLog(settings.logger);
+    this.slots = new UpstreamSlots(settings.connections, settings.merchantShare, settings.queueTimeoutMs);
+    this.metrics.slots = this.slots;
+    this.merchants = new MerchantLoads(new FairShare(settings.maxInFlight, settings.merchantShare));
+    this.peers = new PeerConnections(settings.maxConnections, settings.merchantShare, settings.maxConnectionsPerPeer);
+    this.buffers = new FairShare(settings.maxBufferedBytes, settings.merchantShare);
     this.serverName = unbracketed(settings.upstream.hostname);
     this.pool = new Pool(settings.upstream.origin, {
       connect: connectorFor(this.serverName, settings.connectTimeoutMs),
+      // As many as there are slots: undici's own queue, which knows neither deadlines nor merchants, stays empty.
       connections: settings.connections,
       headersTimeout: settings.headersTimeoutMs,
       bodyTimeout: settings.bodyTimeoutMs,
@@ -63,6 +94,39 @@ export class DataPlane {
     this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, exchange);
   }
 
+  /** Has the deadlines of these looked after, until the end. */
+  watch(timed: Iterable<Timed>): void {
+    let ticks = 0;
+    let elapsedMs = 0;
+    this.clock.start((tickMs) => {
+      this.slots.expire(this.clock.nowMs);
+      elapsedMs += tickMs;
+      if (++ticks % TICKS_BETWEEN_LOOKS !== 0) return;
+      const nowMs = performance.now();
+      for (const each of timed) each.tick(nowMs, elapsedMs);
+      elapsedMs = 0;
+    });
+  }
+
+  /** Reserves memory for bodies that wait; false if the merchant has its share already. */
+  buffer(load: MerchantLoad, bytes: number): boolean {
+    if (!this.buffers.mayTake(load.bufferedBytes, bytes, load.weight)) return false;
+    this.buffers.used += bytes;
+    load.bufferedBytes += bytes;
+    return true;
+  }
+
+  unbuffer(load: MerchantLoad, bytes: number): void {
+    this.buffers.used -= bytes;
+    load.bufferedBytes -= bytes;
+  }
+
+  /** @param who the merchant, or the peer of what belongs to none */
+  shed(reason: ShedReason, who: string): void {
+    this.metrics.shed(reason);
+    this.shedLog.add(reason, who, performance.now());
+  }
+
   /** Answers whose body is late still get their headers out in this turn of the event loop. */
   flushSoon(exchange: Exchange): void {
     if (this.unflushed.push(exchange) === 1) setImmediate(this.flush);
@@ -75,6 +139,7 @@ export class DataPlane {
 
   /** Cuts the connections to the upstream. */
   async destroy(): Promise<void> {
+    this.clock.stop();
     await this.pool.destroy();
   }
 

@@ -3,17 +3,18 @@ import type { Dispatcher } from 'undici';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { ClientConnection } from './client-connection.js';
-import type { DataPlane } from './data-plane.js';
+import type { DataPlane, Timed } from './data-plane.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
+import type { MerchantLoad } from './merchant-load.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { Outcome } from './proxy-metrics.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
+import { type BodyOwner, RequestBody } from './request-body.js';
+import type { ShedReason } from './shedding.js';
 import { UploadBody } from './upload-body.js';
 import { problemOf, upstreamFailure } from './upstream-failure.js';
-
-/** Bodies up to this many bytes are collected and sent upstream in one piece, which is far cheaper than a stream. */
-const COLLECTED_BODY_BYTES = 16 * 1024;
+import type { SlotSeeker, Waiter } from './upstream-slots.js';
 
 /** Answers up to this many bytes are copied next to their headers. */
 const COPIED_BODY_BYTES = 16 * 1024;
@@ -26,12 +27,12 @@ type Claims = NonNullable<Extract<Admission, { forward: true }>['claims']>;
 const NO_CLAIMS: Claims = [];
 
 /**
- * One request from its headers to the end of its answer: inspected, admitted, forwarded, answered. It is the handler
- * that undici calls with the upstream's answer, by undici's raw-header interface: no promise, no header object.
+ * One request from its headers to the end of its answer: inspected, admitted, given a slot of the upstream, forwarded,
+ * answered. It is the handler that undici calls with the upstream's answer, by undici's raw-header interface: no promise, no header object.
  *
  * The upstream's 1xx answers and trailers are not passed on.
  */
-export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
+export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, BodyOwner, SlotSeeker, Timed {
   readonly method: string;
   readonly target: string;
   readonly rawHeaders: string[];
@@ -49,6 +50,11 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   private answerLength = -1;
   private bodyBegun = false;
   private resume: (() => void) | null = null;
+  /** Whom it counts for, once that is known. */
+  private load: MerchantLoad | null = null;
+  private body: RequestBody | null = null;
+  private queued: Waiter | null = null;
+  private holdsSlot = false;
 
   constructor(
     private readonly plane: DataPlane,
@@ -84,6 +90,20 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     }
   }
 
+  belongsTo(merchantId: string): boolean {
+    if (this.load !== null) return true;
+    this.load = this.plane.merchants.enter(merchantId);
+    if (this.load !== null) return true;
+    this.plane.shed('merchant_in_flight', merchantId);
+    this.reject(PROBLEMS.merchantInFlight);
+    return false;
+  }
+
+  /** The merchant, or the peer as long as no merchant is known. */
+  get owner(): string {
+    return this.load?.key ?? this.peer;
+  }
+
   /** Whether the request has arrived whole. */
   get received(): boolean {
     return this.request.complete;
@@ -109,6 +129,24 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.abortUpstream?.();
   }
 
+  tick(nowMs: number, elapsedMs: number): void {
+    if (this.phase === Phase.Ended) return;
+    const { settings } = this.plane;
+    if (nowMs - this.startedAtMs > settings.exchangeTimeoutMs) {
+      this.shed('exchange_timeout', this.received ? PROBLEMS.gatewayTimeout : PROBLEMS.bodyTimeout);
+      return;
+    }
+    if (this.body?.tooSlow(elapsedMs)) this.shed('slow_upload', PROBLEMS.bodyTimeout);
+  }
+
+  /** Ends it to protect others. */
+  private shed(reason: ShedReason, problem: Problem): void {
+    this.plane.shed(reason, this.owner);
+    // What is missing of the body will not be waited for.
+    if (!this.received) this.connection.distrust();
+    this.reject(problem);
+  }
+
   private decided(admission: Admission): void {
     if (this.phase !== Phase.Admission) {
       // The client has not waited.
@@ -120,6 +158,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
         this.claims = admission.claims ?? NO_CLAIMS;
+        if (!this.belongsTo(this.owner)) return;
         if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
         else this.forward();
       } else {
@@ -137,37 +176,53 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.reject(PROBLEMS.internal);
   }
 
-  /** Sends the request upstream, body and all. */
+  /** Sends the request upstream, as soon as enough of its body is there and a slot is free. */
   forward(): void {
     if (this.phase !== Phase.Forwarding) return;
-    const { bodyLength } = this.head;
-    if (bodyLength === 0) {
-      this.dispatch(null);
+    if (this.head.bodyLength === 0) {
+      this.collected();
       return;
     }
     if (this.expectsContinue) this.response.writeContinue();
-    if (bodyLength === CHUNKED || bodyLength > COLLECTED_BODY_BYTES) {
-      this.dispatch(new UploadBody(this.request));
-    } else if (this.request.complete) {
-      this.dispatch(this.request.read() as Buffer);
-    } else {
-      // A small body mostly comes in one packet with its headers; after this turn it has been parsed.
-      process.nextTick(forwardCollected, this);
+    this.body = new RequestBody(this.plane, this.load!, this.request, this.head.bodyLength, this);
+    this.body.collect();
+  }
+
+  collected(): void {
+    const { slots, clock } = this.plane;
+    const load = this.load!;
+    if (slots.take(load)) this.slotTaken();
+    else if (this.body?.keep() === false) this.notCollected();
+    else this.queued = slots.wait(load, this, clock.nowMs);
+  }
+
+  notCollected(): void {
+    this.shed('buffered_bytes', PROBLEMS.bufferedBytes);
+  }
+
+  slotTaken(): void {
+    this.queued = null;
+    this.holdsSlot = true;
+    try {
+      this.dispatch(this.body === null ? null : this.body.open());
+    } catch (error) {
+      this.releaseSlot();
+      this.failed(error);
     }
   }
 
-  /** Forwards a small body as soon as it has arrived whole. */
-  forwardCollected(): void {
-    if (this.phase !== Phase.Forwarding) return;
-    if (this.request.complete) {
-      this.dispatch(this.request.read() as Buffer);
-      return;
-    }
-    const chunks: Buffer[] = [];
-    this.request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    this.request.on('end', () => {
-      if (this.phase === Phase.Forwarding) this.dispatch(Buffer.concat(chunks));
-    });
+  slotTooLate(): void {
+    this.queued = null;
+    this.shed('upstream_queue', PROBLEMS.upstreamQueue);
+  }
+
+  /** undici is done with the request. */
+  private releaseSlot(): void {
+    if (!this.holdsSlot) return;
+    this.holdsSlot = false;
+    const load = this.load!;
+    this.plane.slots.release(load);
+    this.plane.merchants.forgetIdle(load);
   }
 
   private dispatch(body: Buffer | UploadBody | null): void {
@@ -226,13 +281,19 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   }
 
   onComplete(): void {
-    if (this.phase === Phase.Ended) return;
-    this.response.end();
-    this.end(Outcome.Forwarded, this.response.statusCode);
+    if (this.phase !== Phase.Ended) {
+      this.response.end();
+      this.end(Outcome.Forwarded, this.response.statusCode);
+    }
+    this.releaseSlot();
   }
 
   onError(error: Error): void {
-    if (this.phase === Phase.Ended) return;
+    if (this.phase !== Phase.Ended) this.upstreamFailed(error);
+    this.releaseSlot();
+  }
+
+  private upstreamFailed(error: Error): void {
     const failure = upstreamFailure(error, this.abortUpstream !== null);
     this.plane.upstreamFailed(failure, this.requestId, error);
     if (this.phase === Phase.Answering) {
@@ -277,6 +338,9 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
       if (unused) claim.refund();
       else claim.release();
     }
+    if (this.queued !== null) this.plane.slots.leave(this.queued);
+    this.body?.stop();
+    if (this.load !== null) this.plane.merchants.leave(this.load);
     this.connection.ended(this);
   }
 }
@@ -284,8 +348,4 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
 /** The turn of a request that had to wait. */
 function forward(exchange: Exchange): void {
   exchange.forward();
-}
-
-function forwardCollected(exchange: Exchange): void {
-  exchange.forwardCollected();
 }

@@ -52,4 +52,8 @@ export const PROBLEMS = {
   overloaded: unavailable('The gateway has too many requests in flight.'),
   stopping: unavailable('The gateway is stopping.'),
   gatewayTimeout: new Problem(504, 'Gateway Timeout', 'The upstream did not answer in time.'),
+  bodyTimeout: new Problem(408, 'Request Timeout', 'The request body arrived too slowly. Send the whole body without pauses.'),
+  merchantInFlight: unavailable('This merchant has too many requests in flight. Wait for answers before you send more.'),
+  upstreamQueue: unavailable('No connection to the upstream came free in time. The request was not forwarded and cost nothing; send it again later, and fewer at a time.'),
+  bufferedBytes: unavailable('Too many request bodies wait in memory. The request was not forwarded and cost nothing; send it again later, and fewer at a time.'),
 } as const;

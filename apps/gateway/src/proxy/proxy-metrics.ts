@@ -1,5 +1,7 @@
 import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
 import { LatencyHistogram } from './latency-histogram.js';
+import { SHED_REASONS, type ShedReason } from './shedding.js';
+import type { UpstreamSlots } from './upstream-slots.js';
 import { UPSTREAM_FAILURES, type UpstreamFailure } from './upstream-failure.js';
 
 /** How an exchange with a client ended. */
@@ -8,7 +10,7 @@ export const Outcome = {
   Forwarded: 0,
   /** Admission said no. */
   Refused: 1,
-  /** Not understood or not supported, or the gateway was full; admission was not asked. */
+  /** Not understood or not supported, too slow, or there was no room for it; the upstream has not seen it whole. */
   Rejected: 2,
   /** The upstream failed, before or in the middle of its answer. */
   UpstreamError: 3,
@@ -25,9 +27,12 @@ const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx', '6xx', '7xx',
 export class ProxyMetrics {
   /** Requests that were begun and not yet ended. */
   inFlight = 0;
+  /** The slots that requests take, once there are some. */
+  slots: Pick<UpstreamSlots, 'used' | 'waiting'> = { used: 0, waiting: 0 };
 
   private readonly requests = new Float64Array(OUTCOMES.length * STATUS_CLASSES.length);
   private readonly failures = new Map<UpstreamFailure, number>(UPSTREAM_FAILURES.map((kind) => [kind, 0]));
+  private readonly sheds = new Map<ShedReason, number>(SHED_REASONS.map((reason) => [reason, 0]));
   private readonly durations = new LatencyHistogram(
     'gateway_request_duration_seconds',
     'Time from the request headers to the end of the answer.',
@@ -43,6 +48,10 @@ export class ProxyMetrics {
     this.failures.set(kind, this.failures.get(kind)! + 1);
   }
 
+  shed(reason: ShedReason): void {
+    this.sheds.set(reason, this.sheds.get(reason)! + 1);
+  }
+
   /** Requests that ended with this outcome so far. */
   count(outcome: Outcome): number {
     const start = outcome * STATUS_CLASSES.length;
@@ -51,7 +60,7 @@ export class ProxyMetrics {
 
   /** Makes the metrics part of what the registry hands out. */
   register(registry: Registry): void {
-    const { requests, failures } = this;
+    const { requests, failures, sheds } = this;
     const registers = [registry];
     new Counter({
       name: 'gateway_requests_total',
@@ -77,16 +86,30 @@ export class ProxyMetrics {
         for (const [kind, count] of failures) this.inc({ kind }, count);
       },
     });
-    const inFlight = (): number => this.inFlight;
-    new Gauge({
-      name: 'gateway_in_flight',
-      help: 'Requests that were begun and not yet ended.',
+    new Counter({
+      name: 'gateway_shed_total',
+      help: 'Requests that were refused or cut, and connections that were closed, to protect others, by reason.',
+      labelNames: ['reason'],
       registers,
       collect() {
-        this.set(inFlight());
+        this.reset();
+        for (const [reason, count] of sheds) this.inc({ reason }, count);
       },
     });
+    this.gauge(registry, 'gateway_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
+    this.gauge(registry, 'gateway_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
+    this.gauge(registry, 'gateway_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
     // The registry needs no more of a metric than `name` and `get`, which its types do not say.
     registry.registerMetric(this.durations as unknown as Metric);
+  }
+  private gauge(registry: Registry, name: string, help: string, value: () => number): void {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
   }
 }

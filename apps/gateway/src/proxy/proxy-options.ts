@@ -17,12 +17,23 @@ export interface ProxyOptions {
    * X-Forwarded-Host carries the client's in both cases.
    */
   host?: 'original' | 'upstream';
-  /** Most connections to the upstream; further requests wait for a free one. */
+  /** Most connections to the upstream, each for one request at a time; further requests wait for a free one. */
   connections?: number;
+  /** How long a request waits for a connection to the upstream before it is refused with 503. */
+  queueTimeoutMs?: number;
+  /**
+   * How much one merchant (or peer) may have of all that is shared (connections to the upstream, requests in flight, bytes in
+   * memory, connections from peers), as a multiple of what is free: at 0.5 one that is alone gets a third.
+   */
+  merchantShare?: number;
+  /** Most bytes of request bodies that wait in memory before they are forwarded. */
+  maxBufferedBytes?: number;
   /** Most requests begun and not ended; further ones are refused with 503. */
   maxInFlight?: number;
   /** Most connections from clients; further ones are closed at once. */
   maxConnections?: number;
+  /** Most connections from a peer that is not trusted (of IPv6: from a /64); further ones are closed at once. */
+  maxConnectionsPerPeer?: number;
   /** Most bytes of request line and headers; more is refused with 431. */
   maxHeaderBytes?: number;
   /** Until the upstream has accepted a connection. */
@@ -31,8 +42,16 @@ export interface ProxyOptions {
   headersTimeoutMs?: number;
   /** Between two pieces of the upstream's body. */
   bodyTimeoutMs?: number;
-  /** Until a client has sent the whole headers of a request. There is no limit for the body: uploads may be long. */
+  /** Until a client has sent the whole headers of a request. Its body may take long, but has to move: see below. */
   clientHeadersTimeoutMs?: number;
+  /** Least rate of bodies that a client sends or reads; 0: it only has to send or read something now and then. */
+  minBodyBytesPerSecond?: number;
+  /** How long a client may be behind that rate, or silent, with the body of its request. */
+  requestBodyGraceMs?: number;
+  /** Likewise with an answer that it reads. Longer, as the kernel hides small steps of the reader. */
+  responseBodyGraceMs?: number;
+  /** A whole exchange, from the headers of the request to the end of the answer, whatever moves. */
+  exchangeTimeoutMs?: number;
   /** Without a byte in either direction on a client's connection while a request is under way. */
   clientIdleTimeoutMs?: number;
   /** Between two requests on a client's connection. Above the 60 s that load balancers keep theirs. */
@@ -47,11 +66,19 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   return {
     host: 'original',
     connections: 256,
+    queueTimeoutMs: 1_000,
+    merchantShare: 0.5,
+    maxBufferedBytes: 64 * 1024 * 1024,
     maxInFlight: 10_000,
     maxConnections: 20_000,
+    maxConnectionsPerPeer: 256,
     maxHeaderBytes: 16 * 1024,
     connectTimeoutMs: 2_000,
-    clientHeadersTimeoutMs: 15_000,
+    clientHeadersTimeoutMs: 10_000,
+    minBodyBytesPerSecond: 1024,
+    requestBodyGraceMs: 10_000,
+    responseBodyGraceMs: 30_000,
+    exchangeTimeoutMs: 3_600_000,
     // A client waits in silence for as long as the upstream may take.
     clientIdleTimeoutMs: Math.max(headersTimeoutMs, bodyTimeoutMs) + 30_000,
     keepAliveTimeoutMs: 65_000,

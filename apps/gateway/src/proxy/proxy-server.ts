@@ -31,6 +31,7 @@ export class ProxyServer {
     const settings = proxySettings(options);
     this.plane = new DataPlane(settings);
     this.server = this.createServer(settings);
+    this.plane.watch(this.connections);
   }
 
   /**
@@ -70,7 +71,7 @@ export class ProxyServer {
       IncomingMessage: LeanRequest,
       connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, settings.clientHeadersTimeoutMs),
       headersTimeout: settings.clientHeadersTimeoutMs,
-      // Uploads may take as long as they need, as long as something moves.
+      // Uploads may take long, as long as they move: see `Pace`.
       requestTimeout: 0,
       keepAliveTimeout: settings.keepAliveTimeoutMs,
       maxHeaderSize: settings.maxHeaderBytes,
@@ -101,8 +102,15 @@ export class ProxyServer {
   private readonly onConnection = (socket: ClientSocket): void => {
     const connection = new ClientConnection(this.plane, socket);
     socket[CONNECTION] = connection;
+    const { peer, trusted } = connection;
+    if (!this.plane.peers.opened(peer, trusted)) {
+      this.plane.shed('peer_connections', peer);
+      socket.destroy();
+      return;
+    }
     this.connections.add(connection);
     socket.on('close', () => {
+      this.plane.peers.closed(peer, trusted);
       this.connections.delete(connection);
       connection.closed();
     });

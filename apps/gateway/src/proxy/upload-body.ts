@@ -9,18 +9,37 @@ const BUFFERED_BYTES = 64 * 1024;
  * between: when it is destroyed, the rest of the request is read and thrown away.
  */
 export class UploadBody extends Readable {
-  constructor(private readonly request: IncomingMessage) {
+  /** Whether it is the client that is waited for. */
+  waits = false;
+  /** Set to false whenever it is not, for others to set again. */
+  alwaysWaited = false;
+
+  /**
+   * @param beginning of the body, as it has been read already
+   * @param received bytes that have come from the client
+   */
+  constructor(
+    private readonly request: IncomingMessage,
+    beginning: readonly Buffer[],
+    public received: number,
+  ) {
     super({ highWaterMark: BUFFERED_BYTES });
+    for (const chunk of beginning) this.push(chunk);
     // undici stops listening for errors when its exchange is over; a late one must not end the process.
     this.on('error', ignore);
     request.on('data', this.onData).on('end', this.onEnd).on('close', this.onClose);
   }
 
   private readonly onData = (chunk: Buffer): void => {
-    if (!this.push(chunk)) this.request.pause();
+    this.received += chunk.length;
+    if (this.push(chunk)) return;
+    this.waits = false;
+    this.alwaysWaited = false;
+    this.request.pause();
   };
 
   private readonly onEnd = (): void => {
+    this.waits = false;
     this.push(null);
   };
 
@@ -29,10 +48,12 @@ export class UploadBody extends Readable {
   };
 
   override _read(): void {
+    this.waits = true;
     this.request.resume();
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.waits = false;
     this.request.off('data', this.onData).off('end', this.onEnd).off('close', this.onClose);
     this.request.resume();
     done(error);

@@ -34,6 +34,7 @@ export class RequestAdmission {
       done(identityRefusal(identity.problem, request.requestId));
       return;
     }
+    if (!request.belongsTo(identity.merchantId)) return;
     const descriptor = { merchantId: identity.merchantId, ip: identity.ip, method: request.method, target: request.target };
     const rules = this.options.rules.get(identity.merchantId);
     if (rules !== undefined) {

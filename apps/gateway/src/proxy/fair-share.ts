@@ -1,0 +1,35 @@
+/**
+ * Divides a number of places among holders that nobody knows beforehand, by dynamic thresholds (Choudhury and Hahne, IEEE/ACM
+ * Transactions on Networking 6(2), 1998): a holder may have at most `share` times as many as are free. Whoever is alone gets a
+ * large part, and however long several hold what they have, some stay free for those that come: n holders that take all
+ * they can leave capacity / (1 + n * share).
+ */
+export class FairShare {
+  used = 0;
+
+  /**
+   * @param share above 0; 1: as many as are free
+   * @param mostEach no holder gets more than this, however many are free
+   */
+  constructor(
+    readonly capacity: number,
+    readonly share: number,
+    private readonly mostEach = Infinity,
+  ) {}
+
+  get free(): number {
+    return this.capacity - this.used;
+  }
+
+  /**
+   * Whether a holder may have more. The first one is anybody's, as long as one is free.
+   *
+   * @param held what it has
+   * @param weight a holder of twice the weight may have twice as many
+   */
+  mayTake(held: number, amount = 1, weight = 1): boolean {
+    const free = this.capacity - this.used;
+    if (amount > free || held + amount > this.mostEach) return false;
+    return held === 0 || held + amount <= this.share * weight * free;
+  }
+}

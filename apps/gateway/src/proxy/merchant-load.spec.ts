@@ -1,0 +1,30 @@
+import { FairShare } from './fair-share.js';
+import { MerchantLoads } from './merchant-load.js';
+
+test('a merchant gets its share of the requests in flight, and one that comes later gets its own', () => {
+  const loads = new MerchantLoads(new FairShare(100, 1));
+  const taken = Array.from({ length: 100 }, () => loads.enter('greedy')).filter((load) => load !== null);
+  expect(taken).toHaveLength(50);
+  expect(loads.enter('other')).not.toBeNull();
+  loads.leave(taken[0]!);
+  expect(loads.enter('other')).toMatchObject({ key: 'other', inFlight: 2 });
+});
+
+test('of a million merchants that have nothing under way only some are remembered', () => {
+  const loads = new MerchantLoads(new FairShare(100, 1));
+  for (let i = 0; i < 1_000_000; i++) loads.leave(loads.enter(`m${i}`)!);
+  expect(loads.size).toBeLessThanOrEqual(4_100);
+});
+
+test('a merchant whose request is gone, but not its slot, is not forgotten', () => {
+  const loads = new MerchantLoads(new FairShare(100, 1));
+  for (let i = 0; i < 5_000; i++) loads.leave(loads.enter(`m${i}`)!);
+  const load = loads.enter('slow')!;
+  load.slots = 1;
+  loads.leave(load);
+  expect(loads.enter('slow')).toBe(load);
+  loads.leave(load);
+  load.slots = 0;
+  loads.forgetIdle(load);
+  expect(loads.enter('slow')).not.toBe(load);
+});

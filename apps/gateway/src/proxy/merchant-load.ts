@@ -1,0 +1,56 @@
+import { FairShare } from './fair-share.js';
+
+/** Merchants that have nothing under way are remembered up to this number, so that most requests find theirs. */
+const IDLE_KEPT = 4_096;
+
+/** What one merchant has under way in this gateway. A request that belongs to no merchant counts for its peer. */
+export class MerchantLoad {
+  /** Requests begun and not ended. */
+  inFlight = 0;
+  /** Slots of the upstream. */
+  slots = 0;
+  /** Bytes of bodies that wait in memory. */
+  bufferedBytes = 0;
+  /** Its part of everything that is shared, compared with others. All are equal so far. */
+  readonly weight = 1;
+
+  constructor(readonly key: string) {}
+}
+
+/** Who has how many requests under way, and may have more. */
+export class MerchantLoads {
+  private readonly loads = new Map<string, MerchantLoad>();
+
+  constructor(private readonly inFlight: FairShare) {}
+
+  /** Counts a request in; null if the merchant has its share already. */
+  enter(key: string): MerchantLoad | null {
+    let load = this.loads.get(key);
+    if (!this.inFlight.mayTake(load === undefined ? 0 : load.inFlight, 1, load?.weight)) return null;
+    if (load === undefined) {
+      load = new MerchantLoad(key);
+      this.loads.set(key, load);
+    }
+    load.inFlight++;
+    this.inFlight.used++;
+    return load;
+  }
+
+  leave(load: MerchantLoad): void {
+    load.inFlight--;
+    this.inFlight.used--;
+    this.forgetIdle(load);
+  }
+
+  /** To be called when the merchant may have nothing left under way. */
+  forgetIdle(load: MerchantLoad): void {
+    // A slot may be held for a while after its request: forgotten, it would not count any more.
+    const idle = load.inFlight === 0 && load.slots === 0;
+    if (idle && this.loads.size > IDLE_KEPT) this.loads.delete(load.key);
+  }
+
+  /** Merchants that are remembered. */
+  get size(): number {
+    return this.loads.size;
+  }
+}

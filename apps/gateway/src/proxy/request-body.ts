@@ -1,0 +1,152 @@
+import type { IncomingMessage } from 'node:http';
+import type { DataPlane } from './data-plane.js';
+import type { MerchantLoad } from './merchant-load.js';
+import { Pace } from './pace.js';
+import { CHUNKED } from './request-hygiene.js';
+import { UploadBody } from './upload-body.js';
+
+/**
+ * So much of a body is collected before the request asks for a slot of the upstream: a client that trickles holds none. Bodies
+ * that are no longer are sent in one piece, which is far cheaper than a stream.
+ */
+const COLLECTED_BYTES = 16 * 1024;
+
+/** Who is told what became of the beginning of a body. */
+export interface BodyOwner {
+  /** Enough of it is there. */
+  collected(): void;
+  /** There is no memory for it. */
+  notCollected(): void;
+}
+
+/** The body of one request, from the client to what is given to undici; how much memory it uses, and how fast it moves. */
+export class RequestBody {
+  private readonly chunks: Buffer[] = [];
+  private received = 0;
+  private collecting = false;
+  private whole = false;
+  private stream: UploadBody | null = null;
+  private reservedBytes = 0;
+  private stopped = false;
+  private pace: Pace | null = null;
+
+  /** @param length in bytes, or `CHUNKED`; not 0 */
+  constructor(
+    private readonly plane: DataPlane,
+    private readonly load: MerchantLoad,
+    private readonly request: IncomingMessage,
+    private readonly length: number,
+    private readonly owner: BodyOwner,
+  ) {}
+
+  /** Collects the body until it is whole or too long to be collected, and then stops reading. */
+  collect(): void {
+    if (this.length === CHUNKED || this.length > COLLECTED_BYTES) this.collectUpTo(COLLECTED_BYTES);
+    else if (this.request.complete) this.collectAtOnce();
+    // A small body mostly comes in one packet with its headers; after this turn it has been parsed.
+    else process.nextTick(collectLater, this);
+  }
+
+  /** @returns false if there is no memory to keep it until a slot is free */
+  keep(): boolean {
+    return this.reservedBytes > 0 || this.reserve(this.received);
+  }
+
+  /** What undici sends: the collected body, or a stream that begins with it. */
+  open(): Buffer | UploadBody {
+    this.unreserve();
+    const { chunks } = this;
+    if (this.whole) return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
+    this.stream = new UploadBody(this.request, chunks, this.received);
+    return this.stream;
+  }
+
+  /** Whether the client has become too slow, after more time in which this process ran. */
+  tooSlow(elapsedMs: number): boolean {
+    if (this.request.complete) return false;
+    const received = this.stream?.received ?? this.received;
+    if (this.pace === null) {
+      const { requestBodyGraceMs, minBodyBytesPerSecond } = this.plane.settings;
+      this.pace = new Pace(requestBodyGraceMs, minBodyBytesPerSecond, received);
+      if (this.stream !== null) this.stream.alwaysWaited = this.stream.waits;
+      return false;
+    }
+    return this.pace.tooSlow(received, this.alwaysWaited() ? elapsedMs : 0);
+  }
+
+  /** Whether the client was waited for during all the time since the last look: only then it is the one to blame. */
+  private alwaysWaited(): boolean {
+    const { stream } = this;
+    if (stream === null) return this.collecting;
+    const always = stream.alwaysWaited;
+    stream.alwaysWaited = stream.waits;
+    return always;
+  }
+
+  /** The request is over. Its owner is not told anything any more. */
+  stop(): void {
+    this.stopped = true;
+    this.stopCollecting();
+    this.unreserve();
+  }
+
+  /** The body comes a little after the headers, or in pieces. */
+  collectLate(): void {
+    if (this.stopped) return;
+    if (this.request.complete) this.collectAtOnce();
+    else this.collectUpTo(this.length);
+  }
+
+  private collectAtOnce(): void {
+    const body = this.request.read() as Buffer;
+    this.chunks.push(body);
+    this.received = body.length;
+    this.whole = true;
+    this.owner.collected();
+  }
+
+  private collectUpTo(bytes: number): void {
+    if (!this.reserve(bytes)) {
+      this.owner.notCollected();
+      return;
+    }
+    this.collecting = true;
+    this.request.on('data', this.onData).on('end', this.onEnd);
+  }
+
+  private readonly onData = (chunk: Buffer): void => {
+    this.chunks.push(chunk);
+    this.received += chunk.length;
+    if (this.received <= COLLECTED_BYTES) return;
+    this.stopCollecting();
+    this.request.pause();
+    this.owner.collected();
+  };
+
+  private readonly onEnd = (): void => {
+    this.stopCollecting();
+    this.whole = true;
+    this.owner.collected();
+  };
+
+  private stopCollecting(): void {
+    if (!this.collecting) return;
+    this.collecting = false;
+    this.request.off('data', this.onData).off('end', this.onEnd);
+  }
+
+  private reserve(bytes: number): boolean {
+    if (!this.plane.buffer(this.load, bytes)) return false;
+    this.reservedBytes = bytes;
+    return true;
+  }
+
+  private unreserve(): void {
+    if (this.reservedBytes > 0) this.plane.unbuffer(this.load, this.reservedBytes);
+    this.reservedBytes = 0;
+  }
+}
+
+function collectLater(body: RequestBody): void {
+  body.collectLate();
+}

@@ -1,0 +1,41 @@
+import type { ProxyLogger } from './failure-log.js';
+
+/** Why the proxy refused or cut something to protect others; also the values of a metric's label. */
+export const SHED_REASONS = [
+  /** A merchant has its share of the requests in flight. */
+  'merchant_in_flight',
+  /** No slot of the upstream came free in time. */
+  'upstream_queue',
+  /** Too many bytes of bodies wait in memory. */
+  'buffered_bytes',
+  /** A client sent its body too slowly. */
+  'slow_upload',
+  /** A client did not read its answer. */
+  'slow_download',
+  /** A request took longer than any may. */
+  'exchange_timeout',
+  /** A peer has its share of the connections. */
+  'peer_connections',
+] as const;
+
+export type ShedReason = (typeof SHED_REASONS)[number];
+
+const QUIET_MS = 60_000;
+
+/**
+ * Logs that sharing bites: of each reason the first time, with who was concerned, and again only after a minute without. A line
+ * for each request would help whoever causes them.
+ */
+export class ShedLog {
+  private readonly lastMs = new Map<ShedReason, number>();
+
+  constructor(private readonly logger: ProxyLogger) {}
+
+  /** @param who the merchant, or the peer of a request that belongs to none */
+  add(reason: ShedReason, who: string, nowMs: number): void {
+    const lastMs = this.lastMs.get(reason);
+    this.lastMs.set(reason, nowMs);
+    if (lastMs !== undefined && nowMs - lastMs < QUIET_MS) return;
+    this.logger.warn({ reason, who }, 'refuses or cuts requests to protect others; logged again after a minute without');
+  }
+}
