@@ -22,6 +22,7 @@ export * from './descriptor.js';
 export * from './limit.js';
 export * from './limit-edit.js';
 export * from './limit-faults.js';
+export { MOST_GATEWAYS } from './local-share.js';
 export * from './memory-bucket-store.js';
 export * from './merchant-id.js';
 export * from './merchant-rules.js';

@@ -1,6 +1,7 @@
 import type { Descriptor } from './descriptor.js';
 import { allPass } from './all-or-nothing.js';
 import { Claim } from './claim.js';
+import { costsTooMuch, sharedRule } from './local-share.js';
 import { chooseRules, takesOf, type ChosenRules, type MerchantRules, type ReadyRule } from './merchant-rules.js';
 import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type BucketTake, type SpareCapacity } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
@@ -12,15 +13,30 @@ export type CheckOutcome = Verdict | NewerRulesError;
 /** Names a request among all that hold slots at a time, on whatever gateway. */
 const randomSlot = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 
+export interface RateLimiterOptions {
+  /** None unless given. */
+  readonly spareCapacity?: SpareCapacity;
+  /** Among how many processes with local stores of their own a limit is shared while the store is away. One unless given. */
+  readonly gateways?: () => number;
+  readonly newSlot?: () => number;
+}
+
 /** Chooses the rules of a request, takes from their buckets, and merges the answers. The one function that decides. */
 export class RateLimiter {
+  private readonly spareCapacity: SpareCapacity;
+  private readonly gateways: () => number;
+  private readonly newSlot: () => number;
+
   constructor(
     private readonly store: BucketStore,
     /** Serves rules that say `local` while the store is away. */
     private readonly localStore: BucketStore,
-    private readonly spareCapacity: SpareCapacity = NO_SPARE_CAPACITY,
-    private readonly newSlot: () => number = randomSlot,
-  ) {}
+    options: RateLimiterOptions = {},
+  ) {
+    this.spareCapacity = options.spareCapacity ?? NO_SPARE_CAPACITY;
+    this.gateways = options.gateways ?? (() => 1);
+    this.newSlot = options.newSlot ?? randomSlot;
+  }
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
@@ -56,10 +72,23 @@ export class RateLimiter {
     const local = withPolicy('local');
     if (withPolicy('closed').length > 0) answer(CLOSED);
     else if (local.length === 0) answer(OPEN);
-    else {
-      const claim = this.claim(this.localStore, local, descriptor);
-      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim.answered(outcome, atUs), 'local', false)), claim.slot);
-    }
+    else this.decideLocally(local, descriptor, answer);
+  }
+
+  private decideLocally(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+    const parts = this.gateways();
+    const shares = rules.map((ready) => sharedRule(ready, parts).ready);
+    const claim = this.claim(this.localStore, shares, descriptor);
+    this.localStore.take(claim.takes, (outcome, atUs) => {
+      if (outcome instanceof Error) {
+        answer(CLOSED);
+        return;
+      }
+      const verdict = verdictOf(shares, claim.answered(outcome, atUs), 'local', false, parts);
+      // What costs more than a share of its limit passes again when the store is back: that is not never.
+      const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
+      answer(isForNow ? { ...verdict, reason: 'store_unavailable' } : verdict);
+    }, claim.slot);
   }
 
   /** Each shadow rule is asked by itself, so that one that is exhausted does not hide the others. */

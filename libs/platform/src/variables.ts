@@ -148,6 +148,13 @@ export const VARIABLES = {
     meaning: 'requests a second that the upstream can carry, from all gateways together; what is left of it elastic limits let pass; 0: they are hard',
     parse: wholeNumber(0, 10_000_000, ' requests a second'),
   },
+  gatewaysExpected: {
+    name: 'GATEWAYS_EXPECTED',
+    apps: ['gateway'],
+    default: '1',
+    meaning: 'gateways among which a gateway that has never reached Redis shares the limits of rules that say local; once it has, those that it found alive',
+    parse: wholeNumber(1, 1000, ' gateways'),
+  },
   unknownMerchant: {
     name: 'UNKNOWN_MERCHANT',
     apps: ['gateway'],

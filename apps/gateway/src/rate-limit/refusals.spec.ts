@@ -1,5 +1,17 @@
-import { bucketOf, MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
+import { bucketOf, MemoryBucketStore, merchantRules, RateLimiter, startLimits, StoreUnavailableError, type BucketStore, type Rule, type Verdict } from '#limiter';
 import { refusalOf } from './refusals.js';
+
+test('what costs more than a share of its limit is told that this is for now', () => {
+  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }], 0);
+  const rule: Rule = { id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], limits, cost: 3, onStoreFailure: 'local' };
+  const away: BucketStore = { take: (_takes, answer) => answer(new StoreUnavailableError('gone'), 0), release: () => {}, refund: () => {} };
+  let verdict: Verdict | undefined;
+  new RateLimiter(away, new MemoryBucketStore(() => 0), { gateways: () => 4 })
+    .check(merchantRules('acme', [rule], []), { merchantId: 'acme', ip: '', method: 'GET', target: '/' }, (outcome) => (verdict = outcome as Verdict));
+  const { status, headers, body } = refusalOf(verdict!, 'id');
+  expect([status, headers]).toEqual([503, ['Retry-After', '1']]);
+  expect(JSON.parse(String(body)).detail).toContain('costs more than the share');
+});
 
 test('who is blocked by an operator is told so, and for how long', async () => {
   const store = new MemoryBucketStore(() => 0);

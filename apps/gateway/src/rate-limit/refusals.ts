@@ -25,7 +25,7 @@ export function refusal({ status, type = 'about:blank', title, detail, requestId
 
 /** The limits said no, or nobody could ask them. */
 export function refusalOf(verdict: Verdict, requestId: string): Refusal {
-  if (verdict.reason === 'store_unavailable') return unavailable('The rate limiter cannot be asked, and the rule says to refuse then.', requestId);
+  if (verdict.reason === 'store_unavailable') return unavailable(verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
   const names = violatedPolicies(verdict);
   const inSeconds = `Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`;
   return refusal({
@@ -38,6 +38,9 @@ export function refusalOf(verdict: Verdict, requestId: string): Refusal {
     extensions: { 'violated-policies': names },
   });
 }
+
+const REFUSED_BY_RULE = 'The rate limiter cannot be asked, and the rule says to refuse then.';
+const COSTS_MORE_THAN_A_SHARE = 'The rate limiter cannot be asked, and the request costs more than the share of the limit that this gateway has until then.';
 
 function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
   if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';
