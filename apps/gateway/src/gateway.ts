@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { MemoryBucketStore, RateLimiter } from '#limiter';
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
 import { ChangeFeed, createRedis, leaveGateways, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
@@ -27,6 +27,8 @@ const RULES_DEADLINE_MS = 2000;
 const RETRY_MS = 500;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
+/** Of refusals that penalties count. */
+const TELL_REFUSALS_EVERY_MS = 250;
 
 /** The parts of a gateway and how they hang together; starts and stops them in order. */
 export class Gateway {
@@ -34,6 +36,8 @@ export class Gateway {
   private readonly subscriber;
   private readonly dataSource;
   private readonly store: RedisBucketStore;
+  /** In front of it. */
+  private readonly buckets: RememberingBucketStore;
   private readonly storeHealth: StoreHealth;
   private readonly rules: RuleCache;
   private readonly limiter: RateLimiter;
@@ -47,6 +51,7 @@ export class Gateway {
   private readonly stopping = new AbortController();
   private summary: NodeJS.Timeout | undefined;
   private busyTeller: NodeJS.Timeout | undefined;
+  private refusalTeller: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: GatewayOptions) {
     const { config, logger, registry } = options;
@@ -81,7 +86,8 @@ export class Gateway {
       upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     });
     this.addGauges(registry);
-    this.limiter = new RateLimiter(this.store, new MemoryBucketStore(Date.now), {
+    this.buckets = new RememberingBucketStore(this.store, () => performance.now());
+    this.limiter = new RateLimiter(this.buckets, new MemoryBucketStore(Date.now), {
       spareCapacity: this.spareCapacity,
       gateways: () => this.gateways.count,
     });
@@ -124,6 +130,7 @@ export class Gateway {
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
     this.busyTeller = setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS);
+    this.refusalTeller = setInterval(() => this.buckets.tell(), TELL_REFUSALS_EVERY_MS);
   }
 
   /** Finishes what is in flight, then lets go of everything. */
@@ -131,7 +138,9 @@ export class Gateway {
     this.stopping.abort();
     clearInterval(this.summary);
     clearInterval(this.busyTeller);
+    clearInterval(this.refusalTeller);
     await this.proxy.close(this.options.config.shutdownGraceMs / 2);
+    this.buckets.tell();
     this.spareCapacity.stop();
     this.changes.stop();
     await this.tellBusyMerchants();

@@ -126,7 +126,11 @@ local function make_general()
             passes, last_refusal = false, asked
           end
         end
-        if after then note(algorithm.remembers_refusals and if_refused or if_passed, bucket, after, before) end
+        if after then
+          local list = algorithm.remembers_refusals and if_refused or if_passed
+          -- What was refused before is written whatever becomes of this request, which is none.
+          note(bucket.limit.told and mended or list, bucket, after, before)
+        end
       end
     end
 

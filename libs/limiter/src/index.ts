@@ -30,6 +30,8 @@ export * from './pace.js';
 export * from './path-pattern.js';
 export * from './ports.js';
 export * from './rate-limiter.js';
+export * from './refusal-memory.js';
+export * from './remembering-bucket-store.js';
 export * from './rule.js';
 export * from './snapshot.js';
 export type { LimitReport, Verdict } from './verdict.js';

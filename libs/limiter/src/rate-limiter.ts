@@ -53,8 +53,8 @@ export class RateLimiter {
     const claim = this.claim(this.store, rules, descriptor);
     const reservation = elastic ? this.spareCapacity.reserve() : 0;
     const spare = reservation > 0;
-    this.store.take(claim.takes, (outcome, atUs) => {
-      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), 'store', spare);
+    this.store.take(claim.takes, (outcome, atUs, remembered) => {
+      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), remembered ? 'memory' : 'store', spare);
       if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
       if (outcome instanceof StoreUnavailableError) {
         // Slots are perhaps taken, and nobody is going to use them.
@@ -91,22 +91,32 @@ export class RateLimiter {
     }, claim.slot);
   }
 
-  /** Each shadow rule is asked by itself, so that one that is exhausted does not hide the others. */
+  /**
+   * Each shadow rule is asked by itself, so that one that is exhausted does not hide the others; none is asked about a request whose refusal is
+   * remembered, which is to cost nothing.
+   */
   private checkWithShadow(chosen: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const { shadow } = chosen;
     let missing = shadow.length + 1;
     let shadowRefusals = 0;
-    let enforcedOutcome: CheckOutcome;
+    let enforcedOutcome: CheckOutcome | undefined;
     const claims: Claim[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
-      if (enforcedOutcome instanceof Error || !enforcedOutcome.allowed) {
+      const enforced = enforcedOutcome!;
+      if (enforced instanceof Error || !enforced.allowed) {
         for (const claim of claims) claim.refund();
-        answer(enforcedOutcome instanceof Error ? enforcedOutcome : { ...enforcedOutcome, shadowRefusals });
+        answer(enforced instanceof Error ? enforced : { ...enforced, shadowRefusals });
       } else {
-        answer({ ...enforcedOutcome, shadowRefusals, claims: [...enforcedOutcome.claims, ...claims] });
+        answer({ ...enforced, shadowRefusals, claims: [...enforced.claims, ...claims] });
       }
     };
+    this.enforce(chosen, descriptor, (outcome) => {
+      enforcedOutcome = outcome;
+      if (isRemembered(outcome)) answer(outcome);
+      else arrived();
+    });
+    if (isRemembered(enforcedOutcome)) return;
     for (const ready of shadow) {
       const claim = this.claim(this.store, [ready], descriptor);
       this.store.take(claim.takes, (outcome, atUs) => {
@@ -117,10 +127,6 @@ export class RateLimiter {
         arrived();
       }, claim.slot);
     }
-    this.enforce(chosen, descriptor, (outcome) => {
-      enforcedOutcome = outcome;
-      arrived();
-    });
   }
 
   private claim(store: BucketStore, rules: readonly ReadyRule[], descriptor: Descriptor): Claim {
@@ -128,6 +134,11 @@ export class RateLimiter {
     const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((ready) => ready.holdsSlots);
     return new Claim(store, takes, holdsSlots, holdsSlots ? this.newSlot() : 0);
   }
+}
+
+/** Then it came at once. */
+function isRemembered(outcome: CheckOutcome | undefined): boolean {
+  return outcome !== undefined && !(outcome instanceof Error) && outcome.source === 'memory';
 }
 
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
