@@ -1,4 +1,4 @@
-import { penalizedLevel, type PenaltyLevel } from './algorithms/penalty.js';
+import { penalizedLevel, type PenaltyBucket, type PenaltyLevel } from './algorithms/penalty.js';
 import type { WindowLevel } from './algorithms/window-decision.js';
 import { isProvoked } from './all-or-nothing.js';
 import { isBlocked } from './block.js';
@@ -69,25 +69,39 @@ export class RefusalMemory {
   recall(takes: readonly BucketTake[], nowMs: number, spare: boolean, provoked: (take: BucketTake) => void): readonly BucketLevel[] | undefined {
     if (this.entries.size === 0) return undefined;
     let refuses = false;
+    let uncertain = false;
+    let counts = false;
     for (const { key, bucket, cost } of takes) {
       const found = this.entries.get(key);
       if (!(found instanceof Found) || found.bucket !== bucket || nowMs >= found.staleAtMs || cost < found.cost) return undefined;
       if (nowMs < found.refusesUntilMs) refuses = true;
+      else if (!knowsLater(found, cost)) {
+        if (!mayChange(bucket)) return undefined;
+        uncertain = true;
+      }
+      if (bucket.kind === 'penalty') counts = true;
     }
-    if (!refuses) return undefined;
+    // Where others refuse for sure, slots may have what they want; but a penalty must not count a refusal that is none.
+    if (!refuses || (uncertain && counts)) return undefined;
     const levels = takes.map((take) => levelNow(this.entries.get(take.key) as Found, take.cost, nowMs));
-    return this.penalize(takes, levels, spare, provoked) ? levels : undefined;
+    return !counts || this.penalize(takes, levels, spare, provoked) ? levels : undefined;
   }
 
   /** @param sentAtMs when the store was asked */
   remember(takes: readonly BucketTake[], levels: readonly BucketLevel[], spare: boolean, sentAtMs: number, nowMs: number): void {
-    const lastsMs = takes.map(({ bucket, cost }, i) => refusalLastsMs(bucket, levels[i]!, cost));
-    if (!lastsMs.some((ms) => ms > 0)) return;
+    let counts = false;
+    const after = takes.map(({ bucket }, i) => {
+      if (bucket.kind !== 'penalty' || !isProvoked(takes, levels, i, spare)) return levels[i]!;
+      counts = true;
+      return penalizedLevel(bucket, levels[i] as PenaltyLevel);
+    });
+    const lastsMs = takes.map(({ bucket, cost }, i) => refusalLastsMs(bucket, after[i]!, cost));
+    if (!counts && !lastsMs.some((ms) => ms > 0)) return;
     for (let i = 0; i < takes.length; i++) {
       const { key, bucket, cost } = takes[i]!;
       const before = this.entries.get(key);
       if (before instanceof GivenBack && sentAtMs < before.untilMs) continue;
-      const level = bucket.kind === 'penalty' && isProvoked(takes, levels, i, spare) ? penalizedLevel(bucket, levels[i] as PenaltyLevel) : levels[i]!;
+      const level = after[i]!;
       const untilMs = sentAtMs + Math.min(this.longestMs, lastsMs[i]!);
       const staleAtMs = isBlocked(level) ? untilMs : sentAtMs + this.longestMs;
       // A block refuses whatever comes.
@@ -96,29 +110,34 @@ export class RefusalMemory {
     }
   }
 
+  /** A request has taken from these buckets: of those that refuse none, what they held is no longer true. */
+  passed(takes: readonly BucketTake[], nowMs: number): void {
+    if (this.entries.size === 0) return;
+    for (const { key } of takes) {
+      const found = this.entries.get(key);
+      if (found instanceof Found && nowMs >= found.refusesUntilMs) this.drop(key);
+    }
+  }
+
   /** Something was given back to the bucket, or done to it. */
   forget(key: string, nowMs: number): void {
     this.put(key, new GivenBack(nowMs + GIVING_BACK_TAKES_MS));
   }
 
-  /** Whether all penalties that this refusal counts for can count it: not with the last one. */
-  private penalize(takes: readonly BucketTake[], levels: BucketLevel[], spare: boolean, provoked: (take: BucketTake) => void): boolean {
-    let counts = 0;
-    for (let i = 0; i < takes.length; i++) {
-      const { bucket } = takes[i]!;
-      if (bucket.kind !== 'penalty' || (levels[i] as PenaltyLevel).blockedUs > 0 || !isProvoked(takes, levels, i, spare)) continue;
-      if ((levels[i] as PenaltyLevel).refusals + 1 >= bucket.refusals) return false;
-      counts++;
-    }
-    for (let i = 0; counts > 0 && i < takes.length; i++) {
-      const take = takes[i]!;
-      const { bucket } = take;
-      if (bucket.kind !== 'penalty' || (levels[i] as PenaltyLevel).blockedUs > 0 || !isProvoked(takes, levels, i, spare)) continue;
-      const found = this.entries.get(take.key) as Found;
-      found.level = penalizedLevel(bucket, found.level as PenaltyLevel);
+  /** Whether all penalties that count this refusal can count it here: not with the last one. */
+  private penalize(takes: readonly BucketTake[], levels: readonly BucketLevel[], spare: boolean, provoked: (take: BucketTake) => void): boolean {
+    const counting = takes.filter(({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs <= 0 && isProvoked(takes, levels, i, spare));
+    if (counting.some(({ key, bucket }) => this.penaltyAfter(key, bucket as PenaltyBucket).blockedUs > 0)) return false;
+    for (const take of counting) {
+      (this.entries.get(take.key) as Found).level = this.penaltyAfter(take.key, take.bucket as PenaltyBucket);
       provoked(take);
     }
     return true;
+  }
+
+  private penaltyAfter(key: string, bucket: PenaltyBucket): PenaltyLevel {
+    const { level } = this.entries.get(key) as Found;
+    return penalizedLevel(bucket, level as PenaltyLevel);
   }
 
   /** Whatever is put there is the youngest. */
@@ -139,11 +158,21 @@ function bytesOf(key: string): number {
   return BYTES_OF_ENTRY + key.length;
 }
 
+/** Whether it is known what a bucket holds that refuses no longer. Of a window only that what has passed would still pass. */
+function knowsLater({ bucket, level, cost: askedCost }: Found, cost: number): boolean {
+  return !('retryUs' in level) || (cost === askedCost && allows(bucket, level, cost));
+}
+
+/** Whether a refusal may be over at any time. */
+function mayChange({ kind, elastic }: Bucket): boolean {
+  return elastic || kind === 'concurrency';
+}
+
 /** How long a bucket refuses a cost for sure; 0 if it passes, or if that may change at any time. */
 function refusalLastsMs(bucket: Bucket, level: BucketLevel, cost: number): number {
   if (allows(bucket, level, cost)) return 0;
   if (isBlocked(level)) return level.blockedForUs / 1000;
-  if (bucket.elastic || bucket.kind === 'concurrency') return 0;
+  if (mayChange(bucket)) return 0;
   const { retryAfterMs } = decide(bucket, level, cost, false);
   // It was rounded up.
   return retryAfterMs === null ? Infinity : retryAfterMs - 1;

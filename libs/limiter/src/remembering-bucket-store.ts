@@ -40,7 +40,10 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     // First, so that the block begins with the request with which it has to.
     if (this.untold.size > 0) for (const { key } of takes) this.tellOf(key);
     this.store.take(takes, (outcome, atUs) => {
-      if (!(outcome instanceof Error) && !allPass(takes, outcome, spare)) this.memory.remember(takes, outcome, spare, sentAtMs, this.now());
+      if (!(outcome instanceof Error)) {
+        if (allPass(takes, outcome, spare)) this.memory.passed(takes, sentAtMs);
+        else this.memory.remember(takes, outcome, spare, sentAtMs, this.now());
+      }
       answer(outcome, atUs);
     }, slot, spare);
   }
