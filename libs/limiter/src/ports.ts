@@ -70,7 +70,7 @@ export interface BucketStore {
 
 /**
  * What operators do to live buckets. Every store of buckets can do it; those who take do not need it, so it is a port of its own. All who share
- * the buckets feel it with their next take.
+ * the buckets feel it with their next take; who remembers a refusal, within a second.
  */
 export interface BucketOperator {
   /**
