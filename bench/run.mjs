@@ -5,7 +5,7 @@ import { takeCores } from './shared/cores.mjs';
 import { publish, table, writeResults } from './shared/report.mjs';
 import { Workshop } from './shared/workshop.mjs';
 
-const BENCHES = ['gateway-limiting', 'gateway-peers', 'store', 'algorithms', 'decisions', 'memory', 'preload', 'fairness'];
+const BENCHES = ['gateway-limiting', 'gateway-peers', 'refusals', 'fairness', 'store', 'algorithms', 'decisions', 'memory', 'preload'];
 
 const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]
 

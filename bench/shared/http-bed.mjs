@@ -11,6 +11,10 @@ const CONNECTIONS = 64;
 
 /** Merchants of a benchmark: enough that not all requests meet in one bucket. */
 const MERCHANTS = 1000;
+/** Merchants that flood. */
+const FLOODING = 10;
+/** Of which nothing comes back while a benchmark runs. */
+const EXHAUSTED = { name: 'steady', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 86_400_000, refill: 'greedy' };
 /** Answers other than those that are meant to be measured, before a measurement counts as failed. */
 const TOLERATED_SHARE = 0.005;
 const SNAPSHOT_TTL_MS = 3_600_000;
@@ -41,7 +45,7 @@ export async function announced(job) {
 
 /**
  * The built gateway on the measured core, with its own Redis and PostgreSQL. It knows merchants with a rule that lets
- * everything pass (`ruled`), and merchants whose rules are none (`free`).
+ * everything pass (`ruled`), merchants whose rules are none (`free`), and some that are refused (`refused`).
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} upstream
  * @param {string} redisUrl
@@ -49,8 +53,9 @@ export async function announced(job) {
 export async function startGateway(workshop, upstream, redisUrl) {
   const databaseUrl = (await workshop.postgres()).url;
   await migrated(databaseUrl);
-  const ruled = await writeMerchants(redisUrl, 'ruled', true);
-  const free = await writeMerchants(redisUrl, 'free', false);
+  const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, { endless: true });
+  const free = await writeMerchants(redisUrl, 'free', MERCHANTS, { rules: false });
+  const refused = await writeMerchants(redisUrl, 'refused', FLOODING, { limit: EXHAUSTED });
   const job = workshop.node(mainOf('gateway'), {
     measured: true,
     env: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' },
@@ -58,7 +63,7 @@ export async function startGateway(workshop, upstream, redisUrl) {
   const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
-  return { server: { port: listens.port, pid: job.pid }, ruled, free };
+  return { server: { port: listens.port, pid: job.pid }, ruled, free, refused };
 }
 
 /** @param {string} url */
@@ -71,15 +76,16 @@ async function migrated(url) {
 /**
  * @param {string} redisUrl
  * @param {string} name
- * @param {boolean} rules
+ * @param {number} count
+ * @param {{ rules?: boolean, endless?: boolean, limit?: object }} options
  * @returns {Promise<string[]>} their ids
  */
-async function writeMerchants(redisUrl, name, rules) {
+async function writeMerchants(redisUrl, name, count, options) {
   const redis = createRedis(redisUrl, 'queue-worker');
   const store = new RedisSnapshotStore(redis);
-  const ids = Array.from({ length: MERCHANTS }, (_, i) => `${name}-${i}`);
+  const ids = Array.from({ length: count }, (_, i) => `${name}-${i}`);
   await store.writeDefaultRules({ version: 1, rules: [] });
-  await store.write(ids.map((id, i) => snapshotOf(i, { id, rules, endless: true })), SNAPSHOT_TTL_MS);
+  await store.write(ids.map((id, i) => snapshotOf(i, { id, ...options })), SNAPSHOT_TTL_MS);
   redis.disconnect();
   return ids;
 }
@@ -98,11 +104,11 @@ async function ready(managementUrl) {
  * Loads a server for a while.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} server
- * @param {{ merchants: string[], seconds: number, warmupSeconds: number, limited?: boolean, quick?: boolean }} options
- *   limited: whether all answers (true) or none (false) must show that a rule was asked; quick: answers may be what they are
+ * @param {{ merchants: string[], seconds: number, warmupSeconds: number, limited?: boolean, quick?: boolean, status?: string }} options
+ *   limited: whether all answers (true) or none (false) must show that a rule was asked; quick: answers may be what they are; status: of all answers, 200 unless given
  * @returns {Promise<LoadResult>}
  */
-export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false }) {
+export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false, status = '200' }) {
   const settings = { port: server.port, connections: CONNECTIONS, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, merchants };
   const job = workshop.node(join(ROOT, 'bench', 'load', 'http-load.mjs'), { args: [JSON.stringify(settings)] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
@@ -112,19 +118,20 @@ export async function load(workshop, server, { merchants, seconds, warmupSeconds
   const after = cpuSeconds(server.pid);
   if (before !== undefined && after !== undefined) result.serverBusy = (after - before) / ((performance.now() - startedMs) / 1000);
   await job.ended;
-  if (!quick) demandMeant(result, limited);
+  if (!quick) demandMeant(result, status, limited);
   return result;
 }
 
 /**
  * Answers of another kind cost another time: more than a few of them, and something else was measured.
  * @param {LoadResult} result
+ * @param {string} meant
  * @param {boolean | undefined} limited
  */
-function demandMeant({ statuses, limitedShare }, limited) {
+function demandMeant({ statuses, limitedShare }, meant, limited) {
   const answers = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-  const wrong = Object.entries(statuses).filter(([status]) => status !== '200');
-  if (answers - (statuses['200'] ?? 0) > answers * TOLERATED_SHARE) {
+  const wrong = Object.entries(statuses).filter(([status]) => status !== meant);
+  if (answers - (statuses[meant] ?? 0) > answers * TOLERATED_SHARE) {
     throw new Error(`of ${answers} answers ${wrong.map(([status, count]) => `${count} were ${status}`).join(', ')}; is the machine busy with something else?`);
   }
   if (limited !== undefined && Math.abs(limitedShare - Number(limited)) > TOLERATED_SHARE) {

@@ -47,11 +47,11 @@ export function ruleOf(index, { endless = false, limit } = {}) {
 
 /**
  * @param {number} index
- * @param {{ id?: string, endless?: boolean, rules?: boolean }} [options]
+ * @param {{ id?: string, endless?: boolean, rules?: boolean, limit?: object }} [options]
  * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
  */
-export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true } = {}) {
-  return { merchantId: id, version: 1, exists: true, timeZone: 'Etc/UTC', rules: rules ? [ruleOf(index, { endless })] : [] };
+export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true, limit } = {}) {
+  return { merchantId: id, version: 1, exists: true, timeZone: 'Etc/UTC', rules: rules ? [ruleOf(index, { endless, ...(limit && { limit }) })] : [] };
 }
 
 /** The bucket of a merchant of `snapshotOf`. @param {number} index */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { MemoryBucketStore, RateLimiter } from '#limiter';
-import { ChangeFeed, createRedis, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants } from '#limiter-redis';
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
+import { ChangeFeed, createRedis, leaveGateways, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
 import { Gauge, type Registry } from 'prom-client';
@@ -9,6 +9,7 @@ import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { RequestAdmission } from './rate-limit/admission.js';
 import { ColdRules } from './rate-limit/cold-rules.js';
 import { DecisionMetrics } from './rate-limit/decision-metrics.js';
+import { LiveGateways } from './rate-limit/live-gateways.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
 import { MeasuredSpareCapacity } from './rate-limit/spare-capacity.js';
 import { StoreHealth } from './store-health.js';
@@ -26,6 +27,8 @@ const RULES_DEADLINE_MS = 2000;
 const RETRY_MS = 500;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
+/** Of refusals that penalties count. */
+const TELL_REFUSALS_EVERY_MS = 250;
 
 /** The parts of a gateway and how they hang together; starts and stops them in order. */
 export class Gateway {
@@ -33,6 +36,8 @@ export class Gateway {
   private readonly subscriber;
   private readonly dataSource;
   private readonly store: RedisBucketStore;
+  /** In front of it. */
+  private readonly buckets: RememberingBucketStore;
   private readonly storeHealth: StoreHealth;
   private readonly rules: RuleCache;
   private readonly limiter: RateLimiter;
@@ -40,9 +45,13 @@ export class Gateway {
   private readonly decisions: DecisionMetrics;
   private readonly proxy: ProxyServer;
   private readonly spareCapacity: MeasuredSpareCapacity;
+  private readonly gateways: LiveGateways;
+  /** Among the other gateways. */
+  private readonly name = randomUUID();
   private readonly stopping = new AbortController();
   private summary: NodeJS.Timeout | undefined;
   private busyTeller: NodeJS.Timeout | undefined;
+  private refusalTeller: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: GatewayOptions) {
     const { config, logger, registry } = options;
@@ -69,14 +78,19 @@ export class Gateway {
     this.decisions = new DecisionMetrics(registry);
     const metrics = new ProxyMetrics();
     metrics.register(registry);
-    const name = randomUUID();
+    this.gateways = new LiveGateways(config.gatewaysExpected);
+    this.gateways.register(registry);
     this.spareCapacity = new MeasuredSpareCapacity({
       capacityPerSecond: config.upstreamCapacityPerSecond,
-      report: (perSecond) => reportLoad(this.redis, name, perSecond),
+      report: (perSecond) => this.report(perSecond),
       upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     });
     this.addGauges(registry);
-    this.limiter = new RateLimiter(this.store, new MemoryBucketStore(Date.now), this.spareCapacity);
+    this.buckets = new RememberingBucketStore(this.store, () => performance.now());
+    this.limiter = new RateLimiter(this.buckets, new MemoryBucketStore(Date.now), {
+      spareCapacity: this.spareCapacity,
+      gateways: () => this.gateways.count,
+    });
     const trusts = createTrust(config.trustedProxies);
     const admission = new RequestAdmission({
       identify: createIdentifier({ trusts }),
@@ -122,11 +136,15 @@ export class Gateway {
     void this.readDefaultRules();
     await this.warmUp();
     if (this.stopping.signal.aborted) return;
+    // Before it listens: it knows how many gateways there are, and is one of them.
+    await this.spareCapacity.measure();
+    if (this.stopping.signal.aborted) return;
+    this.spareCapacity.start();
     const port = await this.proxy.listen(config.gatewayPort);
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
-    if (config.upstreamCapacityPerSecond > 0) this.spareCapacity.start();
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
     this.busyTeller = setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS);
+    this.refusalTeller = setInterval(() => this.buckets.tell(), TELL_REFUSALS_EVERY_MS);
   }
 
   /** Finishes what is in flight, then lets go of everything. */
@@ -134,10 +152,13 @@ export class Gateway {
     this.stopping.abort();
     clearInterval(this.summary);
     clearInterval(this.busyTeller);
+    clearInterval(this.refusalTeller);
     await this.proxy.close(this.options.config.shutdownGraceMs / 2);
+    this.buckets.tell();
     this.spareCapacity.stop();
     this.changes.stop();
     await this.tellBusyMerchants();
+    await withDeadline(leaveGateways(this.redis, this.name), this.options.config.storeTimeoutMs).catch(() => {});
     this.store.close();
     this.storeHealth.stop();
     this.redis.disconnect();
@@ -152,6 +173,13 @@ export class Gateway {
     const startedMs = performance.now();
     const outcome = await warmUp({ redis, rules, limiter, signal: this.stopping.signal });
     this.options.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
+  }
+
+  /** Tells the other gateways that this one is alive and what it forwards, and learns the same of them. */
+  private async report(perSecond: number): Promise<PlatformLoad> {
+    const load = await reportLoad(this.redis, this.name, perSecond);
+    this.gateways.heard(load.gateways);
+    return load;
   }
 
   /** For the gateways that start after this one. */

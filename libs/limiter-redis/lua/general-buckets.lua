@@ -68,7 +68,10 @@ local function make_take_general()
       if bucket.has_no_say and not bucket.block then return end
       passes, last_refusal = false, asked
     end
-    if after then note(algorithm.remembers_refusals and if_refused or if_passed, bucket, after, before) end
+    if not after then return end
+    local list = algorithm.remembers_refusals and if_refused or if_passed
+    -- What was refused before is written whatever becomes of this request, which is none.
+    note(bucket.limit.told and mended or list, bucket, after, before)
   end
 
   return function(position)

@@ -1,6 +1,6 @@
 import {
   generationsOf, greedyCost, mostTokens, ON_EDITS, standsAside, stepsToFull,
-  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type IntervalBucket, type WindowBounds,
+  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type IntervalBucket, type Refused, type WindowBounds,
 } from '#limiter';
 import type { PackedArguments } from './packed-command.js';
 import { ByteWriter } from './byte-writer.js';
@@ -87,7 +87,7 @@ function wireOf(take: BucketTake, nowMs: number): Wire {
   return wire;
 }
 
-function newWire({ key, bucket, cost }: BucketTake, nowMs: number, withFormer: boolean): Wire {
+function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, withFormer: boolean): Wire {
   const writer = new ByteWriter(256);
   writer.frame(BUCKET_PREFIX + key);
   const frameLength = writer.length;
@@ -96,7 +96,7 @@ function newWire({ key, bucket, cost }: BucketTake, nowMs: number, withFormer: b
   writer.u8(kindOf(bucket) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
   writer.u16(0);
   writer.u32(bucket.generation);
-  packNumbers(writer, bucket, cost, nowUs);
+  packNumbers(writer, bucket, cost, nowUs, refused);
   if (hasFormer && withFormer) {
     const generations = generationsOf(bucket);
     writer.u8(generations.length);
@@ -115,7 +115,7 @@ function hasCalendar({ windows }: FixedWindowBucket): boolean {
   return windows.lengthUs === 0;
 }
 
-function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: number): void {
+function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: number, refused?: Refused): void {
   switch (bucket.kind) {
     case 'greedy': {
       const { full, start, rate, surplusUs } = bucket;
@@ -149,7 +149,7 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: nu
       writer.f64(cost, bucket.limit, 0, bucket.slotTimeoutUs);
       return;
     case 'penalty':
-      writer.f64(cost, bucket.refusals, bucket.windowUs, bucket.blockUs, bucket.watches);
+      writer.f64(refused ? -refused.count : cost, bucket.refusals, bucket.windowUs, bucket.blockUs, refused?.sinceUs ?? bucket.watches);
   }
 }
 

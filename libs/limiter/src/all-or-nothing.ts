@@ -17,7 +17,8 @@ export function allPass(takes: readonly BucketTake[], levels: readonly BucketLev
  * refuses for a reason of its own.
  */
 export function isProvoked(takes: readonly BucketTake[], levels: readonly BucketLevel[], index: number, spare: boolean): boolean {
-  const { bucket, cost } = takes[index]!;
+  const { bucket, cost, refused: told } = takes[index]!;
+  if (told !== undefined) return !isBlocked(levels[index]!);
   if (bucket.kind !== 'penalty' || cost === 0 || isBlocked(levels[index]!)) return false;
   let refused = false;
   for (let i = index - bucket.watches; i < index; i++) {

@@ -198,6 +198,13 @@ export function standsAside({ elastic }: Bucket, spare: boolean): boolean {
   return spare && elastic;
 }
 
+/** A level some microseconds after it was found, as far as that can be told from it, if nothing was taken or given meanwhile. */
+export function levelLater(bucket: FormerBucket, level: BucketLevel, us: number): BucketLevel {
+  if (us === 0) return level;
+  if (isBlocked(level)) return { blockedForUs: Math.max(1, level.blockedForUs - us) };
+  return ALGORITHMS[bucket.kind].later(bucket, level, us);
+}
+
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
   if (isBlocked(level)) return blockedDecision(bucket, level, cost);

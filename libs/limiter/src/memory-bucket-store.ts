@@ -38,7 +38,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
 
   take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
     const nowUs = Math.round(this.clock() * 1000);
-    answer(takes.length === 1 ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot, spare), nowUs);
+    answer(takes.length === 1 && takes[0]!.refused === undefined ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot, spare), nowUs);
   }
 
   release(takes: readonly BucketTake[], slot: number): void {
@@ -104,9 +104,10 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
       levels.push(why ?? levelAt(bucket, state!, nowUs, cost));
     }
     const passes = allPass(takes, levels, spare);
-    takes.forEach(({ key, bucket, cost }, i) => {
+    takes.forEach(({ key, bucket, cost, refused }, i) => {
       if (bucket.kind === 'penalty') {
-        if (!passes && isProvoked(takes, levels, i, spare)) this.put(key, this.slots.get(key), bucket, penalized(bucket, states[i] as PenaltyState, nowUs), nowUs);
+        if ((passes && refused === undefined) || !isProvoked(takes, levels, i, spare)) return;
+        this.put(key, this.slots.get(key), bucket, penalized(bucket, states[i] as PenaltyState, nowUs, refused?.count, nowUs - (refused?.sinceUs ?? 0)), nowUs);
       } else if (passes && cost > 0 && allows(bucket, levels[i]!, cost)) {
         this.put(key, this.slots.get(key), bucket, stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), nowUs);
       }

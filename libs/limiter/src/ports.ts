@@ -7,8 +7,16 @@ export interface BucketTake {
   readonly bucket: Bucket;
   /** Whole tokens, >= 0. */
   readonly cost: number;
+  /** Of a penalty that is asked alone: refusals of the limits that it watches, of which the store has not heard yet. */
+  readonly refused?: Refused;
   /** What a store has derived from this take, kept for the next request that asks the same. Nobody else looks at it. */
   memo: unknown;
+}
+
+export interface Refused {
+  readonly count: number;
+  /** How long ago the first of them was, in whole microseconds. */
+  readonly sinceUs: number;
 }
 
 /** What a request took, so that it can be given back. */
@@ -24,8 +32,11 @@ export interface Receipt {
 /** What each bucket held before, in the order asked; or why there is no answer. */
 export type TakeOutcome = readonly BucketLevel[] | StoreUnavailableError | NewerRulesError;
 
-/** `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. */
-export type TakeAnswer = (outcome: TakeOutcome, atUs: number) => void;
+/**
+ * `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. `remembered`: nobody was asked, because the same was refused
+ * a moment ago; see refusal-memory.ts.
+ */
+export type TakeAnswer = (outcome: TakeOutcome, atUs: number, remembered?: boolean) => void;
 
 /**
  * Where buckets live. When several processes share one, the store owns the clock: theirs differ, and a bucket refilled
@@ -59,7 +70,7 @@ export interface BucketStore {
 
 /**
  * What operators do to live buckets. Every store of buckets can do it; those who take do not need it, so it is a port of its own. All who share
- * the buckets feel it with their next take.
+ * the buckets feel it with their next take; who remembers a refusal, within a second.
  */
 export interface BucketOperator {
   /**

@@ -26,7 +26,7 @@ const request = (fields: Partial<Descriptor> = {}): Descriptor => ({ merchantId:
 
 function limiterOn(store?: BucketStore, spare?: SpareCapacity): RateLimiter {
   const clock = new FakeClock();
-  return new RateLimiter(store ?? new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now), spare);
+  return new RateLimiter(store ?? new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now), spare && { spareCapacity: spare });
 }
 
 const failing = (error: StoreUnavailableError | NewerRulesError): BucketStore => ({ take: (_takes, answer) => answer(error, 0), release: () => {}, refund: () => {} });

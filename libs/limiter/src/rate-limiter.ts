@@ -1,6 +1,7 @@
 import type { Descriptor } from './descriptor.js';
 import { allPass } from './all-or-nothing.js';
 import { Claim } from './claim.js';
+import { costsTooMuch, sharedRule } from './local-share.js';
 import { chooseRules, takesOf, type ChosenRules, type MerchantRules, type ReadyRule } from './merchant-rules.js';
 import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type BucketTake, type SpareCapacity } from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
@@ -12,15 +13,30 @@ export type CheckOutcome = Verdict | NewerRulesError;
 /** Names a request among all that hold slots at a time, on whatever gateway. */
 const randomSlot = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 
+export interface RateLimiterOptions {
+  /** None unless given. */
+  readonly spareCapacity?: SpareCapacity;
+  /** Among how many processes with local stores of their own a limit is shared while the store is away. One unless given. */
+  readonly gateways?: () => number;
+  readonly newSlot?: () => number;
+}
+
 /** Chooses the rules of a request, takes from their buckets, and merges the answers. The one function that decides. */
 export class RateLimiter {
+  private readonly spareCapacity: SpareCapacity;
+  private readonly gateways: () => number;
+  private readonly newSlot: () => number;
+
   constructor(
     private readonly store: BucketStore,
     /** Serves rules that say `local` while the store is away. */
     private readonly localStore: BucketStore,
-    private readonly spareCapacity: SpareCapacity = NO_SPARE_CAPACITY,
-    private readonly newSlot: () => number = randomSlot,
-  ) {}
+    options: RateLimiterOptions = {},
+  ) {
+    this.spareCapacity = options.spareCapacity ?? NO_SPARE_CAPACITY;
+    this.gateways = options.gateways ?? (() => 1);
+    this.newSlot = options.newSlot ?? randomSlot;
+  }
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
@@ -37,8 +53,8 @@ export class RateLimiter {
     const claim = this.claim(this.store, rules, descriptor);
     const reservation = elastic ? this.spareCapacity.reserve() : 0;
     const spare = reservation > 0;
-    this.store.take(claim.takes, (outcome, atUs) => {
-      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), 'store', spare);
+    this.store.take(claim.takes, (outcome, atUs, remembered) => {
+      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), remembered ? 'memory' : 'store', spare);
       if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
       if (outcome instanceof StoreUnavailableError) {
         // Slots are perhaps taken, and nobody is going to use them.
@@ -56,28 +72,51 @@ export class RateLimiter {
     const local = withPolicy('local');
     if (withPolicy('closed').length > 0) answer(CLOSED);
     else if (local.length === 0) answer(OPEN);
-    else {
-      const claim = this.claim(this.localStore, local, descriptor);
-      this.localStore.take(claim.takes, (outcome, atUs) => answer(outcome instanceof Error ? CLOSED : verdictOf(local, claim.answered(outcome, atUs), 'local', false)), claim.slot);
-    }
+    else this.decideLocally(local, descriptor, answer);
   }
 
-  /** Each shadow rule is asked by itself, so that one that is exhausted does not hide the others. */
+  private decideLocally(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+    const parts = this.gateways();
+    const shares = rules.map((ready) => sharedRule(ready, parts).ready);
+    const claim = this.claim(this.localStore, shares, descriptor);
+    this.localStore.take(claim.takes, (outcome, atUs) => {
+      if (outcome instanceof Error) {
+        answer(CLOSED);
+        return;
+      }
+      const verdict = verdictOf(shares, claim.answered(outcome, atUs), 'local', false, parts);
+      // What costs more than a share of its limit passes again when the store is back: that is not never.
+      const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
+      answer(isForNow ? { ...verdict, reason: 'store_unavailable' } : verdict);
+    }, claim.slot);
+  }
+
+  /**
+   * Each shadow rule is asked by itself, so that one that is exhausted does not hide the others; none is asked about a request whose refusal is
+   * remembered, which is to cost nothing.
+   */
   private checkWithShadow(chosen: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const { shadow } = chosen;
     let missing = shadow.length + 1;
     let shadowRefusals = 0;
-    let enforcedOutcome: CheckOutcome;
+    let enforcedOutcome: CheckOutcome | undefined;
     const claims: Claim[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
-      if (enforcedOutcome instanceof Error || !enforcedOutcome.allowed) {
+      const enforced = enforcedOutcome!;
+      if (enforced instanceof Error || !enforced.allowed) {
         for (const claim of claims) claim.refund();
-        answer(enforcedOutcome instanceof Error ? enforcedOutcome : { ...enforcedOutcome, shadowRefusals });
+        answer(enforced instanceof Error ? enforced : { ...enforced, shadowRefusals });
       } else {
-        answer({ ...enforcedOutcome, shadowRefusals, claims: [...enforcedOutcome.claims, ...claims] });
+        answer({ ...enforced, shadowRefusals, claims: [...enforced.claims, ...claims] });
       }
     };
+    this.enforce(chosen, descriptor, (outcome) => {
+      enforcedOutcome = outcome;
+      if (isRemembered(outcome)) answer(outcome);
+      else arrived();
+    });
+    if (isRemembered(enforcedOutcome)) return;
     for (const ready of shadow) {
       const claim = this.claim(this.store, [ready], descriptor);
       this.store.take(claim.takes, (outcome, atUs) => {
@@ -88,10 +127,6 @@ export class RateLimiter {
         arrived();
       }, claim.slot);
     }
-    this.enforce(chosen, descriptor, (outcome) => {
-      enforcedOutcome = outcome;
-      arrived();
-    });
   }
 
   private claim(store: BucketStore, rules: readonly ReadyRule[], descriptor: Descriptor): Claim {
@@ -99,6 +134,11 @@ export class RateLimiter {
     const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((ready) => ready.holdsSlots);
     return new Claim(store, takes, holdsSlots, holdsSlots ? this.newSlot() : 0);
   }
+}
+
+/** Then it came at once. */
+function isRemembered(outcome: CheckOutcome | undefined): boolean {
+  return outcome !== undefined && !(outcome instanceof Error) && outcome.source === 'memory';
 }
 
 function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {

@@ -18,8 +18,11 @@ export interface LimitReport {
 export interface Verdict {
   readonly allowed: boolean;
   readonly reason: Reason;
-  /** Where the decision came from: the shared store, this process while the store is away, or no bucket at all. */
-  readonly source: 'store' | 'local' | 'none';
+  /**
+   * Where the decision came from: the shared store; this process, which remembers that the store has refused it, or decides by itself while the
+   * store is away; or no bucket at all.
+   */
+  readonly source: 'store' | 'memory' | 'local' | 'none';
   /** Milliseconds until the same request would pass; null when that cannot be said. */
   readonly retryAfterMs: number | null;
   /** How long the request waits its turn before it is forwarded; 0 if no limit is a queue. */
@@ -45,12 +48,17 @@ export const NO_MATCHING_RULE: Verdict = { ...WITHOUT_BUCKETS, allowed: true, re
 export const OPEN: Verdict = { ...WITHOUT_BUCKETS, allowed: true, reason: 'store_unavailable' };
 export const CLOSED: Verdict = { ...WITHOUT_BUCKETS, allowed: false, reason: 'store_unavailable', retryAfterMs: null };
 
-/** Merges what the buckets of a request have answered to its claim. */
+/**
+ * Merges what the buckets of a request have answered to its claim.
+ *
+ * @param parts what a bucket counts for a token: see local-share.ts
+ */
 export function verdictOf(
   rules: readonly ReadyRule[],
   claim: Claim,
-  source: 'store' | 'local',
+  source: Exclude<Verdict['source'], 'none'>,
   spare: boolean,
+  parts = 1,
 ): Verdict {
   const { takes, levels } = claim;
   const taken = allPass(takes, levels, spare);
@@ -65,7 +73,7 @@ export function verdictOf(
   for (const { rule, buckets } of rules) {
     for (const limit of rule.limits) {
       const { bucket, cost } = takes[at]!;
-      const decision = decide(bucket, levels[at++]!, cost, taken, spare);
+      const decision = inTokens(decide(bucket, levels[at++]!, cost, taken, spare), parts);
       limits.push({ ruleId: rule.id, limit, decision });
       if (decision.blocked) hasBlockedLimit = true;
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
@@ -81,6 +89,11 @@ export function verdictOf(
   const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit';
   if (retryAfterMs !== null) retryAfterMs = Math.max(retryAfterMs, blockedMs);
   return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, usedSpare, beganBlock, claims: taken ? [claim] : [] };
+}
+
+function inTokens(decision: Decision, parts: number): Decision {
+  if (parts === 1) return decision;
+  return { ...decision, limit: decision.limit / parts, remaining: Math.floor(decision.remaining / parts) };
 }
 
 /** What the penalty at an index has to say: how long it blocks, and whether that has just begun. */

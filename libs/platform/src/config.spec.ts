@@ -24,6 +24,7 @@ describe('loadConfig', () => {
       gatewayManagementPort: 8081,
       upstreamUrl: new URL('http://127.0.0.1:9090/'),
       trustedProxies: ['127.0.0.1/32', '::1/128'],
+      gatewaysExpected: 1,
       unknownMerchant: 'deny',
       logLevel: 'info',
       dataDir: '.tollgate',

@@ -246,6 +246,13 @@ export const VARIABLES = {
     meaning: 'milliseconds from the headers of a request to the end of its answer at most',
     parse: wholeNumber(1_000, 86_400_000, ' milliseconds'),
   },
+  gatewaysExpected: {
+    name: 'GATEWAYS_EXPECTED',
+    apps: ['gateway'],
+    default: '1',
+    meaning: 'gateways among which a gateway that has never reached Redis shares the limits of rules that say local; once it has, those that it found alive',
+    parse: wholeNumber(1, 1000, ' gateways'),
+  },
   unknownMerchant: {
     name: 'UNKNOWN_MERCHANT',
     apps: ['gateway'],

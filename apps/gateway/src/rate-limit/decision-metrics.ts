@@ -8,6 +8,7 @@ type Outcome = Reason | IdentityProblem | 'unknown_merchant' | 'rules_unavailabl
 export class DecisionMetrics {
   private readonly reasons = new Map<Outcome, number>();
   private local = 0;
+  private remembered = 0;
   private shadow = 0;
   private overLimit = 0;
   private delayed = 0;
@@ -26,6 +27,7 @@ export class DecisionMetrics {
       },
     });
     counterOf(registry, 'gateway_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
+    counterOf(registry, 'gateway_remembered_refusals_total', 'Refusals without asking the store, which has refused the same a moment ago.', () => this.remembered);
     counterOf(registry, 'gateway_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
     counterOf(registry, 'gateway_over_limit_total', 'Requests that passed above a soft or an elastic limit.', () => this.overLimit);
     counterOf(registry, 'gateway_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed);
@@ -36,6 +38,7 @@ export class DecisionMetrics {
   count(verdict: Verdict): void {
     this.countReason(verdict.reason);
     if (verdict.source === 'local') this.local++;
+    else if (verdict.source === 'memory') this.remembered++;
     this.shadow += verdict.shadowRefusals;
     if (verdict.waitMs > 0) this.delayed++;
     if (verdict.usedSpare) this.spareUsed++;

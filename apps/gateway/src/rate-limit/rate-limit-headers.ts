@@ -60,9 +60,14 @@ function policyText(limit: Limit, name: string): string {
   return `"${name}";q=${capacityOf(limit)};w=${Math.max(1, Math.ceil(quotaWindowMs(limit) / 1000))}`;
 }
 
-function stateOf(limit: Limit, decision: Decision, name = limit.name): string {
+/** Milliseconds until there is more for the client; 0 if nothing is missing. */
+export function msToMore(limit: Limit, decision: Decision): number {
   // What refills beneath a block nobody gets before its end.
-  const nextMs = decision.blocked ? (decision.retryAfterMs ?? 0) : msToMoreQuota(limit, decision);
+  return decision.blocked ? (decision.retryAfterMs ?? 0) : msToMoreQuota(limit, decision);
+}
+
+function stateOf(limit: Limit, decision: Decision, name = limit.name): string {
+  const nextMs = msToMore(limit, decision);
   const state = `"${name}";r=${decision.remaining}`;
   return nextMs === 0 ? state : `${state};t=${Math.ceil(nextMs / 1000)}`;
 }

@@ -1,7 +1,7 @@
-import type { Verdict } from '#limiter';
+import type { Limit, Verdict } from '#limiter';
 import type { IdentityProblem } from '../identity/index.js';
 import type { Admission } from '../proxy/index.js';
-import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
+import { msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 /** Problem types of draft-ietf-httpapi-ratelimit-headers-10. */
 const TYPES = 'https://iana.org/assignments/http-problem-types#';
@@ -25,7 +25,40 @@ export function refusal({ status, type = 'about:blank', title, detail, requestId
 
 /** The limits said no, or nobody could ask them. */
 export function refusalOf(verdict: Verdict, requestId: string): Refusal {
-  if (verdict.reason === 'store_unavailable') return unavailable('The rate limiter cannot be asked, and the rule says to refuse then.', requestId);
+  if (verdict.reason === 'store_unavailable') return unavailable(verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
+  const prepared = verdict.limits.length === 1 ? PREPARED.get(verdict.limits[0]!.limit) : undefined;
+  if (prepared !== undefined && saysTheSame(prepared.verdict, verdict)) return { ...prepared.refusal, body: prepared.bodyUntilId + requestId + END_OF_BODY };
+  const made = quotaExceeded(verdict, requestId);
+  if (verdict.limits.length === 1) PREPARED.set(verdict.limits[0]!.limit, { verdict, refusal: made, bodyUntilId: made.body.slice(0, -requestId.length - END_OF_BODY.length) });
+  return made;
+}
+
+/** A refusal by one limit, to be said again: whoever is refused once is mostly refused many times a second, and only the id differs. */
+interface Prepared {
+  readonly verdict: Verdict;
+  readonly refusal: Refusal;
+  readonly bodyUntilId: string;
+}
+
+const PREPARED = new WeakMap<Limit, Prepared>();
+/** A request id has no character that JSON would write otherwise. */
+const END_OF_BODY = '"}';
+
+/** Whether a refusal by the same limit has the same headers and the same text. */
+function saysTheSame(a: Verdict, b: Verdict): boolean {
+  const [{ limit, decision: before }, { decision: now }] = [a.limits[0]!, b.limits[0]!];
+  return (
+    a.reason === b.reason && a.beganBlock === b.beganBlock && secondsOf(a.retryAfterMs) === secondsOf(b.retryAfterMs) &&
+    before.allowed === now.allowed && before.remaining === now.remaining && before.blocked === now.blocked && before.overLimit === now.overLimit &&
+    secondsOf(msToMore(limit, before)) === secondsOf(msToMore(limit, now))
+  );
+}
+
+function secondsOf(ms: number | null): number | null {
+  return ms === null ? null : Math.ceil(ms / 1000);
+}
+
+function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
   const names = violatedPolicies(verdict);
   const inSeconds = `Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`;
   return refusal({
@@ -38,6 +71,9 @@ export function refusalOf(verdict: Verdict, requestId: string): Refusal {
     extensions: { 'violated-policies': names },
   });
 }
+
+const REFUSED_BY_RULE = 'The rate limiter cannot be asked, and the rule says to refuse then.';
+const COSTS_MORE_THAN_A_SHARE = 'The rate limiter cannot be asked, and the request costs more than the share of the limit that this gateway has until then.';
 
 function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
   if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';

@@ -1,6 +1,7 @@
 --[[
 Blocks a key that is refused too often; penalty.ts does the same.
 Numbers  cost, refusals; besides f64 length of the window, of the block, how many limits right before it it watches
+         or, with a negative cost: that many refusals which nobody has told yet, and in place of the last one how long ago the first of them was
 Reply    how long the block goes on, in microseconds; refusals in the window
 Text     :<refusals>p behind the first refusal of the window; with 0, behind the end of the block
 ]]
@@ -10,7 +11,7 @@ local penalty = { suffix = 'p', names = { 'nothing', 'nothing' }, numbers = 2, r
 function penalty.read(cost, refusals, position)
   local window, block, watches
   window, block, watches, position = unpack_struct('<ddd', requests, position)
-  return { cost = cost, refusals = refusals, window = window, block = block, watches = watches, started = 0, is_full_at_start = true }, position
+  return { cost = cost, refusals = refusals, window = window, block = block, watches = watches, told = cost < 0, started = 0, is_full_at_start = true }, position
 end
 
 function penalty.started() return { a = 0, b = 0 } end
@@ -38,9 +39,20 @@ function penalty.take(limit, state, refused_before, blocked_before)
   end
   answer(blocked, refusals)
   if blocked > 0 then return false end
-  if limit.cost == 0 or refused_before > limit.watches or blocked_before <= limit.watches then return true end
-  if refusals + 1 >= limit.refusals then return true, { a = 0, b = now + limit.block } end
-  return true, { a = refusals + 1, b = refusals == 0 and now or state.b }
+  local count, first = 1, now
+  if limit.told then
+    count, first = -limit.cost, now - limit.watches
+    -- They count if all of them belong to one window.
+    if refusals > 0 then
+      if first < state.b then return true end
+    elseif first < (state.a == 0 and state.b or state.b + limit.window) or now >= first + limit.window then
+      return true
+    end
+  elseif limit.cost == 0 or refused_before > limit.watches or blocked_before <= limit.watches then
+    return true
+  end
+  if refusals + count >= limit.refusals then return true, { a = 0, b = now + limit.block } end
+  return true, { a = refusals + count, b = refusals == 0 and first or state.b }
 end
 
 function penalty.full_at(limit, state) return state.a == 0 and state.b or state.b + limit.window end

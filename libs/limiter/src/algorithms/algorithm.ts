@@ -26,6 +26,8 @@ export interface Algorithm<Bucket, State, Level> {
   after(bucket: Bucket, state: State, level: Level, cost: number, nowUs: number, slot: number): State;
   /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
   decide(bucket: Bucket, level: Level, cost: number, taken: boolean): Decision;
+  /** A level some microseconds after it was found, as far as that can be told from it, if nothing was taken or given meanwhile. */
+  later(bucket: Bucket, level: Level, us: number): Level;
   /**
    * The state as if a request that passed had never come, as far as that can be told from it: gives back what the request took and
    * what has not come back by itself. Never more than that: nobody may have more than if the request had not come.

@@ -1,6 +1,6 @@
 import type { Algorithm } from './algorithm.js';
 import { wholeAmount } from './amount.js';
-import { windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
 
 /**
  * At most so many at once. A request that passes holds a slot until it is released, or until the slot's time is over, in case
@@ -69,6 +69,7 @@ export const concurrency: Algorithm<ConcurrencyBucket, ConcurrencyState, WindowL
     return { slots: [...alive(state, nowUs), { id, untilUs: nowUs + slotTimeoutUs, weight: cost }] };
   },
   decide: windowDecision,
+  later: windowLater,
   refunded: (_bucket, state, { slot }) => released(state, slot),
   missing: (_bucket, state, atUs) => wholeAmount(weightOf(alive(state, atUs))),
   /** Tokens of another algorithm are no slots: nobody holds one yet. */

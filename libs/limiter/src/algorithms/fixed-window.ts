@@ -1,7 +1,7 @@
 import type { WindowStart } from '../limit.js';
 import type { Algorithm, PastTake } from './algorithm.js';
 import { roundedUp, wholeAmount } from './amount.js';
-import { takable, windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
 
 /**
  * Counts requests in windows that follow one another; each begins with nothing used. Cheap and easy to explain, and open to
@@ -136,6 +136,7 @@ export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowL
     return usedBefore(state.held, nowUs) > 0 ? { ...taken, held: state.held! } : taken;
   },
   decide: windowDecision,
+  later: windowLater,
   refunded,
   adjusted,
   missing: (bucket, state, atUs) => wholeAmount(inForce(bucket, state, atUs).used + usedBefore(state.held, atUs)),

@@ -84,6 +84,11 @@ function greedyLevel(_bucket: GreedyBucket, { whole, part }: GreedyState, nowUs:
 
 const FULL: GreedyLevel = { debtUs: 0, part: 0 };
 
+function greedyLater(_bucket: GreedyBucket, { debtUs, part }: GreedyLevel, us: number): GreedyLevel {
+  if (debtUs < 0) return debtUs + us < 0 ? { debtUs: debtUs + us, part } : FULL;
+  return debtUs >= us ? { debtUs: debtUs - us, part } : FULL;
+}
+
 /** The state that has this level at an instant. */
 function greedyState(level: GreedyLevel, nowUs: number): GreedyState {
   return { whole: level.debtUs < 0 ? level.debtUs - nowUs : level.debtUs + nowUs, part: level.part };
@@ -197,6 +202,7 @@ export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   allows: (bucket, level, cost) => hasRoom(bucket, greedySpent(bucket, level, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
   after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
   decide: greedyDecision,
+  later: greedyLater,
   refunded: greedyRefunded,
   missing,
   adjusted: greedyAdjusted,

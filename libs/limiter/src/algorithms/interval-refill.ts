@@ -144,6 +144,7 @@ export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLe
   allows: (_bucket, level, cost) => cost <= level.tokens,
   after: (_bucket, _state, { tokens, steppedAtUs }, cost) => ({ tokens: tokens - cost, steppedAtUs }),
   decide: intervalDecision,
+  later: (bucket, { tokens, steppedAtUs, sinceStepUs }, us) => intervalLevel(bucket, { tokens, steppedAtUs }, steppedAtUs + sinceStepUs + us),
   refunded: intervalRefunded,
   adjusted: intervalAdjusted,
   missing: (bucket, state, atUs) => wholeAmount(bucket.capacity - intervalLevel(bucket, state, atUs).tokens),

@@ -48,12 +48,24 @@ function levelAt({ windowUs }: PenaltyBucket, { refusals, atUs }: PenaltyState, 
   return { blockedUs: 0, refusals: nowUs < atUs + windowUs ? refusals : 0 };
 }
 
-/** The state after a refusal by the limits that it watches. */
-export function penalized(bucket: PenaltyBucket, state: PenaltyState, nowUs: number): PenaltyState {
+/**
+ * The state after refusals by the limits that it watches: one now, or several that are told later than they were, the first of them at
+ * `firstUs`. Those are counted if all of them belong to one window, so that a block never begins too soon.
+ */
+export function penalized(bucket: PenaltyBucket, state: PenaltyState, nowUs: number, count = 1, firstUs = nowUs): PenaltyState {
   const { blockedUs, refusals } = levelAt(bucket, state, nowUs);
   if (blockedUs > 0) return state;
-  if (refusals + 1 >= bucket.refusals) return { refusals: 0, atUs: nowUs + bucket.blockUs };
-  return { refusals: refusals + 1, atUs: refusals === 0 ? nowUs : state.atUs };
+  const endUs = state.refusals === 0 ? state.atUs : state.atUs + bucket.windowUs;
+  const belong = refusals > 0 ? firstUs >= state.atUs : firstUs >= endUs && nowUs < firstUs + bucket.windowUs;
+  if (!belong) return state;
+  if (refusals + count >= bucket.refusals) return { refusals: 0, atUs: nowUs + bucket.blockUs };
+  return { refusals: refusals + count, atUs: refusals === 0 ? firstUs : state.atUs };
+}
+
+/** What the bucket holds after refusals at the instant at which it was found. */
+export function penalizedLevel(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): PenaltyLevel {
+  if (blockedUs > 0) return { blockedUs, refusals };
+  return refusals + 1 >= bucket.refusals ? { blockedUs: bucket.blockUs, refusals: 0 } : { blockedUs: 0, refusals: refusals + 1 };
 }
 
 function decide(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): Decision {
@@ -67,6 +79,7 @@ export const penalty: Algorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {
   allows: (_bucket, { blockedUs }) => blockedUs === 0,
   after: (_bucket, state) => state,
   decide,
+  later: (_bucket, { blockedUs, refusals }, us) => ({ blockedUs: Math.max(0, blockedUs - us), refusals }),
   refunded: (_bucket, state) => state,
   missing(bucket, state, atUs) {
     const { blockedUs, refusals } = levelAt(bucket, state, atUs);

@@ -1,6 +1,6 @@
 import type { Algorithm } from './algorithm.js';
 import { mulDiv, roundedUp, wholeAmount } from './amount.js';
-import { takable, windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
 
 /**
  * Counts in parts of a window, and takes of the part that is leaving only what is still inside, as if its requests had come
@@ -142,6 +142,7 @@ export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState
     return { startUs, counts: [counts[0]! + cost, ...counts.slice(1)] };
   },
   decide: windowDecision,
+  later: windowLater,
   refunded(bucket, state, { cost, takenAtUs }) {
     const index = (state.startUs - partOf(bucket, takenAtUs)) / bucket.partUs;
     const count = state.counts[index];

@@ -1,6 +1,6 @@
 import type { Algorithm, PastTake } from './algorithm.js';
 import { roundedUp, wholeAmount } from './amount.js';
-import { takable, windowAllows, windowDecision, type WindowLevel } from './window-decision.js';
+import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
 
 /**
  * Remembers each request that passed for as long as it counts. The exact answer to "how many in the last window", at the price
@@ -97,6 +97,7 @@ export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLeve
     return { entries: [...state.entries.slice(first), entry], takenBefore: takenBefore(state, first) };
   },
   decide: windowDecision,
+  later: windowLater,
   refunded,
   adjusted,
   missing: (bucket, state, atUs) => wholeAmount(taken(state) - takenBefore(state, firstCounting(bucket, state, atUs))),

@@ -16,6 +16,11 @@ export function windowAllows({ limit }: { readonly limit: number }, { used }: Wi
   return used + cost <= limit;
 }
 
+/** What leaves a window meanwhile is not known; until when it has to leave is. */
+export function windowLater(_bucket: object, { used, retryUs, resetUs, resetAfterTakingUs }: WindowLevel, us: number): WindowLevel {
+  return { used, retryUs: Math.max(0, retryUs - us), resetUs: Math.max(0, resetUs - us), resetAfterTakingUs };
+}
+
 /** How many tokens an operator takes of those that are asked for: as many as are left. */
 export function takable({ limit }: { readonly limit: number }, used: number, tokens: number): number {
   return Math.min(tokens, Math.max(0, limit - used));

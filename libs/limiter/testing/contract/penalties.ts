@@ -69,6 +69,75 @@ export function describePenalties(create: CreateStore): void {
       expect(await passes(store, asked(1, { ...penalty, blockMs: 4000 }))).toBe(true);
     });
 
+    describe('that is told of refusals later', () => {
+      const tell = (store: BucketStore, count: number, sinceMs: number) =>
+        taken(store, [{ ...penaltyTake('p', penalty, 1), refused: { count, sinceUs: sinceMs * 1000 } }]);
+
+      test('counts them, and blocks with the last of them', async () => {
+        const { store, clock } = await create();
+        clock.nowMs = 100_000;
+        await tell(store, 2, 0);
+        expect(await outcomes(store, 2)).toEqual([true, false]);
+        clock.nowMs = 159_999;
+        expect(await passes(store)).toBe(false);
+        clock.nowMs = 160_000;
+        await tell(store, 3, 0);
+        clock.nowMs = 219_999;
+        expect(await passes(store)).toBe(false);
+        clock.nowMs = 220_000;
+        expect(await passes(store)).toBe(true);
+      });
+
+      test('begins the window with the first of them', async () => {
+        const { store, clock } = await create();
+        clock.nowMs = 100_000;
+        await tell(store, 2, 4_000);
+        clock.nowMs = 106_000;
+        expect(await outcomes(store, 3)).toEqual([true, false, false]);
+        // Only two are in the window that runs: it began at 106.
+        expect((await taken(store, asked(0))).levels[1]).toMatchObject({ refusals: 2 });
+      });
+
+      test('adds them to the window that runs', async () => {
+        const { store, clock } = await create();
+        clock.nowMs = 100_000;
+        expect(await outcomes(store, 2)).toEqual([true, false]);
+        clock.nowMs = 100_500;
+        await tell(store, 1, 500);
+        expect((await taken(store, asked(0))).levels[1]).toMatchObject({ blockedUs: 0, refusals: 2 });
+        await tell(store, 1, 100);
+        expect((await taken(store, asked(0))).levels[1]).toMatchObject({ blockedUs: 60_000_000 });
+      });
+
+      test('counts none where some belong to another window, or to a block: it never blocks too soon', async () => {
+        const { store, clock } = await create();
+        clock.nowMs = 100_000;
+        expect(await outcomes(store, 2)).toEqual([true, false]);
+        const refusals = async (): Promise<number> => ((await taken(store, asked(0))).levels[1] as { refusals: number }).refusals;
+        await tell(store, 2, 1);
+        expect(await refusals()).toBe(1);
+        clock.nowMs = 110_500;
+        await tell(store, 2, 1_000);
+        await tell(store, 2, 10_000);
+        expect(await refusals()).toBe(0);
+        await tell(store, 3, 500);
+        clock.nowMs = 170_600;
+        await tell(store, 2, 200);
+        expect(await refusals()).toBe(0);
+        await tell(store, 2, 100);
+        expect(await refusals()).toBe(2);
+      });
+
+      test('takes nothing, and counts nothing in a block', async () => {
+        const { store, clock } = await create();
+        await outcomes(store, 4);
+        clock.nowMs = 30_000;
+        await tell(store, 3, 0);
+        clock.nowMs = 60_000;
+        expect(await passes(store)).toBe(true);
+      });
+    });
+
     test('after a step back of the clock a block lasts its time from then on, and refusals count as now', async () => {
       const { store, clock } = await create();
       clock.nowMs = 3_600_000;

@@ -1,0 +1,24 @@
+import { Registry } from 'prom-client';
+import { LiveGateways } from './live-gateways.js';
+
+test('before it has heard of any, as many as it was told', () => {
+  expect(new LiveGateways(4).count).toBe(4);
+});
+
+test('who joins counts at once, who leaves after three counts', () => {
+  const gateways = new LiveGateways(9);
+  const counts = [1, 2, 2, 8, 7, 7, 7, 1, 7].map((count) => {
+    gateways.heard(count);
+    return gateways.count;
+  });
+  // The last but one is a Redis that has just come back empty.
+  expect(counts).toEqual([1, 2, 2, 8, 8, 8, 7, 7, 7]);
+});
+
+test('says what it counts in a metric', async () => {
+  const registry = new Registry();
+  const gateways = new LiveGateways(1);
+  gateways.register(registry);
+  gateways.heard(3);
+  expect(await registry.getSingleMetricAsString('gateway_live_gateways')).toContain('gateway_live_gateways 3');
+});

@@ -1,0 +1,103 @@
+import { bucketOf, mostTokens } from './bucket.js';
+import { capacityOf, excessOf, type Limit, type LimitNumbers, type LimitStart, type PastLimit } from './limit.js';
+import type { ReadyRule } from './merchant-rules.js';
+
+/**
+ * What one of several gateways enforces by itself while they have no common store: its share of each limit, so that all together admit what
+ * one bucket would, and no gateway less than one token at a time.
+ *
+ * The bucket of a share counts in parts of a token: a token is as many as there are gateways, and the bucket refills as fast as the whole one
+ * would. So the rate is divided exactly, whatever the algorithm is, and what a gateway has spent stays spent when the number of gateways changes:
+ * the same state then means the same parts.
+ */
+export interface SharedRule {
+  /** Its limits are those of the share, as headers show them; its buckets and its cost count in parts. */
+  readonly ready: ReadyRule;
+  /** Parts of a token. */
+  readonly parts: number;
+}
+
+/** More gateways than this are an error of whoever counts them. */
+export const MOST_GATEWAYS = 1000;
+
+/** @param gateways 1 to MOST_GATEWAYS */
+export function sharedRule(ready: ReadyRule, gateways: number): SharedRule {
+  let shared = SHARED.get(ready);
+  if (shared?.parts !== gateways) {
+    shared = { ready: gateways === 1 ? ready : shareOf(ready, gateways), parts: gateways };
+    SHARED.set(ready, shared);
+  }
+  return shared;
+}
+
+/** Rules are as many as are in use, and the number of gateways seldom changes. */
+const SHARED = new WeakMap<ReadyRule, SharedRule>();
+
+/** Whether a request costs more than its whole limit allows at once, not just more than a share of it. */
+export function costsTooMuch({ rule, buckets }: ReadyRule): boolean {
+  return buckets.some((bucket) => bucket.kind !== 'penalty' && rule.cost > mostTokens(bucket));
+}
+
+function shareOf(ready: ReadyRule, gateways: number): ReadyRule {
+  const { rule } = ready;
+  return {
+    ...ready,
+    rule: { ...rule, cost: rule.cost * gateways, limits: rule.limits.map((limit) => shown(limit, gateways)) },
+    // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.
+    buckets: ready.buckets.map((bucket, i) => (bucket.kind === 'penalty' ? bucket : bucketOf(inParts(rule.limits[i]!, gateways), bucket.timeZone))),
+    takes: undefined,
+  };
+}
+
+/** Whole tokens that can be taken at once, of a limit that lets any pass at least one. */
+function shareOfTokens(tokens: number, gateways: number): number {
+  return tokens === 0 ? 0 : Math.max(1, Math.floor(tokens / gateways));
+}
+
+function inParts(limit: Limit, gateways: number): Limit {
+  return { ...numbersInParts(limit, gateways), previous: limit.previous.map((past) => numbersInParts(past, gateways)) };
+}
+
+function numbersInParts<L extends Limit | PastLimit>(numbers: L, gateways: number): L {
+  const most = shareOfTokens(capacityOf(numbers), gateways) * gateways;
+  const shared = withoutSmallExcess(withCapacity(numbers, most), capacityOf(numbers), gateways);
+  return { ...shared, since: startInParts(numbers.since, totalOf(numbers), totalOf(shared)) };
+}
+
+/** Who has no whole token to share has no excess to share either. */
+function withoutSmallExcess<L extends Limit | PastLimit>(numbers: L, whole: number, gateways: number): L {
+  return numbers.throttle === 'soft' && whole < gateways ? { ...numbers, throttle: 'hard' } : numbers;
+}
+
+function withCapacity<L extends LimitNumbers>(numbers: L, most: number): L {
+  return 'capacity' in numbers ? { ...numbers, capacity: most } : { ...numbers, limit: most };
+}
+
+function totalOf(numbers: LimitNumbers): number {
+  return capacityOf(numbers) + excessOf(numbers);
+}
+
+/** A limit that started full, or above that, does so here; of one that did not, each gateway has its share. */
+function startInParts(since: LimitStart, before: number, after: number): LimitStart {
+  if (since.tokens >= before) return { ...since, tokens: since.tokens - before + after };
+  return since.tokens < after ? since : { atMs: since.atMs, tokens: after };
+}
+
+/** The limit of a share in whole tokens. */
+function shown(limit: Limit, gateways: number): Limit {
+  const shared = withoutSmallExcess(withCapacity(limit, shareOfTokens(capacityOf(limit), gateways)), capacityOf(limit), gateways);
+  switch (shared.algorithm) {
+    case 'token_bucket':
+      if (shared.refill === 'interval' && shared.refillTokens >= gateways) return { ...shared, refillTokens: Math.floor(shared.refillTokens / gateways) };
+      // Of steps that bring less than a token the first that completes one counts, give or take a step.
+      if (shared.refillIntervalMs === undefined) return { ...shared, refillTokens: 1 };
+      if (shared.refill === 'interval') return { ...shared, refillTokens: 1, refillIntervalMs: (shared.refillIntervalMs * gateways) / shared.refillTokens };
+      return { ...shared, refillIntervalMs: shared.refillIntervalMs * gateways };
+    case 'gcra':
+      return { ...shared, refillIntervalMs: shared.refillIntervalMs * gateways };
+    case 'leaky_bucket':
+      return { ...shared, drainIntervalMs: shared.drainIntervalMs * gateways };
+    default:
+      return shared;
+  }
+}

@@ -1,0 +1,96 @@
+import { allPass } from './all-or-nothing.js';
+import type { Bucket } from './bucket.js';
+import type { BucketOperation, BucketReading } from './bucket-operation.js';
+import { RefusalMemory } from './refusal-memory.js';
+import type { BucketOperator, BucketStore, BucketTake, Clock, Receipt, TakeAnswer } from './ports.js';
+
+/** Refusals that a penalty counts, and the store has not been told of. */
+interface Untold {
+  readonly take: BucketTake;
+  readonly firstAtMs: number;
+  count: number;
+}
+
+/** So many penalties wait to be told of their refusals, at most. */
+const MOST_UNTOLD = 1000;
+
+const NOBODY_WAITS = (): void => {};
+
+/**
+ * A store of buckets that is not asked again what it has just refused: see RefusalMemory. Refunds and operations that go through here end
+ * what is remembered of their buckets. What happens elsewhere is noticed when the refusal is over, or its memory, which comes first.
+ */
+export class RememberingBucketStore implements BucketStore, BucketOperator {
+  private readonly untold = new Map<string, Untold>();
+
+  /** @param now of a clock that is never set */
+  constructor(
+    private readonly store: BucketStore & BucketOperator,
+    private readonly now: Clock,
+    private readonly memory = new RefusalMemory(),
+  ) {}
+
+  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
+    const sentAtMs = this.now();
+    const levels = this.memory.recall(takes, sentAtMs, spare, this.provoked);
+    if (levels !== undefined) {
+      answer(levels, 0, true);
+      return;
+    }
+    // First, so that the block begins with the request with which it has to.
+    if (this.untold.size > 0) for (const { key } of takes) this.tellOf(key);
+    this.store.take(takes, (outcome, atUs) => {
+      if (!(outcome instanceof Error)) {
+        if (allPass(takes, outcome, spare)) this.memory.passed(takes, sentAtMs);
+        else this.memory.remember(takes, outcome, spare, sentAtMs, this.now());
+      }
+      answer(outcome, atUs);
+    }, slot, spare);
+  }
+
+  release(takes: readonly BucketTake[], slot: number): void {
+    this.store.release(takes, slot);
+  }
+
+  refund(receipt: Receipt): void {
+    const nowMs = this.now();
+    for (const { key } of receipt.takes) this.memory.forget(key, nowMs);
+    this.store.refund(receipt);
+  }
+
+  async operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {
+    this.tellOf(key);
+    try {
+      return await this.store.operate(key, bucket, operation);
+    } finally {
+      if (operation.kind !== 'read') this.memory.forget(key, this.now());
+    }
+  }
+
+  /**
+   * Tells the store of the refusals that penalties count and that it was not asked about. To be called every now and then: a block begins as much
+   * later, at most, where several processes refuse. If the store is away they are forgotten.
+   */
+  tell(): void {
+    for (const key of this.untold.keys()) this.tellOf(key);
+  }
+
+  private readonly provoked = (take: BucketTake): void => {
+    const untold = this.untold.get(take.key);
+    if (untold !== undefined) {
+      untold.count++;
+      return;
+    }
+    if (this.untold.size >= MOST_UNTOLD) this.tell();
+    this.untold.set(take.key, { take, firstAtMs: this.now(), count: 1 });
+  };
+
+  private tellOf(key: string): void {
+    const untold = this.untold.get(key);
+    if (untold === undefined) return;
+    this.untold.delete(key);
+    const { take: { bucket, cost }, count, firstAtMs } = untold;
+    const sinceUs = Math.max(0, Math.round((this.now() - firstAtMs) * 1000));
+    this.store.take([{ key, bucket, cost, memo: undefined, refused: { count, sinceUs } }], NOBODY_WAITS);
+  }
+}

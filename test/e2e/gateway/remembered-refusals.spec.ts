@@ -1,0 +1,94 @@
+import type { RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { eventually, House, rule } from './house.js';
+
+let house: House;
+let gateway: RunningApp;
+
+beforeAll(async () => {
+  house = await House.open();
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+});
+afterAll(() => house.close());
+
+const HOUR_MS = 3_600_000;
+const small = (fields: Parameters<typeof rule>[0] = {}) => rule({ capacity: 3, refillTokens: 1, refillIntervalMs: HOUR_MS, ...fields });
+
+/** Script calls that Redis has carried out, ever. */
+async function calls(): Promise<number> {
+  const text = await house.redis.info('commandstats');
+  return ['evalsha', 'eval'].reduce((sum, name) => sum + Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(text)?.[1] ?? 0), 0);
+}
+
+async function flood(merchant: string, requests: number, path?: string): Promise<Record<number, number>> {
+  const statuses: Record<number, number> = {};
+  const one = async () => {
+    const { status } = await house.send(gateway, merchant, path === undefined ? {} : { path });
+    statuses[status] = (statuses[status] ?? 0) + 1;
+  };
+  for (let i = 0; i < requests; i += 50) await Promise.all(Array.from({ length: 50 }, one));
+  return statuses;
+}
+
+test('a merchant that is refused at full speed costs Redis less than a call in a hundred refusals', async () => {
+  await house.write('flooding', [small()]);
+  await house.send(gateway, 'flooding');
+  const before = await calls();
+  const startedMs = performance.now();
+  expect(await flood('flooding', 3000)).toEqual({ 200: 2, 429: 2998 });
+  const seconds = Math.ceil((performance.now() - startedMs) / 1000);
+  // Each second one take, and one report of load.
+  const made = (await calls()) - before;
+  expect(made).toBeLessThanOrEqual(4 + 2 * seconds);
+  expect(made).toBeLessThan(0.01 * 2998);
+  expect(await house.metric(gateway, /^gateway_remembered_refusals_total\b/)).toBeGreaterThan(2500);
+  expect(await house.metric(gateway, /^gateway_decisions_total\{reason="over_limit"/)).toBe(2998);
+});
+
+test('what is remembered says how long it lasts, as what was asked', async () => {
+  await house.write('counting', [small({ capacity: 1, refillTokens: 1, refillIntervalMs: 4000 })]);
+  expect((await house.send(gateway, 'counting')).status).toBe(200);
+  const seen: number[] = [];
+  await until('it passes again', async () => {
+    const { status, headers, body } = await house.send(gateway, 'counting');
+    if (status === 200) return true;
+    expect(headers['ratelimit-policy']).toBe('"burst";q=1;w=4');
+    expect(headers['ratelimit']).toBe(`"burst";r=0;t=${String(headers['retry-after'])}`);
+    expect(JSON.parse(body)).toMatchObject({ status: 429, detail: `Too many requests: burst. Try again in ${String(headers['retry-after'])} s.`, requestId: headers['x-request-id'] });
+    seen.push(Number(headers['retry-after']));
+    return false;
+  }, 20_000);
+  expect(seen).toEqual([...seen].sort((a, b) => b - a));
+  expect(new Set(seen)).toEqual(new Set([4, 3, 2, 1]));
+});
+
+test('an edit ends it at once, an operation elsewhere within a second', async () => {
+  await house.write('edited', [small()]);
+  expect(await flood('edited', 50)).toEqual({ 200: 3, 429: 47 });
+  await house.write('edited', [small({ id: '2', capacity: 5 })]);
+  await eventually(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
+  expect(await flood('edited', 50)).toEqual({ 200: 4, 429: 46 });
+  // As an operation of another process would leave it.
+  await house.redis.del('tg:{edited}2.0');
+  const startedMs = performance.now();
+  await eventually(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
+  expect(performance.now() - startedMs).toBeLessThan(5000);
+});
+
+test('a penalty begins with the same refusal', async () => {
+  await house.write('penalized', [small({ penalty: { refusals: 30, windowMs: 60_000, blockMs: 60_000 } })]);
+  const reasons: boolean[] = [];
+  for (let i = 0; i < 40; i++) {
+    const { status, body } = await house.send(gateway, 'penalized');
+    if (status === 429) reasons.push(String(JSON.parse(body).detail).startsWith('Blocked'));
+  }
+  expect(reasons.indexOf(true)).toBe(30);
+  expect(await house.metric(gateway, /^gateway_blocks_total\b/)).toBe(1);
+});
+
+test('a penalty counts across gateways, and is told when the flood is over', async () => {
+  const other = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+  await house.write('shared penalty', [small({ penalty: { refusals: 40, windowMs: 60_000, blockMs: 60_000 } })]);
+  for (const each of [gateway, other]) for (let i = 0; i < 25; i++) await house.send(each, 'shared penalty');
+  await until('the block has begun', async () => JSON.parse((await house.send(other, 'shared penalty')).body).detail.startsWith('Blocked'), 10_000);
+});
