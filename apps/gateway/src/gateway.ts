@@ -84,6 +84,7 @@ export class Gateway {
       limiter: this.limiter,
       metrics: this.decisions,
       load: this.spareCapacity,
+      pathCaseSensitive: config.pathCaseSensitive,
       rulesDeadlineMs: () => (this.store.readable ? RULES_DEADLINE_MS : config.storeTimeoutMs),
     });
     this.proxy = new ProxyServer({
@@ -92,6 +93,8 @@ export class Gateway {
       metrics,
       admit: admission.admit,
       trusts,
+      pathPolicy: config.pathPolicy,
+      pathPolicyExceptions: config.pathPolicyExceptions,
     });
   }
 

@@ -107,9 +107,11 @@ function unmapped(address: string): string {
 
 function wholeResponse(problem: Problem, requestId: string): string {
   const body = problem.body(requestId);
+  let headers = '';
+  for (let i = 0; i < problem.headers.length; i += 2) headers += `${problem.headers[i]}: ${problem.headers[i + 1]}\r\n`;
   return (
     `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: application/problem+json\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
+    `${headers}Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
     `Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`
   );
 }

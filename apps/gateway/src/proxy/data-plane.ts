@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import type { Admit } from './admission.js';
 import type { Exchange } from './exchange.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
+import { createPathReader, type PathReader } from './path-policy.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { ProxySettings } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
@@ -16,6 +17,7 @@ export class DataPlane {
 
   readonly admit: Admit;
   readonly trusts: (peer: string) => boolean;
+  readonly readPath: PathReader;
   readonly metrics: ProxyMetrics;
   readonly logger: ProxyLogger;
   readonly maxInFlight: number;
@@ -30,6 +32,7 @@ export class DataPlane {
   constructor(settings: ProxySettings) {
     this.admit = settings.admit;
     this.trusts = settings.trusts;
+    this.readPath = createPathReader({ policy: settings.pathPolicy, exceptions: settings.pathPolicyExceptions });
     this.metrics = settings.metrics;
     this.logger = settings.logger;
     this.maxInFlight = settings.maxInFlight;

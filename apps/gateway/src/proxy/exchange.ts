@@ -6,6 +6,7 @@ import type { ClientConnection } from './client-connection.js';
 import type { DataPlane } from './data-plane.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
+import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { Outcome } from './proxy-metrics.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
@@ -33,7 +34,8 @@ const NO_CLAIMS: Claims = [];
  */
 export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   readonly method: string;
-  readonly target: string;
+  /** As it came, until the path policy has said what is matched and forwarded. */
+  target: string;
   readonly rawHeaders: string[];
   readonly peer: string;
   readonly requestId: string;
@@ -61,7 +63,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     this.target = request.url!;
     this.rawHeaders = request.rawHeaders;
     this.peer = connection.peer;
-    this.head = inspectHead(this.target, request.httpVersionMinor === 0, this.rawHeaders, connection.host);
+    this.head = inspectHead(this.target, request.httpVersion, this.rawHeaders, connection.host);
     this.requestId = this.head.requestId ?? plane.nextRequestId();
     plane.metrics.inFlight++;
   }
@@ -73,6 +75,18 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
       return;
     }
     this.connection.host = this.head.host;
+    if (!isKnownMethod(this.method)) {
+      this.reject(PROBLEMS.methodNotAllowed);
+      return;
+    }
+    const target = this.plane.readPath(this.target);
+    if (typeof target !== 'string') {
+      // Not even a URI: what follows may be no HTTP either.
+      if (target === PROBLEMS.targetCharacters) this.connection.distrust();
+      this.reject(target);
+      return;
+    }
+    this.target = target;
     if (this.plane.metrics.inFlight > this.plane.maxInFlight) {
       this.reject(PROBLEMS.overloaded);
       return;

@@ -3,6 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
 import { LeanRequest } from './lean-request.js';
+import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
 
@@ -123,11 +124,22 @@ function onClientError(error: NodeJS.ErrnoException, stream: NodeJS.EventEmitter
   const connection = socket[CONNECTION]!;
   // Something after a request that was the last by its own `Connection: close` deserves no answer of its own.
   if (error.code === 'HPE_CLOSED_CONNECTION') connection.distrust();
-  else connection.fail(problemOf(error.code));
+  else connection.fail(problemOf(error));
 }
 
-function problemOf(code: string | undefined): Problem {
+/** An error of node's parser; it says how far it came in which packet. */
+interface ParserError extends NodeJS.ErrnoException {
+  bytesParsed?: number;
+  rawPacket?: Buffer;
+}
+
+function problemOf({ code, bytesParsed = 0, rawPacket }: ParserError): Problem {
   switch (code) {
+    case 'HPE_INVALID_METHOD':
+      return rawPacket !== undefined && isUnknownMethod(rawPacket, bytesParsed) ? PROBLEMS.methodNotAllowed : PROBLEMS.malformed;
+    case 'HPE_INVALID_VERSION':
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return PROBLEMS.httpVersion;
     case 'HPE_HEADER_OVERFLOW':
       return PROBLEMS.headersTooLarge;
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
