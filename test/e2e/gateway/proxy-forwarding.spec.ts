@@ -189,17 +189,6 @@ describe('connections', () => {
     expect(most).toBe(1);
   });
 
-  it('with too many pipelined requests are closed after the answer under way', async () => {
-    const { url } = await startUpstream((_request, response) => setTimeout(() => response.end('ok'), 50));
-    const { port, asked } = await startProxy(url);
-    const client = await RawClient.open(port);
-    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500));
-    await client.closed;
-    expect(client.statuses).toEqual([200]);
-    expect(client.received).toMatch(/Connection: close/);
-    expect(asked.length).toBe(1);
-  });
-
   it('share the upstream: requests wait for a free connection, and too many are refused', async () => {
     const waiting: (() => void)[] = [];
     const upstream = await startUpstream((_request, response) => waiting.push(() => response.end('ok')));

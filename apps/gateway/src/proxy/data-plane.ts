@@ -14,6 +14,8 @@ import type { UpstreamFailure } from './upstream-failure.js';
 export class DataPlane {
   /** Set once the proxy is stopping: every answer from then on closes its connection. */
   draining = false;
+  /** Pipelined requests that wait for their turn, on all connections. */
+  waiting = 0;
 
   readonly admit: Admit;
   readonly trusts: (peer: string) => boolean;

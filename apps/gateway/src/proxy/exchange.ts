@@ -19,6 +19,9 @@ const COLLECTED_BODY_BYTES = 16 * 1024;
 /** Answers up to this many bytes are copied next to their headers. */
 const COPIED_BODY_BYTES = 16 * 1024;
 
+/** Looks, a second apart, in which nothing of an answer could be written to a client that has closed its sending side. */
+const MOST_LOOKS_WITHOUT_PROGRESS = 5;
+
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
@@ -51,6 +54,8 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   private answerLength = -1;
   private bodyBegun = false;
   private resume: (() => void) | null = null;
+  private writtenAtLook = -1;
+  private looksWithoutProgress = 0;
 
   constructor(
     private readonly plane: DataPlane,
@@ -121,6 +126,22 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
     if (this.phase === Phase.Ended) return;
     this.end(Outcome.ClientClosed, this.phase === Phase.Answering ? this.response.statusCode : 0);
     this.abortUpstream?.();
+  }
+
+  /**
+   * The client has closed its sending side, and perhaps the other one too. Only writing tells: an interim answer, which every
+   * client of HTTP/1.1 has to skip, or the answer itself. When that stands still for a while, the client is taken for gone.
+   */
+  lookForClient(): void {
+    const { socket } = this.connection;
+    if (this.phase === Phase.Answering) {
+      const stoodStill = socket.bytesWritten === this.writtenAtLook;
+      this.looksWithoutProgress = stoodStill ? this.looksWithoutProgress + 1 : 0;
+      this.writtenAtLook = socket.bytesWritten;
+      if (this.looksWithoutProgress >= MOST_LOOKS_WITHOUT_PROGRESS) socket.destroy();
+    } else if (this.phase !== Phase.Ended && this.request.httpVersion === '1.1') {
+      this.response.writeProcessing();
+    }
   }
 
   private decided(admission: Admission): void {
@@ -277,7 +298,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
   }
 
   private get mustClose(): boolean {
-    return this.connection.closing || this.plane.draining;
+    return this.connection.endsAfterCurrent;
   }
 
   private end(outcome: Outcome, status: number): void {

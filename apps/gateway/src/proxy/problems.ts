@@ -62,6 +62,7 @@ export const PROBLEMS = {
   httpVersion: new Problem(505, 'HTTP Version Not Supported', 'The supported versions are HTTP/1.1 and HTTP/1.0.'),
   badGateway: new Problem(502, 'Bad Gateway', 'The upstream could not be reached or gave no valid answer.'),
   overloaded: unavailable('The gateway has too many requests in flight.'),
+  tooManyWaiting: unavailable('Too many pipelined requests wait for their answers. This one and what follows it was not looked at.'),
   stopping: unavailable('The gateway is stopping.'),
   gatewayTimeout: new Problem(504, 'Gateway Timeout', 'The upstream did not answer in time.'),
 } as const;

@@ -84,6 +84,8 @@ export class ProxyServer {
     // Bounded by bytes already. A limit by number makes node drop headers silently, perhaps the one with the identity.
     server.maxHeadersCount = 0;
     server.maxRequestsPerSocket = 0;
+    // Clients that close their sending side after the last request are answered. Without it node ends the socket.
+    (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
     server.on('connection', this.onConnection);
     server.on('request', (request, response) => this.accept(request, response, false));
     server.on('checkContinue', (request, response) => this.accept(request, response, true));
@@ -103,6 +105,7 @@ export class ProxyServer {
     const connection = new ClientConnection(this.plane, socket);
     socket[CONNECTION] = connection;
     this.connections.add(connection);
+    socket.on('end', () => connection.clientEnded());
     socket.on('close', () => {
       this.connections.delete(connection);
       connection.closed();
@@ -123,7 +126,7 @@ function onClientError(error: NodeJS.ErrnoException, stream: NodeJS.EventEmitter
   }
   const connection = socket[CONNECTION]!;
   // Something after a request that was the last by its own `Connection: close` deserves no answer of its own.
-  if (error.code === 'HPE_CLOSED_CONNECTION') connection.distrust();
+  if (error.code === 'HPE_CLOSED_CONNECTION') connection.stopAccepting();
   else connection.fail(problemOf(error));
 }
 
