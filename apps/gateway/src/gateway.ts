@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryBucketStore, RateLimiter } from '#limiter';
 import { ChangeFeed, createRedis, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
@@ -41,6 +42,7 @@ export class Gateway {
   private readonly proxy: ProxyServer;
   private readonly spareCapacity: MeasuredSpareCapacity;
   private readonly stopping = new AbortController();
+  private listening = false;
   private summary: NodeJS.Timeout | undefined;
   private busyTeller: NodeJS.Timeout | undefined;
 
@@ -112,18 +114,34 @@ export class Gateway {
     await this.warmUp();
     if (this.stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort);
+    this.listening = true;
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
     if (config.upstreamCapacityPerSecond > 0) this.spareCapacity.start();
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
     this.busyTeller = setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS);
   }
 
-  /** Finishes what is in flight, then lets go of everything. */
+  /**
+   * Goes on serving for a while in which load balancers can see that this gateway is unready, then finishes what is in flight.
+   * Half of the time that remains is kept for `stop`.
+   */
+  async drain(): Promise<void> {
+    const { config, logger } = this.options;
+    this.stopping.abort();
+    const delayMs = this.listening ? Math.min(config.drainDelayMs, config.shutdownGraceMs / 2) : 0;
+    this.proxy.drain();
+    if (delayMs > 0) {
+      logger.info({ delayMs }, 'draining: unready, and still serving');
+      await sleep(delayMs);
+    }
+    await this.proxy.close((config.shutdownGraceMs - delayMs) / 2);
+  }
+
+  /** Lets go of everything. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearInterval(this.summary);
     clearInterval(this.busyTeller);
-    await this.proxy.close(this.options.config.shutdownGraceMs / 2);
     this.spareCapacity.stop();
     this.changes.stop();
     await this.tellBusyMerchants();

@@ -1,7 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
+import { Drain } from './drain.js';
 import { LeanRequest } from './lean-request.js';
 import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -27,6 +28,7 @@ export class ProxyServer {
   private readonly plane: DataPlane;
   private readonly server: Server;
   private readonly connections = new Set<ClientConnection>();
+  private readonly draining = new Drain(this.connections);
 
   constructor(options: ProxyOptions) {
     const settings = proxySettings(options);
@@ -48,21 +50,35 @@ export class ProxyServer {
     });
   }
 
+  /** Serves on, but every answer from now on closes its connection. */
+  drain(): void {
+    this.plane.draining = true;
+    this.draining.watch();
+  }
+
   /**
-   * Accepts no more connections, answers what is in flight with `Connection: close`, and closes connections as soon as
-   * they are idle. What is still in flight after `graceMs` is cut off. Resolves when all connections are closed.
+   * Drains, closes connections as soon as they are quiet, and then accepts no more. What is still in flight after `graceMs`
+   * is cut off. Resolves when all connections are closed.
    */
   async close(graceMs: number): Promise<void> {
-    this.plane.draining = true;
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    for (const connection of this.connections) {
-      if (connection.idle) connection.socket.destroySoon();
-    }
-    const force = setTimeout(() => {
-      for (const { socket } of this.connections) socket.destroy();
-    }, graceMs);
+    this.drain();
+    let listening = true;
+    const closed = new Promise<void>((resolve) => {
+      const stopListening = (): void => {
+        // Node's HTTP server would also close connections that are idle at this instant.
+        if (listening) NetServer.prototype.close.call(this.server, () => resolve());
+        listening = false;
+      };
+      this.draining.close(stopListening);
+      setTimeout(() => {
+        stopListening();
+        for (const { socket } of this.connections) socket.destroy();
+      }, graceMs).unref();
+    });
     await closed;
-    clearTimeout(force);
+    this.draining.end();
+    // Ends the look for late headers, too.
+    this.server.close(() => {});
     await this.plane.destroy();
   }
 
