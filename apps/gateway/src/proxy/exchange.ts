@@ -19,7 +19,7 @@ const COLLECTED_BODY_BYTES = 16 * 1024;
 /** Answers up to this many bytes are copied next to their headers. */
 const COPIED_BODY_BYTES = 16 * 1024;
 
-/** Looks, a second apart, in which nothing of an answer could be written to a client that has closed its sending side. */
+/** Looks, a second apart, in which nothing of an answer came for a client that has closed its sending side. */
 const MOST_LOOKS_WITHOUT_PROGRESS = 5;
 
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
@@ -130,12 +130,13 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler {
 
   /**
    * The client has closed its sending side, and perhaps the other one too. Only writing tells: an interim answer, which every
-   * client of HTTP/1.1 has to skip, or the answer itself. When that stands still for a while, the client is taken for gone.
+   * client of HTTP/1.1 has to skip, or the answer itself. When there is nothing to write for a while, the client is taken for gone.
    */
   lookForClient(): void {
     const { socket } = this.connection;
     if (this.phase === Phase.Answering) {
-      const stoodStill = socket.bytesWritten === this.writtenAtLook;
+      // What waits for a client that reads slowly is the kernel's to get rid of, or to give up.
+      const stoodStill = socket.writableLength === 0 && socket.bytesWritten === this.writtenAtLook;
       this.looksWithoutProgress = stoodStill ? this.looksWithoutProgress + 1 : 0;
       this.writtenAtLook = socket.bytesWritten;
       if (this.looksWithoutProgress >= MOST_LOOKS_WITHOUT_PROGRESS) socket.destroy();
