@@ -15,6 +15,8 @@ RUN node scripts/build.mjs && npm prune --omit=dev --ignore-scripts --no-audit -
 
 FROM node:${NODE}
 ENV NODE_ENV=production
+# Load balancers need a moment to see that a gateway is about to stop. Only the gateway reads it.
+ENV DRAIN_DELAY_MS=5000
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules

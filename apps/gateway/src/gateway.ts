@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
 import { ChangeFeed, createRedis, leaveGateways, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
@@ -49,6 +50,7 @@ export class Gateway {
   /** Among the other gateways. */
   private readonly name = randomUUID();
   private readonly stopping = new AbortController();
+  private listening = false;
   private summary: NodeJS.Timeout | undefined;
   private busyTeller: NodeJS.Timeout | undefined;
   private refusalTeller: NodeJS.Timeout | undefined;
@@ -98,6 +100,7 @@ export class Gateway {
       limiter: this.limiter,
       metrics: this.decisions,
       load: this.spareCapacity,
+      pathCaseSensitive: config.pathCaseSensitive,
       rulesDeadlineMs: () => (this.store.readable ? RULES_DEADLINE_MS : config.storeTimeoutMs),
     });
     this.proxy = new ProxyServer({
@@ -120,6 +123,8 @@ export class Gateway {
       metrics,
       admit: admission.admit,
       trusts,
+      pathPolicy: config.pathPolicy,
+      pathPolicyExceptions: config.pathPolicyExceptions,
     });
   }
 
@@ -141,19 +146,35 @@ export class Gateway {
     if (this.stopping.signal.aborted) return;
     this.spareCapacity.start();
     const port = await this.proxy.listen(config.gatewayPort);
+    this.listening = true;
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);
     this.busyTeller = setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS);
     this.refusalTeller = setInterval(() => this.buckets.tell(), TELL_REFUSALS_EVERY_MS);
   }
 
-  /** Finishes what is in flight, then lets go of everything. */
+  /**
+   * Goes on serving for a while in which load balancers can see that this gateway is unready, then finishes what is in flight.
+   * Half of the time that remains is kept for `stop`.
+   */
+  async drain(): Promise<void> {
+    const { config, logger } = this.options;
+    this.stopping.abort();
+    const delayMs = this.listening ? Math.min(config.drainDelayMs, config.shutdownGraceMs / 2) : 0;
+    this.proxy.drain();
+    if (delayMs > 0) {
+      logger.info({ delayMs }, 'draining: unready, and still serving');
+      await sleep(delayMs);
+    }
+    await this.proxy.close((config.shutdownGraceMs - delayMs) / 2);
+  }
+
+  /** Lets go of everything. */
   async stop(): Promise<void> {
     this.stopping.abort();
     clearInterval(this.summary);
     clearInterval(this.busyTeller);
     clearInterval(this.refusalTeller);
-    await this.proxy.close(this.options.config.shutdownGraceMs / 2);
     this.buckets.tell();
     this.spareCapacity.stop();
     this.changes.stop();

@@ -5,6 +5,8 @@ export interface Descriptor {
   readonly ip: string;
   /** HTTP method, in capitals. */
   readonly method: string;
-  /** Request target in origin form, as received. */
+  /** Request target in origin form, as it is forwarded. */
   readonly target: string;
+  /** Whether rules do not tell upper from lower case in the path. */
+  readonly ignorePathCase?: boolean;
 }

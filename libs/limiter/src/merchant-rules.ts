@@ -96,10 +96,10 @@ export interface ChosenRules {
 }
 
 /** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
-export function chooseRules(rules: MerchantRules, { method, target }: Descriptor): ChosenRules {
+export function chooseRules(rules: MerchantRules, { method, target, ignorePathCase = false }: Descriptor): ChosenRules {
   const last = rules.lastChoice;
   if (last !== undefined && last.method === method && last.target === target) return last.chosen;
-  const chosen = chosenFor(rules, method, target);
+  const chosen = chosenFor(rules, method, target, ignorePathCase);
   if (target.length <= MOST_REMEMBERED) rules.lastChoice = { method, target, chosen };
   return chosen;
 }
@@ -107,14 +107,14 @@ export function chooseRules(rules: MerchantRules, { method, target }: Descriptor
 /** Characters of a target: one is kept for each merchant. */
 const MOST_REMEMBERED = 200;
 
-function chosenFor(rules: MerchantRules, method: string, target: string): ChosenRules {
-  const segments = rules.pathless ? NO_SEGMENTS : pathSegments(target);
+function chosenFor(rules: MerchantRules, method: string, target: string, ignoreCase: boolean): ChosenRules {
+  const segments = rules.pathless ? NO_SEGMENTS : pathSegments(target, ignoreCase);
   const enforced: ReadyRule[] = [];
   const shadow: ReadyRule[] = [];
   for (const layer of rules.layers) {
-    const chosen = firstMatch(layer.enforced, method, segments);
+    const chosen = firstMatch(layer.enforced, method, segments, ignoreCase);
     if (chosen) enforced.push(chosen);
-    const shadowed = firstMatch(layer.shadow, method, segments);
+    const shadowed = firstMatch(layer.shadow, method, segments, ignoreCase);
     if (shadowed) shadow.push(shadowed);
   }
   return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
@@ -122,11 +122,14 @@ function chosenFor(rules: MerchantRules, method: string, target: string): Chosen
 
 const NO_SEGMENTS: readonly string[] = [];
 
-function firstMatch(rules: readonly ReadyRule[], method: string, segments: readonly string[]): ReadyRule | undefined {
+/** HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the path names HEAD. */
+function firstMatch(rules: readonly ReadyRule[], method: string, segments: readonly string[], ignoreCase: boolean): ReadyRule | undefined {
+  const concerns = ({ paths }: ReadyRule) => paths.length === 0 || paths.some((matches) => matches(segments, ignoreCase));
+  const headIsGet = method === 'HEAD' && !rules.some((ready) => ready.methods.includes('HEAD') && concerns(ready));
+  const asked = headIsGet ? 'GET' : method;
   for (const ready of rules) {
-    if (ready.methods.length > 0 && !ready.methods.includes(method)) continue;
-    if (ready.paths.length > 0 && !ready.paths.some((matches) => matches(segments))) continue;
-    return ready;
+    if (ready.methods.length > 0 && !ready.methods.includes(asked)) continue;
+    if (concerns(ready)) return ready;
   }
   return undefined;
 }

@@ -1,9 +1,9 @@
 /**
  * Path patterns of rules: `/transactions/*` is one segment below, `/transactions/**` any number of them, none included.
  * A single `*` may also stand for a part of a segment (`/v1/pay-*`). Matching is by segment and linear in the path, so
- * that no pattern can be slow.
+ * that no pattern can be slow. Without regard to case, the segments have to come in lower case.
  */
-export type PathMatcher = (segments: readonly string[]) => boolean;
+export type PathMatcher = (segments: readonly string[], ignoreCase?: boolean) => boolean;
 
 const MAX_PATTERN_LENGTH = 256;
 
@@ -15,8 +15,8 @@ export function pathPatternFault(pattern: string): string | undefined {
   const segments = pattern.slice(1).split('/');
   if (segments.filter((segment) => segment === '**').length > 1) return "may contain '**' only once";
   if (segments.some((segment) => segment !== '**' && segment.split('*').length > 2)) return "may contain '*' only once in a segment";
-  if (segments.some((segment) => segment === '.' || segment === '..')) return "must not contain '.' or '..' segments: they are resolved before matching";
-  if (segments.slice(0, -1).includes('')) return "must not contain '//': repeated slashes are joined before matching";
+  if (segments.some((segment) => segment === '.' || segment === '..')) return "must not contain '.' or '..' segments: no path that is forwarded has any";
+  if (segments.slice(0, -1).includes('')) return "must not contain '//': no path that is forwarded does";
   return undefined;
 }
 
@@ -24,7 +24,17 @@ export function pathPatternFault(pattern: string): string | undefined {
 export function pathMatcher(pattern: string): PathMatcher {
   const fault = pathPatternFault(pattern);
   if (fault) throw new Error(`path pattern ${JSON.stringify(pattern)} ${fault}`);
-  const segments = pathSegments(pattern);
+  const matches = segmentsMatcher(pathSegments(pattern));
+  // Made when it is first needed: most installations never compare without case.
+  let matchesAnyCase: PathMatcher | undefined;
+  return (path, ignoreCase = false) => {
+    if (!ignoreCase) return matches(path);
+    matchesAnyCase ??= segmentsMatcher(pathSegments(pattern, true));
+    return matchesAnyCase(path);
+  };
+}
+
+function segmentsMatcher(segments: readonly string[]): PathMatcher {
   const wild = segments.indexOf('**');
   const head = (wild === -1 ? segments : segments.slice(0, wild)).map(segmentMatcher);
   const tail = (wild === -1 ? [] : segments.slice(wild + 1)).map(segmentMatcher);
@@ -44,38 +54,32 @@ function segmentMatcher(pattern: string): (segment: string) => boolean {
   return (segment) => segment.length >= Math.max(1, least) && segment.startsWith(prefix) && segment.endsWith(suffix);
 }
 
-const [QUESTION_MARK, HASH, PERCENT, BACKSLASH] = [0x3f, 0x23, 0x25, 0x5c];
-
 /**
- * The segments of a request target as rules see it: without query, percent-decoded, slashes joined, dot segments
- * resolved, no empty segment at the end. The many spellings of one path therefore meet the same rule; what is
- * forwarded stays as it came. An escape that is not valid UTF-8 stays as it stands.
+ * The segments of a request target as rules see it: the path that is forwarded, without the query, split at its slashes,
+ * each segment then percent-decoded, and no empty segment. Whoever forwards has made sure that no server splits it
+ * elsewhere: an encoded slash stays inside its segment, and dots, backslashes and parameters mean nothing here.
+ * An escape that is not valid UTF-8 stays as it stands.
+ *
+ * @param lowerCase for matching without regard to case
  */
-export function pathSegments(target: string): string[] {
-  let end = 0;
-  let isPlain = true;
-  // One look at each character: this is done for every request.
-  for (; end < target.length; end++) {
-    const code = target.charCodeAt(end);
-    if (code === QUESTION_MARK || code === HASH) break;
-    if (code === PERCENT || code === BACKSLASH) isPlain = false;
-  }
-  const path = target.slice(0, end);
+export function pathSegments(target: string, lowerCase = false): string[] {
+  const query = target.indexOf('?');
+  const path = query === -1 ? target : target.slice(0, query);
+  const encoded = path.includes('%');
   const segments: string[] = [];
-  // Decoded before it is split: an upstream may treat %2F as a slash, and then so must the rule.
-  for (const segment of isPlain ? path.split('/') : decoded(path).split(/[/\\]/)) {
-    if (segment === '' || segment === '.') continue;
-    if (segment === '..') segments.pop();
-    else segments.push(segment);
+  for (const segment of path.split('/')) {
+    if (segment === '') continue;
+    const text = encoded ? decoded(segment) : segment;
+    segments.push(lowerCase ? text.toLowerCase() : text);
   }
   return segments;
 }
 
-function decoded(path: string): string {
-  if (!path.includes('%')) return path;
+function decoded(segment: string): string {
+  if (!segment.includes('%')) return segment;
   try {
-    return decodeURIComponent(path);
+    return decodeURIComponent(segment);
   } catch {
-    return path.replace(/%[0-7][0-9a-f]/gi, (escape) => String.fromCharCode(Number.parseInt(escape.slice(1), 16)));
+    return segment.replace(/%[0-7][0-9a-f]/gi, (escape) => String.fromCharCode(Number.parseInt(escape.slice(1), 16)));
   }
 }

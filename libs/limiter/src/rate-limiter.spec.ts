@@ -63,7 +63,32 @@ describe('which rule is chosen', () => {
       rule('4', { priority: 6, match: { methods: ['POST'], paths: ['/x', '/transactions/**'] } }),
     ];
     expect(await chosen(own, [])).toEqual(['4']);
-    expect(await chosen(own, [], request({ method: 'GET', target: '//transactions' }))).toEqual(['1']);
+    expect(await chosen(own, [], request({ method: 'GET', target: '/transactions' }))).toEqual(['1']);
+  });
+
+  test('HEAD follows the rules for GET, unless a rule that concerns the path names HEAD', async () => {
+    const get = rule('1', { priority: 9, match: { methods: ['GET'], paths: ['/transactions/**'] } });
+    const head = rule('2', { priority: 5, match: { methods: ['POST', 'HEAD'], paths: ['/transactions/7'] } });
+    const any = rule('3', { priority: 1 });
+    const asked = (target: string, method = 'HEAD') => chosen([get, head, any], [], request({ method, target }));
+    expect(await asked('/transactions')).toEqual(['1']);
+    expect(await asked('/transactions/7')).toEqual(['2']);
+    expect(await asked('/transactions/7', 'GET')).toEqual(['1']);
+    expect(await asked('/refunds')).toEqual(['3']);
+    expect(await chosen([rule('4', { priority: 8, match: { methods: ['GET'], paths: [] } })], [head], request({ method: 'HEAD', target: '/transactions' }))).toEqual(['4']);
+  });
+
+  test('HEAD follows GET although a shadow rule, or one of another layer, names HEAD', async () => {
+    const get = rule('1', { match: { methods: ['GET'], paths: [] } });
+    const shadow = rule('2', { mode: 'shadow', match: { methods: ['HEAD'], paths: [] } });
+    const platform = rule('3', { layer: 'platform', match: { methods: ['HEAD'], paths: [] } });
+    expect(await chosen([get, shadow, platform], [], request({ method: 'HEAD' }))).toEqual(expect.arrayContaining(['1', '3']));
+  });
+
+  test('without regard to case, if the request says so', async () => {
+    const own = [rule('1', { priority: 2, match: { methods: [], paths: ['/Transactions/**'] } }), rule('2', { priority: 1 })];
+    expect(await chosen(own, [], request({ target: '/tranSACTIONS/7' }))).toEqual(['2']);
+    expect(await chosen(own, [], request({ target: '/tranSACTIONS/7', ignorePathCase: true }))).toEqual(['1']);
   });
 
   test('anew for each request, whatever was asked before', async () => {

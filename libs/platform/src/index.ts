@@ -5,6 +5,7 @@ export * from './lifecycle.js';
 export * from './logger.js';
 export * from './management.module.js';
 export * from './metrics.js';
+export * from './path-exceptions.js';
 export * from './problem.js';
 export * from './problem-details.filter.js';
 export * from './public-route.js';

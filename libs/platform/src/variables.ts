@@ -1,3 +1,4 @@
+import { parsePathExceptions, type PathException } from './path-exceptions.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 
 /** The runnable parts of Tollgate, by the names of their folders. */
@@ -9,6 +10,9 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
 export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
+
+export const PATH_POLICIES = ['strict', 'normalize'] as const;
+export type PathPolicy = (typeof PATH_POLICIES)[number];
 
 /** Thrown by a variable's `parse`; the message says what was expected. */
 export class ExpectationError extends Error {}
@@ -140,6 +144,30 @@ export const VARIABLES = {
       const ranges = parseTrustedProxies(text);
       return typeof ranges === 'string' ? expected(ranges) : ranges;
     },
+  },
+  pathPolicy: {
+    name: 'PATH_POLICY',
+    apps: ['gateway'],
+    default: 'strict',
+    meaning: 'what happens to a path that servers read differently: strict (400) or normalize (rewritten before rules and upstream see it)',
+    parse: oneOf(PATH_POLICIES),
+  },
+  pathPolicyExceptions: {
+    name: 'PATH_POLICY_EXCEPTIONS',
+    apps: ['gateway'],
+    default: 'none',
+    meaning: 'where paths may have what the policy would refuse, like encoded-slashes:/objects/**, separated by spaces; or none',
+    parse: (text: string): readonly PathException[] => {
+      const exceptions = parsePathExceptions(text);
+      return typeof exceptions === 'string' ? expected(exceptions) : exceptions;
+    },
+  },
+  pathCaseSensitive: {
+    name: 'PATH_CASE_SENSITIVE',
+    apps: ['gateway'],
+    default: 'true',
+    meaning: 'whether rules tell /a from /A: true, or false for an upstream that does not, like Express',
+    parse: (text: string): boolean => oneOf(['true', 'false'])(text) === 'true',
   },
   upstreamCapacityPerSecond: {
     name: 'UPSTREAM_CAPACITY_PER_SECOND',
@@ -308,5 +336,12 @@ export const VARIABLES = {
     default: '10000',
     meaning: 'milliseconds that requests and jobs in flight get to finish after SIGTERM',
     parse: wholeNumber(0, 600_000, ' milliseconds'),
+  },
+  drainDelayMs: {
+    name: 'DRAIN_DELAY_MS',
+    apps: ['gateway'],
+    default: '0',
+    meaning: 'milliseconds after SIGTERM in which the gateway is unready and still serves; at most half of SHUTDOWN_GRACE_MS counts',
+    parse: wholeNumber(0, 300_000, ' milliseconds'),
   },
 } as const satisfies Record<string, Variable<unknown>>;

@@ -69,3 +69,34 @@ it('rejects listening on a taken port', async () => {
   await second.server.close(0);
   await expect(second.server.listen(first.port, '127.0.0.1')).rejects.toThrow('EADDRINUSE');
 });
+
+it('serves on while it drains, on new connections too, and closes each with its answer', async () => {
+  const { held, port, server } = await startHolding();
+  const idle = await RawClient.open(port);
+  server.drain();
+  const fresh = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 1);
+  held[0]!.end('done');
+  await fresh.closed;
+  expect(fresh.received).toMatch(/\r\nConnection: close\r\n[^]*done/);
+  idle.write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 2);
+  held[1]!.end('done');
+  await idle.closed;
+  expect(idle.statuses).toEqual([200]);
+});
+
+it('answers a request that arrives on an idle connection just after it was told to close', async () => {
+  const { held, port, server } = await startHolding();
+  const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 1);
+  held[0]!.end('first');
+  await client.until('first');
+  const closing = server.close(10_000);
+  client.write('GET / HTTP/1.1', 'Host: x', '', '');
+  await eventually(() => held.length === 2);
+  held[1]!.end('second');
+  await client.closed;
+  expect(client.received).toMatch(/\r\nConnection: close\r\n[^]*second$/);
+  await closing;
+});

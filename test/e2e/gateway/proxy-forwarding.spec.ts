@@ -22,10 +22,10 @@ describe('a request', () => {
   it('reaches the upstream with method, target, headers and body', async () => {
     const { port } = await startProxy((await echo()).url);
     const headers = { 'X-Thing': 'a', 'X-Merchant-Id': 'acme', 'Content-Type': 'application/json', Connection: 'x-thing' };
-    const answer = await send(port, { method: 'POST', path: '/a//b?c=%20d', headers, body: '{"amount":1}' });
+    const answer = await send(port, { method: 'POST', path: '/a/b%20?c=%20d//..', headers, body: '{"amount":1}' });
     expect(answer.status).toBe(200);
     const got = JSON.parse(answer.body);
-    expect(got).toMatchObject({ method: 'POST', url: '/a//b?c=%20d', body: '{"amount":1}' });
+    expect(got).toMatchObject({ method: 'POST', url: '/a/b%20?c=%20d//..', body: '{"amount":1}' });
     expect(got.headers).toEqual({
       host: `127.0.0.1:${port}`,
       connection: 'keep-alive',
@@ -187,17 +187,6 @@ describe('connections', () => {
     await client.until('</9>');
     expect(client.received.match(/<\/\d>/g)).toEqual(Array.from({ length: 10 }, (_, i) => `</${i}>`));
     expect(most).toBe(1);
-  });
-
-  it('with too many pipelined requests are closed after the answer under way', async () => {
-    const { url } = await startUpstream((_request, response) => setTimeout(() => response.end('ok'), 50));
-    const { port, asked } = await startProxy(url);
-    const client = await RawClient.open(port);
-    client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(500));
-    await client.closed;
-    expect(client.statuses).toEqual([200]);
-    expect(client.received).toMatch(/Connection: close/);
-    expect(asked.length).toBe(1);
   });
 
   it('share the upstream: requests wait for a free connection, and too many are refused', async () => {

@@ -37,7 +37,12 @@ describe('refused before admission, with a problem and the end of the connection
     ['a folded header', 400, 'GET / HTTP/1.1\r\nHost: x\r\nX-A: b\r\n c\r\n\r\n'],
     ['a bare line feed in a value', 400, 'GET / HTTP/1.1\r\nHost: x\r\nX-A: b\nX-B: c\r\n\r\n'],
     ['a null byte', 400, 'GET / HTTP/1.1\r\nHost: x\r\nX-A: \0\r\n\r\n'],
-    ['an unknown method', 400, 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an unknown method', 405, 'BREW / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['a method in lower case', 405, 'get / HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['HTTP/2.0', 505, 'GET / HTTP/2.0\r\nHost: x\r\n\r\n'],
+    ['the preface of HTTP/2', 505, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['HTTP/0.9', 505, 'GET /\r\n\r\n'],
+    ['HTTP/1.2', 505, 'GET / HTTP/1.2\r\nHost: x\r\n\r\n'],
     ['another protocol', 400, '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03'],
     ['large headers', 431, `GET / HTTP/1.1\r\nHost: x\r\nX-A: ${'x'.repeat(20_000)}\r\n\r\n`],
   ])('%s: %i', async (_case, status, request) => {
@@ -52,6 +57,43 @@ describe('refused before admission, with a problem and the end of the connection
     expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', status, requestId });
     expect([asked, reached, metrics.inFlight]).toEqual([[], [], 0]);
   });
+});
+
+it.each([
+  ['TRACE', 405, 'TRACE / HTTP/1.1'],
+  ['an ambiguous path', 400, 'GET /a/..%2fb HTTP/1.1'],
+])('%s is refused with %i, and the connection goes on', async (_case, status, line) => {
+  const { port, asked, reached } = await start();
+  const client = await RawClient.open(port);
+  client.write(`${line}\r\nHost: x\r\n\r\nGET /next HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await client.until('ok');
+  expect(client.statuses).toEqual([status, 200]);
+  expect([asked.length, reached]).toEqual([1, ['/next']]);
+});
+
+it.each(['BREW', 'TRACE'])('the answer to %s says which methods are supported', async (method) => {
+  const { port } = await start();
+  const client = (await RawClient.open(port)).write(`${method} / HTTP/1.1`, 'Host: x', 'Connection: close', '', '');
+  await client.closed;
+  expect(client.received).toMatch(/\r\nAllow: [^\r]*\bGET\b[^\r]*\bPOST\b/);
+  expect(client.received).not.toMatch(/\r\nAllow: [^\r]*\bTRACE\b/);
+});
+
+it('names with _ that look like those of the gateway do not reach the upstream, whoever sends them', async () => {
+  for (const trusts of [() => true, () => false]) {
+    const names: string[][] = [];
+    const { url } = await startUpstream((request, response) => {
+      names.push(request.rawHeaders.filter((_, i) => i % 2 === 0));
+      response.writeHead(200, { Content_Length: '1', RateLimit_Policy: 'x', X_Thing: 'y' }).end('ok');
+    });
+    const { port } = await startProxy(url, { trusts });
+    const client = await RawClient.open(port);
+    client.write('GET / HTTP/1.1', 'Host: x', 'X-Merchant-Id: acme', 'X_Merchant_Id: other', 'X_Forwarded_For: 1.1.1.1', 'Transfer_Encoding: chunked', 'X_Thing: z', '', '');
+    await client.until('ok');
+    expect(names.flat().filter((name) => name.includes('_'))).toEqual(['X_Thing']);
+    expect(client.received).toMatch(/X_Thing: y/);
+    expect(client.received).not.toMatch(/Content_Length|RateLimit_Policy/);
+  }
 });
 
 it('an unknown expectation is refused with 417', async () => {

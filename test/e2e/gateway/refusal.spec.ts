@@ -67,12 +67,43 @@ test('a request that no rule concerns passes without headers of a limit', async 
   expect(headers['ratelimit']).toBeUndefined();
 });
 
-test('no spelling of a path gets past its rule', async () => {
-  await house.write('paths', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 600_000, match: { methods: [], paths: ['/transactions/**'] } })]);
+const once = (path: string) => rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 600_000, match: { methods: [], paths: [path] } });
+
+test('no spelling of a path gets past its rule: what servers read differently is refused with 400', async () => {
+  await house.write('paths', [once('/transactions/**')]);
   await house.send(gateway, 'paths');
-  for (const path of ['/transactions', '//transactions', '/transactions/', '/x/../transactions/1', '/%74ransactions', '/transactions%2F1', '/transactions?a=b', '/./transactions/1']) {
+  for (const path of ['/transactions', '/transactions/', '/transactions/%40', '/transactions?a=b']) {
     expect([path, (await house.send(gateway, 'paths', { path })).status]).toEqual([path, 429]);
   }
+  const received = house.received.length;
+  for (const path of ['//transactions', '/x/../transactions/1', '/%74ransactions', '/transactions%2F1', '/./transactions/1', '/graphql/..%2fx', '/transactions;a=b', '/graphql/..%5cx', '/caf%e9']) {
+    const { status, headers, body } = await house.send(gateway, 'paths', { path });
+    expect([path, status, headers['content-type']]).toEqual([path, 400, 'application/problem+json']);
+    expect(JSON.parse(body)).toMatchObject({ rule: expect.stringMatching(/^[a-z0-9-]+$/) });
+  }
+  expect(house.received.length).toBe(received);
+});
+
+test('by setting, paths are normalized for the rules and for the upstream alike, exceptions and case included', async () => {
+  const lenient = await house.gateway({
+    PATH_POLICY: 'normalize', PATH_POLICY_EXCEPTIONS: 'encoded-slashes:/objects/**', PATH_CASE_SENSITIVE: 'false', STORE_TIMEOUT_MS: '5000',
+  });
+  await house.write('normalized', [once('/transactions/**')]);
+  await house.send(lenient, 'normalized');
+  for (const path of ['//transactions', '/x/..%2ftransactions/1', '/%74ransactions', '/TRANSACTIONS;a=b']) {
+    expect([path, (await house.send(lenient, 'normalized', { path })).status]).toEqual([path, 429]);
+  }
+  for (const [path, forwarded] of [['/graphql/..%2fx?y=%2f..', '/x?y=%2f..'], ['/objects/a%2fb', '/objects/a%2Fb']] as const) {
+    expect((await house.send(lenient, 'normalized', { path })).status).toBe(200);
+    expect(house.received.at(-1)!.url).toBe(forwarded);
+  }
+});
+
+test('HEAD is limited by the rules for GET', async () => {
+  await house.write('heads', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 600_000, match: { methods: ['GET'], paths: [] } })]);
+  expect((await house.send(gateway, 'heads')).status).toBe(200);
+  expect((await house.send(gateway, 'heads', { method: 'HEAD' })).status).toBe(429);
+  expect((await house.send(gateway, 'heads', { method: 'POST' })).status).toBe(200);
 });
 
 describe('who is asking', () => {

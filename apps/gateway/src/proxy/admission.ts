@@ -1,7 +1,7 @@
 /** What admission is told about a request. */
 export interface InboundRequest {
   readonly method: string;
-  /** Path and query as received; starts with a slash, has no fragment, only printable ASCII. */
+  /** Path and query as they are forwarded; starts with a slash, has no fragment, only printable ASCII. */
   readonly target: string;
   /** Names and values alternating, as received. Node decodes them as Latin-1. */
   readonly rawHeaders: string[];

@@ -3,29 +3,55 @@ import type { Socket } from 'node:net';
 import type { DataPlane, Timed } from './data-plane.js';
 import { Exchange } from './exchange.js';
 import { Pace } from './pace.js';
-import type { Problem } from './problems.js';
+import { PROBLEMS, type Problem } from './problems.js';
 
-/** Requests that a client may send on one connection before it has read the answers to the earlier ones. */
-const MAX_WAITING = 64;
+/** With this many requests waiting for their turn, nothing more is read from a connection; with few left, reading goes on. */
+const PAUSED_AT = 64;
+const RESUMED_AT = 16;
+
+/** The most that wait for their turn on one connection: what was read before the pause, up to 64 KiB, may hold many. */
+const MAX_WAITING = 1_024;
+
+/** How often a client that has closed its sending side is looked for, while it waits for an answer. */
+const LOOK_FOR_CLIENT_MS = 1_000;
+
+interface Waiting {
+  request: IncomingMessage;
+  response: ServerResponse;
+  expectsContinue: boolean;
+  problem: Problem | undefined;
+}
 
 /**
  * One connection from a client. Its requests are handled one after the other, also when they are pipelined: RFC 9112
- * allows no more unless all are safe, and no client gets more of the gateway by not waiting for answers.
+ * allows no more unless all are safe, and no client gets more of the gateway by not waiting for answers. All are answered
+ * in order; whoever sends faster than it is answered is not read any further.
+ *
+ * A client may close its sending side once it has sent its requests: it still gets its answers, and then the connection ends.
  */
 export class ClientConnection implements Timed {
   /** The remote address; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
   readonly trusted: boolean;
-  /** Whether the connection ends after the current answer. */
+  /** Whether the connection ends after the current answer, whatever waits. */
   closing = false;
   /** The last Host value that was found valid. */
   host = '';
 
   private current: Exchange | null = null;
-  private readonly waiting: (() => void)[] = [];
   /** While bytes wait for the client to read them. */
   private reading: Pace | null = null;
+  private readonly waiting: Waiting[] = [];
+  /** Whether further requests may come. What already waits is answered in any case. */
+  private accepting = true;
+  /** Why the parser stopped, if it did: a request that is incomplete stays so. */
+  private broken: Problem | null = null;
+  private lastResponse: ServerResponse | null = null;
+  private advancing = false;
+  private paused = false;
+  private pausedBefore = false;
+  private clientWatch: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly plane: DataPlane,
@@ -39,49 +65,76 @@ export class ClientConnection implements Timed {
     return this.current === null;
   }
 
+  /** Whether the current answer is the last one. */
+  get endsAfterCurrent(): boolean {
+    return this.closing || (this.waiting.length === 0 && (!this.accepting || this.plane.draining));
+  }
+
   accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, problem?: Problem): void {
-    if (this.closing) return;
+    if (this.closing || !this.accepting) return;
+    const arrived = { request, response, expectsContinue, problem };
     if (this.current === null) {
-      this.begin(request, response, expectsContinue, problem);
-    } else if (this.waiting.length < MAX_WAITING) {
-      this.waiting.push(() => this.begin(request, response, expectsContinue, problem));
-    } else {
-      // Closing is what RFC 9112 provides for; the client knows which of its requests were not answered.
-      this.distrust();
+      this.begin(arrived);
+      return;
     }
+    if (this.waiting.length >= MAX_WAITING || this.plane.waiting >= this.plane.maxInFlight) {
+      // The last one is told, in its turn, so that the client knows from where on it has to ask again.
+      arrived.problem = PROBLEMS.tooManyWaiting;
+      this.accepting = false;
+    }
+    this.waiting.push(arrived);
+    this.plane.waiting++;
+    if (this.waiting.length >= PAUSED_AT) this.pauseReading();
   }
 
   /** The exchange has handed its last byte to the response. */
   ended(exchange: Exchange): void {
     if (this.current !== exchange) return;
     this.current = null;
-    if (this.socket.destroyed) return;
-    if (this.closing || this.plane.draining) this.closeWhenWritten(exchange.response);
-    else this.waiting.shift()?.();
+    this.lastResponse = exchange.response;
+    if (!this.advancing) this.advance();
+  }
+
+  /** Nothing more is expected from the client; what it has sent whole is still answered. */
+  stopAccepting(): void {
+    this.accepting = false;
   }
 
   /** Ends the connection after the current answer: what follows on it is not looked at. */
   distrust(): void {
     this.closing = true;
+    this.plane.waiting -= this.waiting.length;
     this.waiting.length = 0;
+  }
+
+  /** The client has closed its sending side, or is gone: which of both shows only when something is written to it. */
+  clientEnded(): void {
+    this.accepting = false;
+    if (this.current === null) return;
+    this.clientWatch ??= setInterval(() => this.current?.lookForClient(), LOOK_FOR_CLIENT_MS);
   }
 
   /** The socket has closed. */
   closed(): void {
-    this.closing = true;
-    this.waiting.length = 0;
+    clearInterval(this.clientWatch);
+    this.distrust();
     this.current?.clientGone();
   }
 
   /** The parser cannot go on. Says so, unless that could be taken for the answer to another request. */
   fail(problem: Problem): void {
-    if (this.closing) return;
-    this.distrust();
+    if (this.closing || !this.accepting) return;
+    // The headers are late because nobody reads them.
+    if (this.paused && problem === PROBLEMS.requestTimeout) return;
+    this.accepting = false;
+    this.broken = problem;
     const { current, socket } = this;
     if (current === null) {
+      this.distrust();
       if (socket.writable) socket.write(wholeResponse(problem, this.plane.nextRequestId()));
       socket.destroySoon();
     } else if (!current.received) {
+      this.distrust();
       current.reject(problem);
     }
   }
@@ -106,20 +159,54 @@ export class ClientConnection implements Timed {
     }
   }
 
-  private begin(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, problem?: Problem): void {
+  /** Begins what waits, as far as it is answered at once; in a loop, because a stack of a thousand requests is too deep. */
+  private advance(): void {
+    this.advancing = true;
+    while (this.current === null && !this.closing && this.waiting.length > 0) {
+      const next = this.waiting.shift()!;
+      this.plane.waiting--;
+      if (this.paused && this.waiting.length < RESUMED_AT) this.resumeReading();
+      this.begin(next);
+    }
+    this.advancing = false;
+    if (this.current === null && !this.socket.destroyed && this.endsAfterCurrent) this.closeWhenWritten();
+  }
+
+  private begin({ request, response, expectsContinue, problem }: Waiting): void {
     const exchange = new Exchange(this.plane, this, request, response, expectsContinue);
     this.current = exchange;
-    if (problem === undefined) exchange.begin();
-    else exchange.reject(problem);
+    if (this.broken !== null && !request.complete) exchange.reject(this.broken);
+    else if (problem !== undefined) exchange.reject(problem);
+    else exchange.begin();
+  }
+
+  private pauseReading(): void {
+    if (!this.pausedBefore) {
+      this.pausedBefore = true;
+      // Node resumes the socket at the end of each request it has parsed. A stream that was paused again before its
+      // `resume` event came does not say so a second time, but that event has made node read again.
+      this.socket.on('resume', () => {
+        if (!this.paused) return;
+        this.socket.pause();
+        this.socket.emit('pause');
+      });
+    }
+    this.paused = true;
+    this.socket.pause();
+  }
+
+  private resumeReading(): void {
+    this.paused = false;
+    this.socket.resume();
   }
 
   /** The answer may have begun before it was known that the connection has to close: without `Connection: close`. */
-  private closeWhenWritten(response: ServerResponse): void {
+  private closeWhenWritten(): void {
     const close = (): void => {
       if (!this.socket.writableEnded) this.socket.destroySoon();
     };
-    if (response.writableFinished) close();
-    else response.once('finish', close);
+    if (this.lastResponse === null || this.lastResponse.writableFinished) close();
+    else this.lastResponse.once('finish', close);
   }
 }
 
@@ -130,9 +217,11 @@ function unmapped(address: string): string {
 
 function wholeResponse(problem: Problem, requestId: string): string {
   const body = problem.body(requestId);
+  let headers = '';
+  for (let i = 0; i < problem.headers.length; i += 2) headers += `${problem.headers[i]}: ${problem.headers[i + 1]}\r\n`;
   return (
     `HTTP/1.1 ${problem.status} ${problem.title}\r\nContent-Type: application/problem+json\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
+    `${headers}Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${requestId}\r\n` +
     `Date: ${new Date().toUTCString()}\r\nConnection: close\r\n\r\n${body}`
   );
 }

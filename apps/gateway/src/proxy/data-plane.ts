@@ -8,6 +8,7 @@ import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
 import { PeerConnections } from './peer-connections.js';
+import { createPathReader, type PathReader } from './path-policy.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { ProxySettings } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
@@ -31,9 +32,12 @@ export interface Timed {
 export class DataPlane {
   /** Set once the proxy is stopping: every answer from then on closes its connection. */
   draining = false;
+  /** Pipelined requests that wait for their turn, on all connections. */
+  waiting = 0;
 
   readonly admit: Admit;
   readonly trusts: (peer: string) => boolean;
+  readonly readPath: PathReader;
   readonly metrics: ProxyMetrics;
   readonly logger: ProxyLogger;
   readonly maxInFlight: number;
@@ -54,6 +58,7 @@ export class DataPlane {
   constructor(readonly settings: ProxySettings) {
     this.admit = settings.admit;
     this.trusts = settings.trusts;
+    this.readPath = createPathReader({ policy: settings.pathPolicy, exceptions: settings.pathPolicyExceptions });
     this.metrics = settings.metrics;
     this.logger = settings.logger;
     this.maxInFlight = settings.maxInFlight;

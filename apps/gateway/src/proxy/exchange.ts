@@ -7,6 +7,7 @@ import type { DataPlane, Timed } from './data-plane.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
+import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { Outcome } from './proxy-metrics.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
@@ -18,6 +19,9 @@ import type { SlotSeeker, Waiter } from './upstream-slots.js';
 
 /** Answers up to this many bytes are copied next to their headers. */
 const COPIED_BODY_BYTES = 16 * 1024;
+
+/** Looks, a second apart, in which nothing of an answer came for a client that has closed its sending side. */
+const MOST_LOOKS_WITHOUT_PROGRESS = 5;
 
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
@@ -34,7 +38,8 @@ const NO_CLAIMS: Claims = [];
  */
 export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, BodyOwner, SlotSeeker, Timed {
   readonly method: string;
-  readonly target: string;
+  /** As it came, until the path policy has said what is matched and forwarded. */
+  target: string;
   readonly rawHeaders: string[];
   readonly peer: string;
   readonly requestId: string;
@@ -55,6 +60,8 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
   private body: RequestBody | null = null;
   private queued: Waiter | null = null;
   private holdsSlot = false;
+  private writtenAtLook = -1;
+  private looksWithoutProgress = 0;
 
   constructor(
     private readonly plane: DataPlane,
@@ -67,7 +74,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
     this.target = request.url!;
     this.rawHeaders = request.rawHeaders;
     this.peer = connection.peer;
-    this.head = inspectHead(this.target, request.httpVersionMinor === 0, this.rawHeaders, connection.host);
+    this.head = inspectHead(this.target, request.httpVersion, this.rawHeaders, connection.host);
     this.requestId = this.head.requestId ?? plane.nextRequestId();
     plane.metrics.inFlight++;
   }
@@ -79,6 +86,18 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
       return;
     }
     this.connection.host = this.head.host;
+    if (!isKnownMethod(this.method)) {
+      this.reject(PROBLEMS.methodNotAllowed);
+      return;
+    }
+    const target = this.plane.readPath(this.target);
+    if (typeof target !== 'string') {
+      // Not even a URI: what follows may be no HTTP either.
+      if (target === PROBLEMS.targetCharacters) this.connection.distrust();
+      this.reject(target);
+      return;
+    }
+    this.target = target;
     if (this.plane.metrics.inFlight > this.plane.maxInFlight) {
       this.reject(PROBLEMS.overloaded);
       return;
@@ -145,6 +164,23 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
     // What is missing of the body will not be waited for.
     if (!this.received) this.connection.distrust();
     this.reject(problem);
+  }
+
+  /**
+   * The client has closed its sending side, and perhaps the other one too. Only writing tells: an interim answer, which every
+   * client of HTTP/1.1 has to skip, or the answer itself. When there is nothing to write for a while, the client is taken for gone.
+   */
+  lookForClient(): void {
+    const { socket } = this.connection;
+    if (this.phase === Phase.Answering) {
+      // What waits for a client that reads slowly is the kernel's to get rid of, or to give up.
+      const stoodStill = socket.writableLength === 0 && socket.bytesWritten === this.writtenAtLook;
+      this.looksWithoutProgress = stoodStill ? this.looksWithoutProgress + 1 : 0;
+      this.writtenAtLook = socket.bytesWritten;
+      if (this.looksWithoutProgress >= MOST_LOOKS_WITHOUT_PROGRESS) socket.destroy();
+    } else if (this.phase !== Phase.Ended && this.request.httpVersion === '1.1') {
+      this.response.writeProcessing();
+    }
   }
 
   private decided(admission: Admission): void {
@@ -324,7 +360,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
   }
 
   private get mustClose(): boolean {
-    return this.connection.closing || this.plane.draining;
+    return this.connection.endsAfterCurrent;
   }
 
   private end(outcome: Outcome, status: number): void {

@@ -6,7 +6,7 @@ export const HeaderKind = {
   TransferEncoding: 3,
   Connection: 4,
   Upgrade: 5,
-  /** Concerns one connection only, and is never forwarded: Keep-Alive, TE, Trailer, Expect, Proxy-*, HTTP2-Settings. */
+  /** Concerns one connection only, and is never forwarded: Keep-Alive, TE, Trailer, Expect, Proxy, Proxy-*, HTTP2-Settings. */
   HopByHop: 6,
   RequestId: 7,
   MerchantId: 8,
@@ -15,6 +15,15 @@ export const HeaderKind = {
   ForwardedHost: 11,
   /** Says where a request came from in another way: Forwarded, X-Real-IP and the rest of X-Forwarded-*. */
   ForwardedOther: 12,
+  /** What the limits say, in an answer. */
+  RateLimit: 13,
+  /**
+   * Looks like one of the others once `_` is read as `-`, and is never forwarded: CGI and its descendants (WSGI, PHP, Rack)
+   * turn both spellings into one variable, so that the one could stand in for the other.
+   */
+  LookAlike: 14,
+  /** Names another path than the request line does; some frameworks serve that one. */
+  OtherPath: 15,
 } as const;
 
 export type HeaderKind = (typeof HeaderKind)[keyof typeof HeaderKind];
@@ -24,6 +33,11 @@ export type HeaderKind = (typeof HeaderKind)[keyof typeof HeaderKind];
  * sort out nearly all names before anything is lower-cased.
  */
 export function headerKind(name: string): HeaderKind {
+  if (!name.includes('_')) return kindOf(name);
+  return kindOf(name.replaceAll('_', '-')) === HeaderKind.Other ? HeaderKind.Other : HeaderKind.LookAlike;
+}
+
+function kindOf(name: string): HeaderKind {
   switch (name.charCodeAt(0) | 0x20) {
     case 0x63: // c
       if (name.length === 10) return is(name, 'connection') ? HeaderKind.Connection : HeaderKind.Other;
@@ -40,6 +54,8 @@ export function headerKind(name: string): HeaderKind {
       return name.length === 10 && is(name, 'keep-alive') ? HeaderKind.HopByHop : HeaderKind.Other;
     case 0x70: // p
       return isProxyHeader(name) ? HeaderKind.HopByHop : HeaderKind.Other;
+    case 0x72: // r
+      return isRateLimitHeader(name) ? HeaderKind.RateLimit : HeaderKind.Other;
     case 0x74: // t
       if (name.length === 2) return is(name, 'te') ? HeaderKind.HopByHop : HeaderKind.Other;
       if (name.length === 7) return is(name, 'trailer') ? HeaderKind.HopByHop : HeaderKind.Other;
@@ -57,19 +73,23 @@ function is(name: string, lowerCase: string): boolean {
   return name === lowerCase || name.toLowerCase() === lowerCase;
 }
 
+/** `Proxy` alone is no header at all, but CGI makes HTTP_PROXY of it, which HTTP clients take for their proxy (httpoxy). */
 function isProxyHeader(name: string): boolean {
+  if (name.length === 5) return is(name, 'proxy');
   if (name.length === 16) return is(name, 'proxy-connection');
   if (name.length === 18) return is(name, 'proxy-authenticate');
   return name.length === 19 && is(name, 'proxy-authorization');
 }
 
-/**
- * `X_Forwarded_For` counts as `X-Forwarded-For`: gateways to CGI-like upstreams (WSGI, PHP, Rack) turn both into
- * the same variable, so that letting the one through would let anybody set the other.
- */
+function isRateLimitHeader(name: string): boolean {
+  if (name.length === 9) return is(name, 'ratelimit');
+  if (name.length === 11) return is(name, 'retry-after');
+  return name.length > 9 && name[9] === '-' && name.toLowerCase().startsWith('ratelimit-');
+}
+
 function kindOfExtension(name: string): HeaderKind {
-  const canonical = name.toLowerCase().replaceAll('_', '-');
-  switch (canonical) {
+  const lowerCase = name.toLowerCase();
+  switch (lowerCase) {
     case 'x-request-id':
       return HeaderKind.RequestId;
     case 'x-merchant-id':
@@ -82,7 +102,11 @@ function kindOfExtension(name: string): HeaderKind {
       return HeaderKind.ForwardedHost;
     case 'x-real-ip':
       return HeaderKind.ForwardedOther;
+    case 'x-original-url':
+    case 'x-rewrite-url':
+      return HeaderKind.OtherPath;
     default:
-      return canonical.startsWith('x-forwarded-') ? HeaderKind.ForwardedOther : HeaderKind.Other;
+      if (lowerCase.startsWith('x-ratelimit-')) return HeaderKind.RateLimit;
+      return lowerCase.startsWith('x-forwarded-') ? HeaderKind.ForwardedOther : HeaderKind.Other;
   }
 }

@@ -60,9 +60,27 @@ describe('headers for the upstream', () => {
 
   it.each([
     'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix', 'Forwarded',
-    'X-Real-IP', 'X-Merchant-Id', 'X_Merchant_Id', 'x_forwarded_for', 'X-Forwarded_Host',
+    'X-Real-IP', 'X-Merchant-Id',
   ])("do not include an untrusted peer's %s", (name) => {
     expect(forward([name, '1.1.1.1'], { trusted: false })).toEqual(ADDED);
+  });
+
+  describe.each([['a trusted', true], ['an untrusted', false]])("of %s peer", (_peer, trusted) => {
+    it.each([
+      'X_Merchant_Id', 'x-merchant_id', 'X_MERCHANT-ID', 'x_forwarded_for', 'X-Forwarded_Host', 'X_Forwarded_Proto', 'X_FORWARDED_ANYTHING',
+      'X_Real_IP', 'X_Request_Id', 'Content_Length', 'content_length', 'Transfer_Encoding', 'Keep_Alive', 'Proxy_Connection',
+      'Proxy_Authorization', 'HTTP2_Settings', 'RateLimit_Policy', 'X_RateLimit_Limit', 'Retry_After', 'X_Original_URL', 'X-Rewrite_URL',
+    ])('do not include %s, which looks like a header that the gateway reads or sets', (name) => {
+      expect(forward([name, 'x', 'Accept', '*/*'], { trusted })).toEqual([['Accept', '*/*'], ...ADDED]);
+    });
+
+    it.each(['X-Original-URL', 'x-rewrite-url', 'Proxy'])('do not include %s', (name) => {
+      expect(forward([name, '/admin'], { trusted })).toEqual(ADDED);
+    });
+
+    it.each(['X_Thing', 'accept_language', '_', 'X_Merchant', 'XMerchant_Id', 'RateLimit', 'Retry-After'])('do include %s', (name) => {
+      expect(forward([name, 'x'], { trusted })).toEqual([[name, 'x'], ...ADDED]);
+    });
   });
 });
 
@@ -91,6 +109,17 @@ describe('headers for the client', () => {
     const added = ['RateLimit', '"a";r=1', 'RateLimit-Policy', '"a";q=2'];
     const sent = raw('ratelimit', 'theirs', 'RATELIMIT', 'again', 'RateLimit-Limit', '9', 'Retry-After', '7');
     expect(clientHeaders(sent, 200, 'r-1', added).headers).toEqual(['RateLimit-Limit', '9', 'Retry-After', '7', ...added, ...ID]);
+  });
+
+  it.each(['Content_Length', 'transfer_encoding', 'X_Request_Id', 'RateLimit_Policy', 'ratelimit_limit', 'X-RateLimit_Limit', 'Retry_After'])(
+    'do not include %s, which looks like a header that the gateway sets',
+    (name) => {
+      expect(clientHeaders(raw(name, '1', 'X_Thing', '2'), 200, 'r-1', []).headers).toEqual(['X_Thing', '2', ...ID]);
+    },
+  );
+
+  it('do not include a limit that Connection names', () => {
+    expect(clientHeaders(raw('RateLimit', '1', 'Connection', 'ratelimit'), 200, 'r-1', []).headers).toEqual(ID);
   });
 
   it('have no Content-Length with a 204', () => {

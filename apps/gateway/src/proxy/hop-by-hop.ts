@@ -29,6 +29,8 @@ export interface UpstreamHeaderSource {
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
  *   -Proto and -Host stay; what anybody else says about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
+ * - Whoever sends them, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
+ *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
 export function upstreamHeaders(source: UpstreamHeaderSource): string[] {
   const { rawHeaders, connectionOptions: named, trusted } = source;
@@ -41,6 +43,7 @@ export function upstreamHeaders(source: UpstreamHeaderSource): string[] {
     const value = rawHeaders[i + 1]!;
     switch (headerKind(name)) {
       case HeaderKind.Other:
+      case HeaderKind.RateLimit:
         if (named === null || !named.includes(name.toLowerCase())) headers.push(name, value);
         break;
       case HeaderKind.ForwardedFor:
@@ -83,7 +86,8 @@ export interface ClientHeaders {
 }
 
 /**
- * The upstream's headers for the client: without hop-by-hop headers and those named by Connection, and with `added`
+ * The upstream's headers for the client: without hop-by-hop headers, those named by Connection and those that look like
+ * one that the gateway sets or reads with `_` for `-`, and with `added`
  * (flat names and values) in place of any of the same name. Node adds Connection, Keep-Alive and Transfer-Encoding
  * for the client's connection, and Date if the upstream sent none.
  *
@@ -109,6 +113,7 @@ export function clientHeaders(
       case HeaderKind.TransferEncoding:
       case HeaderKind.Upgrade:
       case HeaderKind.RequestId:
+      case HeaderKind.LookAlike:
         break;
       case HeaderKind.ContentLength:
         // RFC 9110 forbids it in a 204, and not every client copes.
@@ -140,7 +145,8 @@ function without(headers: readonly string[], names: readonly string[]): string[]
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
-    const dropped = names.includes(name.toLowerCase()) && headerKind(name) === HeaderKind.Other;
+    const kind = headerKind(name);
+    const dropped = (kind === HeaderKind.Other || kind === HeaderKind.RateLimit) && names.includes(name.toLowerCase());
     if (!dropped) kept.push(name, headers[i + 1]!);
   }
   return kept;

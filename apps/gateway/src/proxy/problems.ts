@@ -1,3 +1,5 @@
+import { METHODS } from './methods.js';
+
 const TEMPORARY_REDUCED_CAPACITY =
   'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity';
 
@@ -12,8 +14,10 @@ export class Problem {
     /** Flat list of names and values of additional response headers. */
     readonly headers: readonly string[] = [],
     type = 'about:blank',
+    /** Further members of the body. */
+    extensions: Readonly<Record<string, string>> = {},
   ) {
-    const members = JSON.stringify({ type, title, status, detail });
+    const members = JSON.stringify({ type, title, status, detail, ...extensions });
     this.start = `${members.slice(0, -1)},"requestId":"`;
   }
 
@@ -28,6 +32,12 @@ const notImplemented = (detail: string): Problem => new Problem(501, 'Not Implem
 const unavailable = (detail: string): Problem =>
   new Problem(503, 'Service Unavailable', detail, ['Retry-After', '1'], TEMPORARY_REDUCED_CAPACITY);
 
+/** A path that servers read differently; `rule` is the one of the path policy that it breaks. */
+export function pathProblem(rule: string, what: string): Problem {
+  const detail = `The path has ${what}, which servers read in different ways.`;
+  return new Problem(400, 'Bad Request', detail, [], undefined, { rule });
+}
+
 export const PROBLEMS = {
   malformed: badRequest('The request is not valid HTTP/1.1.'),
   notForwardable: badRequest('The request contains something that cannot be forwarded.'),
@@ -40,6 +50,7 @@ export const PROBLEMS = {
   transferEncodingInHttp10: badRequest('HTTP/1.0 has no Transfer-Encoding.'),
   framingAmbiguous: badRequest('Transfer-Encoding and Content-Length exclude each other.'),
   connectionOptions: badRequest('The Connection header has too many options.'),
+  methodNotAllowed: new Problem(405, 'Method Not Allowed', 'This method is not supported.', ['Allow', METHODS.join(', ')]),
   requestTimeout: new Problem(408, 'Request Timeout', 'The request headers did not arrive in time.'),
   chunkExtensions: new Problem(413, 'Content Too Large', 'The chunk extensions of the request body are too large.'),
   expectation: new Problem(417, 'Expectation Failed', 'The only supported expectation is "100-continue".'),
@@ -48,8 +59,10 @@ export const PROBLEMS = {
   connect: notImplemented('The method CONNECT is not supported.'),
   asterisk: notImplemented('The request target "*" is not supported.'),
   upgrade: notImplemented('Upgrading to another protocol is not supported.'),
+  httpVersion: new Problem(505, 'HTTP Version Not Supported', 'The supported versions are HTTP/1.1 and HTTP/1.0.'),
   badGateway: new Problem(502, 'Bad Gateway', 'The upstream could not be reached or gave no valid answer.'),
   overloaded: unavailable('The gateway has too many requests in flight.'),
+  tooManyWaiting: unavailable('Too many pipelined requests wait for their answers. This one and what follows it was not looked at.'),
   stopping: unavailable('The gateway is stopping.'),
   gatewayTimeout: new Problem(504, 'Gateway Timeout', 'The upstream did not answer in time.'),
   bodyTimeout: new Problem(408, 'Request Timeout', 'The request body arrived too slowly. Send the whole body without pauses.'),

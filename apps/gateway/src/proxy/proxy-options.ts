@@ -1,3 +1,4 @@
+import type { PathException, PathPolicy } from '#platform';
 import type { Admit } from './admission.js';
 import type { ProxyLogger } from './failure-log.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
@@ -17,6 +18,10 @@ export interface ProxyOptions {
    * X-Forwarded-Host carries the client's in both cases.
    */
   host?: 'original' | 'upstream';
+  /** What happens to paths that servers read differently; `strict` unless given. */
+  pathPolicy?: PathPolicy;
+  /** Where the policy lets something through; none unless given. */
+  pathPolicyExceptions?: readonly PathException[];
   /** Most connections to the upstream, each for one request at a time; further requests wait for a free one. */
   connections?: number;
   /** How long a request waits for a connection to the upstream before it is refused with 503. */
@@ -65,6 +70,8 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000 } = options;
   return {
     host: 'original',
+    pathPolicy: 'strict',
+    pathPolicyExceptions: [],
     connections: 256,
     queueTimeoutMs: 1_000,
     merchantShare: 0.5,

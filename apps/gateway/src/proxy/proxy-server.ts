@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
+import { Drain } from './drain.js';
 import { LeanRequest } from './lean-request.js';
+import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
 
@@ -26,6 +28,7 @@ export class ProxyServer {
   private readonly plane: DataPlane;
   private readonly server: Server;
   private readonly connections = new Set<ClientConnection>();
+  private readonly draining = new Drain(this.connections);
 
   constructor(options: ProxyOptions) {
     const settings = proxySettings(options);
@@ -48,21 +51,35 @@ export class ProxyServer {
     });
   }
 
+  /** Serves on, but every answer from now on closes its connection. */
+  drain(): void {
+    this.plane.draining = true;
+    this.draining.watch();
+  }
+
   /**
-   * Accepts no more connections, answers what is in flight with `Connection: close`, and closes connections as soon as
-   * they are idle. What is still in flight after `graceMs` is cut off. Resolves when all connections are closed.
+   * Drains, closes connections as soon as they are quiet, and then accepts no more. What is still in flight after `graceMs`
+   * is cut off. Resolves when all connections are closed.
    */
   async close(graceMs: number): Promise<void> {
-    this.plane.draining = true;
-    const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
-    for (const connection of this.connections) {
-      if (connection.idle) connection.socket.destroySoon();
-    }
-    const force = setTimeout(() => {
-      for (const { socket } of this.connections) socket.destroy();
-    }, graceMs);
+    this.drain();
+    let listening = true;
+    const closed = new Promise<void>((resolve) => {
+      const stopListening = (): void => {
+        // Node's HTTP server would also close connections that are idle at this instant.
+        if (listening) NetServer.prototype.close.call(this.server, () => resolve());
+        listening = false;
+      };
+      this.draining.close(stopListening);
+      setTimeout(() => {
+        stopListening();
+        for (const { socket } of this.connections) socket.destroy();
+      }, graceMs).unref();
+    });
     await closed;
-    clearTimeout(force);
+    this.draining.end();
+    // Ends the look for late headers, too.
+    this.server.close(() => {});
     await this.plane.destroy();
   }
 
@@ -84,6 +101,8 @@ export class ProxyServer {
     // Bounded by bytes already. A limit by number makes node drop headers silently, perhaps the one with the identity.
     server.maxHeadersCount = 0;
     server.maxRequestsPerSocket = 0;
+    // Clients that close their sending side after the last request are answered. Without it node ends the socket.
+    (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
     server.on('connection', this.onConnection);
     server.on('request', (request, response) => this.accept(request, response, false));
     server.on('checkContinue', (request, response) => this.accept(request, response, true));
@@ -109,6 +128,7 @@ export class ProxyServer {
       return;
     }
     this.connections.add(connection);
+    socket.on('end', () => connection.clientEnded());
     socket.on('close', () => {
       this.plane.peers.closed(peer, trusted);
       this.connections.delete(connection);
@@ -130,12 +150,23 @@ function onClientError(error: NodeJS.ErrnoException, stream: NodeJS.EventEmitter
   }
   const connection = socket[CONNECTION]!;
   // Something after a request that was the last by its own `Connection: close` deserves no answer of its own.
-  if (error.code === 'HPE_CLOSED_CONNECTION') connection.distrust();
-  else connection.fail(problemOf(error.code));
+  if (error.code === 'HPE_CLOSED_CONNECTION') connection.stopAccepting();
+  else connection.fail(problemOf(error));
 }
 
-function problemOf(code: string | undefined): Problem {
+/** An error of node's parser; it says how far it came in which packet. */
+interface ParserError extends NodeJS.ErrnoException {
+  bytesParsed?: number;
+  rawPacket?: Buffer;
+}
+
+function problemOf({ code, bytesParsed = 0, rawPacket }: ParserError): Problem {
   switch (code) {
+    case 'HPE_INVALID_METHOD':
+      return rawPacket !== undefined && isUnknownMethod(rawPacket, bytesParsed) ? PROBLEMS.methodNotAllowed : PROBLEMS.malformed;
+    case 'HPE_INVALID_VERSION':
+    case 'HPE_PAUSED_H2_UPGRADE':
+      return PROBLEMS.httpVersion;
     case 'HPE_HEADER_OVERFLOW':
       return PROBLEMS.headersTooLarge;
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':

@@ -6,9 +6,6 @@ import { isRequestId } from './request-id.js';
 /** RFC 9112 leaves it to the recipient how many connection options are sane; each costs a look at every header. */
 const MAX_CONNECTION_OPTIONS = 32;
 
-/** Printable ASCII without `#`: a fragment would let the limiter and the upstream see two different paths. */
-const UNSAFE_IN_TARGET = /[^\x21\x22\x24-\x7e]/;
-
 /** uri-host [ ":" port ], as the characters of RFC 3986 allow it. */
 const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?$/;
 
@@ -32,23 +29,27 @@ export class RequestHead {
  * Looks once at everything that decides how a request is understood, and refuses what two servers could understand
  * differently: a gateway that forwards such a request lets the client smuggle another one past the limiter.
  * Node's parser already refuses duplicate or malformed Content-Length, and Content-Length beside a final `chunked`.
+ * What the path says is for the path policy.
  *
+ * @param version of HTTP, like 1.1
  * @param knownHost a Host value that has been found valid on this connection before; spares the check
  */
 export function inspectHead(
   target: string,
-  http10: boolean,
+  version: string,
   rawHeaders: readonly string[],
   knownHost: string,
 ): RequestHead {
   const head = new RequestHead();
-  head.problem = targetProblem(target) ?? scanHeaders(head, http10, rawHeaders, knownHost);
+  head.problem = lineProblem(target, version) ?? scanHeaders(head, version === '1.0', rawHeaders, knownHost);
   return head;
 }
 
-function targetProblem(target: string): Problem | null {
+function lineProblem(target: string, version: string): Problem | null {
+  // Node's parser also takes HTTP/2.0 and HTTP/0.9, with the framing of HTTP/1.1.
+  if (version !== '1.1' && version !== '1.0') return PROBLEMS.httpVersion;
   if (target.charCodeAt(0) !== 0x2f) return target === '*' ? PROBLEMS.asterisk : PROBLEMS.targetForm;
-  return UNSAFE_IN_TARGET.test(target) ? PROBLEMS.targetCharacters : null;
+  return null;
 }
 
 function scanHeaders(

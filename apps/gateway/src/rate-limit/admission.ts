@@ -14,6 +14,8 @@ export interface AdmissionOptions {
   metrics: DecisionMetrics;
   /** Told of each request that passes within the limits. */
   load: { countForwarded(): void };
+  /** Whether rules tell upper from lower case in paths. */
+  pathCaseSensitive: boolean;
   /** How long a request may wait for rules that are not at hand. Milliseconds. */
   rulesDeadlineMs: () => number;
 }
@@ -35,7 +37,9 @@ export class RequestAdmission {
       return;
     }
     if (!request.belongsTo(identity.merchantId)) return;
-    const descriptor = { merchantId: identity.merchantId, ip: identity.ip, method: request.method, target: request.target };
+    const descriptor = {
+      merchantId: identity.merchantId, ip: identity.ip, method: request.method, target: request.target, ignorePathCase: !this.options.pathCaseSensitive,
+    };
     const rules = this.options.rules.get(identity.merchantId);
     if (rules !== undefined) {
       this.decide(rules, descriptor, request, done);

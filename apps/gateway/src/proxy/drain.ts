@@ -1,0 +1,63 @@
+import type { ClientConnection } from './client-connection.js';
+
+const LOOK_EVERY_MS = 50;
+
+/** A kept-alive connection on which nothing came for so long is closed; a client that was about to ask again has asked by then. */
+const QUIET_MS = 500;
+const QUIET_LOOKS = QUIET_MS / LOOK_EVERY_MS;
+
+/**
+ * Closes connections without cutting off a request that is on its way. A connection that is idle at one instant may get
+ * its next request in the same millisecond, and closing it then would lose that request. So a connection is closed when
+ * its answer has said so, or when nothing at all has come for a while, and only after the sockets have been read.
+ */
+export class Drain {
+  private timer: NodeJS.Timeout | undefined;
+  private readonly quiet = new Map<ClientConnection, { looks: number; bytesRead: number }>();
+  private closing: { stopListening: () => void; looksLeft: number } | undefined;
+
+  constructor(private readonly connections: ReadonlySet<ClientConnection>) {}
+
+  /** Begins to watch which connections are quiet. */
+  watch(): void {
+    // Behind the phase in which sockets are read: what has arrived by now has been parsed.
+    this.timer ??= setInterval(() => setImmediate(this.look), LOOK_EVERY_MS);
+  }
+
+  /**
+   * Closes the quiet connections, and from now on each that becomes quiet.
+   *
+   * @param stopListening is called once no connection is idle any more, after half a second at the latest
+   */
+  close(stopListening: () => void): void {
+    this.closing = { stopListening, looksLeft: QUIET_LOOKS };
+    this.look();
+    this.watch();
+  }
+
+  end(): void {
+    clearInterval(this.timer);
+  }
+
+  private readonly look = (): void => {
+    let idle = 0;
+    for (const connection of this.connections) {
+      if (!this.isQuiet(connection)) {
+        if (connection.idle) idle++;
+      } else if (this.closing) {
+        connection.socket.destroySoon();
+      }
+    }
+    if (this.closing && (idle === 0 || this.closing.looksLeft-- === 0)) this.closing.stopListening();
+  };
+
+  private isQuiet(connection: ClientConnection): boolean {
+    const { bytesRead } = connection.socket;
+    const before = this.quiet.get(connection);
+    if (!connection.idle || before === undefined || before.bytesRead !== bytesRead) {
+      this.quiet.set(connection, { looks: 0, bytesRead });
+      return false;
+    }
+    return ++before.looks >= QUIET_LOOKS;
+  }
+}
