@@ -1,13 +1,14 @@
 --[[
 Purpose    Adds up what all gateways forward, each of which reports every second.
 Guarantee  A gateway that has been silent for SILENT_MS counts no more; the hash has as many fields as there are gateways, and
-           is gone when nobody reports.
+           is gone when nobody reports. What is no report is removed.
 
 KEYS  1  a hash: gateway -> <when it reported, in milliseconds>:<requests a second>
 ARGV  1  name of the gateway     2  requests a second
 Reply requests a second of all gateways, rounded up; how many gateways
 ]]
 local SILENT_MS = 3000
+local MOST_PER_SECOND = 1e9
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -17,8 +18,9 @@ redis.call('PEXPIRE', KEYS[1], 10 * SILENT_MS)
 local total, gateways = 0, 0
 local reports = redis.call('HGETALL', KEYS[1])
 for i = 1, #reports, 2 do
-  local at, rate = string.match(reports[i + 1], '^(%d+):(.*)$')
-  if tonumber(at) < now - SILENT_MS then
+  local at, rate = string.match(reports[i + 1], '^(%d+):(%d+%.?%d*)$')
+  -- What is no report is nobody's, and one of more than anybody forwards is none.
+  if not at or #at > 15 or tonumber(rate) > MOST_PER_SECOND or tonumber(at) < now - SILENT_MS then
     redis.call('HDEL', KEYS[1], reports[i])
   else
     -- From the future, because the clock stepped back: it counts as one of now, and no longer.

@@ -1,6 +1,6 @@
 import { bucketKey, isMerchantKeyed } from './bucket-key.js';
 import type { Descriptor } from './descriptor.js';
-import type { Limit, PastLimit } from './limit.js';
+import { followsMerchant } from './limit.js';
 import { pathMatcher, pathSegments, type PathMatcher } from './path-pattern.js';
 import type { BucketTake } from './ports.js';
 import { LAYERS, type Layer, type Mode, type Rule } from './rule.js';
@@ -136,10 +136,9 @@ function sharedRules(defaults: readonly Rule[], timeZone: string | undefined): C
   return compiled;
 }
 
-/** Whether a limit of it follows the calendar, or once did, and names no time zone of its own. */
+/** Whether a limit of it goes by the merchant's time zone, or once did. */
 function dependsOnTimeZone({ limits }: Rule): boolean {
-  const follows = (numbers: Limit | PastLimit): boolean => 'calendar' in numbers && numbers.calendar !== undefined && numbers.timeZone === undefined;
-  return limits.some((limit) => follows(limit) || limit.previous.some(follows));
+  return limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant));
 }
 
 function compiledEach(rules: readonly Rule[], isOwn: boolean, timeZone: string | undefined): CompiledRule[] {
