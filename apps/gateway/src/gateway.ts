@@ -1,14 +1,17 @@
 import { randomUUID } from 'node:crypto';
+import { getHeapStatistics } from 'node:v8';
 import { MemoryBucketStore, RateLimiter } from '#limiter';
 import { ChangeFeed, createRedis, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
 import { Gauge, type Registry } from 'prom-client';
 import { createIdentifier, createTrust } from './identity/index.js';
+import { IgnoredMessages } from './ignored-messages.js';
 import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { RequestAdmission } from './rate-limit/admission.js';
 import { ColdRules } from './rate-limit/cold-rules.js';
 import { DecisionMetrics } from './rate-limit/decision-metrics.js';
+import { LookupAllowance } from './rate-limit/lookup-allowance.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
 import { MeasuredSpareCapacity } from './rate-limit/spare-capacity.js';
 import { StoreHealth } from './store-health.js';
@@ -26,6 +29,7 @@ const RULES_DEADLINE_MS = 2000;
 const RETRY_MS = 500;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
+const POLL_CHANGES_EVERY_MS = 1000;
 
 /** The parts of a gateway and how they hang together; starts and stops them in order. */
 export class Gateway {
@@ -34,6 +38,7 @@ export class Gateway {
   private readonly dataSource;
   private readonly store: RedisBucketStore;
   private readonly storeHealth: StoreHealth;
+  private readonly ignored: IgnoredMessages;
   private readonly rules: RuleCache;
   private readonly limiter: RateLimiter;
   private readonly changes: ChangeFeed;
@@ -55,24 +60,28 @@ export class Gateway {
       onAvailability: (available) => this.storeHealth.changed(available),
       onFailure: (failure) => this.storeHealth.failed(failure),
     });
+    this.ignored = new IgnoredMessages({ logger, registry });
+    const onUnreadable = this.ignored.add;
     this.rules = new RuleCache({
       cold: new ColdRules({
-        snapshots: new RedisSnapshotStore(this.redis),
+        snapshots: new RedisSnapshotStore(this.redis, onUnreadable),
         database: new RuleReader(this.dataSource),
         redisAvailable: () => this.store.readable,
         // Some is left for the take that follows.
         redisDeadlineMs: 0.6 * config.storeTimeoutMs,
+        unknownIds: new LookupAllowance({ perSecond: config.unknownLookupsPerSecond, perPeerPerSecond: config.unknownLookupsPerPeer }),
       }),
+      maxBytes: Math.min(config.ruleCacheMb * 2 ** 20, getHeapStatistics().heap_size_limit / 4),
       defaultForUnknown: config.unknownMerchant === 'default',
     });
-    this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules);
+    this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules, POLL_CHANGES_EVERY_MS, onUnreadable);
     this.decisions = new DecisionMetrics(registry);
     const metrics = new ProxyMetrics();
     metrics.register(registry);
     const name = randomUUID();
     this.spareCapacity = new MeasuredSpareCapacity({
       capacityPerSecond: config.upstreamCapacityPerSecond,
-      report: (perSecond) => reportLoad(this.redis, name, perSecond),
+      report: (perSecond) => reportLoad(this.redis, name, perSecond, onUnreadable),
       upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     });
     this.addGauges(registry);
@@ -136,7 +145,7 @@ export class Gateway {
   private async warmUp(): Promise<void> {
     const { redis, rules, limiter } = this;
     const startedMs = performance.now();
-    const outcome = await warmUp({ redis, rules, limiter, signal: this.stopping.signal });
+    const outcome = await warmUp({ redis, rules, limiter, signal: this.stopping.signal, onUnreadable: this.ignored.add });
     this.options.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
   }
 
@@ -192,6 +201,18 @@ export class Gateway {
       name: 'gateway_cached_merchants', help: 'Merchants whose rules are in this process.', registers: [registry],
       collect() {
         this.set(rules.size);
+      },
+    });
+    new Gauge({
+      name: 'gateway_cached_unknown_merchants', help: 'Ids in this process that nobody created.', registers: [registry],
+      collect() {
+        this.set(rules.unknownSize);
+      },
+    });
+    new Gauge({
+      name: 'gateway_rule_cache_bytes', help: 'Memory that the rules in this process take, by estimate.', registers: [registry],
+      collect() {
+        this.set(rules.bytes);
       },
     });
   }
