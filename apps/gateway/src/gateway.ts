@@ -9,7 +9,7 @@ import { createIdentifier, createTrust } from './identity/index.js';
 import { IgnoredMessages } from './ignored-messages.js';
 import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { RequestAdmission } from './rate-limit/admission.js';
-import { ColdRules } from './rate-limit/cold-rules.js';
+import { ColdRules, READS_AT_ONCE } from './rate-limit/cold-rules.js';
 import { DecisionMetrics } from './rate-limit/decision-metrics.js';
 import { LookupAllowance } from './rate-limit/lookup-allowance.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
@@ -69,7 +69,7 @@ export class Gateway {
         redisAvailable: () => this.store.readable,
         // Some is left for the take that follows.
         redisDeadlineMs: 0.6 * config.storeTimeoutMs,
-        unknownIds: new LookupAllowance({ perSecond: config.unknownLookupsPerSecond, perPeerPerSecond: config.unknownLookupsPerPeer }),
+        unknownIds: new LookupAllowance({ perSecond: config.unknownLookupsPerSecond, perPeerPerSecond: config.unknownLookupsPerPeer, atOnce: READS_AT_ONCE }),
       }),
       maxBytes: Math.min(config.ruleCacheMb * 2 ** 20, getHeapStatistics().heap_size_limit / 4),
       defaultForUnknown: config.unknownMerchant === 'default',

@@ -10,7 +10,7 @@ export interface ColdRulesOptions {
   /** False while Redis does not answer: then it is not even asked. */
   redisAvailable: () => boolean;
   /** For ids that Redis does not know. */
-  unknownIds: Pick<LookupAllowance, 'allows' | 'spend'>;
+  unknownIds: Pick<LookupAllowance, 'allows' | 'take' | 'giveBack'>;
   /** Reads of PostgreSQL at once, and waiting for one; more are refused, so that a flood of unknown ids cannot sink it. */
   maxReads?: number;
   maxWaiting?: number;
@@ -19,6 +19,9 @@ export interface ColdRulesOptions {
   /** For snapshots written back to Redis for the other gateways. */
   ttlMs?: number;
 }
+
+/** Of PostgreSQL, unless told otherwise. */
+export const READS_AT_ONCE = 8;
 
 export interface ReadOptions {
   /** Passes over what Redis has if it is not newer than that version: someone has seen newer rules at work. */
@@ -35,7 +38,7 @@ export class ColdRules {
   private readonly gate: Gate;
 
   constructor(private readonly options: ColdRulesOptions) {
-    this.gate = new Gate(options.maxReads ?? 8, options.maxWaiting ?? 1000);
+    this.gate = new Gate(options.maxReads ?? READS_AT_ONCE, options.maxWaiting ?? 1000);
   }
 
   /** The merchant's rules, or null if there is no such merchant. */
@@ -63,9 +66,9 @@ export class ColdRules {
     if (!unknownIds.allows(peer)) return Promise.reject(new TooManyUnknownError());
     return this.fromDatabase(async (database) => {
       // It may have waited, and others have spent the rest meanwhile.
-      if (!unknownIds.allows(peer)) throw new TooManyUnknownError();
+      if (!unknownIds.take(peer)) throw new TooManyUnknownError();
       const snapshot = await database.snapshot(merchantId);
-      if (!snapshot?.exists) unknownIds.spend(peer);
+      if (snapshot?.exists) unknownIds.giveBack(peer);
       return snapshot;
     });
   }

@@ -2,15 +2,11 @@ import { LookupAllowance } from './lookup-allowance.js';
 
 function create(perSecond: number, perPeerPerSecond: number) {
   const clock = { nowMs: 0 };
-  const allowance = new LookupAllowance({ perSecond, perPeerPerSecond, now: () => clock.nowMs });
+  const allowance = new LookupAllowance({ perSecond, perPeerPerSecond, atOnce: 1, now: () => clock.nowMs });
   /** How many of these look-ups are made. */
   const ask = (peer: string, times: number): number => {
     let made = 0;
-    for (let i = 0; i < times; i++) {
-      if (!allowance.allows(peer)) continue;
-      allowance.spend(peer);
-      made++;
-    }
+    for (let i = 0; i < times; i++) if (allowance.take(peer)) made++;
     return made;
   };
   return { clock, allowance, ask };
@@ -43,7 +39,18 @@ test('it comes back with time, up to the burst', () => {
 
 test('what was found costs nothing', () => {
   const { allowance } = create(10, 1);
-  for (let i = 0; i < 1000; i++) expect(allowance.allows('192.0.2.1')).toBe(true);
+  for (let i = 0; i < 1000; i++) {
+    expect(allowance.take('192.0.2.1')).toBe(true);
+    expect(allowance.allows('192.0.2.1')).toBe(false);
+    allowance.giveBack('192.0.2.1');
+  }
+  // And brings nothing: there is never more than at first.
+  expect([allowance.take('192.0.2.1'), allowance.take('192.0.2.1')]).toEqual([true, false]);
+});
+
+test('as many as are made at once are always possible', () => {
+  const allowance = new LookupAllowance({ perSecond: 1, perPeerPerSecond: 1, atOnce: 8, now: () => 0 });
+  expect(Array.from({ length: 9 }, () => allowance.take('192.0.2.1'))).toEqual([...Array<boolean>(8).fill(true), false]);
 });
 
 test('addresses of one IPv6 network count as one peer', () => {
@@ -56,6 +63,6 @@ test('addresses of one IPv6 network count as one peer', () => {
 test('however many peers ask, what is remembered of them is bounded', () => {
   const { allowance } = create(1_000_000, 1);
   const before = process.memoryUsage().heapUsed;
-  for (let i = 0; i < 200_000; i++) allowance.spend(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
+  for (let i = 0; i < 200_000; i++) allowance.take(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(64 * 2 ** 20);
 });

@@ -41,6 +41,9 @@ export interface RuleCacheOptions {
   now?: () => number;
 }
 
+/** That have been read and whose first request has not been decided yet. */
+const MOST_RECENT = 64;
+
 /** When what changed could not be read, it is tried again after so long. Until then the old rules go on. */
 const RETRY_MS = 1000;
 
@@ -54,6 +57,8 @@ export class RuleCache {
   private readonly loading = new Map<string, Promise<KnownRules>>();
   /** Merchants that changed while they were read for the first time; each of them is in `loading`. */
   private readonly missed = new Set<string>();
+  /** Merchants that came just now: what their first requests make ready is counted when the next one comes. */
+  private recent: Entry[] = [];
   private readonly maxLoading: number;
   private readonly now: () => number;
   private defaults: DefaultRulesSnapshot | undefined;
@@ -216,9 +221,10 @@ export class RuleCache {
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
     other.delete(merchantId);
-    held.set(merchantId, {
-      merchantId, snapshot: newest, rules, defaults, takesCounted: 0, readAgainAtMs: isStale ? NOW : FRESH, used: false, bytes: bytesOf(merchantId, newest, rules),
-    });
+    this.countRecent();
+    const entry = { merchantId, snapshot: newest, rules, defaults, takesCounted: 0, readAgainAtMs: isStale ? NOW : FRESH, used: false, bytes: bytesOf(merchantId, newest, rules) };
+    held.set(merchantId, entry);
+    if (rules !== 'unknown_merchant') this.recent.push(entry);
     return rules;
   }
 
@@ -231,6 +237,17 @@ export class RuleCache {
   private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, snapshot?.timeZone);
+  }
+
+  /** Most ids that nobody created come once: `get` never sees what their request has made. */
+  private countRecent(): void {
+    const notAsked: Entry[] = [];
+    for (const entry of this.recent) {
+      if (this.entryOf(entry.merchantId) !== entry) continue;
+      if (entry.rules === 'unknown_merchant' || entry.rules.takesMade > 0) this.count(entry);
+      else notAsked.push(entry);
+    }
+    this.recent = notAsked.slice(-MOST_RECENT);
   }
 
   /** Requests have made more of the rules ready. */
