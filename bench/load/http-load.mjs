@@ -1,13 +1,14 @@
 /**
  * Asks a server over kept-alive connections, each with one request at a time, and prints what it saw as JSON:
  * node http-load.mjs '{"port":8080,"connections":64,"warmupMs":1000,"measureMs":5000,"merchants":["m1","m2"]}'
+ * With "perSecond" it asks no more often than that, by connections in turn; otherwise as often as it is answered.
  * Written on plain sockets, so that it needs a fraction of the time of what it measures.
  */
 import { connect } from 'node:net';
 import { AnswerReader } from './answer-reader.mjs';
 import { Latencies } from './latencies.mjs';
 
-const { port, connections, warmupMs, measureMs, merchants } = JSON.parse(process.argv[2] ?? '');
+const { port, connections, warmupMs, measureMs, merchants, perSecond = Infinity } = JSON.parse(process.argv[2] ?? '');
 
 /** @type {Buffer[]} */
 const requests = merchants.map((/** @type {string} */ id) =>
@@ -39,7 +40,7 @@ function openConnection() {
           statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
           if (answer.limited) limited++;
         }
-        if (!over) ask();
+        if (!over) askInTurn(ask);
         return true;
       },
     },
@@ -49,9 +50,31 @@ function openConnection() {
     askedAt = performance.now();
     socket.write(/** @type {Buffer} */ (requests[next]));
   };
-  socket.once('connect', ask);
+  socket.once('connect', () => askInTurn(ask));
   socket.on('error', (error) => fail(error.message));
   socket.on('close', () => over || fail('the server closed a connection'));
+}
+
+/** Connections that wait until the next request is due, at a steady rate. @type {(() => void)[]} */
+const waiting = [];
+let asked = 0;
+const startedAt = performance.now();
+
+/** @param {() => void} ask */
+function askInTurn(ask) {
+  if (perSecond === Infinity) ask();
+  else waiting.push(ask);
+}
+
+if (perSecond !== Infinity) {
+  setInterval(() => {
+    const due = ((performance.now() - startedAt) / 1000) * perSecond;
+    const count = over ? 0 : Math.min(waiting.length, Math.max(0, Math.floor(due) - asked));
+    asked += count;
+    for (const ask of waiting.splice(0, count)) ask();
+    // What could not be asked in time is not made up for.
+    asked = Math.max(asked, Math.floor(due) - connections);
+  }, 1);
 }
 
 /** @param {string} reason */

@@ -12,7 +12,7 @@ const { redisUrl, keys, inFlight, warmupMs, measureMs, limit } = JSON.parse(sett
 const subjects = {
   /** The store as the gateway uses it. @returns {Promise<Take>} */
   async tollgate() {
-    const { merchantRules } = await import('#limiter');
+    const { merchantRules, takesOfMerchant } = await import('#limiter');
     const { createRedis, RedisBucketStore } = await import('#limiter-redis');
     const { merchantId, ruleOf } = await import('../shared/merchants.mjs');
     const redis = createRedis(redisUrl, 'limiter');
@@ -20,7 +20,7 @@ const subjects = {
     const store = new RedisBucketStore(redis, limit ? { deadlineMs: 1_000 } : {});
     let slot = 0;
     const rule = ruleOf(0, { endless: true, limit });
-    const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], []).layers[0]?.enforced[0]?.takes ?? []);
+    const takes = Array.from({ length: keys }, (_, i) => takesOfMerchant(merchantRules(merchantId(i), [rule], [])));
     return (key, done) => store.take(takes[key] ?? [], (outcome) => done(outcome instanceof Error), ++slot);
   },
 

@@ -49,21 +49,23 @@ export async function announced(job) {
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} upstream
  * @param {string} redisUrl
+ * @param {Record<string, string>} [env] besides what it needs
+ * @param {{ defaultRules?: boolean }} [options] false: those that Redis has stay
  */
-export async function startGateway(workshop, upstream, redisUrl) {
+export async function startGateway(workshop, upstream, redisUrl, env = {}, { defaultRules = true } = {}) {
   const databaseUrl = (await workshop.postgres()).url;
   await migrated(databaseUrl);
-  const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, { endless: true });
-  const free = await writeMerchants(redisUrl, 'free', MERCHANTS, { rules: false });
-  const refused = await writeMerchants(redisUrl, 'refused', FLOODING, { limit: EXHAUSTED });
+  const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, defaultRules, { endless: true });
+  const free = await writeMerchants(redisUrl, 'free', MERCHANTS, defaultRules, { rules: false });
+  const refused = await writeMerchants(redisUrl, 'refused', FLOODING, defaultRules, { limit: EXHAUSTED });
   const job = workshop.node(mainOf('gateway'), {
     measured: true,
-    env: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0' },
+    env: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0', ...env },
   });
   const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
-  return { server: { port: listens.port, pid: job.pid }, ruled, free, refused };
+  return { server: { port: listens.port, pid: job.pid }, ruled, free, refused, databaseUrl };
 }
 
 /** @param {string} url */
@@ -77,14 +79,15 @@ async function migrated(url) {
  * @param {string} redisUrl
  * @param {string} name
  * @param {number} count
+ * @param {boolean} defaultRules whether to write that there are none
  * @param {{ rules?: boolean, endless?: boolean, limit?: object }} options
  * @returns {Promise<string[]>} their ids
  */
-async function writeMerchants(redisUrl, name, count, options) {
+async function writeMerchants(redisUrl, name, count, defaultRules, options) {
   const redis = createRedis(redisUrl, 'queue-worker');
   const store = new RedisSnapshotStore(redis);
   const ids = Array.from({ length: count }, (_, i) => `${name}-${i}`);
-  await store.writeDefaultRules({ version: 1, rules: [] });
+  if (defaultRules) await store.writeDefaultRules({ version: 1, rules: [] });
   await store.write(ids.map((id, i) => snapshotOf(i, { id, ...options })), SNAPSHOT_TTL_MS);
   redis.disconnect();
   return ids;
@@ -104,12 +107,12 @@ async function ready(managementUrl) {
  * Loads a server for a while.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} server
- * @param {{ merchants: string[], seconds: number, warmupSeconds: number, limited?: boolean, quick?: boolean, status?: string }} options
- *   limited: whether all answers (true) or none (false) must show that a rule was asked; quick: answers may be what they are; status: of all answers, 200 unless given
+ * @param {{ merchants: string[], seconds: number, warmupSeconds: number, limited?: boolean, quick?: boolean, status?: string, perSecond?: number }} options
+ *   limited: whether all answers (true) or none (false) must show that a rule was asked; quick: answers may be what they are; status: of all answers, 200 unless given; perSecond: no more than that
  * @returns {Promise<LoadResult>}
  */
-export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false, status = '200' }) {
-  const settings = { port: server.port, connections: CONNECTIONS, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, merchants };
+export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false, status = '200', perSecond }) {
+  const settings = { port: server.port, connections: CONNECTIONS, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, merchants, perSecond };
   const job = workshop.node(join(ROOT, 'bench', 'load', 'http-load.mjs'), { args: [JSON.stringify(settings)] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);

@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { getHeapStatistics } from 'node:v8';
 import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
 import { ChangeFeed, createRedis, leaveGateways, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
 import { Gauge, type Registry } from 'prom-client';
 import { createIdentifier, createTrust } from './identity/index.js';
+import { IgnoredMessages } from './ignored-messages.js';
 import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { RequestAdmission } from './rate-limit/admission.js';
-import { ColdRules } from './rate-limit/cold-rules.js';
+import { ColdRules, READS_AT_ONCE } from './rate-limit/cold-rules.js';
 import { DecisionMetrics } from './rate-limit/decision-metrics.js';
 import { LiveGateways } from './rate-limit/live-gateways.js';
+import { LookupAllowance } from './rate-limit/lookup-allowance.js';
 import { RuleCache } from './rate-limit/rule-cache.js';
 import { MeasuredSpareCapacity } from './rate-limit/spare-capacity.js';
 import { StoreHealth } from './store-health.js';
@@ -30,6 +33,7 @@ const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 /** Of refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
+const POLL_CHANGES_EVERY_MS = 1000;
 
 /** The parts of a gateway and how they hang together; starts and stops them in order. */
 export class Gateway {
@@ -40,6 +44,7 @@ export class Gateway {
   /** In front of it. */
   private readonly buckets: RememberingBucketStore;
   private readonly storeHealth: StoreHealth;
+  private readonly ignored: IgnoredMessages;
   private readonly rules: RuleCache;
   private readonly limiter: RateLimiter;
   private readonly changes: ChangeFeed;
@@ -66,17 +71,21 @@ export class Gateway {
       onAvailability: (available) => this.storeHealth.changed(available),
       onFailure: (failure) => this.storeHealth.failed(failure),
     });
+    this.ignored = new IgnoredMessages({ logger, registry });
+    const onUnreadable = this.ignored.add;
     this.rules = new RuleCache({
       cold: new ColdRules({
-        snapshots: new RedisSnapshotStore(this.redis),
+        snapshots: new RedisSnapshotStore(this.redis, onUnreadable),
         database: new RuleReader(this.dataSource),
         redisAvailable: () => this.store.readable,
         // Some is left for the take that follows.
         redisDeadlineMs: 0.6 * config.storeTimeoutMs,
+        unknownIds: new LookupAllowance({ perSecond: config.unknownLookupsPerSecond, perPeerPerSecond: config.unknownLookupsPerPeer, atOnce: READS_AT_ONCE }),
       }),
+      maxBytes: Math.min(config.ruleCacheMb * 2 ** 20, getHeapStatistics().heap_size_limit / 4),
       defaultForUnknown: config.unknownMerchant === 'default',
     });
-    this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules);
+    this.changes = new ChangeFeed(this.redis, this.subscriber, this.rules, POLL_CHANGES_EVERY_MS, onUnreadable);
     this.decisions = new DecisionMetrics(registry);
     const metrics = new ProxyMetrics();
     metrics.register(registry);
@@ -192,13 +201,13 @@ export class Gateway {
   private async warmUp(): Promise<void> {
     const { redis, rules, limiter } = this;
     const startedMs = performance.now();
-    const outcome = await warmUp({ redis, rules, limiter, signal: this.stopping.signal });
+    const outcome = await warmUp({ redis, rules, limiter, signal: this.stopping.signal, onUnreadable: this.ignored.add });
     this.options.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
   }
 
   /** Tells the other gateways that this one is alive and what it forwards, and learns the same of them. */
   private async report(perSecond: number): Promise<PlatformLoad> {
-    const load = await reportLoad(this.redis, this.name, perSecond);
+    const load = await reportLoad(this.redis, this.name, perSecond, this.ignored.add);
     this.gateways.heard(load.gateways);
     return load;
   }
@@ -255,6 +264,18 @@ export class Gateway {
       name: 'gateway_cached_merchants', help: 'Merchants whose rules are in this process.', registers: [registry],
       collect() {
         this.set(rules.size);
+      },
+    });
+    new Gauge({
+      name: 'gateway_cached_unknown_merchants', help: 'Ids in this process that nobody created.', registers: [registry],
+      collect() {
+        this.set(rules.unknownSize);
+      },
+    });
+    new Gauge({
+      name: 'gateway_rule_cache_bytes', help: 'Memory that the rules in this process take, by estimate.', registers: [registry],
+      collect() {
+        this.set(rules.bytes);
       },
     });
   }

@@ -10,8 +10,8 @@ class FakeRedis extends EventEmitter {
   busy: string | null = null;
   answers = true;
 
-  get(key: string): Promise<string | null> {
-    return this.answer(key === 'tg:busy' ? this.busy : null);
+  getrange(key: string): Promise<string> {
+    return this.answer((key === 'tg:busy' ? this.busy : null) ?? '');
   }
 
   script(_load: 'LOAD', source: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { merchantRules, startLimits, type MerchantRules, type RateLimiter } from '#limiter';
-import { loadScripts, readBusyMerchants, withDeadline } from '#limiter-redis';
+import { loadScripts, readBusyMerchants, withDeadline, type OnUnreadable } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import type { RuleCache } from './rate-limit/rule-cache.js';
 
@@ -8,6 +8,8 @@ export interface WarmUpOptions {
   readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
   readonly limiter: Pick<RateLimiter, 'check'>;
   readonly signal: AbortSignal;
+  /** Told of a list of busy merchants that is none. */
+  readonly onUnreadable?: OnUnreadable;
   /** Milliseconds of running time. */
   readonly connectWithinMs?: number;
   readonly warmWithinMs?: number;
@@ -50,7 +52,7 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
 
 async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
   const { redis, rules, limiter } = options;
-  const [busy] = await Promise.all([readBusyMerchants(redis), loadScripts(redis), rules.loadDefaults()]);
+  const [busy] = await Promise.all([readBusyMerchants(redis, options.onUnreadable), loadScripts(redis), rules.loadDefaults()]);
   for (let i = 0; i < busy.length && !signal.aborted; i += RULES_AT_ONCE) {
     const ids = busy.slice(i, i + RULES_AT_ONCE);
     const read = await Promise.allSettled(ids.map((id) => rules.load(id)));

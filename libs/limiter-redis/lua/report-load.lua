@@ -8,7 +8,7 @@ ARGV  1  name of the gateway     2  requests a second, '' if it leaves
 Reply requests a second of all gateways, rounded up; how many gateways
 ]]
 local SILENT_MS = 3000
-local MOST_PER_SECOND = 1e12
+local MOST_PER_SECOND = 1e9
 
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -23,7 +23,8 @@ local total, gateways = 0, 0
 local reports = redis.call('HGETALL', KEYS[1])
 for i = 1, #reports, 2 do
   local at, rate = string.match(reports[i + 1], '^(%d+):(%d+%.?%d*)$')
-  at, rate = tonumber(at or ''), tonumber(rate or '')
+  at, rate = at and #at <= 15 and tonumber(at), tonumber(rate or '')
+  -- What is no report is nobody's, and one of more than anybody forwards is none.
   if not at or not rate or rate > MOST_PER_SECOND or at < now - SILENT_MS then
     redis.call('HDEL', KEYS[1], reports[i])
   else

@@ -1,5 +1,7 @@
+import { isMerchantId, MERCHANT_ID_MAX_LENGTH, UnreadableError } from '#limiter';
 import type { Redis } from 'ioredis';
 import { BUSY_MERCHANTS_KEY } from './redis-keys.js';
+import { otherType, parsed, type OnUnreadable, type Parsed } from './stored.js';
 
 /** What a gateway that starts reads in advance; one that is not in the list costs a read when it comes. */
 export const MOST_BUSY_MERCHANTS = 1000;
@@ -12,16 +14,22 @@ export async function writeBusyMerchants(redis: Redis, merchantIds: readonly str
 }
 
 /** None if nobody has told, or if what stands there is no such list: another version may have written it. */
-export async function readBusyMerchants(redis: Redis): Promise<readonly string[]> {
-  const text = await redis.get(BUSY_MERCHANTS_KEY);
-  const list: unknown = text === null ? [] : parsed(text);
-  return Array.isArray(list) ? list.filter((id): id is string => typeof id === 'string').slice(0, MOST_BUSY_MERCHANTS) : [];
+export async function readBusyMerchants(redis: Redis, onUnreadable: OnUnreadable = () => {}): Promise<readonly string[]> {
+  const list = await redis.getrange(BUSY_MERCHANTS_KEY, 0, 3 * MOST_CHARACTERS).then((text) => (text === '' ? NOBODY : parseBusyMerchants(text)), otherType);
+  if ('value' in list) return list.value;
+  onUnreadable({ kind: 'busy_merchants', ...list });
+  return [];
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+const NOBODY = { value: [] };
+
+/** Each character of an id may be written as an escape of six. */
+const MOST_CHARACTERS = MOST_BUSY_MERCHANTS * (6 * MERCHANT_ID_MAX_LENGTH + 3);
+
+/** Never throws. What is no merchant's id is left out. */
+export function parseBusyMerchants(text: string): Parsed<readonly string[]> {
+  return parsed(text, MOST_CHARACTERS, (list) => {
+    if (!Array.isArray(list)) throw new UnreadableError('must be a list');
+    return list.slice(0, MOST_BUSY_MERCHANTS).filter(isMerchantId);
+  });
 }

@@ -1,4 +1,4 @@
-import { merchantRules, takesOf, type BucketTake, type MerchantSnapshot } from '#limiter';
+import { merchantRules, takesOfMerchant, type BucketTake, type MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { Script } from './scripts.js';
 import { packTakes, TakeReply } from './take-call.js';
@@ -13,14 +13,10 @@ const TAKES_IN_A_CALL = 128;
  * cannot be listed. Rejects with ioredis' error when Redis is away.
  */
 export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZone }: MerchantSnapshot): Promise<void> {
-  const { layers } = merchantRules(merchantId, rules, [], timeZone);
-  const takes = layers.flatMap(({ enforced, shadow }) => [...enforced, ...shadow]).filter((ready) => ready.takes !== undefined)
-    .flatMap((ready) => takesOf(ready, NOBODY)).filter(({ bucket }) => bucket.previous.length > 0).map((take) => ({ ...take, cost: 0 }));
+  const takes = takesOfMerchant(merchantRules(merchantId, rules, [], timeZone))
+    .filter(({ bucket }) => bucket.previous.length > 0).map((take) => ({ ...take, cost: 0 }));
   for (let i = 0; i < takes.length; i += TAKES_IN_A_CALL) await look(redis, takes.slice(i, i + TAKES_IN_A_CALL));
 }
-
-/** The takes of these rules do not depend on the request. */
-const NOBODY = { merchantId: '', ip: '', method: '', target: '' };
 
 async function look(redis: Redis, takes: readonly BucketTake[], nowMs = Date.now(), attempts = 2): Promise<void> {
   const requests = takes.map((take) => ({ takes: [take], slot: 0, spare: false, withFormer: true }));

@@ -1,6 +1,8 @@
+import { isMerchantId, MERCHANT_ID_MAX_LENGTH, UnreadableError } from '#limiter';
 import type { Redis } from 'ioredis';
 import { reconnect } from './redis-connection.js';
-import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_COUNTER, changeCounterOf } from './redis-keys.js';
+import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_COUNTER, changeCounterOf, isChangeCounter } from './redis-keys.js';
+import { parsed, type OnUnreadable, type Parsed } from './stored.js';
 
 export interface ChangeListener {
   /** The rules of this merchant changed, or the default rules if null. */
@@ -15,7 +17,7 @@ export interface ChangeListener {
  * counters that went back, which is a difference too.
  */
 export class ChangeFeed {
-  private counters: Record<string, string> | undefined;
+  private counters: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
@@ -24,6 +26,7 @@ export class ChangeFeed {
     private readonly subscriber: Redis,
     private readonly listener: ChangeListener,
     private readonly pollEveryMs = 1000,
+    private readonly onUnreadable: OnUnreadable = () => {},
   ) {}
 
   async start(): Promise<void> {
@@ -43,28 +46,30 @@ export class ChangeFeed {
 
   /** Anybody who reaches Redis can publish: what is no message of ours is ignored, and the counters are compared all the same. */
   private heard(message: string): void {
-    const merchantId = changedMerchant(message);
-    if (merchantId !== undefined) this.listener.changed(merchantId);
+    const change = parseChange(message);
+    if ('value' in change) this.listener.changed(change.value);
+    else this.onUnreadable({ kind: 'change', ...change });
   }
 
   private readonly follow = (): void => reconnect(this.subscriber);
 
   private async poll(): Promise<void> {
     try {
-      this.compare(await this.redis.hgetall(CHANGE_COUNTERS_KEY));
-    } catch {
-      // Redis is away, or has not answered before the connection's deadline: whatever changes meanwhile will show in the next comparison.
+      this.compare(parseChangeCounters(await this.redis.hgetall(CHANGE_COUNTERS_KEY)));
+    } catch (error) {
+      if (error instanceof Error && error.message.startsWith('WRONGTYPE')) this.onUnreadable({ kind: 'change_counters', reason: 'wrong_type', detail: 'not a hash' });
+      // Otherwise Redis is away, or has not answered before the connection's deadline: whatever changes meanwhile will show in the next comparison.
     }
     if (!this.stopped) this.timer = setTimeout(() => void this.poll(), this.pollEveryMs);
   }
 
-  private compare(counters: Record<string, string>): void {
+  private compare(counters: ReadonlyMap<string, string>): void {
     const before = this.counters;
     this.counters = counters;
     if (before === undefined) return;
     const different = new Set<string>();
-    for (const counter of Object.keys({ ...before, ...counters })) {
-      if (before[counter] !== counters[counter]) different.add(counter);
+    for (const counter of [...before.keys(), ...counters.keys()]) {
+      if (before.get(counter) !== counters.get(counter)) different.add(counter);
     }
     if (different.size === 0) return;
     const defaults = different.delete(DEFAULT_RULES_COUNTER);
@@ -72,12 +77,21 @@ export class ChangeFeed {
   }
 }
 
-/** Undefined if it is no message of ours. */
-function changedMerchant(message: string): string | null | undefined {
-  try {
-    const value: unknown = JSON.parse(message);
-    return value === null || typeof value === 'string' ? value : undefined;
-  } catch {
-    return undefined;
+const MOST_MESSAGE_CHARACTERS = 6 * MERCHANT_ID_MAX_LENGTH + 2;
+
+/** Never throws. A merchant's id, or null for the default rules. */
+export function parseChange(message: string): Parsed<string | null> {
+  return parsed(message, MOST_MESSAGE_CHARACTERS, (value) => {
+    if (value !== null && !isMerchantId(value)) throw new UnreadableError('must be the id of a merchant, or null');
+    return value;
+  });
+}
+
+/** Never throws. The counters as they stand, whatever else is in the hash. */
+export function parseChangeCounters(fields: Readonly<Record<string, unknown>>): Map<string, string> {
+  const counters = new Map<string, string>();
+  for (const [name, count] of Object.entries(fields)) {
+    if (isChangeCounter(name)) counters.set(name, String(count));
   }
+  return counters;
 }

@@ -1,7 +1,8 @@
-import { MOST_GATEWAYS } from '#limiter';
+import { MOST_GATEWAYS, UnreadableError } from '#limiter';
 import type { Redis } from 'ioredis';
 import { PLATFORM_LOAD_KEY } from './redis-keys.js';
 import { Script } from './scripts.js';
+import type { OnUnreadable, Parsed } from './stored.js';
 
 const script = new Script('report-load');
 
@@ -14,16 +15,22 @@ export interface PlatformLoad {
 }
 
 /**
- * Says that a gateway is alive and what it forwards, and learns the same of all. Rejects with ioredis' error when Redis is away, and with an
- * error where what it answers makes no sense.
+ * Says that a gateway is alive and what it forwards, and learns the same of all. Rejects with ioredis' error when Redis is away, and if what it
+ * answers makes no sense.
  */
-export async function reportLoad(redis: Redis, gateway: string, perSecond: number): Promise<PlatformLoad> {
-  const reply: unknown = await script.run(redis, [PLATFORM_LOAD_KEY], [gateway, perSecond.toFixed(3)]);
-  const [total, gateways] = Array.isArray(reply) ? (reply as unknown[]) : [];
-  if (!isWholeWithin(total, 0, Number.MAX_SAFE_INTEGER) || !isWholeWithin(gateways, 1, MOST_GATEWAYS)) {
-    throw new Error(`no number of gateways that can be: ${JSON.stringify(reply)?.slice(0, 100)}`);
-  }
-  return { perSecond: total, gateways };
+export async function reportLoad(redis: Redis, gateway: string, perSecond: number, onUnreadable: OnUnreadable = () => {}): Promise<PlatformLoad> {
+  const load = parsePlatformLoad(await script.run(redis, [PLATFORM_LOAD_KEY], [gateway, perSecond.toFixed(3)]));
+  if ('value' in load) return load.value;
+  onUnreadable({ kind: 'load', ...load });
+  throw new UnreadableError(`load reports: ${load.detail}`);
+}
+
+/** Never throws. The script adds up what stands in a hash that anybody can write to. */
+export function parsePlatformLoad(answer: unknown): Parsed<PlatformLoad> {
+  const [perSecond, gateways] = Array.isArray(answer) ? (answer as unknown[]) : [];
+  return isWholeWithin(perSecond, 0, Number.MAX_SAFE_INTEGER) && isWholeWithin(gateways, 1, MOST_GATEWAYS)
+    ? { value: { perSecond, gateways } }
+    : { reason: 'malformed', detail: `must be a load and a number of gateways from 1 to ${MOST_GATEWAYS}` };
 }
 
 /** The others need not wait until it has been silent for long enough. Rejects with ioredis' error when Redis is away. */

@@ -32,6 +32,11 @@ export function changeCounterOf(merchantId: string | null): string {
 export const DEFAULT_RULES_COUNTER = 'default';
 export const CHANGE_COUNTERS = 1024;
 
+/** Whether a field of the hash is one of them. */
+export function isChangeCounter(field: string): boolean {
+  return field === DEFAULT_RULES_COUNTER || (/^(0|[1-9]\d{0,3})$/.test(field) && Number(field) < CHANGE_COUNTERS);
+}
+
 /** FNV-1a over UTF-16 code units (Fowler, Noll, Vo). */
 function fnv1a(text: string): number {
   let hash = 0x811c9dc5;

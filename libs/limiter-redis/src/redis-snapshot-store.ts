@@ -1,38 +1,73 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
+import { isUtf8 } from 'node:buffer';
+import { createHash } from 'node:crypto';
 import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_KEY, changeCounterOf, snapshotKey } from './redis-keys.js';
 import { Script } from './scripts.js';
+import { MOST_SNAPSHOT_CHARACTERS, parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
+import { otherType, type OnUnreadable, type Parsed, type UnreadableReason } from './stored.js';
 
-const script = new Script('write-snapshots');
-const VERSION_DIGITS = 16;
+const writeScript = new Script('write-snapshots');
+const mendScript = new Script('mend-snapshot');
+
+/** UTF-8 has at most three bytes for a UTF-16 code unit. */
+const MOST_BYTES = 3 * MOST_SNAPSHOT_CHARACTERS;
+
+/** What stands in Redis: a value, or something that cannot be read, or neither. */
+export interface Found<T> {
+  readonly value: T | null;
+  readonly unreadable?: UnreadableText;
+}
+
+/** Something that stands where a snapshot should be. */
+export interface UnreadableText {
+  readonly reason: UnreadableReason;
+  /** By which a script recognises it; empty for what is no text. */
+  readonly sha1: string;
+}
 
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
 export class RedisSnapshotStore {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly redis: Redis, private readonly onUnreadable: OnUnreadable = () => {}) {}
 
-  /** Null if Redis has none, which says nothing about the merchant. */
+  /** Null if Redis has none that can be read, which says nothing about the merchant. */
   async read(merchantId: string): Promise<MerchantSnapshot | null> {
-    const text = await this.redis.get(snapshotKey(merchantId));
-    return text === null ? null : decoded<MerchantSnapshot>(text);
+    return (await this.find(merchantId)).value;
   }
 
   async readDefaultRules(): Promise<DefaultRulesSnapshot | null> {
-    const text = await this.redis.get(DEFAULT_RULES_KEY);
-    return text === null ? null : decoded<DefaultRulesSnapshot>(text);
+    return (await this.findDefaultRules()).value;
+  }
+
+  find(merchantId: string): Promise<Found<MerchantSnapshot>> {
+    return this.findAt(snapshotKey(merchantId), 'snapshot', (text) => parseMerchantSnapshot(text, merchantId));
+  }
+
+  findDefaultRules(): Promise<Found<DefaultRulesSnapshot>> {
+    return this.findAt(DEFAULT_RULES_KEY, 'default_rules', parseDefaultRules);
   }
 
   /** One round trip. Counts those written and those that Redis had in a newer version. */
   async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<{ written: number; newer: number }> {
     if (snapshots.length === 0) return { written: 0, newer: 0 };
     const keys = snapshots.map(({ merchantId }) => snapshotKey(merchantId));
-    const [written, newer] = (await script.run(this.redis, keys, [String(ttlMs), ...snapshots.map(encoded)])) as [number, number];
+    const [written, newer] = (await writeScript.run(this.redis, keys, [String(ttlMs), ...snapshots.map(snapshotText)])) as [number, number];
     return { written, newer };
   }
 
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */
   async writeDefaultRules(snapshot: DefaultRulesSnapshot): Promise<boolean> {
-    const [written] = (await script.run(this.redis, [DEFAULT_RULES_KEY], ['0', encoded(snapshot)])) as [number, number];
+    const [written] = (await writeScript.run(this.redis, [DEFAULT_RULES_KEY], ['0', snapshotText(snapshot)])) as [number, number];
     return written === 1;
+  }
+
+  /** Writes a snapshot in place of what could not be read, if that still stands there. True if it did. */
+  mend(snapshot: MerchantSnapshot, instead: UnreadableText, ttlMs: number): Promise<boolean> {
+    return this.mendAt(snapshotKey(snapshot.merchantId), snapshotText(snapshot), (text) => parseMerchantSnapshot(text, snapshot.merchantId), instead, ttlMs);
+  }
+
+  mendDefaultRules(snapshot: DefaultRulesSnapshot, instead: UnreadableText): Promise<boolean> {
+    return this.mendAt(DEFAULT_RULES_KEY, snapshotText(snapshot), parseDefaultRules, instead, 0);
   }
 
   /**
@@ -48,13 +83,20 @@ export class RedisSnapshotStore {
     }
     for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
   }
-}
 
-/** The version stands in front in fixed width, so that a script compares it without reading the rest. */
-function encoded(snapshot: MerchantSnapshot | DefaultRulesSnapshot): string {
-  return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify(snapshot);
-}
+  private async findAt<T>(key: string, kind: 'snapshot' | 'default_rules', parse: (text: string) => Parsed<T>): Promise<Found<T>> {
+    // Not GET: what stands there may be of any size.
+    const bytes = await this.redis.getrangeBuffer(key, 0, MOST_BYTES).catch(otherType);
+    if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };
+    const found = !Buffer.isBuffer(bytes) ? bytes : isUtf8(bytes) ? parse(bytes.toString()) : ({ reason: 'malformed', detail: 'not UTF-8' } as const);
+    if ('value' in found) return found;
+    this.onUnreadable({ kind, ...found });
+    return { value: null, unreadable: { reason: found.reason, sha1: Buffer.isBuffer(bytes) ? createHash('sha1').update(bytes).digest('hex') : '' } };
+  }
 
-function decoded<T>(text: string): T {
-  return JSON.parse(text.slice(VERSION_DIGITS)) as T;
+  /** What a newer version has written is not ours to replace, and what is not readable either mends nothing. */
+  private async mendAt(key: string, text: string, parse: (text: string) => Parsed<unknown>, { reason, sha1 }: UnreadableText, ttlMs: number): Promise<boolean> {
+    if (reason === 'newer_format' || !('value' in parse(text))) return false;
+    return (await mendScript.run(this.redis, [key], [String(ttlMs), text, sha1, String(MOST_BYTES)])) === 1;
+  }
 }

@@ -25,7 +25,8 @@ export interface AskedTakes {
 
 /**
  * A take as it stands in a call: the key's frame, then the packed bucket. Made once for takes that are asked again and again,
- * and in one piece: at random merchants, what counts is how many places of the memory have to be visited.
+ * and in one piece: at random merchants, what counts is how many places of the memory have to be visited. Half a kilobyte of
+ * memory, so it is kept from the second time on: of a merchant that comes once there is nothing to keep.
  */
 class Wire {
   constructor(
@@ -83,9 +84,12 @@ function wireOf(take: BucketTake, nowMs: number): Wire {
   const window = calendarWindow(take.bucket, nowMs);
   if (take.memo instanceof Wire && take.memo.window === window) return take.memo;
   const wire = newWire(take, nowMs, false);
-  take.memo = wire;
+  take.memo = take.memo === undefined ? ASKED_ONCE : wire;
   return wire;
 }
+
+/** Instead of a wire. */
+const ASKED_ONCE = Symbol('asked once');
 
 function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, withFormer: boolean): Wire {
   const writer = new ByteWriter(256);

@@ -34,4 +34,5 @@ export * from './refusal-memory.js';
 export * from './remembering-bucket-store.js';
 export * from './rule.js';
 export * from './snapshot.js';
-export type { LimitReport, Verdict } from './verdict.js';
+export * from './stored-rule.js';
+export { verdictOf, type LimitReport, type Verdict } from './verdict.js';

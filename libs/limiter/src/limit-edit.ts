@@ -1,14 +1,14 @@
 import type { Amount } from './algorithms/amount.js';
 import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
 import { carriedAlong, missingAfterEdit } from './carry-over.js';
-import { capacityOf, excessOf, InvalidLimitError, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
+import { capacityOf, excessOf, followsMerchant, InvalidLimitError, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
 import { limitFaults } from './limit-faults.js';
 
 /**
  * Former generations that a limit remembers, where live buckets may still carry them. A bucket that nobody touched during more edits than
  * this, all within its time to full, counts as empty at the oldest of them.
  */
-const MAX_PREVIOUS = 100;
+export const MAX_PREVIOUS = 100;
 
 /** How long a gateway that missed an edit may go on under the old numbers: minutes, where seconds are promised. */
 const STALE_WRITES_MS = 600_000;
@@ -64,10 +64,6 @@ export function moveLimits(old: readonly Limit[], from: string, to: string, atMs
     const pinned = { ...limit, timeZone: from, previous: limit.previous.map((past) => (followsMerchant(past) ? { ...past, timeZone: from } : past)) };
     return nextGeneration(pinned, numbersOf(specOf(pinned)), specOf(limit), atMs, to);
   });
-}
-
-function followsMerchant(limit: Limit | PastLimit): boolean {
-  return 'calendar' in limit && limit.calendar !== undefined && limit.timeZone === undefined;
 }
 
 function nextGeneration(old: Limit, numbers: ReturnType<typeof numbersOf>, spec: LimitSpec, atMs: number, timeZone: string | undefined): Limit {

@@ -199,6 +199,11 @@ export type Limit = LimitSpec & {
   readonly previous: readonly PastLimit[];
 };
 
+/** Whether it follows the calendar, and names no time zone of its own: then it goes by the merchant's. */
+export function followsMerchant(limit: Limit | PastLimit): boolean {
+  return 'calendar' in limit && limit.calendar !== undefined && limit.timeZone === undefined;
+}
+
 export interface LimitFault {
   readonly field: LimitField;
   readonly detail: string;

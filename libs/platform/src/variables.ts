@@ -288,6 +288,27 @@ export const VARIABLES = {
     meaning: 'what happens to a merchant that nobody created: deny (403) or default (the default rules)',
     parse: oneOf(UNKNOWN_MERCHANT_POLICIES),
   },
+  unknownLookupsPerSecond: {
+    name: 'UNKNOWN_LOOKUPS_PER_SECOND',
+    apps: ['gateway'],
+    default: '60',
+    meaning: 'ids a second that a gateway looks up in PostgreSQL and that turn out to be nobody; beyond it such requests get 503',
+    parse: wholeNumber(1, 100_000, ' look-ups a second'),
+  },
+  unknownLookupsPerPeer: {
+    name: 'UNKNOWN_LOOKUPS_PER_PEER',
+    apps: ['gateway'],
+    default: '15',
+    meaning: 'the same for one client address',
+    parse: wholeNumber(1, 100_000, ' look-ups a second'),
+  },
+  ruleCacheMb: {
+    name: 'RULE_CACHE_MB',
+    apps: ['gateway'],
+    default: '128',
+    meaning: 'megabytes that the rules of merchants may take in a gateway, by estimate, and never more than a quarter of its heap',
+    parse: wholeNumber(1, 65_536, ' megabytes'),
+  },
   storeTimeoutMs: {
     name: 'STORE_TIMEOUT_MS',
     apps: ['gateway'],

@@ -5,6 +5,7 @@ import type { Admission, InboundRequest } from '../proxy/index.js';
 import type { DecisionMetrics } from './decision-metrics.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
 import { identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
+import { TooManyUnknownError } from './rule-source.js';
 import type { KnownRules, RuleCache } from './rule-cache.js';
 
 export interface AdmissionOptions {
@@ -45,11 +46,11 @@ export class RequestAdmission {
       this.decide(rules, descriptor, request, done);
       return;
     }
-    withDeadline(this.options.rules.load(identity.merchantId), this.options.rulesDeadlineMs()).then(
+    withDeadline(this.options.rules.load(identity.merchantId, identity.ip), this.options.rulesDeadlineMs()).then(
       (loaded) => this.decide(loaded, descriptor, request, done),
-      () => {
+      (error: unknown) => {
         const outdated = this.options.rules.lastKnown(identity.merchantId);
-        if (outdated === undefined) this.withoutRules(request, done);
+        if (outdated === undefined) this.withoutRules(request, done, error);
         else this.decide(outdated, descriptor, request, done);
       },
     );
@@ -73,7 +74,7 @@ export class RequestAdmission {
       this.withoutRules(request, done);
       return;
     }
-    this.options.rules.reload(descriptor.merchantId).then(
+    this.options.rules.reload(descriptor.merchantId, descriptor.ip).then(
       (rules) => this.decide(rules, descriptor, request, done, reloads - 1),
       () => this.withoutRules(request, done),
     );
@@ -91,7 +92,12 @@ export class RequestAdmission {
     done({ forward: true, responseHeaders, waitMs, claims });
   }
 
-  private withoutRules(request: InboundRequest, done: Done): void {
+  private withoutRules(request: InboundRequest, done: Done, error?: unknown): void {
+    if (error instanceof TooManyUnknownError) {
+      this.options.metrics.countReason('too_many_unknown');
+      done(unavailable('It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.', request.requestId));
+      return;
+    }
     this.options.metrics.countReason('rules_unavailable');
     done(unavailable('The rules of this merchant cannot be read at the moment.', request.requestId));
   }

@@ -1,13 +1,16 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
-import { withDeadline } from '#limiter-redis';
+import { withDeadline, type Found, type UnreadableText } from '#limiter-redis';
 import { Gate } from './gate.js';
-import { RulesUnavailableError, type RuleDatabase, type SnapshotSource } from './rule-source.js';
+import type { LookupAllowance } from './lookup-allowance.js';
+import { RulesUnavailableError, TooManyUnknownError, type RuleDatabase, type SnapshotSource } from './rule-source.js';
 
 export interface ColdRulesOptions {
-  snapshots: SnapshotSource & { write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<unknown> };
+  snapshots: SnapshotSource;
   database: RuleDatabase;
   /** False while Redis does not answer: then it is not even asked. */
   redisAvailable: () => boolean;
+  /** For ids that Redis does not know. */
+  unknownIds: Pick<LookupAllowance, 'allows' | 'take' | 'giveBack'>;
   /** Reads of PostgreSQL at once, and waiting for one; more are refused, so that a flood of unknown ids cannot sink it. */
   maxReads?: number;
   maxWaiting?: number;
@@ -17,41 +20,71 @@ export interface ColdRulesOptions {
   ttlMs?: number;
 }
 
+/** Of PostgreSQL, unless told otherwise. */
+export const READS_AT_ONCE = 8;
+
+export interface ReadOptions {
+  /** Passes over what Redis has if it is not newer than that version: someone has seen newer rules at work. */
+  newerThan?: number | undefined;
+  /** The address of the client that asks. */
+  peer?: string | undefined;
+}
+
 /**
- * Rules that are not in this process: one read of Redis, and if Redis has none or is away, one of PostgreSQL. Rejects
- * with RulesUnavailableError when neither answers in time.
+ * Rules that are not in this process: one read of Redis, and if Redis has none that can be read or is away, one of PostgreSQL. Rejects
+ * with RulesUnavailableError when neither answers in time, or PostgreSQL may not be asked.
  */
 export class ColdRules {
   private readonly gate: Gate;
 
   constructor(private readonly options: ColdRulesOptions) {
-    this.gate = new Gate(options.maxReads ?? 8, options.maxWaiting ?? 1000);
+    this.gate = new Gate(options.maxReads ?? READS_AT_ONCE, options.maxWaiting ?? 1000);
   }
 
-  /**
-   * The merchant's rules, or null if there is no such merchant. `newerThan` passes over what Redis has if it is not
-   * newer than that version: someone has seen newer rules at work.
-   */
-  async read(merchantId: string, newerThan = -1): Promise<MerchantSnapshot | null> {
-    const snapshot = await this.fromRedis((source) => source.read(merchantId));
-    if (snapshot && snapshot.version > newerThan) return existing(snapshot);
-    const stored = await this.fromDatabase((database) => database.snapshot(merchantId));
-    if (stored) this.options.snapshots.write([stored], this.options.ttlMs ?? 3_600_000).catch(() => {});
+  /** The merchant's rules, or null if there is no such merchant. */
+  async read(merchantId: string, { newerThan = -1, peer = '' }: ReadOptions = {}): Promise<MerchantSnapshot | null> {
+    const { value, unreadable } = await this.fromRedis((source) => source.find(merchantId));
+    if (value && value.version > newerThan) return existing(value);
+    // Whatever stands in Redis under its name, somebody has made such a merchant.
+    const isKnown = value !== null || unreadable !== undefined;
+    const stored = isKnown ? await this.fromDatabase((database) => database.snapshot(merchantId)) : await this.lookUp(merchantId, peer);
+    if (stored) this.tellOthers(stored, unreadable);
     return existing(stored);
   }
 
   async readDefaultRules(newerThan = -1): Promise<DefaultRulesSnapshot> {
-    const snapshot = await this.fromRedis((source) => source.readDefaultRules());
-    if (snapshot && snapshot.version > newerThan) return snapshot;
-    return this.fromDatabase((database) => database.defaultRules());
+    const { value, unreadable } = await this.fromRedis((source) => source.findDefaultRules());
+    if (value && value.version > newerThan) return value;
+    const stored = await this.fromDatabase((database) => database.defaultRules());
+    if (unreadable) this.options.snapshots.mendDefaultRules(stored, unreadable).catch(() => {});
+    return stored;
   }
 
-  private async fromRedis<T>(read: (source: SnapshotSource) => Promise<T | null>): Promise<T | null> {
-    if (!this.options.redisAvailable()) return null;
+  /** An id that Redis does not know: nearly always one that nobody created, and there are more of those than anybody can look up. */
+  private lookUp(merchantId: string, peer: string): Promise<MerchantSnapshot | null> {
+    const { unknownIds } = this.options;
+    if (!unknownIds.allows(peer)) return Promise.reject(new TooManyUnknownError());
+    return this.fromDatabase(async (database) => {
+      // It may have waited, and others have spent the rest meanwhile.
+      if (!unknownIds.take(peer)) throw new TooManyUnknownError();
+      const snapshot = await database.snapshot(merchantId);
+      if (snapshot?.exists) unknownIds.giveBack(peer);
+      return snapshot;
+    });
+  }
+
+  private tellOthers(snapshot: MerchantSnapshot, instead: UnreadableText | undefined): void {
+    const { snapshots, ttlMs = 3_600_000 } = this.options;
+    const written = instead ? snapshots.mend(snapshot, instead, ttlMs) : snapshots.write([snapshot], ttlMs);
+    written.catch(() => {});
+  }
+
+  private async fromRedis<T>(find: (source: SnapshotSource) => Promise<Found<T>>): Promise<Found<T>> {
+    if (!this.options.redisAvailable()) return { value: null };
     try {
-      return await withDeadline(read(this.options.snapshots), this.options.redisDeadlineMs);
+      return await withDeadline(find(this.options.snapshots), this.options.redisDeadlineMs);
     } catch {
-      return null;
+      return { value: null };
     }
   }
 
@@ -59,6 +92,7 @@ export class ColdRules {
     try {
       return await this.gate.run(() => withDeadline(read(this.options.database), this.options.databaseDeadlineMs ?? 2000));
     } catch (error) {
+      if (error instanceof TooManyUnknownError) throw error;
       throw new RulesUnavailableError(`rules could not be read: ${(error as Error).message}`, { cause: error });
     }
   }

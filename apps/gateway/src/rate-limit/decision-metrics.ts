@@ -2,7 +2,7 @@ import type { Reason, Verdict } from '#limiter';
 import { Counter, type Registry } from 'prom-client';
 import type { IdentityProblem } from '../identity/index.js';
 
-type Outcome = Reason | IdentityProblem | 'unknown_merchant' | 'rules_unavailable';
+type Outcome = Reason | IdentityProblem | 'unknown_merchant' | 'too_many_unknown' | 'rules_unavailable';
 
 /** What was decided and why. Counts in plain numbers, and hands them to Prometheus when it asks. */
 export class DecisionMetrics {

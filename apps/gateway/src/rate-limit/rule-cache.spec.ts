@@ -1,5 +1,5 @@
-import type { DefaultRulesSnapshot, MerchantRules, MerchantSnapshot } from '#limiter';
-import { RuleCache, type ColdReader } from './rule-cache.js';
+import { chooseRules, startLimits, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import { RuleCache, type ColdReader, type RuleCacheOptions } from './rule-cache.js';
 import { RulesUnavailableError } from './rule-source.js';
 
 /** Rules as they would come from Redis or PostgreSQL, in the hands of the test. */
@@ -38,10 +38,11 @@ const ruleOf = (priority: number) => ({
 /** The priority of the first rule tells which version of the rules is in use. */
 const inUse = (rules: unknown) => (rules as MerchantRules).layers[0]?.enforced[0]?.rule.priority;
 
-function create(options: { defaultForUnknown?: boolean; maxMerchants?: number } = {}) {
+function create(options: Partial<RuleCacheOptions> = {}) {
   const cold = new Cold();
+  const clock = { nowMs: 0 };
   cold.put('acme', 1, 1);
-  return { cold, cache: new RuleCache({ cold, defaultForUnknown: false, ...options }) };
+  return { cold, clock, cache: new RuleCache({ cold, defaultForUnknown: false, now: () => clock.nowMs, ...options }) };
 }
 
 test('requests for one merchant share one read, and later ones need none', async () => {
@@ -112,12 +113,113 @@ test('default rules reach merchants that are already known', async () => {
   expect(inUse(await cache.load('stranger'))).toBe(7);
 });
 
-test('the number of merchants is bounded', async () => {
-  const { cache } = create({ maxMerchants: 2 });
-  for (const id of ['a', 'b', 'c', 'd']) await cache.load(id);
-  expect(cache.size).toBe(2);
-  expect(cache.get('d')).toBe('unknown_merchant');
-  expect(cache.get('a')).toBeUndefined();
+test.each([false, true])('ids that nobody created are bounded, and push out no merchant (by default rules: %s)', async (defaultForUnknown) => {
+  const { cold, cache } = create({ defaultForUnknown, maxBytes: 100_000, maxUnknownBytes: 10_000 });
+  cold.defaults = { version: 1, rules: [ruleOf(1)] };
+  await cache.load('acme');
+  for (let i = 0; i < 5_000; i++) await cache.load(`nobody-${i}`);
+  expect(cache.unknownSize).toBeLessThan(50);
+  expect(cache.unknownSize).toBeGreaterThan(5);
+  expect(cache.bytes).toBeLessThan(20_000);
+  expect(cache.size).toBe(1);
+  expect(cache.get('acme')).toBeDefined();
+  expect(cache.get('nobody-4999')).toBeDefined();
+  expect(cache.get('nobody-0')).toBeUndefined();
+});
+
+test('merchants are bounded in bytes; those in use stay', async () => {
+  const { cold, cache } = create({ maxBytes: 200_000 });
+  for (let i = 0; i < 2_000; i++) {
+    cold.put(`m${i}`, 1, 1);
+    await cache.load(`m${i}`);
+    cache.get('m0');
+  }
+  expect(cache.bytes).toBeLessThanOrEqual(200_000);
+  expect(cache.size).toBeGreaterThan(20);
+  expect(cache.get('m0')).toBeDefined();
+  expect(cache.get('m1')).toBeUndefined();
+  expect(cache.get('m1999')).toBeDefined();
+});
+
+test('what requests make ready counts in the bytes of a merchant', async () => {
+  const { cold, cache } = create();
+  cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits: startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0) }] };
+  cold.merchants.set('plain', { merchantId: 'plain', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [] });
+  const rules = (await cache.load('plain')) as MerchantRules;
+  const before = cache.bytes;
+  chooseRules(rules, { merchantId: 'plain', ip: '', method: 'GET', target: '/' });
+  cache.get('plain');
+  expect(cache.bytes).toBeGreaterThan(before);
+});
+
+test('what the only request of an id made ready counts as well', async () => {
+  const { cold, cache } = create({ defaultForUnknown: true, maxUnknownBytes: 20_000 });
+  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0);
+  cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits }] };
+  for (let i = 0; i < 100; i++) {
+    const rules = (await cache.load(`once-${i}`)) as MerchantRules;
+    chooseRules(rules, { merchantId: `once-${i}`, ip: '', method: 'GET', target: '/' });
+  }
+  // Of some that are not asked there would be twice as many.
+  expect(cache.unknownSize).toBeLessThan(17);
+  expect(cache.unknownSize).toBeGreaterThan(5);
+});
+
+test('a merchant that is deleted is unknown from then on, and one that is created no longer', async () => {
+  const { cold, cache } = create();
+  await Promise.all([cache.load('acme'), cache.load('later')]);
+  expect([cache.size, cache.unknownSize]).toEqual([1, 1]);
+  cold.merchants.delete('acme');
+  cold.put('later', 1, 1);
+  cache.changedSome(() => true, false);
+  await Promise.all([cache.load('acme'), cache.load('later')]);
+  expect([cache.get('acme'), inUse(cache.get('later'))]).toEqual(['unknown_merchant', 1]);
+  expect([cache.size, cache.unknownSize]).toEqual([1, 1]);
+});
+
+test('a change that could not be read is read a second later', async () => {
+  const { cold, clock, cache } = create();
+  await cache.load('acme');
+  cold.put('acme', 2, 2);
+  cold.defaults = { version: 2, rules: [{ ...ruleOf(9), layer: 'user' }] };
+  cold.fails = true;
+  cache.changed('acme');
+  cache.changed(null);
+  await cache.load('acme');
+  // Nobody waits for what was just tried in vain.
+  expect(inUse(cache.get('acme'))).toBe(1);
+  cold.fails = false;
+  clock.nowMs += 1001;
+  expect(cache.get('acme')).toBeUndefined();
+  expect(inUse(await cache.load('acme'))).toBe(2);
+  expect((cache.get('acme') as MerchantRules).layers.map(({ layer }) => layer)).toEqual(['merchant', 'user']);
+});
+
+test('a change that only the counters tell is not missed either while a merchant is read', async () => {
+  const { cold, cache } = create();
+  cold.meanwhile = () => {
+    cold.put('acme', 2, 2);
+    cache.changedSome((id) => id === 'acme', false);
+    cold.meanwhile = () => {};
+  };
+  await cache.load('acme');
+  expect(inUse(await cache.load('acme'))).toBe(2);
+});
+
+test('merchants that are read at once are bounded', async () => {
+  const { cache } = create({ maxLoading: 3 });
+  const outcomes = await Promise.allSettled(['a', 'b', 'c', 'd', 'a'].map((id) => cache.load(id)));
+  expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(await cache.load('d')).toBe('unknown_merchant');
+});
+
+test('an id that nobody created can only have outdated default rules: it is not looked up again', async () => {
+  const { cold, cache } = create({ defaultForUnknown: true });
+  await cache.load('stranger');
+  const { reads } = cold;
+  cold.defaults = { version: 2, rules: [ruleOf(7)] };
+  expect(inUse(await cache.reload('stranger'))).toBe(7);
+  expect(cold.reads).toBe(reads);
 });
 
 test('the merchants that came first can be told, those that do not exist left out', async () => {

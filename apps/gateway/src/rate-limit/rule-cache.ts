@@ -1,18 +1,29 @@
 import { merchantRules, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
+import { RulesUnavailableError } from './rule-source.js';
+import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 /** What a request needs to know of its merchant's rules. */
 export type KnownRules = MerchantRules | 'unknown_merchant';
 
-interface Entry {
+interface Entry extends CacheEntry {
+  readonly merchantId: string;
+  /** Null for a merchant that nobody created. */
   snapshot: MerchantSnapshot | null;
   rules: KnownRules;
-  /** The default rules that `rules` were compiled with. */
+  /** The default rules that `rules` were made with. */
   defaults: DefaultRulesSnapshot;
-  stale: boolean;
+  /** The takes of `rules` that `bytes` counts. */
+  takesCounted: number;
+  readAgainAtMs: number;
 }
 
+/** Instead of a time at which something is to be read again: it is fresh; or it changed, and the next request reads it. */
+const FRESH = -1;
+const NOW = 0;
+
 export interface ColdReader {
-  read(merchantId: string, newerThan?: number): Promise<MerchantSnapshot | null>;
+  read(merchantId: string, options?: { newerThan?: number | undefined; peer?: string | undefined }): Promise<MerchantSnapshot | null>;
   readDefaultRules(newerThan?: number): Promise<DefaultRulesSnapshot>;
 }
 
@@ -20,30 +31,60 @@ export interface RuleCacheOptions {
   cold: ColdReader;
   /** Unknown merchants get the default rules instead of a refusal. */
   defaultForUnknown: boolean;
-  /** Merchants held at once; the one that came first goes first. */
-  maxMerchants?: number;
+  /** What merchants may take in memory together, by estimate; those that are asked for seldom go first. */
+  maxBytes?: number;
+  /** The same for ids that nobody created, which never push out a merchant. */
+  maxUnknownBytes?: number;
+  /** Merchants that are read at once. */
+  maxLoading?: number;
+  /** Milliseconds that never step back. */
+  now?: () => number;
 }
+
+/** That have been read and whose first request has not been decided yet. */
+const MOST_RECENT = 64;
+
+/** When what changed could not be read, it is tried again after so long. Until then the old rules go on. */
+const RETRY_MS = 1000;
 
 /**
  * The compiled rules of the merchants in use. A change marks a merchant stale, and the next request reads it again; if
  * that fails, the old rules go on, because an outage must not change what a merchant may do.
  */
 export class RuleCache {
-  private readonly entries = new Map<string, Entry>();
+  private readonly merchants: SieveCache<Entry>;
+  private readonly unknown: SieveCache<Entry>;
   private readonly loading = new Map<string, Promise<KnownRules>>();
-  /** Merchants that changed while they were read for the first time. */
+  /** Merchants that changed while they were read for the first time; each of them is in `loading`. */
   private readonly missed = new Set<string>();
-  private readonly maxMerchants: number;
+  /** Merchants that came just now: what their first requests make ready is counted when the next one comes. */
+  private recent: Entry[] = [];
+  private readonly maxLoading: number;
+  private readonly now: () => number;
   private defaults: DefaultRulesSnapshot | undefined;
-  private defaultsStale = true;
+  private readDefaultsAtMs = NOW;
   private loadingDefaults: Promise<DefaultRulesSnapshot> | undefined;
 
   constructor(private readonly options: RuleCacheOptions) {
-    this.maxMerchants = options.maxMerchants ?? 100_000;
+    const { maxBytes = 128 * 2 ** 20 } = options;
+    this.merchants = new SieveCache(maxBytes);
+    this.unknown = new SieveCache(options.maxUnknownBytes ?? maxBytes / 8);
+    this.maxLoading = options.maxLoading ?? 5000;
+    this.now = options.now ?? (() => performance.now());
   }
 
+  /** Merchants that exist. */
   get size(): number {
-    return this.entries.size;
+    return this.merchants.size;
+  }
+
+  get unknownSize(): number {
+    return this.unknown.size;
+  }
+
+  /** What all of them take in memory, by estimate. */
+  get bytes(): number {
+    return this.merchants.bytes + this.unknown.bytes;
   }
 
   get ready(): boolean {
@@ -51,36 +92,43 @@ export class RuleCache {
   }
 
   /**
-   * The merchants that came first, as far as they exist. Those are mostly the ones that ask most often, and to know it costs
-   * no request a thing.
+   * The merchants that came first and are still here, as far as they exist. Those are mostly the ones that ask most often,
+   * and to know it costs no request a thing.
    */
   firstMerchants(count: number): string[] {
     const ids: string[] = [];
-    for (const [merchantId, { rules }] of this.entries) {
+    for (const merchantId of this.merchants.keys()) {
       if (ids.length >= count) break;
-      if (rules !== 'unknown_merchant') ids.push(merchantId);
+      ids.push(merchantId);
     }
     return ids;
   }
 
   /** The rules if they are at hand and fresh: the way of nearly every request. */
   get(merchantId: string): KnownRules | undefined {
-    const entry = this.entries.get(merchantId);
-    if (entry === undefined || entry.stale || this.defaultsStale) return undefined;
-    if (entry.defaults !== this.defaults) this.recompile(merchantId, entry);
-    return entry.rules;
+    const entry = this.merchants.get(merchantId) ?? this.unknown.get(merchantId);
+    if (entry === undefined || this.isDue(entry.readAgainAtMs) || this.isDue(this.readDefaultsAtMs)) return undefined;
+    if (entry.defaults !== this.defaults) this.recompile(entry);
+    const { rules } = entry;
+    if (rules !== 'unknown_merchant' && rules.takesMade !== entry.takesCounted) this.count(entry);
+    return rules;
   }
 
   /** The rules at hand, be they outdated: better than none when nobody can be asked. */
   lastKnown(merchantId: string): KnownRules | undefined {
-    return this.entries.get(merchantId)?.rules;
+    return this.entryOf(merchantId)?.rules;
   }
 
-  /** Reads what `get` did not have; requests for the same merchant share one read. Rejects with RulesUnavailableError. */
-  load(merchantId: string): Promise<KnownRules> {
+  /**
+   * Reads what `get` did not have; requests for the same merchant share one read. Rejects with RulesUnavailableError.
+   *
+   * @param peer the address of the client that asks
+   */
+  load(merchantId: string, peer?: string): Promise<KnownRules> {
     let loading = this.loading.get(merchantId);
     if (loading === undefined) {
-      loading = this.read(merchantId).finally(() => {
+      if (this.loading.size >= this.maxLoading) return Promise.reject(new RulesUnavailableError('too many merchants are being read'));
+      loading = this.read(merchantId, peer).finally(() => {
         this.loading.delete(merchantId);
         this.missed.delete(merchantId);
       });
@@ -90,10 +138,11 @@ export class RuleCache {
   }
 
   /** Someone has seen newer rules at work than those of `get`: reads until it has newer ones, as far as there are any. */
-  async reload(merchantId: string): Promise<KnownRules> {
-    const entry = this.entries.get(merchantId);
+  async reload(merchantId: string, peer?: string): Promise<KnownRules> {
+    const entry = this.entryOf(merchantId);
     const [snapshot, defaults] = await Promise.all([
-      this.options.cold.read(merchantId, entry?.snapshot?.version),
+      // One that nobody created goes by default rules only: it has nothing else that could be newer.
+      entry?.snapshot === null ? null : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer }),
       this.options.cold.readDefaultRules(this.defaults?.version),
     ]);
     this.adopt(defaults);
@@ -101,30 +150,44 @@ export class RuleCache {
   }
 
   changed(merchantId: string | null): void {
-    if (merchantId === null) this.defaultsStale = true;
+    if (merchantId === null) this.readDefaultsAtMs = NOW;
     else this.markStale(merchantId);
   }
 
   changedSome(concerns: (merchantId: string) => boolean, defaults: boolean): void {
-    if (defaults) this.defaultsStale = true;
-    for (const merchantId of this.entries.keys()) if (concerns(merchantId)) this.markStale(merchantId);
+    if (defaults) this.readDefaultsAtMs = NOW;
+    for (const merchants of [this.merchants.keys(), this.unknown.keys(), this.loading.keys()]) {
+      for (const merchantId of merchants) if (concerns(merchantId)) this.markStale(merchantId);
+    }
   }
 
   /** Reads the default rules if they are missing or outdated. */
   async loadDefaults(): Promise<DefaultRulesSnapshot> {
-    if (this.defaults && !this.defaultsStale) return this.defaults;
+    if (this.defaults && !this.isDue(this.readDefaultsAtMs)) return this.defaults;
     this.loadingDefaults ??= this.readDefaults().finally(() => (this.loadingDefaults = undefined));
     return this.loadingDefaults;
   }
 
+  private isDue(atMs: number): boolean {
+    return atMs !== FRESH && (atMs === NOW || atMs <= this.now());
+  }
+
+  private get later(): number {
+    return Math.ceil(this.now()) + RETRY_MS;
+  }
+
+  private entryOf(merchantId: string): Entry | undefined {
+    return this.merchants.peek(merchantId) ?? this.unknown.peek(merchantId);
+  }
+
   private async readDefaults(): Promise<DefaultRulesSnapshot> {
     // Before the read: a change that comes during it makes them stale again.
-    this.defaultsStale = false;
+    this.readDefaultsAtMs = FRESH;
     try {
       return this.adopt(await this.options.cold.readDefaultRules());
     } catch (error) {
+      if (this.readDefaultsAtMs === FRESH) this.readDefaultsAtMs = this.defaults ? this.later : NOW;
       if (this.defaults) return this.defaults;
-      this.defaultsStale = true;
       throw error;
     }
   }
@@ -134,35 +197,41 @@ export class RuleCache {
     return this.defaults;
   }
 
-  private async read(merchantId: string): Promise<KnownRules> {
+  private async read(merchantId: string, peer: string | undefined): Promise<KnownRules> {
     await this.loadDefaults();
-    const entry = this.entries.get(merchantId);
-    if (entry && !entry.stale) return this.get(merchantId) ?? entry.rules;
-    if (entry) entry.stale = false;
+    const entry = this.entryOf(merchantId);
+    if (entry && !this.isDue(entry.readAgainAtMs)) return this.get(merchantId) ?? entry.rules;
+    if (entry) entry.readAgainAtMs = FRESH;
     try {
-      return this.put(merchantId, await this.options.cold.read(merchantId));
+      return this.put(merchantId, await this.options.cold.read(merchantId, { peer }));
     } catch (error) {
       if (!entry) throw error;
+      if (entry.readAgainAtMs === FRESH) entry.readAgainAtMs = this.later;
       return entry.rules;
     }
   }
 
   private put(merchantId: string, snapshot: MerchantSnapshot | null): KnownRules {
     const defaults = this.defaults!;
-    const previous = this.entries.get(merchantId);
+    const previous = this.entryOf(merchantId);
     // A read that was overtaken by a newer one brings nothing.
     const newest = previous?.snapshot && snapshot && previous.snapshot.version > snapshot.version ? previous.snapshot : snapshot;
     const rules = this.compile(merchantId, newest, defaults);
-    if (!previous) this.makeRoom();
     // Stale again if a change came while this was read.
-    const stale = this.missed.delete(merchantId) || (previous?.stale ?? false);
-    this.entries.set(merchantId, { snapshot: newest, rules, defaults, stale });
+    const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
+    const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
+    other.delete(merchantId);
+    this.countRecent();
+    const entry = { merchantId, snapshot: newest, rules, defaults, takesCounted: 0, readAgainAtMs: isStale ? NOW : FRESH, used: false, bytes: bytesOf(merchantId, newest, rules) };
+    held.set(merchantId, entry);
+    if (rules !== 'unknown_merchant') this.recent.push(entry);
     return rules;
   }
 
-  private recompile(merchantId: string, entry: Entry): void {
+  private recompile(entry: Entry): void {
     entry.defaults = this.defaults!;
-    entry.rules = this.compile(merchantId, entry.snapshot, entry.defaults);
+    entry.rules = this.compile(entry.merchantId, entry.snapshot, entry.defaults);
+    this.count(entry);
   }
 
   private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): KnownRules {
@@ -170,17 +239,32 @@ export class RuleCache {
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, snapshot?.timeZone);
   }
 
+  /** Most ids that nobody created come once: `get` never sees what their request has made. */
+  private countRecent(): void {
+    const notAsked: Entry[] = [];
+    for (const entry of this.recent) {
+      if (this.entryOf(entry.merchantId) !== entry) continue;
+      if (entry.rules === 'unknown_merchant' || entry.rules.takesMade > 0) this.count(entry);
+      else notAsked.push(entry);
+    }
+    this.recent = notAsked.slice(-MOST_RECENT);
+  }
+
+  /** Requests have made more of the rules ready. */
+  private count(entry: Entry): void {
+    const { merchantId, snapshot, rules } = entry;
+    entry.takesCounted = rules === 'unknown_merchant' ? 0 : rules.takesMade;
+    (snapshot === null ? this.unknown : this.merchants).resize(entry, bytesOf(merchantId, snapshot, rules));
+  }
+
   private markStale(merchantId: string): void {
-    const entry = this.entries.get(merchantId);
-    if (entry) entry.stale = true;
+    const entry = this.entryOf(merchantId);
+    if (entry) entry.readAgainAtMs = NOW;
     // A first read under way may miss the change: whatever it brings is read again by the next request.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);
   }
+}
 
-  /** The oldest entry goes. Entries are not reordered at each use: that would cost every request, to spare a rare read. */
-  private makeRoom(): void {
-    if (this.entries.size < this.maxMerchants) return;
-    const oldest = this.entries.keys().next();
-    if (!oldest.done) this.entries.delete(oldest.value);
-  }
+function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {
+  return rules === 'unknown_merchant' ? bytesOfUnknown(merchantId) : bytesOfMerchant(merchantId, snapshot, rules.takesMade);
 }

@@ -1,0 +1,48 @@
+import type { StoredKind, Unreadable, UnreadableReason } from '#limiter-redis';
+import type { Logger } from '#platform';
+import { Counter, type Registry } from 'prom-client';
+
+/** What is ignored again and again is said once; when it has not happened for so long, it is news again. */
+const QUIET_MS = 60_000;
+
+const MEANINGS: Record<UnreadableReason, string> = {
+  malformed: 'it is not what should stand there',
+  newer_format: 'a newer version of Tollgate has written it: update this gateway',
+  implausible_version: 'its version counts more edits than there can be',
+  too_large: 'it is too large',
+  wrong_type: 'the key has another type',
+};
+
+export interface IgnoredMessagesOptions {
+  readonly logger: Pick<Logger, 'warn'>;
+  readonly registry: Registry;
+  /** Milliseconds that never step back. */
+  readonly now?: () => number;
+}
+
+/** What was read from Redis and not believed: each kind said once, and all of it counted. */
+export class IgnoredMessages {
+  private readonly seen = new Map<`${StoredKind} ${UnreadableReason}`, { kind: StoredKind; reason: UnreadableReason; count: number; lastMs: number }>();
+  private readonly now: () => number;
+
+  constructor(private readonly options: IgnoredMessagesOptions) {
+    this.now = options.now ?? (() => performance.now());
+    const { seen } = this;
+    new Counter({
+      name: 'gateway_ignored_messages_total', help: 'Things read from Redis that were ignored, by what they should have been and why.', labelNames: ['kind', 'reason'], registers: [options.registry],
+      collect() {
+        this.reset();
+        for (const { kind, reason, count } of seen.values()) this.inc({ kind, reason }, count);
+      },
+    });
+  }
+
+  readonly add = ({ kind, reason, detail }: Unreadable): void => {
+    const name = `${kind} ${reason}` as const;
+    const before = this.seen.get(name);
+    const nowMs = this.now();
+    this.seen.set(name, { kind, reason, count: (before?.count ?? 0) + 1, lastMs: nowMs });
+    if (before !== undefined && nowMs - before.lastMs < QUIET_MS) return;
+    this.options.logger.warn({ kind, reason, detail }, `something in Redis is ignored: ${MEANINGS[reason]}`);
+  };
+}

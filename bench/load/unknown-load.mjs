@@ -1,0 +1,58 @@
+/**
+ * Asks a gateway for ids that nobody created, each once, at a steady rate, until all were answered or it is told to stop; and prints what it saw:
+ * node unknown-load.mjs '{"port":8080,"ids":1000000,"perSecond":4000,"connections":32,"first":0}'
+ */
+import { connect } from 'node:net';
+import { AnswerReader } from './answer-reader.mjs';
+
+const { port, ids, perSecond, connections, first } = JSON.parse(process.argv[2] ?? '');
+
+/** @type {Record<string, number>} */
+const statuses = {};
+let sent = 0;
+let answered = 0;
+let over = false;
+/** Connections that wait for their turn. @type {(() => void)[]} */
+const idle = [];
+const startedMs = performance.now();
+
+function openConnection() {
+  const reader = new AnswerReader();
+  const ask = () => {
+    const id = `nobody-${first + sent++}`;
+    socket.write(`GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\nx-forwarded-for: 10.${sent % 256}.${(sent >> 8) % 256}.1\r\n\r\n`);
+  };
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  socket.on('data', (buffer) => {
+    const answer = reader.read(buffer, buffer.length);
+    if (answer === undefined) return;
+    statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
+    if (++answered >= ids) finish();
+    else idle.push(ask);
+  });
+  socket.once('connect', () => idle.push(ask));
+  socket.on('error', (error) => fail(error.message));
+  socket.on('close', () => over || fail('the server closed a connection'));
+}
+
+function finish() {
+  if (over) return;
+  over = true;
+  const seconds = (performance.now() - startedMs) / 1000;
+  console.log(JSON.stringify({ answered, seconds, perSecond: answered / seconds, statuses }));
+  process.exit(0);
+}
+
+/** @param {string} reason */
+function fail(reason) {
+  console.error(reason);
+  process.exit(1);
+}
+
+for (let i = 0; i < connections; i++) openConnection();
+
+setInterval(() => {
+  const due = Math.min(ids, ((performance.now() - startedMs) / 1000) * perSecond);
+  for (const ask of idle.splice(0, Math.max(0, Math.floor(due) - sent))) ask();
+}, 1);
+process.once('SIGTERM', finish);

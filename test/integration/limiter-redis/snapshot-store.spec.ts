@@ -1,0 +1,85 @@
+import { createRedis, DEFAULT_RULES_KEY, RedisSnapshotStore, reportLoad, snapshotKey, PLATFORM_LOAD_KEY, type Unreadable } from '#limiter-redis';
+import type { MerchantSnapshot } from '#limiter';
+import type { Redis } from 'ioredis';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+import { until } from '../../support/until.js';
+
+let server: TestRedis;
+let redis: Redis;
+let store: RedisSnapshotStore;
+let unreadable: Unreadable[];
+
+const snapshot = (version: number): MerchantSnapshot => ({ merchantId: 'acme', version, exists: true, timeZone: 'Etc/UTC', rules: [] });
+
+beforeAll(async () => {
+  server = await freshRedis();
+  redis = createRedis(server.url, 'limiter');
+  await until('the connection is ready', () => redis.status === 'ready');
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+beforeEach(async () => {
+  await redis.del(snapshotKey('acme'), DEFAULT_RULES_KEY, PLATFORM_LOAD_KEY);
+  unreadable = [];
+  store = new RedisSnapshotStore(redis, (what) => unreadable.push(what));
+});
+
+test('a newer snapshot stays, and the same one only lives longer', async () => {
+  await store.write([snapshot(5)], 60_000);
+  expect(await store.write([snapshot(4)], 60_000)).toEqual({ written: 0, newer: 1 });
+  expect(await store.write([snapshot(5)], 120_000)).toEqual({ written: 0, newer: 0 });
+  expect(await redis.pttl(snapshotKey('acme'))).toBeGreaterThan(60_000);
+  expect(await store.read('acme')).toEqual(snapshot(5));
+});
+
+test.each(['x', '{"version":1}', '9999999999999999{}', '0001000000000001{}', 'zzzzzzzzzzzzzzzz{}', '00000000000000-1{}', '0000000000000009'])('a writer overwrites what is no snapshot (%s)', async (text) => {
+  await redis.set(snapshotKey('acme'), text);
+  await redis.set(DEFAULT_RULES_KEY, text);
+  expect(await store.write([snapshot(1)], 60_000)).toEqual({ written: 1, newer: 0 });
+  expect(await store.writeDefaultRules({ version: 1, rules: [] })).toBe(true);
+  expect(await store.read('acme')).toEqual(snapshot(1));
+});
+
+test('a writer overwrites a key of another type', async () => {
+  await redis.lpush(snapshotKey('acme'), 'x');
+  expect(await store.write([snapshot(1)], 60_000)).toEqual({ written: 1, newer: 0 });
+});
+
+test('what cannot be read is replaced, unless something else stands there by then', async () => {
+  await redis.set(snapshotKey('acme'), '0000000000000009{"rules":7}');
+  const found = await store.find('acme');
+  expect(found).toMatchObject({ value: null, unreadable: { reason: 'malformed' } });
+  await redis.set(snapshotKey('acme'), '0000000000000010{"rules":8}');
+  expect(await store.mend(snapshot(3), found.unreadable!, 60_000)).toBe(false);
+  const again = await store.find('acme');
+  expect(await store.mend(snapshot(3), again.unreadable!, 60_000)).toBe(true);
+  expect(await store.read('acme')).toEqual(snapshot(3));
+  expect(await redis.pttl(snapshotKey('acme'))).toBeGreaterThan(0);
+});
+
+test('bytes that are no UTF-8 are found and replaced', async () => {
+  await redis.set(snapshotKey('acme'), Buffer.from([0x30, 0xff, 0xfe, 0x00]));
+  const found = await store.find('acme');
+  expect(await store.mend(snapshot(3), found.unreadable!, 60_000)).toBe(true);
+  expect(unreadable).toEqual([{ kind: 'snapshot', reason: 'malformed', detail: 'not UTF-8' }]);
+});
+
+test('nothing is replaced by what nobody can read, and no format of later at all', async () => {
+  await redis.set(snapshotKey('acme'), 'x');
+  const found = await store.find('acme');
+  expect(await store.mend({ ...snapshot(3), rules: [{}] as never }, found.unreadable!, 60_000)).toBe(false);
+  await redis.set(snapshotKey('acme'), '0000000000000009{"format":2}');
+  const later = await store.find('acme');
+  expect(later.unreadable?.reason).toBe('newer_format');
+  expect(await store.mend(snapshot(3), later.unreadable!, 60_000)).toBe(false);
+});
+
+test('garbage among the load reports is removed, and counts for nothing', async () => {
+  await redis.hset(PLATFORM_LOAD_KEY, { a: 'x', b: '', c: '123', d: `${Date.now()}:-5`, e: `${Date.now()}:1e300`, f: `${'9'.repeat(300)}:1`, g: `${Date.now()}:nan` });
+  expect(await reportLoad(redis, 'one', 10)).toEqual({ perSecond: 10, gateways: 1 });
+  expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['one']);
+});
