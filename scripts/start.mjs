@@ -39,6 +39,9 @@ const SETTLE_MS = 15_000;
 
 const IMPATIENT_AFTER_MS = 1_000;
 
+/** Should we be killed, our apps are killed so many seconds after their grace. */
+const KILLED_AFTER_GRACE_S = 2;
+
 /** @param {string} line */
 const say = (line) => console.log(line);
 
@@ -92,7 +95,7 @@ async function bringUp({ fresh, state, supervisor, startedMs }) {
   const token = state.adminToken(env['TOLLGATE_ADMIN_TOKEN']);
   const { ports, graceMs } = await readConfiguration(env, token);
   await demandFreePorts(ports);
-  await startSystem({ env, ports, graceMs, token, state, supervisor, tether: new Tether(), say }, startedMs);
+  await startSystem({ env, ports, graceMs, token, state, supervisor, tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S), say }, startedMs);
 }
 
 if (isMain(import.meta.url)) {
