@@ -11,6 +11,7 @@ export class Forwarder {
   accepted = 0;
   private readonly pairs = new Set<Pair>();
   private swallowing = new WeakSet<Pair>();
+  private black = false;
 
   private constructor(private readonly listener: Server, private targetPort: number) {
     listener.on('connection', (client) => this.accept(client));
@@ -22,8 +23,12 @@ export class Forwarder {
     return new Forwarder(listener, targetPort);
   }
 
+  get port(): number {
+    return (this.listener.address() as AddressInfo).port;
+  }
+
   get url(): string {
-    return `redis://127.0.0.1:${(this.listener.address() as AddressInfo).port}`;
+    return `redis://127.0.0.1:${this.port}`;
   }
 
   /** The address moves: new connections lead there. Those that exist stay where they are. */
@@ -34,6 +39,17 @@ export class Forwarder {
   /** From now on nothing comes through the connections that exist, in either direction, and nobody is told. */
   swallow(): void {
     for (const pair of this.pairs) this.swallowing.add(pair);
+  }
+
+  /** Nothing comes through any more: connections are accepted, what is sent is acknowledged, and nobody answers. */
+  goBlack(): void {
+    this.black = true;
+    this.swallow();
+  }
+
+  /** The way is open again, for new connections: those that went black stay so. */
+  comeBack(): void {
+    this.black = false;
   }
 
   close(): void {
@@ -49,6 +65,7 @@ export class Forwarder {
     const server = connect(this.targetPort, '127.0.0.1');
     const pair = { client, server };
     this.pairs.add(pair);
+    if (this.black) this.swallowing.add(pair);
     this.relay(client, server, pair);
     this.relay(server, client, pair);
   }

@@ -1,4 +1,5 @@
 import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { watchHandshake } from './handshake.js';
 import { watchHeartbeat } from './heartbeat.js';
 import { failureOf } from './redis-error.js';
 
@@ -22,9 +23,6 @@ const OPTIONS: Record<RedisPurpose, FailureOptions> = {
   'queue-worker': { maxRetriesPerRequest: null },
   subscriber: { autoResubscribe: true, maxRetriesPerRequest: null },
 };
-
-/** The queue has its own: BullMQ's workers block on their connection on purpose. */
-const WITH_HEARTBEAT: readonly RedisPurpose[] = ['limiter', 'subscriber'];
 
 /** A server that stays a replica, or loads for minutes, must not be asked for a new connection by every command. */
 const REPLACED_AT_MOST_EVERY_MS = 250;
@@ -53,7 +51,15 @@ export function createRedis(url: string, purpose: RedisPurpose, { onError = () =
     ...OPTIONS[purpose],
   });
   redis.on('error', onError);
-  if (WITH_HEARTBEAT.includes(purpose)) watchHeartbeat(redis);
+  watchHandshake(redis);
+  watchHeartbeat(redis);
+  // BullMQ's workers block on a copy of their connection. A heartbeat would wait behind them; they have a deadline of their own.
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => {
+    const copy = duplicate(override);
+    watchHandshake(copy);
+    return copy;
+  };
   return redis;
 }
 

@@ -14,6 +14,19 @@ const POSTPONE_MS = 500;
 /** How often a job may lose its worker before it counts as the one that kills them. */
 const MAX_LOST_WORKERS = 10;
 
+/**
+ * How long a worker blocks on its connection at most, in seconds. BullMQ replaces the connection when nothing has come a second
+ * after that, so this says how soon a dead one is noticed; an idle queue costs Redis one call in this time.
+ */
+const MAX_BLOCK_S = 1;
+
+/** BullMQ itself blocks for up to ten seconds while a job is delayed, and one of ours nearly always is: the next full preload. */
+class BrieflyBlockingWorker<Data> extends Worker<Data> {
+  override get maximumBlockTimeout(): number {
+    return MAX_BLOCK_S;
+  }
+}
+
 export interface JobWorkerOptions<Data> {
   readonly queue: string;
   readonly redis: Redis;
@@ -86,7 +99,7 @@ export class JobWorker<Data> {
 
   private create(): Worker<Data> {
     const { queue, redis, concurrency, lockMs, logger } = this.options;
-    const worker = new Worker<Data>(queue, (job, token) => this.process(job, token as string), {
+    const worker = new BrieflyBlockingWorker<Data>(queue, (job, token) => this.process(job, token as string), {
       connection: redis,
       prefix: QUEUE_PREFIX,
       autorun: false,
@@ -96,6 +109,7 @@ export class JobWorker<Data> {
       maxStalledCount: MAX_LOST_WORKERS,
       removeOnComplete: KEEP_FINISHED,
       removeOnFail: KEEP_SET_ASIDE,
+      drainDelay: MAX_BLOCK_S,
       // The wait after a lost connection; BullMQ's own 15 s would be felt by every rule edit after an outage.
       runRetryDelay: 500,
     });
