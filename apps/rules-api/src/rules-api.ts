@@ -1,11 +1,11 @@
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createHttpApp, type Logger } from '#platform';
+import { createHttpApp } from '#platform';
 import { RulesApiExceptionFilter } from './http/rules-api-exception.filter.js';
 import { serveOpenApi } from './openapi/openapi.js';
 import { RulesApiModule, type RulesApiParts } from './rules-api.module.js';
 
 /** The Rules API, complete but not yet listening. */
-export async function createRulesApi(parts: RulesApiParts & { logger: Logger }): Promise<NestFastifyApplication> {
+export async function createRulesApi(parts: RulesApiParts): Promise<NestFastifyApplication> {
   const { logger, registry } = parts;
   const app = await createHttpApp(RulesApiModule.register(parts), { logger, registry, filter: new RulesApiExceptionFilter(logger) });
   serveOpenApi(app);

@@ -31,4 +31,5 @@ export * from './ports.js';
 export * from './rate-limiter.js';
 export * from './rule.js';
 export * from './snapshot.js';
+export * from './stored-rule.js';
 export type { LimitReport, Verdict } from './verdict.js';

@@ -8,7 +8,7 @@ import { limitFaults } from './limit-faults.js';
  * Former generations that a limit remembers, where live buckets may still carry them. A bucket that nobody touched during more edits than
  * this, all within its time to full, counts as empty at the oldest of them.
  */
-const MAX_PREVIOUS = 100;
+export const MAX_PREVIOUS = 100;
 
 /** How long a gateway that missed an edit may go on under the old numbers: minutes, where seconds are promised. */
 const STALE_WRITES_MS = 600_000;

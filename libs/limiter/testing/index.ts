@@ -4,6 +4,7 @@ export * from './engine.js';
 export * from './fake-clock.js';
 export * from './golden-runner.js';
 export * from './model.js';
+export * from './odd-json.js';
 export * from './properties/clock-steps.js';
 export * from './properties/old-buckets.js';
 export * from './takes.js';

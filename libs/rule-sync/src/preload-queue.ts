@@ -1,6 +1,7 @@
 import type { Job, JobState } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
+import { readWalk } from './job-data.js';
 import { QueueHandle } from './queue-handle.js';
 import { ATTEMPTS, FIRST_RETRY_MS, KEEP_FINISHED, KEEP_SET_ASIDE, PRELOAD_JOB, PRELOAD_QUEUE, type PreloadJobData, type PreloadWalk } from './queues.js';
 
@@ -95,7 +96,8 @@ export class PreloadQueue {
     return this.handle.use(async (queue) => {
       const job = (await queue.getJob(jobId)) as Job<PreloadJobData> | undefined;
       if (job === undefined) return undefined;
-      const walk = job.data.walk?.jobId === jobId ? job.data.walk : undefined;
+      const left = readWalk((job.data as { walk?: unknown } | null)?.walk);
+      const walk = left?.jobId === jobId ? left : undefined;
       return { state: await job.getState(), walk, error: job.failedReason ?? null };
     });
   }

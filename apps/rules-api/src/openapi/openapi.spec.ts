@@ -16,7 +16,7 @@ describe('the OpenAPI document', () => {
     const registry = createRegistry('rules-api');
     // Never connected: the document needs no database.
     const database = new RulesDatabase(createDataSource('postgres://127.0.0.1:1/none'), logger);
-    const module = RulesApiModule.register({ database, adminToken: 'a-token-for-tests', health: new Health(), registry });
+    const module = RulesApiModule.register({ database, adminToken: 'a-token-for-tests', health: new Health(), registry, logger });
     app = await createHttpApp(module, { logger, registry });
     document = openApiDocument(app);
     app.getHttpAdapter().getInstance().addHook('onRoute', ({ method, url }) => {

@@ -144,12 +144,30 @@ class RuleIdentity {
 /** A rule as the API shows it: what was written, every default filled in, with its identity. */
 export class RuleView extends IntersectionType(RuleIdentity, RuleDto) {}
 
+/** A rule of which something is stored that makes no sense. */
+export class UnreadableRule {
+  @ApiProperty({ type: String, example: '17' })
+  id: string;
+
+  @ApiProperty({ type: String, example: 'card payments' })
+  name: string;
+
+  @ApiProperty({ type: 'integer', example: 1, description: 'In double quotes it is the ETag' })
+  version: number;
+
+  @ApiProperty({ type: String, example: 'rule.cost: must be a whole number from 1 to 1000000000, got -5' })
+  detail: string;
+}
+
 export class RulePage {
   @ApiProperty({ type: [RuleView] })
   items: RuleView[];
 
   @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
   nextCursor: string | null;
+
+  @ApiPropertyOptional({ type: [UnreadableRule], description: 'Rules of this page that cannot be shown, if there are any; replace or delete them' })
+  unreadable?: UnreadableRule[];
 }
 
 export function ruleSpec(rule: RuleDto | RuleEntity): RuleSpec {
