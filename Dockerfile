@@ -14,7 +14,8 @@ COPY apps apps
 RUN node scripts/build.mjs && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:${NODE}
-ENV NODE_ENV=production
+# Inside a container loopback is nobody; what may reach it is decided by the ports that are published.
+ENV NODE_ENV=production RULES_API_HOST=0.0.0.0 GATEWAY_HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules

@@ -108,7 +108,7 @@ export class Gateway {
     void this.readDefaultRules();
     await this.warmUp();
     if (this.stopping.signal.aborted) return;
-    const port = await this.proxy.listen(config.gatewayPort);
+    const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
     if (config.upstreamCapacityPerSecond > 0) this.spareCapacity.start();
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);

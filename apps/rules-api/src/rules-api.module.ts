@@ -5,6 +5,7 @@ import { type Health, type Logger, ManagementModule } from '#platform';
 import { MerchantRepository, RuleRepository } from '#rules-db';
 import { ADMIN_TOKEN, BearerTokenGuard } from './auth/bearer-token.guard.js';
 import { RulesDatabase } from './database.js';
+import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { RulesModule } from './rules/rules.module.js';
@@ -13,6 +14,7 @@ import { UnreadableRules } from './rules/unreadable-rules.js';
 export interface RulesApiParts {
   readonly database: RulesDatabase;
   readonly adminToken: string;
+  readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
   readonly logger: Logger;
@@ -36,13 +38,14 @@ class DatabaseModule {
 @Module({})
 export class RulesApiModule {
   static register(parts: RulesApiParts): DynamicModule {
-    const { adminToken, health, registry } = parts;
+    const { adminToken } = parts;
     return {
       module: RulesApiModule,
-      imports: [DatabaseModule.register(parts), ManagementModule.register({ health, registry }), MerchantsModule, RulesModule],
+      imports: [DatabaseModule.register(parts), ManagementModule.register(parts), MerchantsModule, RulesModule],
       providers: [
         { provide: ADMIN_TOKEN, useValue: adminToken },
         { provide: APP_GUARD, useClass: BearerTokenGuard },
+        { provide: APP_GUARD, useClass: KnownQueryGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },
       ],
     };
