@@ -1,5 +1,5 @@
 # One image for all apps; the command selects which.
-ARG NODE=24-bookworm-slim
+ARG NODE=24.9.0-bookworm-slim
 
 FROM node:${NODE} AS build
 WORKDIR /app
