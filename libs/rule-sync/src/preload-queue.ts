@@ -94,11 +94,13 @@ export class PreloadQueue {
   /** Where a run stands; undefined if there is none of this id (any more). */
   async look(jobId: string): Promise<PreloadStanding | undefined> {
     return this.handle.use(async (queue) => {
+      // First the state: what a run has reached is then at least as far as its state says.
+      const state = await queue.getJobState(jobId);
       const job = (await queue.getJob(jobId)) as Job<PreloadJobData> | undefined;
       if (job === undefined) return undefined;
       const left = readWalk((job.data as { walk?: unknown } | null)?.walk);
       const walk = left?.jobId === jobId ? left : undefined;
-      return { state: await job.getState(), walk, error: job.failedReason ?? null };
+      return { state, walk, error: job.failedReason ?? null };
     });
   }
 

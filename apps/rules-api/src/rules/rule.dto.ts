@@ -17,7 +17,7 @@ import {
   type StoreFailurePolicy,
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
-import { type Check, fault, Fits, line, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
+import { type Check, fault, Fits, line, LINE_PATTERN, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
 import { bounded, differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
@@ -39,7 +39,7 @@ const listOfLimits: Check = (value, object, property) => {
 
 /** When a rule applies. */
 export class RuleMatchDto {
-  @ApiPropertyOptional({ type: [String], maxItems: RULE_BOUNDS.methods.max, default: [], example: ['POST'], description: 'HTTP methods in capitals; none means any' })
+  @ApiPropertyOptional({ type: 'array', items: { type: 'string', pattern: '^[A-Z][A-Z-]{0,31}$' }, maxItems: RULE_BOUNDS.methods.max, default: [], example: ['POST'], description: 'HTTP methods in capitals; none means any' })
   @Fits(listOf(method, { min: 0, max: RULE_BOUNDS.methods.max }))
   methods: string[] = [];
 
@@ -72,7 +72,7 @@ export class PenaltyDto {
 /** A rule as an administrator writes it. */
 @ApiExtraModels(...LIMIT_DTOS)
 export class RuleDto {
-  @ApiProperty({ type: String, minLength: 1, maxLength: RULE_BOUNDS.name.maxLength, example: 'card payments', description: 'Different from the names of the other rules here' })
+  @ApiProperty({ type: String, minLength: 1, maxLength: RULE_BOUNDS.name.maxLength, pattern: LINE_PATTERN, example: 'card payments', description: 'Different from the names of the other rules here' })
   @Fits(line(RULE_BOUNDS.name.maxLength))
   name: string;
 
