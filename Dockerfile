@@ -1,5 +1,5 @@
 # One image for all apps; the command selects which.
-ARG NODE=24-bookworm-slim
+ARG NODE=24.9.0-bookworm-slim
 
 FROM node:${NODE} AS build
 WORKDIR /app
@@ -14,7 +14,8 @@ COPY apps apps
 RUN node scripts/build.mjs && npm prune --omit=dev --ignore-scripts --no-audit --no-fund
 
 FROM node:${NODE}
-ENV NODE_ENV=production
+# Inside a container loopback is nobody; what may reach it is decided by the ports that are published.
+ENV NODE_ENV=production RULES_API_HOST=0.0.0.0 GATEWAY_HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
 # Load balancers need a moment to see that a gateway is about to stop. Only the gateway reads it.
 ENV DRAIN_DELAY_MS=5000
 WORKDIR /app

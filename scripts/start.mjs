@@ -27,6 +27,9 @@ Variables, all optional:
   GATEWAY_PORT              8080
   GATEWAY_MANAGEMENT_PORT   8081, health and metrics
   PRELOADER_MANAGEMENT_PORT 8082, health and metrics
+  RULES_API_HOST, GATEWAY_HOST, MANAGEMENT_HOST
+                            the addresses on which they listen; 127.0.0.1, so that nobody else reaches them
+  MANAGEMENT_TOKEN          if set, metrics are shown only to those who send it
   UPSTREAM_URL              the server behind the gateway; the demo API by default
   TOLLGATE_ADMIN_TOKEN      at least 16 characters; otherwise one is made and kept
   TRUSTED_PROXIES           whose X-Merchant-Id is believed: addresses and CIDR ranges; loopback by default
@@ -38,6 +41,9 @@ Variables, all optional:
 const SETTLE_MS = 15_000;
 
 const IMPATIENT_AFTER_MS = 1_000;
+
+/** Should we be killed, our apps are killed so many seconds after their grace. */
+const KILLED_AFTER_GRACE_S = 2;
 
 /** @param {string} line */
 const say = (line) => console.log(line);
@@ -90,9 +96,9 @@ async function bringUp({ fresh, state, supervisor, startedMs }) {
   await installMissing(say);
   await build();
   const token = state.adminToken(env['TOLLGATE_ADMIN_TOKEN']);
-  const { ports, graceMs } = await readConfiguration(env, token);
+  const { ports, hosts, graceMs } = await readConfiguration(env, token);
   await demandFreePorts(ports);
-  await startSystem({ env, ports, graceMs, token, state, supervisor, tether: new Tether(), say }, startedMs);
+  await startSystem({ env, ports, hosts, graceMs, token, state, supervisor, tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S), say }, startedMs);
 }
 
 if (isMain(import.meta.url)) {

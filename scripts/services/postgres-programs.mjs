@@ -81,7 +81,8 @@ function runs(directory, account) {
  */
 function copyOutside(directory, version, account) {
   if (!account) throw new Error(`${join(directory, 'bin', 'postgres')} does not run here: ${whyNot(directory)}. Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`);
-  const place = openPlace(directory);
+  // One for all clones of this version: it is the same for each, and as large as a clone.
+  const place = openPlace('embedded-postgres');
   const copy = join(place, `postgres-${version}`);
   if (!existsSync(copy)) {
     const half = `${copy}.${process.pid}`;

@@ -14,6 +14,22 @@ export const APPS = /** @type {const} */ (['rules-api', 'preloader', 'gateway'])
  * @property {number} preloaderManagement
  */
 
+/**
+ * @typedef {object} Hosts where the parts are asked, as a part of a URL
+ * @property {string} rulesApi
+ * @property {string} gateway
+ * @property {string} management
+ */
+
+/**
+ * Where to ask who listens on an address: all addresses answer on loopback too.
+ * @param {string} host
+ */
+function askedAt(host) {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 const PORT_VARIABLES = /** @type {const} */ ({
   rulesApi: ['RULES_API_PORT', 'the Rules API'],
   gateway: ['GATEWAY_PORT', 'the gateway'],
@@ -25,7 +41,7 @@ const PORT_VARIABLES = /** @type {const} */ ({
  * Checks the environment as the apps are going to read it.
  * @param {NodeJS.ProcessEnv} env
  * @param {string} adminToken
- * @returns {Promise<{ ports: Ports, graceMs: number }>} a port of 0 is resolved to a free one
+ * @returns {Promise<{ ports: Ports, hosts: Hosts, graceMs: number }>} a port of 0 is resolved to a free one
  * @throws {Error} naming every bad variable
  */
 export async function readConfiguration(env, adminToken) {
@@ -60,7 +76,8 @@ export async function readConfiguration(env, adminToken) {
     gatewayManagement: await concrete(config['gatewayManagementPort']),
     preloaderManagement: await concrete(config['preloaderManagementPort']),
   };
-  return { ports, graceMs: config['shutdownGraceMs'] };
+  const hosts = { rulesApi: askedAt(config['rulesApiHost']), gateway: askedAt(config['gatewayHost']), management: askedAt(config['managementHost']) };
+  return { ports, hosts, graceMs: config['shutdownGraceMs'] };
 }
 
 /**

@@ -17,6 +17,7 @@ const READY_WITHIN_MS = 120_000;
  * @typedef {object} Surroundings what the parts of a run have in common
  * @property {NodeJS.ProcessEnv} env
  * @property {import('./configuration.mjs').Ports} ports
+ * @property {import('./configuration.mjs').Hosts} hosts
  * @property {number} graceMs how long an app may take to stop
  * @property {string} token the administrator's
  * @property {import('./state.mjs').State} state
@@ -31,7 +32,7 @@ const READY_WITHIN_MS = 120_000;
  * @param {number} startedMs by performance.now()
  */
 export async function startSystem(surroundings, startedMs) {
-  const { env, ports, token, state, supervisor, say } = surroundings;
+  const { env, ports, hosts, token, state, supervisor, say } = surroundings;
   say('Starting PostgreSQL and Redis ...');
   const { postgres, redis } = await startServices(surroundings);
   if (redis.notice) say(redis.notice);
@@ -50,9 +51,9 @@ export async function startSystem(surroundings, startedMs) {
   const upstream = env['UPSTREAM_URL'] || `http://127.0.0.1:${demoPort}`;
   const appEnv = environmentOfApps(surroundings, { databaseUrl: postgres.url, redisUrl: redis.url, upstream });
   const urls = {
-    'rules-api': `http://127.0.0.1:${ports.rulesApi}`,
-    preloader: `http://127.0.0.1:${ports.preloaderManagement}`,
-    gateway: `http://127.0.0.1:${ports.gatewayManagement}`,
+    'rules-api': `http://${hosts.rulesApi}:${ports.rulesApi}`,
+    preloader: `http://${hosts.management}:${ports.preloaderManagement}`,
+    gateway: `http://${hosts.management}:${ports.gatewayManagement}`,
   };
   launch('rules-api', mainOf('rules-api'), appEnv);
   // It migrates the database; where there are no tables yet, the others would only complain.
@@ -66,7 +67,7 @@ export async function startSystem(surroundings, startedMs) {
   say(
     welcome({
       rulesApi: urls['rules-api'],
-      gateway: `http://127.0.0.1:${ports.gateway}`,
+      gateway: `http://${hosts.gateway}:${ports.gateway}`,
       gatewayManagement: urls.gateway,
       preloaderManagement: urls.preloader,
       upstream: demoPort === undefined ? upstream : `the demo API, ${upstream}`,
@@ -79,7 +80,7 @@ export async function startSystem(surroundings, startedMs) {
   );
   welcomed = true;
   watchReadiness(urls, tell);
-  await watchRefusals(urls.gateway, (text) => tell('gateway', text));
+  await watchRefusals(urls.gateway, env['MANAGEMENT_TOKEN'], (text) => tell('gateway', text));
 }
 
 /** @param {Surroundings} surroundings */

@@ -45,12 +45,13 @@ export function watchReadiness(managementUrls, tell) {
 /**
  * Tells now and then how many requests the gateway refused.
  * @param {string} managementUrl the gateway's
+ * @param {string | undefined} token that of the management
  * @param {(text: string) => void} tell
  */
-export async function watchRefusals(managementUrl, tell) {
-  let before = await requestCounts(managementUrl);
+export async function watchRefusals(managementUrl, token, tell) {
+  let before = await requestCounts(managementUrl, token);
   every(REFUSALS_EVERY_MS, async () => {
-    const now = await requestCounts(managementUrl);
+    const now = await requestCounts(managementUrl, token);
     if (!now) return;
     const counts = Object.entries(now).map(([outcome, count]) => ({ outcome, count: count - (before?.[outcome] ?? 0) }));
     before = now;
@@ -63,12 +64,13 @@ export async function watchRefusals(managementUrl, tell) {
 
 /**
  * @param {string} managementUrl
+ * @param {string | undefined} token
  * @returns {Promise<Record<string, number> | undefined>} requests by outcome since the gateway started
  */
-async function requestCounts(managementUrl) {
+async function requestCounts(managementUrl, token) {
   try {
-    const response = await fetch(`${managementUrl}/metrics`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    return countsByOutcome(await response.text());
+    const response = await fetch(`${managementUrl}/metrics`, { headers: token ? { authorization: `Bearer ${token}` } : {}, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return response.ok ? countsByOutcome(await response.text()) : undefined;
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'undici';
-import type { RuleSpec } from '#limiter';
+import type { MerchantSnapshot, RuleSpec } from '#limiter';
 import { createDataSource, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { House } from '../e2e/gateway/house.js';
 import { BY, ruleSpec } from '../integration/rules-db/database.js';
@@ -80,7 +80,7 @@ export class FaultBed {
         await merchants.create({ id, name: id, timeZone: 'Etc/UTC' }, BY);
         await rules.create(id, ruleOf(id), BY);
       }
-      const snapshots = await reader.snapshotsAfter(null, MERCHANTS.length);
+      const snapshots = (await reader.snapshotsAfter(null, MERCHANTS.length)).map((each) => each as MerchantSnapshot);
       await this.house.snapshots.write(snapshots, 3_600_000);
       await this.house.snapshots.writeDefaultRules(await reader.defaultRules());
     } finally {

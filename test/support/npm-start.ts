@@ -44,10 +44,14 @@ export interface NpmStart {
   exited: Promise<number | null>;
 }
 
-/** Starts scripts/start.mjs with nothing of this process's environment but PATH, HOME and TMPDIR. */
-export function npmStart(env: Record<string, string>, args: string[] = []): NpmStart {
+/**
+ * Starts scripts/start.mjs with nothing of this process's environment but PATH, HOME and TMPDIR; or, if `throughNpm`, the npm that
+ * starts it, whose signals and pid they then are.
+ */
+export function npmStart(env: Record<string, string>, args: string[] = [], { throughNpm = false } = {}): NpmStart {
   const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
-  const child = spawn(process.execPath, [join(ROOT, 'scripts', 'start.mjs'), ...args], { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const command = throughNpm ? ['npm', 'start', '--', ...args] : [process.execPath, join(ROOT, 'scripts', 'start.mjs'), ...args];
+  const child = spawn(command[0]!, command.slice(1), { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   tether.tie(child, 'TERM');
   const { pid } = child;
   if (pid === undefined) throw new Error('npm start could not be started');

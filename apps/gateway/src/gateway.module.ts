@@ -8,7 +8,7 @@ export class GatewayModule {
   static register(options: GatewayOptions): DynamicModule {
     return {
       module: GatewayModule,
-      imports: [ManagementModule.register(options)],
+      imports: [ManagementModule.register({ ...options, managementToken: options.config.managementToken })],
       providers: [GatewayService, { provide: Gateway, useValue: new Gateway(options) }],
     };
   }

@@ -154,7 +154,7 @@ export class Gateway {
     await this.spareCapacity.measure();
     if (this.stopping.signal.aborted) return;
     this.spareCapacity.start();
-    const port = await this.proxy.listen(config.gatewayPort);
+    const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
     this.summary = setInterval(() => this.logSummary(), SUMMARY_EVERY_MS);

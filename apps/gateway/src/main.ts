@@ -19,5 +19,5 @@ const registry = createRegistry('gateway');
 
 const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry }), { logger, registry, requestIdInLogs: false });
 runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
-await app.listen(config.gatewayManagementPort, '0.0.0.0');
+await app.listen(config.gatewayManagementPort, config.managementHost);
 logger.info({ managementUrl: await app.getUrl() }, 'management listens');

@@ -19,5 +19,5 @@ const registry = createRegistry('preloader');
 
 const app = await createHttpApp(PreloaderModule.register({ config, logger, health, registry }), { logger, registry });
 runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
-await app.listen(config.preloaderManagementPort, '0.0.0.0');
+await app.listen(config.preloaderManagementPort, config.managementHost);
 logger.info({ managementUrl: await app.getUrl() }, 'preloader listens');

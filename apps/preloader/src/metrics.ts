@@ -2,6 +2,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export type ReloadOutcome = 'written' | 'not_newer' | 'missing' | 'retried' | 'postponed' | 'set_aside';
 
+/** What was read and made no sense. */
+export type Unreadable = 'job' | 'rules' | 'outbox';
+
 /** What the preloader counts. Labels are few and fixed; no merchant is ever one. */
 export class PreloaderMetrics {
   readonly preloadProgress: Gauge;
@@ -11,6 +14,7 @@ export class PreloaderMetrics {
   readonly outboxRelayed: Counter;
   private readonly reloads: Counter<'outcome'>;
   private readonly changeLag: Histogram;
+  private readonly unreadables: Counter<'what'>;
 
   /** @param countSetAside asked at each scrape; when it rejects, the last figure stays. */
   constructor(registry: Registry, countSetAside: () => Promise<number>) {
@@ -25,6 +29,13 @@ export class PreloaderMetrics {
     this.snapshotsWritten = new Counter({ name: 'snapshots_written_total', help: 'Snapshots written to Redis that were newer than what was there', registers });
     this.outboxRelayed = new Counter({ name: 'outbox_relayed_total', help: 'Outbox rows handed to the queue', registers });
     this.reloads = new Counter({ name: 'reload_jobs_total', help: 'Reloads of single merchants by outcome of each try', labelNames: ['outcome'], registers });
+    this.unreadables = new Counter({
+      name: 'preloader_unreadable_total',
+      help: 'Jobs, rules and outbox rows that were read and made no sense',
+      labelNames: ['what'],
+      registers,
+    });
+    for (const what of ['job', 'rules', 'outbox'] as const) this.unreadables.inc({ what }, 0);
     this.changeLag = new Histogram({
       name: 'rule_change_lag_seconds',
       help: 'From the commit of a change to its announcement to the gateways',
@@ -44,6 +55,10 @@ export class PreloaderMetrics {
 
   reload(outcome: ReloadOutcome): void {
     this.reloads.inc({ outcome });
+  }
+
+  unreadable(what: Unreadable): void {
+    this.unreadables.inc({ what });
   }
 
   /** @param changedAtMs when the change was committed, by PostgreSQL's clock, milliseconds since the epoch. */

@@ -11,7 +11,7 @@ export class PreloaderModule {
     const preloader = new Preloader(options);
     return {
       module: PreloaderModule,
-      imports: [ManagementModule.register(options)],
+      imports: [ManagementModule.register({ ...options, managementToken: options.config.managementToken })],
       controllers: [SetAsideController],
       providers: [
         PreloaderService,

@@ -1,6 +1,6 @@
 import { RedisSnapshotStore } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
-import { OutboxRelay, PRELOAD_QUEUE, type PreloadJobData, PreloadQueue, RELOAD_QUEUE, type ReloadJobData, ReloadQueue, within } from '#rule-sync';
+import { OutboxRelay, PRELOAD_QUEUE, type PreloadJobData, PreloadQueue, readPreloadJob, readReloadJob, RELOAD_QUEUE, type ReloadJobData, ReloadQueue, within } from '#rule-sync';
 import { createDataSource, drainOutbox, RuleReader } from '#rules-db';
 import type { Registry } from 'prom-client';
 import { Database } from './database.js';
@@ -96,7 +96,11 @@ export class Preloader {
   private createRelay(): OutboxRelay {
     const { logger } = this.options;
     return new OutboxRelay({
-      drain: (max, publish) => drainOutbox(this.database.dataSource, max, publish),
+      drain: (max, publish) =>
+        drainOutbox(this.database.dataSource, max, publish, ({ id }) => {
+          this.metrics.unreadable('outbox');
+          logger.error({ outboxRow: id }, 'a row of the outbox names no merchant and is deleted');
+        }),
       enqueue: (reloads) => this.reloads.enqueue(reloads),
       canEnqueue: () => this.database.dataSource.isInitialized && this.reloads.handle.connected,
       onRelayed: (rows) => this.metrics.outboxRelayed.inc(rows),
@@ -122,13 +126,15 @@ export class Preloader {
       lockMs: config.jobLockMs,
       parts,
       logger,
-      handle: async ({ data }) => {
+      read: readReloadJob,
+      handle: async (data) => {
         const outcome = await within(reload.run(data), RELOAD_TIMEOUT_MS, 'reloading a merchant');
         metrics.reload(outcome);
         logger.debug({ merchantId: data.merchantId, version: data.version, outcome }, 'merchant reloaded');
         await setAside.clear(data.merchantId);
         return outcome;
       },
+      onUnreadable: () => metrics.unreadable('job'),
       onPostponed: () => metrics.reload('postponed'),
       onRetried: () => metrics.reload('retried'),
       onSetAside: (job) => {
@@ -160,7 +166,9 @@ export class Preloader {
       lockMs: config.jobLockMs,
       parts,
       logger,
-      handle: (preloadJob, token) => job.run(preloadJob, token),
+      read: readPreloadJob,
+      handle: (data, preloadJob, token) => job.run(data, preloadJob, token),
+      onUnreadable: () => metrics.unreadable('job'),
       onSetAside: () => undefined,
     });
   }

@@ -10,8 +10,9 @@ async function main(): Promise<void> {
   const health = new Health();
   health.addCheck('postgres', database.check);
 
-  const app = await createRulesApi({ database, adminToken: config.adminToken, health, registry: createRegistry('rules-api'), logger });
-  await app.listen(config.rulesApiPort, '0.0.0.0');
+  const { adminToken, managementToken } = config;
+  const app = await createRulesApi({ database, adminToken, managementToken, health, registry: createRegistry('rules-api'), logger });
+  await app.listen(config.rulesApiPort, config.rulesApiHost);
   logger.info({ url: await app.getUrl() }, 'listening');
 
   const ending = new AbortController();

@@ -24,9 +24,6 @@ const OPTIONS: Record<RedisPurpose, FailureOptions> = {
   subscriber: { autoResubscribe: true, maxRetriesPerRequest: null },
 };
 
-/** The queue has its own: BullMQ's workers block on their connection on purpose. */
-const WITH_HEARTBEAT: readonly RedisPurpose[] = ['limiter', 'subscriber'];
-
 /** A server that stays a replica, or loads for minutes, must not be asked for a new connection by every command. */
 const REPLACED_AT_MOST_EVERY_MS = 250;
 
@@ -55,7 +52,14 @@ export function createRedis(url: string, purpose: RedisPurpose, { onError = () =
   });
   redis.on('error', onError);
   watchHandshake(redis);
-  if (WITH_HEARTBEAT.includes(purpose)) watchHeartbeat(redis);
+  watchHeartbeat(redis);
+  // BullMQ's workers block on a copy of their connection. A heartbeat would wait behind them; they have a deadline of their own.
+  const duplicate = redis.duplicate.bind(redis);
+  redis.duplicate = (override) => {
+    const copy = duplicate(override);
+    watchHandshake(copy);
+    return copy;
+  };
   return redis;
 }
 

@@ -131,7 +131,54 @@ describe('createHttpApp', () => {
       socket.on('close', () => resolve(received));
       socket.on('error', reject);
     });
-    expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nContent-Type: application\/problem\+json/);
+    expect(text).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n(?:.+\r\n)*Content-Type: application\/problem\+json/);
+  });
+
+  const raw = (request: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect((app.getHttpServer().address() as AddressInfo).port, '127.0.0.1', () => socket.write(request));
+      let received = '';
+      socket.on('data', (bytes) => (received += bytes.toString()));
+      socket.on('close', () => resolve(received));
+      socket.on('error', reject);
+    });
+
+  it.each(['TRACE', 'OPTIONS', 'PROPFIND', 'BREW', 'Get'])('answers %s with 405 and the methods that there are', async (method) => {
+    const text = await raw(`${method} /things/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
+    expect(text).toMatch(/\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE\r\n/i);
+    expect(text).toContain('"status":405');
+  });
+
+  it.each<[string, () => Promise<string>]>([
+    ['an answer', () => raw('GET /things/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
+    ['a problem', () => raw('GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
+    ['a crash', () => raw('GET /things/crash HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
+    ['a target that cannot be read', () => raw('GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
+    ['what is no HTTP', () => raw('\u0001\u0002\r\n\r\n')],
+  ])('sends %s with headers that keep it from being kept, guessed at, run or framed', async (_what, ask) => {
+    const text = (await ask()).toLowerCase();
+    for (const header of ['x-content-type-options: nosniff', 'cache-control: no-store', "content-security-policy: default-src 'none'; frame-ancestors 'none'"]) {
+      expect(text).toContain(`\r\n${header}\r\n`);
+    }
+  });
+
+  it.each([
+    ['not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /not valid UTF-8/],
+    ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22]), /not valid UTF-8/],
+    ['lists 33 deep', Buffer.from('['.repeat(33) + ']'.repeat(33)), /nested more than 32 levels/],
+    ['objects 500 deep', Buffer.from('{"a":'.repeat(100) + '1' + '}'.repeat(100)), /nested more than 32 levels/],
+  ])('refuses a body that is %s', async (_what, body, detail) => {
+    await expectProblem(await fetch(`${base}/things`, { method: 'POST', body, headers: { 'content-type': 'application/json' } }), 400, detail);
+  });
+
+  it.each([
+    ['32 levels', '['.repeat(32) + ']'.repeat(32)],
+    ['brackets in a text', JSON.stringify(['[{'.repeat(100) + '\\"['])],
+    ['a name of the world', '["näme 🦊"]'],
+  ])('takes a body with %s', async (_what, body) => {
+    const answer = await post(body);
+    expect([answer.status, await answer.json()]).toEqual([201, JSON.parse(body)]);
   });
 
   it('keeps a harmless request id and replaces any other', async () => {

@@ -5,8 +5,10 @@ import { type Socket } from 'node:net';
 import { type Registry } from 'prom-client';
 import { requestMetrics } from './http-metrics.js';
 import { type Logger, NestLogger } from './logger.js';
-import { PROBLEM_CONTENT_TYPE, problemBody } from './problem.js';
+import { jsonText } from './json-body.js';
+import { PROBLEM_CONTENT_TYPE, problemBody, ProblemError } from './problem.js';
 import { problemBytes, ProblemDetailsFilter, toProblem } from './problem-details.filter.js';
+import { PAGE_CONTENT_SECURITY_POLICY, SAFE_HEADERS } from './response-headers.js';
 import { REQUEST_ID_HEADER, requestContext, requestIdFrom } from './request-context.js';
 
 export interface HttpAppOptions {
@@ -22,7 +24,14 @@ export interface HttpAppOptions {
   readonly requestIdInLogs?: boolean;
   /** Bodies above this many bytes are refused with 413. 64 KiB unless given. */
   readonly bodyLimitBytes?: number;
+  /** Looks at a request before its body is read, and says why it is refused. */
+  readonly refusal?: (request: FastifyRequest) => ProblemError | undefined;
+  /** Routes that begin like this serve pages for browsers, with scripts and styles of their own. */
+  readonly pages?: string;
 }
+
+/** What any route of ours has. TRACE, which would echo secrets, and whatever else there is have none. */
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** A merchant id of 128 characters, percent-encoded, in one path segment. */
 const MAX_PATH_PARAMETER_LENGTH = 2_048;
@@ -33,7 +42,7 @@ const MAX_PATH_PARAMETER_LENGTH = 2_048;
  */
 export async function createHttpApp(
   module: Parameters<typeof NestFactory.create>[0],
-  { logger, registry, filter = new ProblemDetailsFilter(logger), requestIdInLogs = true, bodyLimitBytes = 65_536 }: HttpAppOptions,
+  { logger, registry, filter = new ProblemDetailsFilter(logger), requestIdInLogs = true, bodyLimitBytes = 65_536, refusal, pages }: HttpAppOptions,
 ): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     logger: false,
@@ -50,7 +59,10 @@ export async function createHttpApp(
   });
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   fastify.removeContentTypeParser('text/plain');
+  parseJson(fastify);
   addRequestHooks(fastify, logger, registry);
+  addSafeHeaders(fastify, pages);
+  refuseEarly(fastify, refusal);
   if (requestIdInLogs) addLogContext(fastify);
   letGoWhenClosing(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
@@ -80,6 +92,38 @@ function addRequestHooks(fastify: FastifyInstance, logger: Logger, registry: Reg
   });
 }
 
+function parseJson(fastify: FastifyInstance): void {
+  const parse = fastify.getDefaultJsonParser('error', 'error');
+  fastify.removeContentTypeParser('application/json');
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    try {
+      void parse(request, jsonText(body), done);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): void {
+  fastify.addHook('onSend', (request, reply, _payload, done) => {
+    void reply.headers(SAFE_HEADERS);
+    if (pages !== undefined && request.routeOptions.url?.startsWith(pages)) void reply.header('content-security-policy', PAGE_CONTENT_SECURITY_POLICY);
+    done();
+  });
+}
+
+/** Before the body is read: whoever may not ask is not listened to. */
+function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal']): void {
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    if (METHODS.includes(request.method)) done(refusal?.(request));
+    else done(methodNotAllowed(request.method));
+  });
+}
+
+function methodNotAllowed(method: string): ProblemError {
+  return new ProblemError({ status: 405, detail: `nothing here can be asked by ${method}`, headers: { allow: METHODS.join(', ') } });
+}
+
 function addLogContext(fastify: FastifyInstance): void {
   const inContext = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void =>
     requestContext.run({ requestId: request.id }, done);
@@ -107,21 +151,31 @@ function refuseTarget(error: FastifyError, request: FastifyRequest, reply: Fasti
   void reply
     .status(problem.status)
     .header(REQUEST_ID_HEADER, request.id)
+    .headers(SAFE_HEADERS)
     .header('content-type', PROBLEM_CONTENT_TYPE)
     .send(problemBytes(problem, request));
 }
 
+const STATUS_OF_PARSER_ERROR: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+
+/** The parser stops at a method that it does not know, whatever comes after it: a request, or no HTTP at all. */
+function isUnknownMethod({ code, rawPacket }: { code?: string | undefined; rawPacket?: unknown }): boolean {
+  return code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) && /^[A-Za-z][A-Za-z-]{0,31} \S{1,2000} HTTP\/1\.[01]\r?\n/.test(rawPacket.toString('latin1', 0, 2_100));
+}
+
 /** What arrived is no HTTP: there is no request and no reply, only the socket. */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseConnection(error: NodeJS.ErrnoException & { rawPacket?: unknown }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const status = isUnknownMethod(error) ? 405 : (STATUS_OF_PARSER_ERROR[error.code ?? ''] ?? 400);
   const problem = problemBody({ status, detail: 'this is not a request that the server understands' });
   const body = JSON.stringify(problem);
+  const headers = { ...SAFE_HEADERS, ...(status === 405 && { allow: METHODS.join(', ') }) };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
   socket.end(
-    `HTTP/1.1 ${status} ${String(problem['title'])}\r\nContent-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
+    `HTTP/1.1 ${status} ${String(problem['title'])}\r\n${lines}Content-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

@@ -1,3 +1,4 @@
+export * from './bearer-token.js';
 export * from './config.js';
 export * from './health.js';
 export * from './http-app.js';

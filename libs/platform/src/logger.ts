@@ -1,5 +1,6 @@
 import { type LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
+import { logOutput } from './log-output.js';
 import { requestContext } from './request-context.js';
 import { type App, type LogLevel } from './variables.js';
 
@@ -38,7 +39,12 @@ export function createLogger(app: App, level: LogLevel, destination?: Destinatio
     mixin: () => requestContext.getStore() ?? {},
     hooks: { streamWrite: withoutCredentials },
   };
-  return destination ? pino(options, destination) : pino(options);
+  if (destination) return pino(options, destination);
+  // Not pino's own stream: it waits for ever, in process.exit too, for a reader that has gone or does not read.
+  const logger: Logger = pino(options, logOutput(1, process.stdout, (lines) => {
+    logger.warn({ lines }, 'lines of the log were lost, because they could not be written in time');
+  }));
+  return logger;
 }
 
 /** At boot Nest tells of every module and route; that interests only those who look for a fault in the wiring. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { parsePathExceptions, type PathException } from './path-exceptions.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 
@@ -68,6 +69,16 @@ function adminToken(text: string): string {
   return /^[\x21-\x7e]{16,512}$/.test(text) ? text : expected('16 to 512 visible ASCII characters without spaces');
 }
 
+/** Of what is there only if somebody wants it. */
+function optionalToken(text: string): string | undefined {
+  return text === '' ? undefined : adminToken(text);
+}
+
+/** An address of this machine, or a name of it; the system says whether it is one. */
+function host(text: string): string {
+  return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text) ? text : expected('an address or a name of this machine like 127.0.0.1, ::1, or 0.0.0.0 for all');
+}
+
 const port = wholeNumber(0, 65_535);
 
 /** Every environment variable of the apps, in the order in which help texts print them. */
@@ -101,12 +112,41 @@ export const VARIABLES = {
     meaning: 'port of the Rules API; 0 takes any free one',
     parse: port,
   },
+  rulesApiHost: {
+    name: 'RULES_API_HOST',
+    apps: ['rules-api'],
+    default: '127.0.0.1',
+    meaning: 'address on which the Rules API listens; 0.0.0.0 for all, as containers need it',
+    parse: host,
+  },
   gatewayPort: {
     name: 'GATEWAY_PORT',
     apps: ['gateway'],
     default: '8080',
     meaning: 'port on which the gateway serves the upstream; 0 takes any free one',
     parse: port,
+  },
+  gatewayHost: {
+    name: 'GATEWAY_HOST',
+    apps: ['gateway'],
+    default: '127.0.0.1',
+    meaning: 'address on which the gateway serves the upstream; 0.0.0.0 for all, as containers need it',
+    parse: host,
+  },
+  managementHost: {
+    name: 'MANAGEMENT_HOST',
+    apps: ['preloader', 'gateway'],
+    default: '127.0.0.1',
+    meaning: 'address on which health and metrics are served; 0.0.0.0 for all, as containers need it',
+    parse: host,
+  },
+  managementToken: {
+    name: 'MANAGEMENT_TOKEN',
+    apps: ['rules-api', 'preloader', 'gateway'],
+    default: '',
+    secret: true,
+    meaning: 'bearer token without which metrics and lists of jobs are not shown, at least 16 characters; unset: they are shown to whoever reaches them',
+    parse: optionalToken,
   },
   gatewayManagementPort: {
     name: 'GATEWAY_MANAGEMENT_PORT',

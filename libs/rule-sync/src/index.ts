@@ -1,3 +1,4 @@
+export * from './job-data.js';
 export * from './outbox-relay.js';
 export * from './preload-queue.js';
 export * from './queue-handle.js';

@@ -7,8 +7,8 @@ export interface OutboxRow {
   /** Null stands for the default rules. */
   readonly merchantId: string | null;
   readonly version: number;
-  /** When it changed. */
-  readonly createdAt: Date;
+  /** When it changed; null if nobody knows. */
+  readonly createdAt: Date | null;
 }
 
 /**
@@ -58,7 +58,7 @@ export class OutboxRelay {
   }
 
   private async run(): Promise<void> {
-    const { pollMs = 200, batchRows = 500, maxBackoffMs = 2_000 } = this.options;
+    const { pollMs = 200, batchRows = 500, maxBackoffMs = 500 } = this.options;
     let failures = 0;
     while (!this.stopped.signal.aborted) {
       try {
@@ -94,8 +94,12 @@ export function collapse(rows: readonly OutboxRow[]): ReloadJobData[] {
     reloads.set(merchantId, {
       merchantId,
       version: Math.max(version, earlier?.version ?? 0),
-      changedAtMs: Math.min(createdAt.getTime(), earlier?.changedAtMs ?? Infinity),
+      changedAtMs: older(createdAt?.getTime() ?? null, earlier?.changedAtMs ?? null),
     });
   }
   return [...reloads.values()];
+}
+
+function older(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
 }

@@ -1,6 +1,7 @@
 import type { Job, JobState } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
+import { readWalk } from './job-data.js';
 import { QueueHandle } from './queue-handle.js';
 import { ATTEMPTS, FIRST_RETRY_MS, KEEP_FINISHED, KEEP_SET_ASIDE, PRELOAD_JOB, PRELOAD_QUEUE, type PreloadJobData, type PreloadWalk } from './queues.js';
 
@@ -93,10 +94,13 @@ export class PreloadQueue {
   /** Where a run stands; undefined if there is none of this id (any more). */
   async look(jobId: string): Promise<PreloadStanding | undefined> {
     return this.handle.use(async (queue) => {
+      // First the state: what a run has reached is then at least as far as its state says.
+      const state = await queue.getJobState(jobId);
       const job = (await queue.getJob(jobId)) as Job<PreloadJobData> | undefined;
       if (job === undefined) return undefined;
-      const walk = job.data.walk?.jobId === jobId ? job.data.walk : undefined;
-      return { state: await job.getState(), walk, error: job.failedReason ?? null };
+      const left = readWalk((job.data as { walk?: unknown } | null)?.walk);
+      const walk = left?.jobId === jobId ? left : undefined;
+      return { state, walk, error: job.failedReason ?? null };
     });
   }
 

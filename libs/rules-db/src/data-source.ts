@@ -18,7 +18,13 @@ export interface DataSourceSettings {
 }
 
 /** Waiting for a connection, be it for a new one or for a free one of the pool. */
-const CONNECT_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 3_000;
+
+/** A quiet connection asks so often whether the other side is still there; Node's own first question comes after two hours. */
+const KEEP_ALIVE_MS = 10_000;
+
+/** A process that stalls inside a transaction, or is cut off there, must not keep a merchant locked. */
+const IDLE_IN_TRANSACTION_MS = 10_000;
 
 /** A statement is ended by the server; only when that fails too (a frozen server, a cut line) is the connection given up. */
 const SERVER_HEAD_START_MS = 1_000;
@@ -44,11 +50,12 @@ export function createDataSource(
     extra: {
       Client: ImpatientClient,
       keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+      siblings: new Set<ImpatientClient>(),
       ...(statementTimeoutMs > 0 && {
         statement_timeout: statementTimeoutMs,
         answerTimeoutMs: statementTimeoutMs + SERVER_HEAD_START_MS,
-        // A process that stalls inside a transaction must not lock a merchant for ever.
-        idle_in_transaction_session_timeout: 30_000,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS,
       }),
     },
   };

@@ -6,6 +6,7 @@ import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { RuleEntity } from './rule.entity.js';
+import { isReadableRule } from './stored-row.js';
 
 export interface MerchantSpec {
   readonly id: string;
@@ -90,6 +91,7 @@ export async function raiseRulesVersion(manager: EntityManager, merchantId: stri
 /** What an administrator wrote stays as it is, and so do the versions of the rules. */
 async function moveRules(manager: EntityManager, { id, timeZone }: MerchantEntity, to: string, atMs: number): Promise<void> {
   for (const rule of await manager.findBy(RuleEntity, { merchantId: id })) {
+    if (!isReadableRule(rule)) continue;
     const limits = moveLimits(rule.limits, timeZone, to, atMs);
     if (limits !== rule.limits) await manager.update(RuleEntity, { id: rule.id }, { limits: [...limits] });
   }

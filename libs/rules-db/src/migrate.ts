@@ -1,10 +1,14 @@
 import { DataSource, type DataSourceOptions, type Migration } from 'typeorm';
+import { ImpatientClient } from './impatient-client.js';
 
 /** Any number that nobody else uses for an advisory lock in this database ("tollgate" on a telephone). */
 const MIGRATION_LOCK = 86_554_283;
 
 /** A migration in another process may take its time, but not for ever. */
 const LOCK_TIMEOUT_MS = 300_000;
+
+/** Longer than any statement of a migration: a connection that is silent for so long is dead. */
+const ANSWER_TIMEOUT_MS = 900_000;
 
 /**
  * Brings the database to the newest schema; returns the names of the migrations that ran. Any number of processes may
@@ -34,7 +38,7 @@ export async function revertAll(dataSource: DataSource): Promise<void> {
  * the other works. The lock ends with its connection, so a process that dies leaves nothing locked.
  */
 async function withMigrationLock<T>(dataSource: DataSource, work: (migrator: DataSource) => Promise<T>): Promise<T> {
-  const migrator = new DataSource({ ...dataSource.options, poolSize: 2, connectTimeoutMS: 10_000, extra: {} } as DataSourceOptions);
+  const migrator = new DataSource({ ...dataSource.options, poolSize: 2, connectTimeoutMS: 10_000, extra: { Client: ImpatientClient, answerTimeoutMs: ANSWER_TIMEOUT_MS } } as DataSourceOptions);
   await migrator.initialize();
   const holder = migrator.createQueryRunner();
   try {

@@ -1,27 +1,40 @@
 import { type DataSource } from 'typeorm';
-import { type DefaultRulesSnapshot, type MerchantSnapshot, type Rule } from '#limiter';
+import { type DefaultRulesSnapshot, isMerchantId, type MerchantSnapshot, storedRules, storedTimeZone, UnreadableError } from '#limiter';
+import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty`;
 
-/** One merchant with one of its enabled rules, or with nulls where it has none. */
-interface Row extends Omit<Rule, 'id' | 'onStoreFailure'> {
+/** One merchant with one of its enabled rules, or with nulls where it has none. Columns are JSON of any shape, and text of any kind. */
+interface Row extends Readonly<Record<'name' | 'layer' | 'priority' | 'enabled' | 'mode' | 'match' | 'key' | 'limits' | 'cost' | 'penalty' | 'on_store_failure', unknown>> {
   readonly merchant_id: string;
   readonly rules_version: string;
   readonly exists: boolean;
   readonly time_zone: string;
   readonly rule_id: string | null;
-  readonly on_store_failure: Rule['onStoreFailure'];
+}
+
+/** A merchant of whom something is stored that no gateway could work with. */
+export interface UnreadableMerchant {
+  readonly merchantId: string;
+  /** 0 if not even that can be read. */
+  readonly version: number;
+  readonly unreadable: UnreadableError;
+}
+
+export function isReadable(merchant: MerchantSnapshot | UnreadableMerchant): merchant is MerchantSnapshot {
+  return !('unreadable' in merchant);
 }
 
 /**
  * What the preloader and the gateway read: snapshots with the enabled rules. Version and rules of a snapshot come from
  * one statement, so they belong together whatever is written meanwhile. Rows go past the entities: a full preload reads
- * millions of them.
+ * millions of them. They are read as input from outside: rows have been edited by hand before, and what is written to
+ * Redis is believed by every gateway.
  */
 export class RuleReader {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Null for a merchant that never existed; `exists: false` for one that was deleted. */
+  /** Null for a merchant that never existed; `exists: false` for one that was deleted. @throws UnreadableError */
   async snapshot(merchantId: string): Promise<MerchantSnapshot | null> {
     const rows = await this.query<Row>(
       `WITH m AS (
@@ -34,11 +47,14 @@ export class RuleReader {
        ORDER BY m.exists DESC`,
       [merchantId],
     );
-    return toSnapshots(rows)[0] ?? null;
+    const [merchant] = merchantsIn(rows);
+    if (merchant === undefined) return null;
+    if (!isReadable(merchant)) throw merchant.unreadable;
+    return merchant;
   }
 
-  /** The first `count` merchants whose ids come after `afterMerchantId` (null: from the beginning), by id. */
-  async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<MerchantSnapshot[]> {
+  /** The first `count` merchants whose ids come after `afterMerchantId` (null: from the beginning), by id. One that cannot be read stands among the others. */
+  async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<(MerchantSnapshot | UnreadableMerchant)[]> {
     const rows = await this.query<Row>(
       `WITH m AS (
          SELECT id AS merchant_id, rules_version, true AS exists, time_zone FROM merchant
@@ -49,7 +65,7 @@ export class RuleReader {
        ORDER BY m.merchant_id`,
       [afterMerchantId, count],
     );
-    return toSnapshots(rows);
+    return merchantsIn(rows);
   }
 
   /** How many merchants there are now. */
@@ -58,13 +74,16 @@ export class RuleReader {
     return row?.count ?? 0;
   }
 
+  /** @throws UnreadableError */
   async defaultRules(): Promise<DefaultRulesSnapshot> {
     const rows = await this.query<Row>(
-      `SELECT '' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone, ${RULE_COLUMNS}
+      `SELECT 'default rules' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone, ${RULE_COLUMNS}
        FROM default_rules_version v LEFT JOIN rule r ON r.merchant_id IS NULL AND r.enabled`,
     );
-    const [snapshot] = toSnapshots(rows);
-    return { version: snapshot?.version ?? 0, rules: snapshot?.rules ?? [] };
+    const [defaults] = merchantsIn(rows);
+    if (defaults === undefined) return { version: 0, rules: [] };
+    if (!isReadable(defaults)) throw defaults.unreadable;
+    return { version: defaults.version, rules: defaults.rules };
   }
 
   private async query<T>(sql: string, parameters: unknown[] = []): Promise<T[]> {
@@ -73,22 +92,35 @@ export class RuleReader {
 }
 
 /** Rows of one merchant stand together. */
-function toSnapshots(rows: readonly Row[]): MerchantSnapshot[] {
-  const snapshots: (MerchantSnapshot & { rules: Rule[] })[] = [];
-  for (const row of rows) {
-    let snapshot = snapshots.at(-1);
-    if (snapshot?.merchantId !== row.merchant_id) {
-      snapshot = { merchantId: row.merchant_id, version: Number(row.rules_version), exists: row.exists, timeZone: row.time_zone, rules: [] };
-      snapshots.push(snapshot);
-    }
-    if (row.rule_id !== null) snapshot.rules.push(toRule(row, row.rule_id));
+function merchantsIn(rows: readonly Row[]): (MerchantSnapshot | UnreadableMerchant)[] {
+  const merchants: (MerchantSnapshot | UnreadableMerchant)[] = [];
+  for (let start = 0, end = 1; start < rows.length; start = end, end = start + 1) {
+    while (rows[end]?.merchant_id === rows[start]?.merchant_id && end < rows.length) end++;
+    merchants.push(merchantIn(rows[start]!, rows.slice(start, end)));
   }
-  return snapshots;
+  return merchants;
 }
 
-function toRule(row: Row, id: string): Rule {
-  const { name, layer, priority, enabled, mode, match, key, limits, cost, penalty } = row;
-  const rule = { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure: row.on_store_failure };
-  // With millions of snapshots each byte counts, and hardly a rule has one.
-  return penalty ? { ...rule, penalty } : rule;
+function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | UnreadableMerchant {
+  const { merchant_id: merchantId, exists } = first;
+  let version = 0;
+  try {
+    version = storedVersion(first.rules_version, 'merchant.rules_version');
+    if (!isMerchantId(merchantId)) throw new UnreadableError('merchant.id: is none that a request could carry');
+    return {
+      merchantId,
+      version,
+      exists,
+      timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
+      rules: storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule)),
+    };
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    return { merchantId, version, unreadable: error };
+  }
+}
+
+/** The columns under the names of a rule; what is in them is checked by storedRules. */
+function asRule({ rule_id: id, name, layer, priority, enabled, mode, match, key, limits, cost, penalty, on_store_failure: onStoreFailure }: Row): unknown {
+  return { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty };
 }

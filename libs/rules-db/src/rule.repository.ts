@@ -5,6 +5,7 @@ import { type Actor, type Expected, isExpected, recordChange } from './change.js
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion } from './merchant.repository.js';
+import { isReadableRule } from './stored-row.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
 
 /** Whose rules: a merchant's, or with null the default rules. */
@@ -60,7 +61,9 @@ export class RuleRepository {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
-      const values = { ...spec, limits: editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner)), version: before.version + 1 };
+      // Of what cannot be read no history goes on: no gateway has worked with it either.
+      const limits = isReadableRule(before) ? editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner)) : startLimits(spec.limits, this.nowMs());
+      const values = { ...spec, limits, version: before.version + 1 };
       const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });

@@ -74,6 +74,23 @@ describe('the admin token', () => {
     expect([400, 401, 403, 404]).toContain(await statusOf(method, target));
   });
 
+  it.each([undefined, 'Bearer another-token-of-the-tests'])('is asked for before a body is read: with %s nobody waits for it, or parses it', async (authorization) => {
+    const { hostname, port } = new URL(api.app.url);
+    const text = await new Promise<string>((resolve, reject) => {
+      const head = `POST /v1/merchants HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n`;
+      // Of the body only the beginning comes, and that is no JSON.
+      const socket = connect(Number(port), hostname, () => socket.write(`${head}${authorization === undefined ? '' : `Authorization: ${authorization}\r\n`}\r\n}`));
+      socket.once('data', (bytes) => {
+        resolve(bytes.toString());
+        socket.destroy();
+      });
+      socket.on('error', reject);
+    });
+    expect(text).toMatch(/^HTTP\/1\.1 401 /);
+    // Also for a body that would be refused for itself.
+    for (const body of ['{', '['.repeat(500)]) expect((await api.ask('POST', '/v1/merchants', body, { authorization })).status).toBe(401);
+  });
+
   it('is never logged', () => {
     expect(JSON.stringify(api.app.logs)).not.toContain(ADMIN_TOKEN);
   });

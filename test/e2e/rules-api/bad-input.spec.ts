@@ -175,6 +175,16 @@ describe('bad input', () => {
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json']);
   });
 
+  it.each([
+    ['GET', `${RULES}?size=5`, 'size', 'is not known here; limit and cursor are'],
+    ['GET', `${RULES}/1?limit=5`, 'limit', 'is not known here, and nothing else is'],
+    ['POST', `${RULES}?dryRun=true`, 'dryRun', 'is not known here, and nothing else is'],
+    ['DELETE', `${RULES}/1?force`, 'force', 'is not known here, and nothing else is'],
+  ])('%s %s: an unknown name in the query', async (method, path, parameter, detail) => {
+    const { status, body } = await api.ask(method, path, method === 'POST' ? rule() : undefined, { 'if-match': '*' });
+    expect([status, body.errors]).toEqual([400, [{ parameter, detail }]]);
+  });
+
   it('a body of 10 MB, by its length: it is not waited for', async () => {
     const sent = request(`${api.app.url}/v1/merchants`, {
       method: 'POST',

@@ -72,6 +72,14 @@ test('a connection that only listens is replaced when nothing comes back', async
   await until('a message comes', () => announced(server, 'swallowed'), 15_000);
 });
 
+test('a connection that only listens hears again soon after its way was black for long', async () => {
+  const before = subscriberForwarder.accepted;
+  subscriberForwarder.blackHole();
+  await until('new connections are tried, and not answered either', () => subscriberForwarder.accepted >= before + 2, 20_000);
+  subscriberForwarder.open();
+  await until('a message comes', () => announced(server, 'back'), 3_000);
+});
+
 test('polls go on after nothing came back', async () => {
   forwarder.swallow();
   await announced(server, 'unseen');

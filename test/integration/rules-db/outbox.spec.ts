@@ -31,6 +31,18 @@ describe('drainOutbox', () => {
     expect(published).toHaveLength(5);
   });
 
+  it('deletes and tells rows that name no merchant, and publishes the others, whatever time they say', async () => {
+    await dataSource.query(`UPDATE outbox SET merchant_id = ' odd ' WHERE id = 1`);
+    await dataSource.query(`UPDATE outbox SET created_at = 'infinity', version = -5 WHERE id = 2`);
+    const unreadable: string[] = [];
+    const published: OutboxRow[] = [];
+    const publish = (rows: OutboxRow[]) => Promise.resolve(void published.push(...rows));
+    expect(await drainOutbox(dataSource, 3, publish, ({ id }) => unreadable.push(id))).toBe(3);
+    expect(unreadable).toEqual(['1']);
+    expect(published).toMatchObject([{ id: '2', merchantId: 'm2', version: 0, createdAt: null }, { id: '3' }]);
+    expect(await left()).toBe(2);
+  });
+
   it('keeps the rows when publishing fails', async () => {
     await expect(drainOutbox(dataSource, 3, () => Promise.reject(new Error('redis is gone')))).rejects.toThrow('redis is gone');
     expect(await left()).toBe(5);

@@ -1,5 +1,5 @@
 import { type DataSource } from 'typeorm';
-import { MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import { isReadable, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { BY, migratedDatabase, ruleSpec } from './database.js';
 
 describe('RuleReader', () => {
@@ -43,13 +43,57 @@ describe('RuleReader', () => {
     let after: string | null = null;
     for (;;) {
       const chunk = await reader.snapshotsAfter(after, 2);
-      seen.push(...chunk.map(({ merchantId, rules: own }) => [merchantId, own.length] as [string, number]));
+      seen.push(...chunk.filter(isReadable).map(({ merchantId, rules: own }) => [merchantId, own.length] as [string, number]));
       if (chunk.length < 2) break;
       after = chunk.at(-1)?.merchantId ?? null;
     }
     expect(seen).toEqual([['C', 0], ['a', 2], ['b', 0], ["it's {me}:", 1], ['🙂', 0]]);
     expect(await reader.merchantCount()).toBe(5);
     expect(await reader.snapshotsAfter('🙂', 2)).toEqual([]);
+  });
+
+  it.each<[what: string, change: string, reason: RegExp]>([
+    ['limits that are no list', `limits = '{"not": "a list"}'`, /limits: must be a list/],
+    ['a number beyond its bounds', `limits = jsonb_set(limits, '{0,capacity}', '-1')`, /capacity/],
+    ['an algorithm of later', `limits = jsonb_set(limits, '{0,algorithm}', '"quantum"')`, /algorithm/],
+    ['a layer that is none', `layer = 'moon'`, /layer/],
+    ['a mode of later', `mode = 'half'`, /mode/],
+    ['a cost of nothing', `cost = 0`, /cost/],
+    ['a match that is null', `match = 'null'`, /match/],
+    ['a penalty that is a text', `penalty = '"x"'`, /penalty/],
+    ['a key of later', `key = '["merchant", "planet"]'`, /key/],
+  ])('tells a merchant with %s among the others, and why', async (_what, change, reason) => {
+    const [before] = (await dataSource.query(`SELECT * FROM rule WHERE merchant_id = 'a' AND name = 'first'`)) as Record<string, unknown>[];
+    try {
+      await dataSource.query(`UPDATE rule SET ${change} WHERE merchant_id = 'a' AND name = 'first'`);
+      const chunk = await reader.snapshotsAfter(null, 10);
+      expect(chunk.map(({ merchantId }) => merchantId)).toEqual(['C', 'a', 'b', "it's {me}:", '🙂']);
+      expect(chunk.filter((each) => !isReadable(each))).toEqual([{ merchantId: 'a', version: 4, unreadable: expect.objectContaining({ message: expect.stringMatching(reason) as string }) as Error }]);
+      await expect(reader.snapshot('a')).rejects.toThrow(reason);
+    } finally {
+      const { limits, layer, mode, cost, match, penalty, key } = before!;
+      await dataSource.query(`UPDATE rule SET limits = $1, layer = $2, mode = $3, cost = $4, match = $5, penalty = $6, key = $7 WHERE merchant_id = 'a' AND name = 'first'`, [
+        JSON.stringify(limits), layer, mode, cost, JSON.stringify(match), penalty === null ? null : JSON.stringify(penalty), JSON.stringify(key),
+      ]);
+    }
+  });
+
+  it('leaves out fields that it does not know', async () => {
+    await dataSource.query(`UPDATE rule SET limits = jsonb_set(limits, '{0,later}', '[1]') WHERE name = 'own'`);
+    const snapshot = await reader.snapshot("it's {me}:");
+    expect(snapshot?.rules).toHaveLength(1);
+    expect(JSON.stringify(snapshot)).not.toContain('later');
+  });
+
+  it.each([
+    ['a version beyond all edits', `rules_version = 9007199254740993`],
+    ['a negative version', `rules_version = -1`],
+    ['a time zone that is none', `time_zone = 'Mars/Olympus'`],
+  ])('tells a merchant with %s', async (_what, change) => {
+    const [before] = (await dataSource.query(`SELECT rules_version, time_zone FROM merchant WHERE id = 'b'`)) as [{ rules_version: string; time_zone: string }];
+    await dataSource.query(`UPDATE merchant SET ${change} WHERE id = 'b'`);
+    expect((await reader.snapshotsAfter(null, 10)).filter((each) => !isReadable(each)).map(({ merchantId }) => merchantId)).toEqual(['b']);
+    await dataSource.query(`UPDATE merchant SET rules_version = $1, time_zone = $2 WHERE id = 'b'`, [before.rules_version, before.time_zone]);
   });
 
   it('reads the default rules with their version', async () => {

@@ -1,12 +1,11 @@
-import type { MerchantSnapshot, Rule } from '#limiter';
+import { type DefaultRulesSnapshot, type MerchantSnapshot, UnreadableError } from '#limiter';
 import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
 import type { Logger } from '#platform';
 import { type PreloadWalk, type ReloadJobData, within } from '#rule-sync';
-import type { RuleReader } from '#rules-db';
+import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
 import type { Parts } from '../parts.js';
-import { assertUsable } from '../rule-check.js';
 
 /** Chunks on their way to Redis at once, while the next one is read from PostgreSQL. More than this gained nothing. */
 const CHUNKS_IN_FLIGHT = 3;
@@ -37,11 +36,10 @@ export class FullPreload {
   /** The beginning of a walk: the default rules first, because every merchant needs them. */
   async begin(jobId: string, nowMs: number): Promise<PreloadWalk> {
     const { reader, store } = this.options;
-    const [defaultRules, total] = await Promise.all([reader.defaultRules(), reader.merchantCount()]);
+    const [defaultRules, total] = await Promise.all([readableDefaults(reader), reader.merchantCount()]);
     const walk = { jobId, cursor: null, done: 0, setAside: 0, total, startedAtMs: nowMs, resumes: 0 };
-    const fault = faultOf(defaultRules);
-    if (fault !== undefined) {
-      await this.setAside({ merchantId: null, version: defaultRules.version }, fault);
+    if (defaultRules instanceof UnreadableError) {
+      await this.unreadable({ merchantId: null, version: 0 }, defaultRules);
       return { ...walk, setAside: 1 };
     }
     if (await store.writeDefaultRules(defaultRules)) await store.announce([null]);
@@ -79,12 +77,11 @@ export class FullPreload {
     }
   }
 
-  private async carry(chunk: MerchantSnapshot[], cursor: string): Promise<ChunkResult> {
+  private async carry(chunk: (MerchantSnapshot | UnreadableMerchant)[], cursor: string): Promise<ChunkResult> {
     const usable: MerchantSnapshot[] = [];
-    for (const snapshot of chunk) {
-      const fault = faultOf(snapshot);
-      if (fault === undefined) usable.push(snapshot);
-      else await this.setAside(snapshot, fault);
+    for (const merchant of chunk) {
+      if (isReadable(merchant)) usable.push(merchant);
+      else await this.unreadable(merchant, merchant.unreadable);
     }
     const written = await this.writeAsFarAsPossible(usable);
     this.options.metrics.preloadedMerchants.inc(written);
@@ -119,6 +116,11 @@ export class FullPreload {
     metrics.snapshotsWritten.inc(written);
   }
 
+  private async unreadable(whose: { merchantId: string | null; version: number }, error: UnreadableError): Promise<void> {
+    this.options.metrics.unreadable('rules');
+    await this.setAside(whose, error);
+  }
+
   /** A job of its own retries it, and is set aside where everybody can see it if that does not help. */
   private async setAside({ merchantId, version }: { merchantId: string | null; version: number }, err: unknown): Promise<void> {
     const { enqueueReloads, logger, metrics } = this.options;
@@ -138,12 +140,12 @@ function advance(walk: PreloadWalk, { cursor, merchants, setAside }: ChunkResult
   return { ...walk, cursor, done: walk.done + merchants, setAside: walk.setAside + setAside };
 }
 
-function faultOf({ rules }: { readonly rules: readonly Rule[] }): unknown {
+async function readableDefaults(reader: RuleReader): Promise<DefaultRulesSnapshot | UnreadableError> {
   try {
-    assertUsable(rules);
-    return undefined;
+    return await reader.defaultRules();
   } catch (error) {
-    return error;
+    if (error instanceof UnreadableError) return error;
+    throw error;
   }
 }
 

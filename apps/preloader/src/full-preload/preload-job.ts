@@ -29,15 +29,15 @@ export interface PreloadSummary {
 export class PreloadJob {
   constructor(private readonly options: PreloadJobOptions) {}
 
-  async run(job: Job<PreloadJobData>, token: string): Promise<PreloadSummary> {
+  async run(data: PreloadJobData, job: Job<PreloadJobData>, token: string): Promise<PreloadSummary> {
     const { preload, logger, signal } = this.options;
-    const begun = await this.beginOrResume(job);
+    const begun = await this.beginOrResume(data, job);
     let loggedAtMs = Date.now();
     this.report(begun);
     const walk = await preload.continue(
       begun,
       async (reached) => {
-        await this.save(job, token, reached);
+        await this.save(data, job, token, reached);
         this.report(reached);
         if (Date.now() - loggedAtMs < LOG_INTERVAL_MS) return;
         loggedAtMs = Date.now();
@@ -56,25 +56,24 @@ export class PreloadJob {
     return summary;
   }
 
-  private async beginOrResume(job: Job<PreloadJobData>): Promise<PreloadWalk> {
+  private async beginOrResume({ requestedBy, walk: left }: PreloadJobData, job: Job<PreloadJobData>): Promise<PreloadWalk> {
     const { preload, logger } = this.options;
     const jobId = String(job.id);
-    const left = job.data.walk;
     if (left?.jobId === jobId) {
       const walk = { ...left, resumes: left.resumes + 1 };
       logger.info({ jobId, done: walk.done, total: walk.total, resumes: walk.resumes }, 'full preload resumed');
       return walk;
     }
     const walk = await preload.begin(jobId, Date.now());
-    logger.info({ jobId, requestedBy: job.data.requestedBy, total: walk.total }, 'full preload started');
+    logger.info({ jobId, requestedBy, total: walk.total }, 'full preload started');
     return walk;
   }
 
   /** A worker that was away for too long has lost the job to another one and must not write over its progress. */
-  private async save(job: Job<PreloadJobData>, token: string, walk: PreloadWalk): Promise<void> {
+  private async save({ requestedBy }: PreloadJobData, job: Job<PreloadJobData>, token: string, walk: PreloadWalk): Promise<void> {
     const held = await job.extendLock(token, this.options.lockMs);
     if (held !== 1) throw new Error('the job was taken over by another worker');
-    await job.updateData({ requestedBy: job.data.requestedBy, walk });
+    await job.updateData({ requestedBy, walk });
     await job.updateProgress({ done: walk.done, total: walk.total, setAside: walk.setAside });
   }
 

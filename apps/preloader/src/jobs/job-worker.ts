@@ -1,6 +1,6 @@
 import type { Logger } from '#platform';
 import { ATTEMPTS, KEEP_FINISHED, KEEP_SET_ASIDE, QUEUE_PREFIX, within } from '#rule-sync';
-import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
+import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Parts } from '../parts.js';
@@ -14,6 +14,21 @@ const POSTPONE_MS = 500;
 /** How often a job may lose its worker before it counts as the one that kills them. */
 const MAX_LOST_WORKERS = 10;
 
+const MAX_LOGGED_CHARACTERS = 1_000;
+
+/**
+ * How long a worker blocks on its connection at most, in seconds. BullMQ replaces the connection when nothing has come a second
+ * after that, so this says how soon a dead one is noticed; an idle queue costs Redis one call in this time.
+ */
+const MAX_BLOCK_S = 1;
+
+/** BullMQ itself blocks for up to ten seconds while a job is delayed, and one of ours nearly always is: the next full preload. */
+class BrieflyBlockingWorker<Data> extends Worker<Data> {
+  override get maximumBlockTimeout(): number {
+    return MAX_BLOCK_S;
+  }
+}
+
 export interface JobWorkerOptions<Data> {
   readonly queue: string;
   readonly redis: Redis;
@@ -23,17 +38,22 @@ export interface JobWorkerOptions<Data> {
    * two looks, each half as long.
    */
   readonly lockMs: number;
-  readonly handle: (job: Job<Data>, token: string) => Promise<unknown>;
+  /** What stands in a job, read as input from outside: throws, in words for people, when it cannot be done at all. */
+  readonly read: (data: unknown) => Data;
+  readonly handle: (data: Data, job: Job<Data>, token: string) => Promise<unknown>;
   readonly parts: Parts;
   readonly logger: Logger;
   readonly onPostponed?: (job: Job<Data>) => void;
   readonly onRetried?: (job: Job<Data>) => void;
+  /** Nothing could be done with what the job carries. */
+  readonly onUnreadable: (job: Job<Data>) => void;
   readonly onSetAside: (job: Job<Data>, error: Error) => void;
 }
 
 /**
  * A BullMQ worker that waits for Redis instead of breaking without it, and that tells an outage (the job is postponed and
- * loses no try) from a job that cannot be done (it is tried again, then set aside; the queue goes on meanwhile).
+ * loses no try) from a job that cannot be done (it is tried again, then set aside; the queue goes on meanwhile). One that cannot
+ * even be read is set aside at once.
  */
 export class JobWorker<Data> {
   private worker: Worker<Data> | undefined;
@@ -86,7 +106,7 @@ export class JobWorker<Data> {
 
   private create(): Worker<Data> {
     const { queue, redis, concurrency, lockMs, logger } = this.options;
-    const worker = new Worker<Data>(queue, (job, token) => this.process(job, token as string), {
+    const worker = new BrieflyBlockingWorker<Data>(queue, (job, token) => this.process(job, token as string), {
       connection: redis,
       prefix: QUEUE_PREFIX,
       autorun: false,
@@ -96,6 +116,7 @@ export class JobWorker<Data> {
       maxStalledCount: MAX_LOST_WORKERS,
       removeOnComplete: KEEP_FINISHED,
       removeOnFail: KEEP_SET_ASIDE,
+      drainDelay: MAX_BLOCK_S,
       // The wait after a lost connection; BullMQ's own 15 s would be felt by every rule edit after an outage.
       runRetryDelay: 500,
     });
@@ -109,8 +130,9 @@ export class JobWorker<Data> {
 
   private async process(job: Job<Data>, token: string): Promise<unknown> {
     const { handle, parts, logger, onPostponed } = this.options;
+    const data = this.read(job);
     try {
-      const result = await handle(job, token);
+      const result = await handle(data, job, token);
       this.outageLogged = false;
       return result;
     } catch (error) {
@@ -126,15 +148,30 @@ export class JobWorker<Data> {
     }
   }
 
+  private read(job: Job<Data>): Data {
+    try {
+      return this.options.read(job.data);
+    } catch (error) {
+      this.options.onUnreadable(job);
+      throw new UnrecoverableError((error as Error).message);
+    }
+  }
+
   private failed(job: Job<Data>, error: Error): void {
     const { logger, queue, onRetried, onSetAside } = this.options;
-    const fields = { queue, jobId: job.id, data: job.data, attempt: job.attemptsMade, err: error };
+    const fields = { queue, jobId: job.id, data: shortened(job.data), attempt: job.attemptsMade, err: error };
     if (job.finishedOn === undefined) {
       logger.warn({ ...fields, attempts: job.opts.attempts ?? ATTEMPTS }, 'a job failed and is tried again');
       onRetried?.(job);
     } else {
-      logger.error(fields, 'a job failed too often and is set aside');
+      logger.error(fields, error instanceof UnrecoverableError ? 'a job cannot be read and is set aside' : 'a job failed too often and is set aside');
       onSetAside(job, error);
     }
   }
+}
+
+/** What a job carries may be large if somebody else has written it. */
+function shortened(data: unknown): unknown {
+  const text = JSON.stringify(data) ?? '';
+  return text.length > MAX_LOGGED_CHARACTERS ? `${text.slice(0, MAX_LOGGED_CHARACTERS)}…` : data;
 }

@@ -1,5 +1,5 @@
 import type { PreloadQueue, QueueHandle, ReloadJobData, ReloadQueue } from '#rule-sync';
-import { PRELOAD_QUEUE, QUEUE_PREFIX, RELOAD_QUEUE, reloadKey, within } from '#rule-sync';
+import { PRELOAD_QUEUE, QUEUE_PREFIX, readReloadJob, RELOAD_QUEUE, reloadKey, within } from '#rule-sync';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 
@@ -40,9 +40,11 @@ export class SetAside {
     private readonly preloads: PreloadQueue,
   ) {}
 
-  /** Remembers a reload that was just set aside; an earlier one of the same merchant is dropped. */
+  /** Remembers a reload that was just set aside; an earlier one of the same merchant is dropped. One that names no merchant is listed for itself. */
   async record(job: Job<ReloadJobData>): Promise<void> {
-    const key = reloadKey(job.data.merchantId);
+    const data = readable(job);
+    if (data === undefined) return;
+    const key = reloadKey(data.merchantId);
     const earlier = await this.call(this.redis.hget(LATEST_KEY, key));
     await this.call(this.redis.hset(LATEST_KEY, key, String(job.id)));
     if (earlier !== null && earlier !== job.id) await this.drop(earlier);
@@ -87,14 +89,22 @@ async function failedJobs<T>(handle: QueueHandle<T>): Promise<Job[]> {
 
 function describe(job: Job): SetAsideJob {
   const isReload = job.queueName === RELOAD_QUEUE;
-  const data = job.data as Partial<ReloadJobData>;
+  const data = isReload ? readable(job) : undefined;
   return {
     id: String(job.id),
     queue: isReload ? RELOAD_QUEUE : PRELOAD_QUEUE,
-    merchant: data.merchantId ?? null,
-    version: data.version ?? null,
+    merchant: data?.merchantId ?? null,
+    version: data?.version ?? null,
     error: (job.failedReason ?? '').slice(0, MAX_ERROR_LENGTH),
     attempts: job.attemptsMade,
     when: new Date(job.finishedOn ?? job.timestamp).toISOString(),
   };
+}
+
+function readable(job: Job): ReloadJobData | undefined {
+  try {
+    return readReloadJob(job.data);
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,6 @@ import type { ReloadJobData } from '#rule-sync';
 import type { RuleReader } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
-import { assertUsable } from '../rule-check.js';
 
 export interface MerchantReloadOptions {
   readonly reader: RuleReader;
@@ -34,7 +33,6 @@ export class MerchantReload {
 
   private async carryDefaultRules(): Promise<'written' | 'not_newer'> {
     const snapshot = await this.options.reader.defaultRules();
-    assertUsable(snapshot.rules);
     return (await this.options.store.writeDefaultRules(snapshot)) ? 'written' : 'not_newer';
   }
 
@@ -42,7 +40,6 @@ export class MerchantReload {
     const { reader, store, redis, ttlMs } = this.options;
     const snapshot = await reader.snapshot(merchantId);
     if (snapshot === null) return 'missing';
-    assertUsable(snapshot.rules);
     const { written, newer } = await store.write([snapshot], ttlMs);
     if (newer === 0) await Promise.all([preloadBuckets(redis, [snapshot], ttlMs), carryOverBuckets(redis, snapshot)]);
     return written > 0 ? 'written' : 'not_newer';

@@ -7,7 +7,6 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
-import { type Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { RuleDto, RulePage, RuleView } from '../rules/rule.dto.js';
 import { RulesService } from '../rules/rules.service.js';
@@ -27,7 +26,7 @@ export class DefaultRulesController {
 
   @Get()
   @Lists('List the default rules, the highest priority first', RulePage)
-  async list(@Query() query: PageQueryDto): Promise<Page<RuleView>> {
+  async list(@Query() query: PageQueryDto): Promise<RulePage> {
     return this.rules.list(null, query);
   }
 

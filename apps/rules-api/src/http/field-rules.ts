@@ -64,6 +64,9 @@ export const line =
       ? []
       : fault(`must be a text of 1 to ${maxLength} characters, without control characters, no space at either end`, value);
 
+/** `line` for OpenAPI, whose patterns know no classes of Unicode. */
+export const LINE_PATTERN = '^(?!\\s)[^\\u0000-\\u001f\\u007f-\\u009f]+(?<!\\s)$';
+
 function isLine(value: unknown): value is string {
   return typeof value === 'string' && value.isWellFormed() && !/\p{Cc}|^\s|\s$/u.test(value);
 }

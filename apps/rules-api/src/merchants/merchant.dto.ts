@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { isMerchantId, isTimeZone, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
 import { type MerchantEntity } from '#rules-db';
-import { type Check, fault, Fits, line } from '../http/field-rules.js';
+import { type Check, fault, Fits, line, LINE_PATTERN } from '../http/field-rules.js';
 
 const NAME_MAX_LENGTH = 200;
 
@@ -17,11 +17,11 @@ const unless =
     actual === value ? [] : check(actual, object, property);
 
 export class CreateMerchantDto {
-  @ApiProperty({ type: String, minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH, example: 'acme', description: MERCHANT_ID_EXPECTED })
+  @ApiProperty({ type: String, minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH, pattern: `(?!^\\.{1,2}$)${LINE_PATTERN}`, example: 'acme', description: MERCHANT_ID_EXPECTED })
   @Fits(merchantId)
   id: string;
 
-  @ApiProperty({ type: String, minLength: 1, maxLength: NAME_MAX_LENGTH, example: 'Acme' })
+  @ApiProperty({ type: String, minLength: 1, maxLength: NAME_MAX_LENGTH, pattern: LINE_PATTERN, example: 'Acme' })
   @Fits(line(NAME_MAX_LENGTH))
   name: string;
 
@@ -32,7 +32,7 @@ export class CreateMerchantDto {
 
 /** Only what is there is changed. The id is for ever. */
 export class UpdateMerchantDto {
-  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: NAME_MAX_LENGTH, example: 'Acme Ltd' })
+  @ApiPropertyOptional({ type: String, minLength: 1, maxLength: NAME_MAX_LENGTH, pattern: LINE_PATTERN, example: 'Acme Ltd' })
   @Fits(unless(undefined, line(NAME_MAX_LENGTH)))
   name?: string;
 

@@ -1,10 +1,16 @@
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type OpenAPIObject } from '@nestjs/swagger';
+import { mutated } from '#limiter/testing';
+import * as fc from 'fast-check';
+import { createRequire } from 'node:module';
 import { createHttpApp, createLogger, createRegistry, Health } from '#platform';
 import { createDataSource } from '#rules-db';
 import { RulesDatabase } from '../database.js';
 import { RulesApiModule } from '../rules-api.module.js';
 import { openApiDocument } from './openapi.js';
+import { ValidationPipe } from '../http/validation.pipe.js';
+import { CreateMerchantDto } from '../merchants/merchant.dto.js';
+import { RuleDto } from '../rules/rule.dto.js';
 
 describe('the OpenAPI document', () => {
   let app: NestFastifyApplication;
@@ -16,7 +22,7 @@ describe('the OpenAPI document', () => {
     const registry = createRegistry('rules-api');
     // Never connected: the document needs no database.
     const database = new RulesDatabase(createDataSource('postgres://127.0.0.1:1/none'), logger);
-    const module = RulesApiModule.register({ database, adminToken: 'a-token-for-tests', health: new Health(), registry });
+    const module = RulesApiModule.register({ database, adminToken: 'a-token-for-tests', health: new Health(), registry, logger });
     app = await createHttpApp(module, { logger, registry });
     document = openApiDocument(app);
     app.getHttpAdapter().getInstance().addHook('onRoute', ({ method, url }) => {
@@ -25,6 +31,61 @@ describe('the OpenAPI document', () => {
     await app.init();
   });
   afterAll(() => app.close());
+
+  describe('is as strict as the validation', () => {
+    type Validator = (value: unknown) => boolean;
+    const { default: Ajv } = createRequire(import.meta.url)('ajv') as { default: new (options: object) => { addSchema(schema: unknown, key: string): void; compile(schema: unknown): Validator } };
+    const DTOS = { CreateMerchantDto, RuleDto };
+
+    const validatorOf = (name: string): Validator => {
+      const ajv = new Ajv({ strict: false, formats: { 'date-time': true } });
+      ajv.addSchema({ components: document.components }, 'document');
+      return ajv.compile({ $ref: `document#/components/schemas/${name}` });
+    };
+    const accepted = (name: keyof typeof DTOS, body: unknown): boolean => {
+      try {
+        new ValidationPipe().transform(body, { type: 'body', metatype: DTOS[name] });
+        return true;
+      } catch {
+        return false;
+      }
+    };
+    const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
+    const RULE = { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, key: ['merchant'], limits: [LIMIT], cost: 1, penalty: { refusals: 3, windowMs: 1_000, blockMs: 1_000 } };
+    const MERCHANT = { id: 'acme', name: 'Acme', timeZone: 'UTC' };
+
+    it.each<[string, keyof typeof DTOS, unknown, boolean]>([
+      ['a rule', 'RuleDto', RULE, true],
+      ['an unknown field', 'RuleDto', { ...RULE, prio: 1 }, false],
+      ['an unknown field of a limit', 'RuleDto', { ...RULE, limits: [{ ...LIMIT, burst: 1 }] }, false],
+      ['a field of another algorithm', 'RuleDto', { ...RULE, limits: [{ ...LIMIT, windowMs: 1_000 }] }, false],
+      ['an unknown field of a penalty', 'RuleDto', { ...RULE, penalty: { ...RULE.penalty, for: 1 } }, false],
+      ['an unknown field of the match', 'RuleDto', { ...RULE, match: { methods: [], paths: [], hosts: [] } }, false],
+      ['a method in small letters', 'RuleDto', { ...RULE, match: { methods: ['post'] } }, false],
+      ['a name with a space at its end', 'RuleDto', { ...RULE, name: 'x ' }, false],
+      ['a name with a line break', 'RuleDto', { ...RULE, name: 'x\ny' }, false],
+      ['a merchant', 'CreateMerchantDto', MERCHANT, true],
+      ['a merchant called ..', 'CreateMerchantDto', { ...MERCHANT, id: '..' }, false],
+      ['a merchant with a space at the beginning', 'CreateMerchantDto', { ...MERCHANT, id: ' a' }, false],
+      ['an unknown field of a merchant', 'CreateMerchantDto', { ...MERCHANT, plan: 'pro' }, false],
+    ])('%s', (_what, name, body, expected) => {
+      expect([validatorOf(name)(body), accepted(name, body)]).toEqual([expected, expected]);
+    });
+
+    it.each([['RuleDto', RULE], ['CreateMerchantDto', MERCHANT]] as const)('and no stricter: whatever is accepted as %s fits the schema', (name, example) => {
+      const fits = validatorOf(name);
+      let accepts = 0;
+      fc.assert(
+        fc.property(mutated(example), (body) => {
+          if (!accepted(name, body)) return;
+          accepts++;
+          expect([body, fits(body)]).toEqual([body, true]);
+        }),
+        { numRuns: 500 },
+      );
+      expect(accepts).toBeGreaterThan(5);
+    });
+  });
 
   const operations = () =>
     Object.entries(document.paths).flatMap(([path, item]) =>

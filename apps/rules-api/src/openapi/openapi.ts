@@ -19,5 +19,15 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setVersion('1')
     .addBearerAuth()
     .build();
-  return SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule] });
+  const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule] });
+  closeObjects(document.components?.schemas);
+  return document;
+}
+
+/** Fields that are not known are refused, and none are sent: the document says so of every object. */
+function closeObjects(schema: unknown): void {
+  if (typeof schema !== 'object' || schema === null) return;
+  const { type, properties } = schema as { type?: unknown; properties?: unknown };
+  if (type === 'object' && typeof properties === 'object') (schema as { additionalProperties?: unknown }).additionalProperties = false;
+  for (const below of Object.values(schema)) closeObjects(below);
 }

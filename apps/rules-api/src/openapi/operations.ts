@@ -10,6 +10,7 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { KnowsQuery } from '../http/known-query.guard.js';
 import { ProblemSchema } from './problem.schema.js';
 
 /** Each decorator describes one kind of operation, so that the document says the same of all of its kind. */
@@ -25,7 +26,7 @@ const PROBLEMS = {
   412: 'It has changed since the version in If-Match',
   413: 'The body is too large',
   415: 'The body is not JSON',
-  428: 'If-Match is missing',
+  428: 'If-Match is missing: send it with the ETag that was read, or *',
   500: 'The server failed',
   503: 'The database does not answer',
 } as const;
@@ -38,7 +39,8 @@ const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> 
   503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
 };
 
-const ALWAYS = [401, 500, 503] as const;
+/** 400: an unknown name in the query. 405 is for methods that no route has. */
+const ALWAYS = [400, 401, 500, 503] as const;
 const WITH_BODY = [400, 413, 415] as const;
 
 interface BelowSomething {
@@ -57,7 +59,12 @@ export function Creates(summary: string, view: Type, { belowSomething = false }:
 
 /** GET of a page. */
 export function Lists(summary: string, page: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
-  return operation(summary, [400, ...(belowSomething ? [404 as const] : [])], ApiOkResponse({ type: page, description: 'A page' }));
+  return operation(
+    summary,
+    [400, ...(belowSomething ? [404 as const] : [])],
+    ApiOkResponse({ type: page, description: 'A page' }),
+    KnowsQuery('limit', 'cursor'),
+  );
 }
 
 /** GET of one: 200 with ETag. */
@@ -84,7 +91,7 @@ function ifMatch() {
   return ApiHeader({
     name: 'If-Match',
     required: true,
-    description: 'The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
+    description: 'Required: without it the answer is 428. The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
     schema: { type: 'string', example: '"3"' },
   });
 }

@@ -17,7 +17,7 @@ import {
   type StoreFailurePolicy,
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
-import { type Check, fault, Fits, line, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
+import { type Check, fault, Fits, line, LINE_PATTERN, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
 import { bounded, differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
@@ -39,7 +39,7 @@ const listOfLimits: Check = (value, object, property) => {
 
 /** When a rule applies. */
 export class RuleMatchDto {
-  @ApiPropertyOptional({ type: [String], maxItems: RULE_BOUNDS.methods.max, default: [], example: ['POST'], description: 'HTTP methods in capitals; none means any' })
+  @ApiPropertyOptional({ type: 'array', items: { type: 'string', pattern: '^[A-Z][A-Z-]{0,31}$' }, maxItems: RULE_BOUNDS.methods.max, default: [], example: ['POST'], description: 'HTTP methods in capitals; none means any' })
   @Fits(listOf(method, { min: 0, max: RULE_BOUNDS.methods.max }))
   methods: string[] = [];
 
@@ -72,7 +72,7 @@ export class PenaltyDto {
 /** A rule as an administrator writes it. */
 @ApiExtraModels(...LIMIT_DTOS)
 export class RuleDto {
-  @ApiProperty({ type: String, minLength: 1, maxLength: RULE_BOUNDS.name.maxLength, example: 'card payments', description: 'Different from the names of the other rules here' })
+  @ApiProperty({ type: String, minLength: 1, maxLength: RULE_BOUNDS.name.maxLength, pattern: LINE_PATTERN, example: 'card payments', description: 'Different from the names of the other rules here' })
   @Fits(line(RULE_BOUNDS.name.maxLength))
   name: string;
 
@@ -144,12 +144,30 @@ class RuleIdentity {
 /** A rule as the API shows it: what was written, every default filled in, with its identity. */
 export class RuleView extends IntersectionType(RuleIdentity, RuleDto) {}
 
+/** A rule of which something is stored that makes no sense. */
+export class UnreadableRule {
+  @ApiProperty({ type: String, example: '17' })
+  id: string;
+
+  @ApiProperty({ type: String, example: 'card payments' })
+  name: string;
+
+  @ApiProperty({ type: 'integer', example: 1, description: 'In double quotes it is the ETag' })
+  version: number;
+
+  @ApiProperty({ type: String, example: 'rule.cost: must be a whole number from 1 to 1000000000, got -5' })
+  detail: string;
+}
+
 export class RulePage {
   @ApiProperty({ type: [RuleView] })
   items: RuleView[];
 
   @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
   nextCursor: string | null;
+
+  @ApiPropertyOptional({ type: [UnreadableRule], description: 'Rules of this page that cannot be shown, if there are any; replace or delete them' })
+  unreadable?: UnreadableRule[];
 }
 
 export function ruleSpec(rule: RuleDto | RuleEntity): RuleSpec {

@@ -7,7 +7,6 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
-import { type Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { RuleDto, RulePage, RuleView } from './rule.dto.js';
 import { RulesService } from './rules.service.js';
@@ -31,7 +30,7 @@ export class RulesController {
 
   @Get()
   @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true })
-  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<RuleView>> {
+  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<RulePage> {
     return this.rules.list(merchantId, query);
   }
 

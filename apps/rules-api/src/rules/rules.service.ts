@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type Actor, type Expected, MerchantNotFoundError, MerchantRepository, RuleNotFoundError, type RuleOwner, RuleRepository } from '#rules-db';
-import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
+import { ProblemError } from '#platform';
+import { type Actor, type Expected, MerchantNotFoundError, MerchantRepository, RuleNotFoundError, type RuleEntity, type RuleOwner, RuleRepository } from '#rules-db';
+import { decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
 import { type PageQueryDto } from '../pagination/page-query.dto.js';
-import { type RuleDto, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { UnreadableRules } from './unreadable-rules.js';
 
 const LIST = 'rules';
 
@@ -12,21 +14,26 @@ export class RulesService {
   constructor(
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
   ) {}
 
   async create(owner: RuleOwner, body: RuleDto, by: Actor): Promise<RuleView> {
     return ruleView(await this.rules.create(owner, ruleSpec(body), by));
   }
 
-  async list(owner: RuleOwner, { size, cursor }: PageQueryDto): Promise<Page<RuleView>> {
+  /** A rule that cannot be read is named beside the others, so that somebody can replace or delete it. */
+  async list(owner: RuleOwner, { size, cursor }: PageQueryDto): Promise<RulePage> {
     const rows = await this.rules.list(owner, { after: cursor === undefined ? undefined : positionIn(cursor), limit: size + 1 });
     if (rows.length === 0) await this.mustExist(owner);
-    return toPage(rows, size, ruleView, ({ priority, id }) => encodeCursor(LIST, [priority, id]));
+    const { items, nextCursor } = toPage(rows, size, (rule) => ({ rule, fault: this.unreadable.faultOf(rule) }), ({ priority, id }) => encodeCursor(LIST, [priority, id]));
+    const unreadable = items.flatMap(({ rule: { id, name, version }, fault }) => (fault === undefined ? [] : [{ id, name, version, detail: fault }]));
+    const readable = items.flatMap(({ rule, fault }) => (fault === undefined ? [ruleView(rule)] : []));
+    return { items: readable, nextCursor, ...(unreadable.length > 0 && { unreadable }) };
   }
 
   async get(owner: RuleOwner, id: string): Promise<RuleView> {
     const rule = await this.rules.find(owner, id);
-    if (rule) return ruleView(rule);
+    if (rule) return this.view(rule);
     await this.mustExist(owner);
     throw new RuleNotFoundError(id);
   }
@@ -37,6 +44,12 @@ export class RulesService {
 
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.rules.delete(owner, id, expected, by);
+  }
+
+  private view(rule: RuleEntity): RuleView {
+    const fault = this.unreadable.faultOf(rule);
+    if (fault === undefined) return ruleView(rule);
+    throw new ProblemError({ status: 500, detail: `what is stored of rule ${rule.id}, version ${rule.version}, cannot be read (${fault}); replace or delete it` });
   }
 
   private async mustExist(owner: RuleOwner): Promise<void> {

@@ -1,0 +1,41 @@
+import { ProblemError } from './problem.js';
+
+/** No body of ours is nested a quarter as deep. */
+const MAX_DEPTH = 32;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPENING = new Set([0x5b, 0x7b]);
+const CLOSING = new Set([0x5d, 0x7d]);
+
+/**
+ * The text of a JSON body. A body that is not UTF-8 is refused, for otherwise two different names could be stored as one, with
+ * U+FFFD where they differ; and so is one that is nested deeply, before anything walks it.
+ *
+ * @throws ProblemError 400
+ */
+export function jsonText(body: Buffer): string {
+  if (depthOf(body) > MAX_DEPTH) throw new ProblemError({ status: 400, detail: `the body is nested more than ${MAX_DEPTH} levels deep` });
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch (error) {
+    throw new ProblemError({ status: 400, detail: 'the body is not valid UTF-8' }, { cause: error });
+  }
+}
+
+/** How deeply lists and objects are nested, or one more than allowed. What is no JSON has a depth too, and is refused later. */
+function depthOf(body: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let inText = false;
+  for (let at = 0; at < body.length && deepest <= MAX_DEPTH; at++) {
+    const byte = body[at]!;
+    if (inText) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if (OPENING.has(byte)) deepest = Math.max(deepest, ++depth);
+    else if (CLOSING.has(byte)) depth--;
+  }
+  return deepest;
+}

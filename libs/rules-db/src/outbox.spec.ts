@@ -1,0 +1,24 @@
+import { isMerchantId } from '#limiter';
+import * as fc from 'fast-check';
+import { outboxRow } from './outbox.js';
+
+const ROW = { id: '1', merchant_id: 'acme', version: '3', created_at: new Date(7) };
+
+test('a row of the outbox is read', () => expect(outboxRow(ROW)).toEqual({ id: '1', merchantId: 'acme', version: 3, createdAt: new Date(7) }));
+
+test('times and versions that are none are left out', () => {
+  for (const odd of [Infinity, -Infinity, null, 'infinity', new Date(NaN), '9007199254740993', '-4', {}]) {
+    const { version, createdAt } = outboxRow({ ...ROW, version: odd, created_at: odd })!;
+    expect([version, createdAt]).toEqual([0, null]);
+  }
+});
+
+test('a row that names nobody is none, and whatever else stands in it, it is read', () => {
+  fc.assert(
+    fc.property(fc.anything(), fc.anything(), fc.anything(), (merchantId, version, createdAt) => {
+      const row = outboxRow({ id: '1', merchant_id: merchantId, version, created_at: createdAt });
+      expect(row !== undefined).toBe(merchantId === null || isMerchantId(merchantId));
+      if (row) expect(row.version).toBeGreaterThanOrEqual(0);
+    }),
+  );
+});

@@ -1,0 +1,83 @@
+import { connectWhenUp, createDataSource, isDatabaseUnavailable } from '#rules-db';
+import { Forwarder } from '../../support/forwarder.mjs';
+import { PATIENCE } from '../../support/patience.mjs';
+import { migratedDatabase } from './database.js';
+
+/** PostgreSQL behind a way that goes black: it accepts and acknowledges whatever is sent, and nothing ever comes back. */
+
+const STATEMENT_TIMEOUT_MS = 500;
+/** The statement, and the second in which the server may still end it. */
+const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
+const CONNECT_TIMEOUT_MS = 3_000;
+const POOL_SIZE = 4;
+
+let database: Awaited<ReturnType<typeof migratedDatabase>>;
+let forwarder: Forwarder;
+let dataSource: ReturnType<typeof createDataSource>;
+
+beforeEach(async () => {
+  database = await migratedDatabase();
+  const target = new URL(database.url);
+  forwarder = await Forwarder.to(Number(target.port));
+  target.host = `127.0.0.1:${forwarder.port}`;
+  dataSource = createDataSource(target.href, { poolSize: POOL_SIZE, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  await connectWhenUp(dataSource);
+  // Fills the pool.
+  await Promise.all(Array.from({ length: POOL_SIZE }, () => dataSource.query('SELECT pg_sleep(0.1)')));
+});
+
+afterEach(async () => {
+  forwarder.close();
+  await dataSource.destroy();
+  await database.close();
+});
+
+const timed = async (work: Promise<unknown>): Promise<{ error: unknown; ms: number }> => {
+  const startMs = performance.now();
+  const error: unknown = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return { error, ms: performance.now() - startMs };
+};
+
+test('one statement finds out, and no other has to: the idle connections of the pool are given up with the one that was asked', async () => {
+  forwarder.swallow();
+  const first = await timed(dataSource.query('SELECT 1'));
+  expect(isDatabaseUnavailable(first.error)).toBe(true);
+  expect(first.ms).toBeLessThan(ANSWER_TIMEOUT_MS + 1_000 * PATIENCE);
+  // New connections come through.
+  const others = await Promise.all(Array.from({ length: POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
+  expect(others.map(({ error }) => error)).toEqual(others.map(() => undefined));
+  expect(forwarder.accepted).toBe(2 * POOL_SIZE);
+});
+
+test('while the way is black every statement fails in time, and the first after the last of them passes', async () => {
+  forwarder.blackHole();
+  const failed = await Promise.all(Array.from({ length: 3 * POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
+  for (const { error, ms } of failed) {
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(ms).toBeLessThan(ANSWER_TIMEOUT_MS + CONNECT_TIMEOUT_MS + 1_000 * PATIENCE);
+  }
+  forwarder.open();
+  const after = await timed(dataSource.query('SELECT 1'));
+  expect(after.error).toBeUndefined();
+});
+
+test('a transaction that was cut off locks what it holds for ten seconds at most', async () => {
+  await dataSource.query(`INSERT INTO merchant (id, name, time_zone, version, rules_version) VALUES ('acme', 'Acme', 'Etc/UTC', 1, 1)`);
+  const lock = `UPDATE merchant SET name = 'x' WHERE id = 'acme'`;
+  const cutOff = timed(
+    dataSource.transaction(async (manager) => {
+      await manager.query(lock);
+      forwarder.swallow();
+      await manager.query('SELECT 1');
+    }),
+  );
+  expect(isDatabaseUnavailable((await cutOff).error)).toBe(true);
+  const startMs = performance.now();
+  for (;;) {
+    if ((await timed(dataSource.query(lock))).error === undefined) break;
+    expect(performance.now() - startMs).toBeLessThan(12_000 + 1_000 * PATIENCE);
+  }
+});
