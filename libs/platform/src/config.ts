@@ -1,4 +1,5 @@
-import { type App, ExpectationError, type Variable, VARIABLES } from './variables.js';
+import { type App, ExpectationError, type Variable } from './variable.js';
+import { VARIABLES } from './variables.js';
 
 type Variables = typeof VARIABLES;
 type Key = keyof Variables;

@@ -11,4 +11,6 @@ export * from './problem.js';
 export * from './problem-details.filter.js';
 export * from './public-route.js';
 export * from './request-context.js';
+export * from './gateway-variables.js';
+export * from './variable.js';
 export * from './variables.js';

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { DataPlane, Timed } from './data-plane.js';
 import { Exchange } from './exchange.js';
+import { HalfClosedClient } from './half-closed-client.js';
 import { Pace } from './pace.js';
 import { PROBLEMS, type Problem } from './problems.js';
 
@@ -11,9 +12,6 @@ const RESUMED_AT = 16;
 
 /** The most that wait for their turn on one connection: what was read before the pause, up to 64 KiB, may hold many. */
 const MAX_WAITING = 1_024;
-
-/** How often a client that has closed its sending side is looked for, while it waits for an answer. */
-const LOOK_FOR_CLIENT_MS = 1_000;
 
 interface Waiting {
   request: IncomingMessage;
@@ -51,7 +49,7 @@ export class ClientConnection implements Timed {
   private advancing = false;
   private paused = false;
   private pausedBefore = false;
-  private clientWatch: NodeJS.Timeout | undefined;
+  private halfClosed: HalfClosedClient | undefined;
 
   constructor(
     private readonly plane: DataPlane,
@@ -111,12 +109,12 @@ export class ClientConnection implements Timed {
   clientEnded(): void {
     this.accepting = false;
     if (this.current === null) return;
-    this.clientWatch ??= setInterval(() => this.current?.lookForClient(), LOOK_FOR_CLIENT_MS);
+    this.halfClosed ??= new HalfClosedClient(this.socket, () => this.current);
   }
 
   /** The socket has closed. */
   closed(): void {
-    clearInterval(this.clientWatch);
+    this.halfClosed?.stop();
     this.distrust();
     this.current?.clientGone();
   }

@@ -4,6 +4,7 @@ import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { ClientConnection } from './client-connection.js';
 import type { DataPlane, Timed } from './data-plane.js';
+import type { AwaitedExchange } from './half-closed-client.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
@@ -20,9 +21,6 @@ import type { SlotSeeker, Waiter } from './upstream-slots.js';
 /** Answers up to this many bytes are copied next to their headers. */
 const COPIED_BODY_BYTES = 16 * 1024;
 
-/** Looks, a second apart, in which nothing of an answer came for a client that has closed its sending side. */
-const MOST_LOOKS_WITHOUT_PROGRESS = 5;
-
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
@@ -36,7 +34,7 @@ const NO_CLAIMS: Claims = [];
  *
  * The upstream's 1xx answers and trailers are not passed on.
  */
-export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, BodyOwner, SlotSeeker, Timed {
+export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, BodyOwner, SlotSeeker, Timed, AwaitedExchange {
   readonly method: string;
   /** As it came, until the path policy has said what is matched and forwarded. */
   target: string;
@@ -60,8 +58,6 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
   private body: RequestBody | null = null;
   private queued: Waiter | null = null;
   private holdsSlot = false;
-  private writtenAtLook = -1;
-  private looksWithoutProgress = 0;
 
   constructor(
     private readonly plane: DataPlane,
@@ -166,21 +162,10 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
     this.reject(problem);
   }
 
-  /**
-   * The client has closed its sending side, and perhaps the other one too. Only writing tells: an interim answer, which every
-   * client of HTTP/1.1 has to skip, or the answer itself. When there is nothing to write for a while, the client is taken for gone.
-   */
-  lookForClient(): void {
-    const { socket } = this.connection;
-    if (this.phase === Phase.Answering) {
-      // What waits for a client that reads slowly is the kernel's to get rid of, or to give up.
-      const stoodStill = socket.writableLength === 0 && socket.bytesWritten === this.writtenAtLook;
-      this.looksWithoutProgress = stoodStill ? this.looksWithoutProgress + 1 : 0;
-      this.writtenAtLook = socket.bytesWritten;
-      if (this.looksWithoutProgress >= MOST_LOOKS_WITHOUT_PROGRESS) socket.destroy();
-    } else if (this.phase !== Phase.Ended && this.request.httpVersion === '1.1') {
-      this.response.writeProcessing();
-    }
+  writeInterim(): boolean {
+    if (this.phase === Phase.Answering) return false;
+    if (this.phase !== Phase.Ended && this.request.httpVersion === '1.1') this.response.writeProcessing();
+    return true;
   }
 
   private decided(admission: Admission): void {
@@ -263,14 +248,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
 
   private dispatch(body: Buffer | UploadBody | null): void {
     const { plane, head, connection } = this;
-    const headers = upstreamHeaders({
-      rawHeaders: this.rawHeaders,
-      connectionOptions: head.connectionOptions,
-      trusted: connection.trusted,
-      peer: this.peer,
-      host: head.host,
-      requestId: this.requestId,
-    });
+    const headers = upstreamHeaders(this.rawHeaders, head, connection, this.requestId);
     if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
     if (body instanceof UploadBody && head.bodyLength !== CHUNKED) {
       headers.push('content-length', String(head.bodyLength));

@@ -20,8 +20,10 @@ const pairs = (list: readonly string[]): string[][] =>
   Array.from({ length: list.length / 2 }, (_, i) => list.slice(2 * i, 2 * i + 2));
 
 describe('headers for the upstream', () => {
-  const forward = (rawHeaders: string[], more: Partial<Omit<typeof SOURCE, 'connectionOptions'>> & { connectionOptions?: string[] } = {}) =>
-    pairs(upstreamHeaders({ ...SOURCE, rawHeaders, ...more }));
+  const forward = (rawHeaders: string[], more: Partial<Omit<typeof SOURCE, 'connectionOptions'>> & { connectionOptions?: string[] } = {}) => {
+    const source = { ...SOURCE, ...more };
+    return pairs(upstreamHeaders(rawHeaders, source, source, source.requestId));
+  };
 
   it('pass in their order, spelling and number', () => {
     const sent = ['aCCept', '*/*', 'Cookie', 'a=1', 'Cookie', 'b=2', 'X-Thing', ''];

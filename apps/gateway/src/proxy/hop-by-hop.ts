@@ -10,15 +10,18 @@ export function addConnectionOptions(list: string[] | null, options: readonly st
 }
 
 /** What the headers for the upstream are made from. */
-export interface UpstreamHeaderSource {
-  rawHeaders: readonly string[];
+/** Of the client's request. */
+export interface ForwardedHead {
   /** Lower-case names that the client's Connection header declares to be for this hop only. */
-  connectionOptions: readonly string[] | null;
+  readonly connectionOptions: readonly string[] | null;
+  readonly host: string;
+}
+
+/** Where the request came from. */
+export interface Hop {
   /** Whether the peer may say who the client is and where the request came from. */
-  trusted: boolean;
-  peer: string;
-  host: string;
-  requestId: string;
+  readonly trusted: boolean;
+  readonly peer: string;
 }
 
 /**
@@ -32,8 +35,7 @@ export interface UpstreamHeaderSource {
  * - Whoever sends them, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
-export function upstreamHeaders(source: UpstreamHeaderSource): string[] {
-  const { rawHeaders, connectionOptions: named, trusted } = source;
+export function upstreamHeaders(rawHeaders: readonly string[], { connectionOptions: named, host }: ForwardedHead, { trusted, peer }: Hop, requestId: string): string[] {
   const headers: string[] = [];
   let forwardedFor = '';
   let hasProto = false;
@@ -70,10 +72,10 @@ export function upstreamHeaders(source: UpstreamHeaderSource): string[] {
         break;
     }
   }
-  headers.push('X-Forwarded-For', forwardedFor + source.peer);
+  headers.push('X-Forwarded-For', forwardedFor + peer);
   if (!hasProto) headers.push('X-Forwarded-Proto', 'http');
-  if (!hasHost && source.host !== '') headers.push('X-Forwarded-Host', source.host);
-  headers.push('X-Request-Id', source.requestId);
+  if (!hasHost && host !== '') headers.push('X-Forwarded-Host', host);
+  headers.push('X-Request-Id', requestId);
   return headers;
 }
 

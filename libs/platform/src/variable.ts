@@ -1,0 +1,66 @@
+import { isIP } from 'node:net';
+
+/** The runnable parts of Tollgate, by the names of their folders. */
+export const APPS = ['rules-api', 'preloader', 'gateway'] as const;
+export type App = (typeof APPS)[number];
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Thrown by a variable's `parse`; the message says what was expected. */
+export class ExpectationError extends Error {}
+
+export interface Variable<T> {
+  readonly name: string;
+  /** The apps that read it; in the others it is not even looked at. */
+  readonly apps: readonly App[];
+  /** Text that stands in when the variable is unset or empty. Without one the variable is required. */
+  readonly default?: string;
+  /** The variable whose value stands in when this one is unset. */
+  readonly defaultFrom?: string;
+  /** Its value is never printed, also not when it is wrong. */
+  readonly secret?: boolean;
+  readonly meaning: string;
+  /** Turns the text into the value or throws an ExpectationError. */
+  readonly parse: (text: string) => T;
+}
+
+export function expected(what: string): never {
+  throw new ExpectationError(what);
+}
+
+export function wholeNumber(min: number, max: number, unit = '') {
+  return (text: string): number => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
+    return value >= min && value <= max ? value : expected(`a whole number from ${min} to ${max}${unit}`);
+  };
+}
+
+export function oneOf<T extends string>(values: readonly T[]) {
+  return (text: string): T => values.find((value) => value === text) ?? expected(`one of ${values.join(', ')}`);
+}
+
+export function storeUrl(protocols: readonly string[], example: string) {
+  return (text: string): string => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    return url && protocols.includes(url.protocol) && url.hostname + url.search !== ''
+      ? text
+      : expected(`a URL like ${example}`);
+  };
+}
+
+export function adminToken(text: string): string {
+  return /^[\x21-\x7e]{16,512}$/.test(text) ? text : expected('16 to 512 visible ASCII characters without spaces');
+}
+
+/** Of what is there only if somebody wants it. */
+export function optionalToken(text: string): string | undefined {
+  return text === '' ? undefined : adminToken(text);
+}
+
+/** An address of this machine, or a name of it; the system says whether it is one. */
+export function host(text: string): string {
+  return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text) ? text : expected('an address or a name of this machine like 127.0.0.1, ::1, or 0.0.0.0 for all');
+}
+
+export const port = wholeNumber(0, 65_535);
