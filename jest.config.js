@@ -14,6 +14,9 @@ const common = {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],
 };
 
+/** What measures times of milliseconds, or fills the machine on purpose: one file after the other, and nothing beside them. */
+const ALONE = ['<rootDir>/test/e2e/alone/', '<rootDir>/test/faults/'];
+
 /** Projects that talk to real services get them before their first test. */
 const withServices = {
   ...common,
@@ -29,7 +32,7 @@ export default {
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts}/**/*.spec.ts'] },
     { ...withServices, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
-    { ...withServices, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'] },
-    { ...withServices, displayName: 'faults', testMatch: ['<rootDir>/test/faults/**/*.spec.ts'] },
+    { ...withServices, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'], testPathIgnorePatterns: ALONE },
+    { ...withServices, displayName: 'alone', testMatch: ALONE.map((folder) => `${folder}**/*.spec.ts`) },
   ],
 };

@@ -50,7 +50,7 @@ async function run({ seconds, only, publish }) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-faults-'));
   const file = join(folder, 'rows.md');
   try {
-    const args = ['--selectProjects', 'faults', '--verbose', ...(only ? ['--testNamePattern', only.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')] : [])];
+    const args = ['test/faults', '--selectProjects', 'alone', '--verbose', ...(only ? ['--testNamePattern', only.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')] : [])];
     const child = spawn(process.execPath, [join(ROOT, 'scripts', 'test.mjs'), ...args], {
       stdio: 'inherit', env: { ...process.env, TOLLGATE_FAULT_SECONDS: String(seconds), TOLLGATE_FAULT_TABLE: file },
     });

@@ -29,10 +29,11 @@ Variables:
 
 /** @typedef {import('../test/support/plain-reporter.mjs').Outcome} Outcome */
 
-/** End-to-end tests measure times and start many processes: one after the other, so that they do not slow each other down. */
+/** Some tests measure times or fill the machine: one after the other, so that they do not slow each other down. */
 const RUNS = {
   quick: ['--selectProjects', 'unit', 'integration'],
-  endToEnd: ['--selectProjects', 'e2e', 'faults', '--runInBand'],
+  endToEnd: ['--selectProjects', 'e2e'],
+  alone: ['--selectProjects', 'alone', '--runInBand'],
 };
 
 /** From this slowness on the end-to-end tests take a quarter of an hour, and the product's own deadlines (25 ms for a take) begin to pass. */
@@ -56,7 +57,7 @@ async function test(args) {
   ];
   for (const notice of notices) console.warn(`\n${notice}\n`);
 
-  const runs = chosen ? [[]] : tooSlow ? [RUNS.quick] : [RUNS.quick, RUNS.endToEnd];
+  const runs = chosen ? [[]] : tooSlow ? [RUNS.quick] : [RUNS.quick, RUNS.endToEnd, RUNS.alone];
   const total = { passed: 0, failed: 0, skipped: 0 };
   let worst = 0;
   for (const run of runs) {

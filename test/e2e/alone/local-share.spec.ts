@@ -1,6 +1,6 @@
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { House, rule } from './house.js';
+import { House, rule } from '../gateway/house.js';
 
 let house: House;
 

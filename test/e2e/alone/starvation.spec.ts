@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENCE } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from './house.js';
+import { eventually, House, rule } from '../gateway/house.js';
 
 /** Few, so that a small number of hostile requests is more than enough for all. */
 const CONNECTIONS = 48;

@@ -1,6 +1,6 @@
 import { SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from './house.js';
+import { eventually, House, rule } from '../gateway/house.js';
 
 let house: House;
 let gateway: RunningApp;

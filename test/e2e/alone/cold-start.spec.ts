@@ -1,6 +1,6 @@
 /**
  * Gateways under full load from their first moment, on a machine with other work. In `npm test` one short start; the long form:
- * TOLLGATE_COLD_STARTS=10 TOLLGATE_COLD_SECONDS=10 npm test -- test/e2e/gateway/cold-start.spec.ts --selectProjects e2e
+ * TOLLGATE_COLD_STARTS=10 TOLLGATE_COLD_SECONDS=10 npm test -- test/e2e/alone/cold-start.spec.ts --selectProjects alone
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -9,7 +9,7 @@ import { Pool } from 'undici';
 import { freePort } from '../../../scripts/ports.mjs';
 import { Tether } from '../../../scripts/tether.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
-import { House, rule } from './house.js';
+import { House, rule } from '../gateway/house.js';
 
 const STARTS = Number(process.env['TOLLGATE_COLD_STARTS'] ?? 1);
 const SECONDS = Number(process.env['TOLLGATE_COLD_SECONDS'] ?? 3);

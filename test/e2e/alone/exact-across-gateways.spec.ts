@@ -1,6 +1,6 @@
 import { startLimits, type LimitSpec } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
-import { House, rule } from './house.js';
+import { House, rule } from '../gateway/house.js';
 
 let house: House;
 let gateways: RunningApp[];

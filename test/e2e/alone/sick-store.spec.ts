@@ -3,7 +3,7 @@ import { Forwarder } from '../../support/forwarder.mjs';
 import { SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
-import { eventually, House, rule } from './house.js';
+import { eventually, House, rule } from '../gateway/house.js';
 
 /** A Redis that answers and carries out no takes is named, and left when there is a better one. */
 
