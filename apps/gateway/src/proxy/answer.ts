@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { hasName } from './hop-by-hop.js';
 import { cutIfTooMuch, lingerOnClose } from './linger.js';
+import { endInOnePiece } from './one-piece.js';
 import { CHUNKED } from './request-hygiene.js';
 
 /** Up to this declared length, the rest of a refused body is read so that the connection can go on. */
@@ -46,8 +47,8 @@ export function sendAnswer(
     if (closes) lingerOnClose(request.socket, request);
     else process.nextTick(cutUnlessComplete, request);
   }
-  // One write of one string, if each character is a byte; otherwise node would encode the headers along with it.
-  if (length === body.length) response.end(body, 'latin1');
+  // If each character is a byte; otherwise node would encode the headers along with it.
+  if (length === body.length) endInOnePiece(response, body);
   else response.end(Buffer.from(body));
   return closes;
 }

@@ -9,6 +9,7 @@ import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
+import { endWithBody } from './one-piece.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { Outcome } from './proxy-metrics.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
@@ -17,9 +18,6 @@ import type { ShedReason } from './shedding.js';
 import { UploadBody } from './upload-body.js';
 import { problemOf, upstreamFailure } from './upstream-failure.js';
 import type { SlotSeeker, Waiter } from './upstream-slots.js';
-
-/** Answers up to this many bytes are copied next to their headers. */
-const COPIED_BODY_BYTES = 16 * 1024;
 
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
@@ -283,10 +281,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
     const { response } = this;
     this.bodyBegun = true;
     if (chunk.length === this.answerLength) {
-      // The whole body is here. As a string with one byte to a character it leaves in one piece with the headers; a
-      // buffer would be a second piece, and a write of several pieces costs more than this copy.
-      if (chunk.length <= COPIED_BODY_BYTES) response.end(chunk.toString('latin1'), 'latin1');
-      else response.end(chunk);
+      endWithBody(response, chunk);
       return true;
     }
     if (response.write(chunk)) return true;
