@@ -1,5 +1,6 @@
 /**
- * Asks a gateway for ids that nobody created, each once, at a steady rate, until all were answered or it is told to stop; and prints what it saw:
+ * Asks a gateway for ids that nobody created, each once, at a steady rate and then, told by SIGUSR1, as fast as it is answered, until all were
+ * answered or it is told to stop; and prints what it saw:
  * node unknown-load.mjs '{"port":8080,"ids":1000000,"perSecond":4000,"connections":32,"first":0}'
  */
 import { connect } from 'node:net';
@@ -12,6 +13,7 @@ const statuses = {};
 let sent = 0;
 let answered = 0;
 let over = false;
+let hasRate = true;
 /** Connections that wait for their turn. @type {(() => void)[]} */
 const idle = [];
 const startedMs = performance.now();
@@ -28,7 +30,8 @@ function openConnection() {
     if (answer === undefined) return;
     statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
     if (++answered >= ids) finish();
-    else idle.push(ask);
+    else if (hasRate) idle.push(ask);
+    else if (sent < ids) ask();
   });
   socket.once('connect', () => idle.push(ask));
   socket.on('error', (error) => fail(error.message));
@@ -52,7 +55,12 @@ function fail(reason) {
 for (let i = 0; i < connections; i++) openConnection();
 
 setInterval(() => {
+  if (!hasRate) return;
   const due = Math.min(ids, ((performance.now() - startedMs) / 1000) * perSecond);
   for (const ask of idle.splice(0, Math.max(0, Math.floor(due) - sent))) ask();
 }, 1);
+process.once('SIGUSR1', () => {
+  hasRate = false;
+  for (const ask of idle.splice(0, ids - sent)) ask();
+});
 process.once('SIGTERM', finish);
