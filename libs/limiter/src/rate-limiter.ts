@@ -21,7 +21,7 @@ export interface RateLimiterOptions {
   readonly newSlot?: () => number;
 }
 
-/** Chooses the rules of a request, takes from their buckets, and merges the answers. The one function that decides. */
+/** Chooses the rules of a request, takes from their buckets, and merges the answers into a verdict. */
 export class RateLimiter {
   private readonly spareCapacity: SpareCapacity;
   private readonly gateways: () => number;

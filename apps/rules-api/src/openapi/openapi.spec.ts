@@ -72,6 +72,11 @@ describe('the OpenAPI document', () => {
       expect([validatorOf(name)(body), accepted(name, body)]).toEqual([expected, expected]);
     });
 
+    it('a field that may be null may be null', () => {
+      expect(validatorOf('RuleDto')({ ...RULE, penalty: null })).toBe(true);
+      expect(validatorOf('RuleDto')({ ...RULE, penalty: 7 })).toBe(false);
+    });
+
     it.each([['RuleDto', RULE], ['CreateMerchantDto', MERCHANT]] as const)('and no stricter: whatever is accepted as %s fits the schema', (name, example) => {
       const fits = validatorOf(name);
       let accepts = 0;

@@ -20,8 +20,26 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule] });
-  closeObjects(document.components?.schemas);
+  const schemas = (document.components?.schemas ?? {}) as Record<string, Schema>;
+  closeObjects(schemas);
+  for (const { properties = {} } of Object.values(schemas)) {
+    for (const [name, property] of Object.entries(properties)) properties[name] = withNull(property, schemas);
+  }
   return document;
+}
+
+interface Schema {
+  readonly properties?: Record<string, Schema>;
+  readonly nullable?: boolean;
+  readonly allOf?: readonly { readonly $ref: string }[];
+}
+
+/** In OpenAPI 3.0 a reference beside `nullable` still refuses null, because the schema that it names does: so that one is written out. */
+function withNull(property: Schema, schemas: Readonly<Record<string, Schema>>): Schema {
+  const named = property.nullable && property.allOf?.length === 1 ? schemas[property.allOf[0]!.$ref.replace(/^.*\//, '')] : undefined;
+  if (named === undefined) return property;
+  const { allOf: _reference, ...rest } = property;
+  return { ...named, ...rest };
 }
 
 /** Fields that are not known are refused, and none are sent: the document says so of every object. */

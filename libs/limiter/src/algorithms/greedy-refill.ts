@@ -29,7 +29,7 @@ export interface GreedyBucket {
   readonly rate: Rate;
   /** Time to full from empty: the largest debt. */
   readonly full: Span;
-  /** The time that one token takes; `costOf` saves the multiplication for the usual cost of 1. */
+  /** The time that one token takes; `greedyCost` saves the multiplication for the usual cost of 1. */
   readonly token: Span;
   /** The largest surplus, as a negative debt. */
   readonly surplusUs: number;
