@@ -4,7 +4,7 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { eventually, startProxy, startTcpUpstream, startUpstream, stopAll } from './proxy-harness.js';
+import { eventually, startProxy, startTcpUpstream, startUpstream, stopAll } from '../gateway/proxy-harness.js';
 
 afterEach(stopAll);
 
