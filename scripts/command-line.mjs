@@ -21,3 +21,6 @@ export function parsedArguments(args, options) {
 /** The kinds of options. */
 export const TEXT = /** @type {const} */ ({ type: 'string' });
 export const HELP_FLAG = /** @type {const} */ ({ type: 'boolean', short: 'h' });
+
+/** A text as a regular expression that matches it. @param {string} text */
+export const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');

@@ -1,8 +1,10 @@
 /** npm run faults: makes everything ill that a gateway stands on, under load, and prints what merchants saw. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { HELP_FLAG, literally, parsedArguments, Refusal, TEXT } from './command-line.mjs';
+import { writeBetween } from './marked-text.mjs';
 import { ROOT } from './paths.mjs';
 
 const HELP = `npm run faults [-- --seconds N] [--only TEXT] [--publish]
@@ -22,24 +24,18 @@ const HEAD = `| Fault | open | local | closed | limited | admitted of what is al
 |---|---|---|---|---|---|---|---|`;
 
 const DOCUMENT = join(ROOT, 'docs', 'operations.md');
-const BEGIN = '<!-- faults: begin -->';
-const END = '<!-- faults: end -->';
+const MARKS = /(<!-- faults: begin -->\n)[^]*(<!-- faults: end -->)/;
+
+const OPTIONS = { seconds: TEXT, only: TEXT, publish: { type: /** @type {const} */ ('boolean') }, help: HELP_FLAG };
 
 /** @param {string[]} args */
 function parse(args) {
-  const settings = { seconds: 3, only: '', publish: false, help: false };
-  for (let i = 0; i < args.length; i++) {
-    const [option, inline] = (args[i] ?? '').split('=', 2);
-    const value = () => inline ?? args[++i] ?? '';
-    if (option === '--help' || option === '-h') settings.help = true;
-    else if (option === '--publish') settings.publish = true;
-    else if (option === '--only') settings.only = value();
-    else if (option === '--seconds') settings.seconds = Number(value());
-    else throw new Error(`npm run faults does not know ${args[i]}; see npm run faults -- --help`);
-  }
-  if (!Number.isInteger(settings.seconds) || settings.seconds < 1 || settings.seconds > 60) throw new Error('--seconds has to be a whole number from 1 to 60');
-  if (settings.publish && settings.only) throw new Error('--publish is only for a whole run');
-  return settings;
+  const { values, positionals } = parsedArguments(args, OPTIONS);
+  const seconds = Number(values.seconds ?? 3);
+  if (positionals.length > 0) throw new Refusal(`npm run faults does not know ${positionals[0]}; see npm run faults -- --help`);
+  if (!Number.isInteger(seconds) || seconds < 1 || seconds > 60) throw new Refusal('--seconds has to be a whole number from 1 to 60');
+  if (values.publish && values.only) throw new Refusal('--publish is only for a whole run');
+  return { seconds, only: values.only ?? '', publish: values.publish ?? false, help: values.help ?? false };
 }
 
 /**
@@ -50,7 +46,7 @@ async function run({ seconds, only, publish }) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-faults-'));
   const file = join(folder, 'rows.md');
   try {
-    const args = ['test/faults', '--selectProjects', 'alone', '--verbose', ...(only ? ['--testNamePattern', only.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')] : [])];
+    const args = ['test/faults', '--selectProjects', 'alone', '--verbose', ...(only ? ['--testNamePattern', literally(only)] : [])];
     const child = spawn(process.execPath, [join(ROOT, 'scripts', 'test.mjs'), ...args], {
       stdio: 'inherit', env: { ...process.env, TOLLGATE_FAULT_SECONDS: String(seconds), TOLLGATE_FAULT_TABLE: file },
     });
@@ -59,22 +55,12 @@ async function run({ seconds, only, publish }) {
     if (!existsSync(file)) return code || 1;
     const table = `${HEAD}\n${readFileSync(file, 'utf8').trim()}`;
     console.log(`\n${table}`);
-    if (publish && code === 0) writeFileSync(DOCUMENT, published(readFileSync(DOCUMENT, 'utf8'), table));
+    if (publish && code === 0) writeBetween(DOCUMENT, MARKS, table);
     if (publish) console.log(code === 0 ? `\nwritten to ${DOCUMENT}` : '\nnot published, because something was not as it should be');
     return code;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-/**
- * @param {string} text
- * @param {string} table
- */
-function published(text, table) {
-  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
-  if (begin < 0 || end < begin) throw new Error(`${DOCUMENT} has no place for the table: ${BEGIN} ... ${END}`);
-  return `${text.slice(0, begin + BEGIN.length)}\n${table}\n${text.slice(end)}`;
 }
 
 try {

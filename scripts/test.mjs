@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build } from './build.mjs';
 import { demandNode, installMissing } from './install.mjs';
+import { literally } from './command-line.mjs';
 import { ROOT } from './paths.mjs';
 import { obtainRedis } from './services/fetch-redis.mjs';
 import { SLOWNESS } from '../test/support/patience.mjs';
@@ -115,9 +116,6 @@ function specsThatNeedRedis() {
   }
   return found.filter((file) => file.endsWith('.spec.ts'));
 }
-
-/** @param {string} text */
-const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 const args = process.argv.slice(2);
 if (args.includes('--help') || args.includes('-h')) {

@@ -1,8 +1,9 @@
 /** What a reader sees of the figures: a table on the terminal, JSON in a file. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
+import { writeBetween } from '../../scripts/marked-text.mjs';
 import { ROOT } from '../../scripts/paths.mjs';
 import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
 import { megabytes } from './figures.mjs';
@@ -70,9 +71,7 @@ export function publish({ rows, settings, cores, startedAt }) {
     line(HEADER.map((_, column) => (column === 0 || column === 5 ? '---' : '--:'))),
     ...rows.map((row) => line(cellsOf({ ...row, name: row.name.replace(/^ +/, '&nbsp;&nbsp;') }))),
   ].join('\n');
-  const before = readFileSync(join(ROOT, file), 'utf8');
-  if (!FIGURES.test(before)) throw new Error(`${file} has lost the marks between which the figures stand`);
-  writeFileSync(join(ROOT, file), before.replace(FIGURES, (_, start, end) => `${start}${text}\n${end}`));
+  writeBetween(join(ROOT, file), FIGURES, text);
   return file;
 }
 

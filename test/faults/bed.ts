@@ -176,10 +176,6 @@ export class FaultBed {
     this.upstream.close();
     await this.house.close();
   }
-
-  sleep(ms: number): Promise<void> {
-    return sleep(ms);
-  }
 }
 
 function ruleOf(merchant: Merchant): RuleSpec {

@@ -4,6 +4,7 @@
  * judges that as well, and prints the table: npm run faults
  */
 import { appendFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENCE } from '../support/patience.mjs';
 import { FaultBed, LIMITED, MERCHANTS, type Merchant, type Observed } from './bed.js';
 import { FAULTS, STORE_AWAY, type Fault } from './faults.js';
@@ -22,7 +23,7 @@ let bed: FaultBed;
 beforeAll(async () => {
   bed = await FaultBed.open({ storeTimeoutMs: judgesTime ? 25 : 25 * PATIENCE });
   // Two processes have just started: their first second is the cold start's matter.
-  if (judgesTime) await bed.sleep(2000);
+  if (judgesTime) await sleep(2000);
 });
 
 afterAll(() => bed.close());
@@ -31,10 +32,10 @@ test.each(FAULTS)('$name', async (fault) => {
   bed.answers.length = 0;
   const beganMs = performance.now();
   bed.startLoad();
-  await bed.sleep(QUIET_MS);
+  await sleep(QUIET_MS);
   const brokenMs = performance.now();
   await fault.breakIt(bed);
-  await bed.sleep(SECONDS * 1000);
+  await sleep(SECONDS * 1000);
   const healedMs = performance.now();
   await fault.heal(bed);
   await bed.untilSteady(healedMs, STEADY_MS, GIVE_UP_AFTER_MS * PATIENCE);

@@ -1,5 +1,6 @@
 /** What can break, how, and what merchants may see meanwhile. One row a fault; the table in docs/operations.md is printed from them. */
-import type { FaultBed, Merchant } from './bed.js';
+import { CHANGES_CHANNEL, DEFAULT_RULES_KEY, snapshotKey } from '#limiter-redis';
+import { MERCHANTS, type FaultBed, type Merchant } from './bed.js';
 
 export interface Fault {
   readonly name: string;
@@ -100,8 +101,10 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'Nonsense in the change feed and in snapshots',
     breakIt: async ({ house: { redis } }) => {
-      for (const message of ['x', '{}', '{"merchantIds":7}', '[null]', '\u0000', '9'.repeat(400)]) await redis.publish('tg:changes', message);
-      for (const key of (await redis.keys('tg:*')).filter((each) => each.includes('snap') || each.includes('rules'))) if ((await redis.type(key)) === 'string') await redis.set(key, '{"version":1e300,"rules":"x"}');
+      for (const key of [DEFAULT_RULES_KEY, ...MERCHANTS.map(snapshotKey)]) await redis.set(key, '{"version":1e300,"rules":"x"}');
+      // The last ones are messages of ours: whoever hears them reads the nonsense.
+      const messages = ['x', '{}', '{"merchantIds":7}', '[null]', '\u0000', '9'.repeat(400), ...[null, ...MERCHANTS].map((each) => JSON.stringify(each))];
+      for (const message of messages) await redis.publish(CHANGES_CHANNEL, message);
     },
     heal: () => {},
     allowed: {},

@@ -1,9 +1,7 @@
 import type { StoredKind, Unreadable, UnreadableReason } from '#limiter-redis';
 import type { Logger } from '#platform';
 import { Counter, type Registry } from 'prom-client';
-
-/** What is ignored again and again is said once; when it has not happened for so long, it is news again. */
-const QUIET_MS = 60_000;
+import { SaidOnce } from './said-once.js';
 
 const MEANINGS: Record<UnreadableReason, string> = {
   malformed: 'it is not what should stand there',
@@ -22,7 +20,8 @@ export interface IgnoredMessagesOptions {
 
 /** What was read from Redis and not believed: each kind said once, and all of it counted. */
 export class IgnoredMessages {
-  private readonly seen = new Map<`${StoredKind} ${UnreadableReason}`, { kind: StoredKind; reason: UnreadableReason; count: number; lastMs: number }>();
+  private readonly seen = new Map<`${StoredKind} ${UnreadableReason}`, { kind: StoredKind; reason: UnreadableReason; count: number }>();
+  private readonly said = new SaidOnce<string>();
   private readonly now: () => number;
 
   constructor(private readonly options: IgnoredMessagesOptions) {
@@ -39,10 +38,7 @@ export class IgnoredMessages {
 
   readonly add = ({ kind, reason, detail }: Unreadable): void => {
     const name = `${kind} ${reason}` as const;
-    const before = this.seen.get(name);
-    const nowMs = this.now();
-    this.seen.set(name, { kind, reason, count: (before?.count ?? 0) + 1, lastMs: nowMs });
-    if (before !== undefined && nowMs - before.lastMs < QUIET_MS) return;
-    this.options.logger.warn({ kind, reason, detail }, `something in Redis is ignored: ${MEANINGS[reason]}`);
+    this.seen.set(name, { kind, reason, count: (this.seen.get(name)?.count ?? 0) + 1 });
+    if (this.said.isNews(name, this.now())) this.options.logger.warn({ kind, reason, detail }, `something in Redis is ignored: ${MEANINGS[reason]}`);
   };
 }

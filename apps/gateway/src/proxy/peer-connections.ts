@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { peerGroup } from '../identity/index.js';
 import { FairShare } from './fair-share.js';
 
 /** The connections of each peer. Those of trusted proxies carry everybody's requests: they are counted, but not bounded. */
@@ -18,7 +18,7 @@ export class PeerConnections {
   /** Counts a connection in; false if the peer has its share already. */
   opened(peer: string, trusted: boolean): boolean {
     if (!trusted) {
-      const group = groupOf(peer);
+      const group = peerGroup(peer);
       const count = this.open.get(group) ?? 0;
       if (!this.share.mayTake(count)) return false;
       this.open.set(group, count + 1);
@@ -31,17 +31,9 @@ export class PeerConnections {
   closed(peer: string, trusted: boolean): void {
     this.share.used--;
     if (trusted) return;
-    const group = groupOf(peer);
+    const group = peerGroup(peer);
     const count = this.open.get(group)! - 1;
     if (count === 0) this.open.delete(group);
     else this.open.set(group, count);
   }
-}
-
-/** Everybody with IPv6 has at least 2 ** 64 addresses, so the network is the peer. */
-function groupOf(peer: string): string {
-  if (!peer.includes(':')) return peer;
-  // A link-local address may name its interface.
-  const [address = ''] = peer.split('%', 1);
-  return ipaddr.IPv6.isValid(address) ? `${ipaddr.IPv6.parse(address).parts.slice(0, 4).join(':')}::/64` : peer;
 }

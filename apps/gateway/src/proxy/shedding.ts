@@ -1,3 +1,4 @@
+import { SaidOnce } from '../said-once.js';
 import type { ProxyLogger } from './failure-log.js';
 
 /** Why the proxy refused or cut something to protect others; also the values of a metric's label. */
@@ -20,22 +21,18 @@ export const SHED_REASONS = [
 
 export type ShedReason = (typeof SHED_REASONS)[number];
 
-const QUIET_MS = 60_000;
-
 /**
  * Logs that sharing bites: of each reason the first time, with who was concerned, and again only after a minute without. A line
  * for each request would help whoever causes them.
  */
 export class ShedLog {
-  private readonly lastMs = new Map<ShedReason, number>();
+  private readonly said = new SaidOnce<ShedReason>();
 
   constructor(private readonly logger: ProxyLogger) {}
 
   /** @param who the merchant, or the peer of a request that belongs to none */
   add(reason: ShedReason, who: string, nowMs: number): void {
-    const lastMs = this.lastMs.get(reason);
-    this.lastMs.set(reason, nowMs);
-    if (lastMs !== undefined && nowMs - lastMs < QUIET_MS) return;
+    if (!this.said.isNews(reason, nowMs)) return;
     this.logger.warn({ reason, who }, 'refuses or cuts requests to protect others; logged again after a minute without');
   }
 }

@@ -1,3 +1,4 @@
+import { peerGroup } from '../identity/index.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 export interface LookupAllowanceOptions {
@@ -35,7 +36,7 @@ export class LookupAllowance {
   /** Whether an id may be looked up for a peer now. */
   allows(peer: string): boolean {
     const nowMs = this.now();
-    const tokens = this.peers.peek(nameOf(peer));
+    const tokens = this.peers.peek(peerGroup(peer));
     return this.all.has(nowMs) && (tokens === undefined || tokens.has(nowMs));
   }
 
@@ -50,11 +51,11 @@ export class LookupAllowance {
   /** The merchant exists. */
   giveBack(peer: string): void {
     this.all.giveBack();
-    this.peers.peek(nameOf(peer))?.giveBack();
+    this.peers.peek(peerGroup(peer))?.giveBack();
   }
 
   private tokensOf(peer: string): Tokens {
-    const name = nameOf(peer);
+    const name = peerGroup(peer);
     let tokens = this.peers.get(name);
     if (tokens === undefined) {
       tokens = new Tokens(this.peerCapacity, this.options.perPeerPerSecond, this.now());
@@ -84,17 +85,4 @@ class Tokens implements CacheEntry {
   giveBack(): void {
     this.left = Math.min(this.capacity, this.left + 1);
   }
-}
-
-/** Whoever has an IPv6 address has 2^64 of them: the first four groups tell peers apart. Addresses come in canonical text. */
-function nameOf(peer: string): string {
-  if (!peer.includes(':')) return peer;
-  const [head = '', tail] = peer.split('::');
-  const groups = head === '' ? [] : head.split(':');
-  if (tail !== undefined) {
-    const rest = tail === '' ? [] : tail.split(':');
-    while (groups.length + rest.length < 8) groups.push('0');
-    groups.push(...rest);
-  }
-  return groups.slice(0, 4).join(':');
 }
