@@ -28,9 +28,14 @@ export async function run({ workshop, rounds, quick, say }) {
       });
       const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map((result) => result.perSecond);
       const cpu = (results['gathered'] ?? []).map(({ redisBusy = NaN, perSecond: each }) => (1e6 * redisBusy) / each);
-      say(`${name}: ${rate(median(perSecond('gathered')))}, ${median(cpu).toFixed(1)} us of Redis a take, ${Math.round(bytes)} bytes a key`);
+      say(
+        `${name}: ${rate(median(perSecond('gathered')))}, ${median(cpu).toFixed(1)} us of Redis a take, ${Math.round(bytes)} bytes a key`,
+      );
       figures.push(
-        figure(`${name}: gathered / one by one`, ratios(perSecond('gathered'), perSecond('oneByOne')), { ...(['token_bucket', 'gcra'].includes(name) && { goal: GOAL }), details: results }),
+        figure(`${name}: gathered / one by one`, ratios(perSecond('gathered'), perSecond('oneByOne')), {
+          ...(['token_bucket', 'gcra'].includes(name) && { goal: GOAL }),
+          details: results,
+        }),
         figure('  takes', perSecond('gathered'), { unit: '/s' }),
         figure('  Redis CPU a take', cpu, { unit: 'us' }),
         figure('  a key in Redis', [bytes], { unit: 'B' }),

@@ -37,19 +37,36 @@ export async function run({ workshop, rounds, seconds, quick, say }) {
   const stores = await interleaved(
     rounds,
     Object.fromEntries(
-      ['tollgate', 'flexible', 'map'].flatMap((subject) => [keys, FEW_KEYS].map((count) => [`${subject} ${count}`, () => decisions(subject, { keys: count })])),
+      ['tollgate', 'flexible', 'map'].flatMap((subject) =>
+        [keys, FEW_KEYS].map((count) => [`${subject} ${count}`, () => decisions(subject, { keys: count })]),
+      ),
     ),
-    (side, round, { perSecond, bytesPerKey }) => say(`round ${round}: ${side} keys: ${rate(perSecond)}, ${Math.round(bytesPerKey)} bytes a key`),
+    (side, round, { perSecond, bytesPerKey }) =>
+      say(`round ${round}: ${side} keys: ${rate(perSecond)}, ${Math.round(bytesPerKey)} bytes a key`),
   );
-  const perSecond = (/** @type {string} */ subject, count = keys) => (stores[`${subject} ${count}`] ?? []).map((result) => result.perSecond);
+  const perSecond = (/** @type {string} */ subject, count = keys) =>
+    (stores[`${subject} ${count}`] ?? []).map((result) => result.perSecond);
   const slowdown = (/** @type {string} */ subject) => ratios(perSecond(subject, FEW_KEYS), perSecond(subject));
   return [
     ...Object.entries(pure).map(([name, results]) =>
-      figure(`pure: ${name}`, results.map((result) => result.perSecond), { unit: '/s', ...(['token_bucket', 'gcra'].includes(name) && { goal: GOAL }) }),
+      figure(
+        `pure: ${name}`,
+        results.map((result) => result.perSecond),
+        { unit: '/s', ...(['token_bucket', 'gcra'].includes(name) && { goal: GOAL }) },
+      ),
     ),
-    figure('memory store / rate-limiter-flexible, 1,000,000 keys', ratios(perSecond('tollgate'), perSecond('flexible')), { goal: { atLeast: 5 }, details: stores }),
-    figure('memory store: a key', (stores[`tollgate ${keys}`] ?? []).map(({ bytesPerKey }) => bytesPerKey), { unit: 'B', goal: { atMost: 100 } }),
-    figure('memory store: slowdown from 1,000 keys / that of a bare Map', ratios(slowdown('tollgate'), slowdown('map')), { goal: { atMost: 1 } }),
+    figure('memory store / rate-limiter-flexible, 1,000,000 keys', ratios(perSecond('tollgate'), perSecond('flexible')), {
+      goal: { atLeast: 5 },
+      details: stores,
+    }),
+    figure(
+      'memory store: a key',
+      (stores[`tollgate ${keys}`] ?? []).map(({ bytesPerKey }) => bytesPerKey),
+      { unit: 'B', goal: { atMost: 100 } },
+    ),
+    figure('memory store: slowdown from 1,000 keys / that of a bare Map', ratios(slowdown('tollgate'), slowdown('map')), {
+      goal: { atMost: 1 },
+    }),
     figure('  memory store, 1,000,000 keys', perSecond('tollgate'), { unit: '/s' }),
     figure('  rate-limiter-flexible, 1,000,000 keys', perSecond('flexible'), { unit: '/s' }),
     figure('  a bare Map, 1,000,000 keys', perSecond('map'), { unit: '/s' }),

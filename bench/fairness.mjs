@@ -12,7 +12,14 @@ export const title = 'p99 of the others beside 20 hostile merchants against thei
 const HOSTILE = 20;
 /** What each hostile merchant may send in a second. */
 const PER_SECOND = 5;
-const LIMIT = { name: 'steady', algorithm: 'token_bucket', capacity: 4 * PER_SECOND, refillTokens: PER_SECOND, refillIntervalMs: 1000, refill: 'greedy' };
+const LIMIT = {
+  name: 'steady',
+  algorithm: 'token_bucket',
+  capacity: 4 * PER_SECOND,
+  refillTokens: PER_SECOND,
+  refillIntervalMs: 1000,
+  refill: 'greedy',
+};
 
 /** 400 a second, a few hundredths of what a gateway can carry: nobody waits without reason. */
 const CONNECTIONS = 40;
@@ -30,7 +37,14 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
 
   /** @returns {Promise<Result>} */
   const others = async () => {
-    const settings = { port: server.port, connections: CONNECTIONS, everyMs: EVERY_MS, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, merchants: ruled };
+    const settings = {
+      port: server.port,
+      connections: CONNECTIONS,
+      everyMs: EVERY_MS,
+      warmupMs: warmupSeconds * 1000,
+      measureMs: seconds * 1000,
+      merchants: ruled,
+    };
     const job = workshop.node(join(ROOT, 'bench', 'load', 'paced-load.mjs'), { args: [JSON.stringify(settings)] });
     const [startedMs, before] = [performance.now(), cpuSeconds(server.pid)];
     const line = await job.line((text) => text.startsWith('{'), (warmupSeconds + seconds) * 1000 + 30_000);
@@ -51,13 +65,18 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
       await job.stop();
     }
   };
-  const results = await interleaved(rounds, { quiet: others, hostile: beside }, (side, round, result) => say(`round ${round}: ${side.padEnd(7)} ${resultText(result)}`));
+  const results = await interleaved(rounds, { quiet: others, hostile: beside }, (side, round, result) =>
+    say(`round ${round}: ${side.padEnd(7)} ${resultText(result)}`),
+  );
   const of = (/** @type {'quiet' | 'hostile'} */ side) => /** @type {Result[]} */ (results[side]);
   const p99 = (/** @type {'quiet' | 'hostile'} */ side) => of(side).map(({ p99Ms }) => p99Ms);
   const refused = of('hostile').map(({ answers, statuses }) => answers - (statuses['200'] ?? 0));
   if (!quick && refused.some((count) => count > 0)) say(`answers to the others that are not 200: ${refused.join(', ')}`);
   return [
-    figure('others beside 20 hostile merchants: p99 / quiet', ratios(p99('hostile'), p99('quiet')), { goal: { atMost: 2 }, details: results }),
+    figure('others beside 20 hostile merchants: p99 / quiet', ratios(p99('hostile'), p99('quiet')), {
+      goal: { atMost: 2 },
+      details: results,
+    }),
     figure('  p99 quiet', p99('quiet'), { unit: 'ms' }),
     figure('  p99 beside hostile merchants', p99('hostile'), { unit: 'ms' }),
     figure('  answers to others that are not 200', refused, { goal: { atMost: 0 } }),
@@ -68,7 +87,10 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
 async function writeHostile(redisUrl) {
   const redis = createRedis(redisUrl, 'queue-worker');
   const ids = Array.from({ length: HOSTILE }, (_, i) => `hostile-${i}`);
-  await new RedisSnapshotStore(redis).write(ids.map((id, i) => ({ ...snapshotOf(i, { id }), rules: [ruleOf(i, { limit: LIMIT })] })), 3_600_000);
+  await new RedisSnapshotStore(redis).write(
+    ids.map((id, i) => ({ ...snapshotOf(i, { id }), rules: [ruleOf(i, { limit: LIMIT })] })),
+    3_600_000,
+  );
   redis.disconnect();
   return ids;
 }

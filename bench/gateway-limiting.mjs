@@ -26,8 +26,14 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   const perSecond = (/** @type {'ruled' | 'free'} */ side) => (results[side] ?? []).map((result) => result.perSecond);
   return [
     figure('gateway: with a rule / limiting off', ratios(perSecond('ruled'), perSecond('free')), { goal: { atLeast: 0.77 }, details }),
-    figure('  with a rule', perSecond('ruled'), { unit: '/s', details: { p99Ms: median((results['ruled'] ?? []).map(({ p99Ms }) => p99Ms)) } }),
-    figure('  limiting off', perSecond('free'), { unit: '/s', details: { p99Ms: median((results['free'] ?? []).map(({ p99Ms }) => p99Ms)) } }),
+    figure('  with a rule', perSecond('ruled'), {
+      unit: '/s',
+      details: { p99Ms: median((results['ruled'] ?? []).map(({ p99Ms }) => p99Ms)) },
+    }),
+    figure('  limiting off', perSecond('free'), {
+      unit: '/s',
+      details: { p99Ms: median((results['free'] ?? []).map(({ p99Ms }) => p99Ms)) },
+    }),
   ];
 }
 

@@ -26,8 +26,13 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   }
 
   for (const server of Object.values(servers)) await warmUp(workshop, server, { merchants, seconds: warmupSeconds });
-  const sides = Object.entries(servers).map(([name, server]) => [name, () => load(workshop, server, { merchants, seconds, warmupSeconds, limited: true, quick })]);
-  const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) => say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`));
+  const sides = Object.entries(servers).map(([name, server]) => [
+    name,
+    () => load(workshop, server, { merchants, seconds, warmupSeconds, limited: true, quick }),
+  ]);
+  const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) =>
+    say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`),
+  );
 
   const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map((result) => result.perSecond);
   return [

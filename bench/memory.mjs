@@ -23,7 +23,11 @@ export async function run({ workshop, quick, say }) {
     const { bytes: snapshotBytes } = await growth(redis, merchants / 10, (snapshots) => store.write(snapshots, TTL_MS));
     return [
       // It does not vary: once is enough.
-      figure('memory: a preloaded bucket, key and TTL included', [bucketBytes / merchants], { unit: 'B', goal: { atMost: 130 }, details: { merchants } }),
+      figure('memory: a preloaded bucket, key and TTL included', [bucketBytes / merchants], {
+        unit: 'B',
+        goal: { atMost: 130 },
+        details: { merchants },
+      }),
       figure('  snapshot of a merchant with one rule', [snapshotBytes / (merchants / 10)], { unit: 'B' }),
     ];
   } finally {

@@ -35,7 +35,10 @@ async function compare({ workshop, rounds, quick, say }, what, name, goal) {
   /** @returns {Promise<Timed>} */
   async function preload() {
     await redis.flushall();
-    const job = workshop.node(join(ROOT, 'bench', 'load', 'preload-writer.mjs'), { measured: true, args: [JSON.stringify({ redisUrl: server.url, merchants, what })] });
+    const job = workshop.node(join(ROOT, 'bench', 'load', 'preload-writer.mjs'), {
+      measured: true,
+      args: [JSON.stringify({ redisUrl: server.url, merchants, what })],
+    });
     const result = JSON.parse(await job.line((line) => line.startsWith('{'), TIMEOUT_MS));
     await job.ended;
     return result;
@@ -53,11 +56,17 @@ async function compare({ workshop, rounds, quick, say }, what, name, goal) {
           return /** @type {Timed} */ (await pipe(workshop, server.port, commands));
         },
       },
-      (side, round, { seconds, busy }) => say(`round ${round}: ${what}, ${side.padEnd(7)} ${rate(commands.keys / seconds)}${busy === undefined ? '' : `, ${Math.round(busy * 100)} % of its core`}`),
+      (side, round, { seconds, busy }) =>
+        say(
+          `round ${round}: ${what}, ${side.padEnd(7)} ${rate(commands.keys / seconds)}${busy === undefined ? '' : `, ${Math.round(busy * 100)} % of its core`}`,
+        ),
     );
     const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map(({ seconds }) => commands.keys / seconds);
     return [
-      figure(name, ratios(perSecond('preload'), perSecond('pipe')), { goal, details: { merchants, ...commands, file: undefined, ...results } }),
+      figure(name, ratios(perSecond('preload'), perSecond('pipe')), {
+        goal,
+        details: { merchants, ...commands, file: undefined, ...results },
+      }),
       figure('  preloading, keys', perSecond('preload'), { unit: '/s' }),
       figure('  redis-cli --pipe, keys', perSecond('pipe'), { unit: '/s' }),
     ];
@@ -90,14 +99,24 @@ async function endToEnd({ workshop, quick, say }, pipePerSecond) {
   const perSecond = merchants / (done.durationMs / 1000);
   say(`PostgreSQL to Redis: ${rate(perSecond)} merchants`);
 
-  const quarter = (/** @type {number} */ n) => median(samples.slice(Math.floor((samples.length * (n - 1)) / 4), Math.ceil((samples.length * n) / 4)));
+  const quarter = (/** @type {number} */ n) =>
+    median(samples.slice(Math.floor((samples.length * (n - 1)) / 4), Math.ceil((samples.length * n) / 4)));
   const [start = NaN, second, last] = [samples[0], quarter(2), quarter(4)];
   const most = Math.max(...samples);
   say(`memory of the preloader: ${megabytes(start)} at the start, ${megabytes(median(samples))} median, ${megabytes(most)} at most`);
-  const details = { merchants, startBytes: start, medianBytes: median(samples), maxBytes: most, secondQuarterBytes: second, lastQuarterBytes: last };
+  const details = {
+    merchants,
+    startBytes: start,
+    medianBytes: median(samples),
+    maxBytes: most,
+    secondQuarterBytes: second,
+    lastQuarterBytes: last,
+  };
   return [
     // Two keys a merchant.
-    figure('preload: from PostgreSQL to Redis / redis-cli --pipe', [(2 * perSecond) / pipePerSecond], { details: { merchants, durationMs: done.durationMs } }),
+    figure('preload: from PostgreSQL to Redis / redis-cli --pipe', [(2 * perSecond) / pipePerSecond], {
+      details: { merchants, durationMs: done.durationMs },
+    }),
     figure('  from PostgreSQL to Redis, merchants', [perSecond], { unit: '/s' }),
     figure('preload: memory, last quarter / second quarter', [last / second], { goal: { atMost: 1.1 }, details }),
     figure('  memory at the start', [start / 2 ** 20], { unit: 'MB' }),

@@ -29,21 +29,34 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   const before = await scriptCalls(client);
   /** @type {number[]} */
   const callsARefusal = [];
-  const sides = Object.entries(servers).map(([name, server]) => [name, async () => {
-    const callsBefore = await scriptCalls(client);
-    const result = await load(workshop, server, { merchants, seconds, warmupSeconds, status: '429', quick });
-    // The seconds of warming up were refused as fast.
-    if (name === 'tollgate') callsARefusal.push((await scriptCalls(client) - callsBefore) / (result.perSecond * (seconds + warmupSeconds)));
-    return result;
-  }]);
-  const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) => say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`));
-  say(`script calls of Redis in all: ${await scriptCalls(client) - before}`);
+  const sides = Object.entries(servers).map(([name, server]) => [
+    name,
+    async () => {
+      const callsBefore = await scriptCalls(client);
+      const result = await load(workshop, server, { merchants, seconds, warmupSeconds, status: '429', quick });
+      // The seconds of warming up were refused as fast.
+      if (name === 'tollgate')
+        callsARefusal.push(((await scriptCalls(client)) - callsBefore) / (result.perSecond * (seconds + warmupSeconds)));
+      return result;
+    },
+  ]);
+  const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) =>
+    say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`),
+  );
+  say(`script calls of Redis in all: ${(await scriptCalls(client)) - before}`);
   client.disconnect();
 
   // By what each needs of its core: the load generator cannot fill that of nginx.
   const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map((result) => result.perSecond / (result.serverBusy ?? 1));
   return [
-    ...(nginx ? [figure('refusals: gateway / nginx limit_req', ratios(perSecond('tollgate'), perSecond('nginx')), { goal: { atLeast: 0.24 }, details: results })] : []),
+    ...(nginx
+      ? [
+          figure('refusals: gateway / nginx limit_req', ratios(perSecond('tollgate'), perSecond('nginx')), {
+            goal: { atLeast: 0.24 },
+            details: results,
+          }),
+        ]
+      : []),
     figure('refusals: gateway / a constant of node:http', ratios(perSecond('tollgate'), perSecond('constant')), { details: results }),
     figure('Redis calls a refusal', callsARefusal, { goal: { atMost: 0.01 } }),
     ...Object.keys(servers).map((name) => figure(`  ${name}`, perSecond(name), { unit: '/s' })),
@@ -68,7 +81,9 @@ async function startNginx(workshop, upstreamPort) {
   const place = workshop.directory();
   const port = await freePort();
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${join(place, name)};`).join(' ');
-  writeFileSync(join(place, 'nginx.conf'), `
+  writeFileSync(
+    join(place, 'nginx.conf'),
+    `
 daemon off; master_process off; worker_processes 1; pid ${join(place, 'pid')}; error_log stderr crit;
 events { worker_connections 1024; }
 http {
@@ -76,7 +91,8 @@ http {
   limit_req_zone $http_x_merchant_id zone=merchants:10m rate=1r/m; limit_req_status 429;
   server { listen 127.0.0.1:${port}; location / { limit_req zone=merchants; proxy_pass http://127.0.0.1:${upstreamPort}; } }
 }
-`);
+`,
+  );
   const job = workshop.start(program, { measured: true, args: ['-p', place, '-c', join(place, 'nginx.conf')] });
   await Promise.race([listening(port), job.ended]);
   return { port, pid: job.pid };
@@ -86,7 +102,9 @@ http {
 async function listening(port) {
   for (const end = Date.now() + 10_000; ; await sleep(50)) {
     const open = await new Promise((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false)).on('connect', () => socket.destroy());
+      const socket = connect(port, '127.0.0.1', () => resolve(true))
+        .on('error', () => resolve(false))
+        .on('connect', () => socket.destroy());
     });
     if (open) return;
     if (Date.now() > end) throw new Error('nginx does not listen');

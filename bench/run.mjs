@@ -5,7 +5,18 @@ import { takeCores } from './shared/cores.mjs';
 import { publish, table, writeResults } from './shared/report.mjs';
 import { Workshop } from './shared/workshop.mjs';
 
-const BENCHES = ['gateway-limiting', 'gateway-peers', 'refusals', 'fairness', 'unknown-merchants', 'store', 'algorithms', 'decisions', 'memory', 'preload'];
+const BENCHES = [
+  'gateway-limiting',
+  'gateway-peers',
+  'refusals',
+  'fairness',
+  'unknown-merchants',
+  'store',
+  'algorithms',
+  'decisions',
+  'memory',
+  'preload',
+];
 
 const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]
 
@@ -50,7 +61,8 @@ function parse(args) {
     else if (option === '--seconds') settings.seconds = whole(option, value(), 60);
     else throw new UsageError(`npm run bench does not know ${args[i]}`);
   }
-  if (settings.publish && (settings.quick || settings.only.length > 0)) throw new UsageError('--publish is only for a whole run, without --quick and --only');
+  if (settings.publish && (settings.quick || settings.only.length > 0))
+    throw new UsageError('--publish is only for a whole run, without --quick and --only');
   settings.rounds ||= settings.quick ? 2 : 5;
   settings.seconds ||= settings.quick ? 1 : 5;
   return settings;

@@ -35,13 +35,24 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   const of = (/** @type {string} */ side) => results[side] ?? [];
   const perSecond = (/** @type {string} */ side) => of(side).map((result) => result.perSecond);
   return [
-    figure('store / redis-benchmark of its script one by one', ratios(perSecond('tollgate'), perSecond('benchmark')), { goal: { atLeast: 3.3 }, details: results }),
+    figure('store / redis-benchmark of its script one by one', ratios(perSecond('tollgate'), perSecond('benchmark')), {
+      goal: { atLeast: 3.3 },
+      details: results,
+    }),
     figure('store / rate-limiter-flexible on Redis', ratios(perSecond('tollgate'), perSecond('flexible')), { goal: { atLeast: 3 } }),
     figure('  store', perSecond('tollgate'), { unit: '/s', details: { p50Ms: median(of('tollgate').map(({ p50Ms }) => p50Ms ?? NaN)) } }),
-    figure('  store, p99', of('tollgate').map(({ p99Ms }) => p99Ms ?? NaN), { unit: 'ms' }),
+    figure(
+      '  store, p99',
+      of('tollgate').map(({ p99Ms }) => p99Ms ?? NaN),
+      { unit: 'ms' },
+    ),
     figure('  redis-benchmark', perSecond('benchmark'), { unit: '/s' }),
     figure('  rate-limiter-flexible', perSecond('flexible'), { unit: '/s' }),
-    figure('  rate-limiter-flexible, p99', of('flexible').map(({ p99Ms }) => p99Ms ?? NaN), { unit: 'ms' }),
+    figure(
+      '  rate-limiter-flexible, p99',
+      of('flexible').map(({ p99Ms }) => p99Ms ?? NaN),
+      { unit: 'ms' },
+    ),
   ];
 }
 

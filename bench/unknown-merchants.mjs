@@ -25,7 +25,13 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   await writeDefaultRules(redis.url);
   const figures = [];
   for (const policy of ['deny', 'default']) {
-    const { server, ruled, databaseUrl } = await startGateway(workshop, upstream, redis.url, { UNKNOWN_MERCHANT: policy }, { defaultRules: false });
+    const { server, ruled, databaseUrl } = await startGateway(
+      workshop,
+      upstream,
+      redis.url,
+      { UNKNOWN_MERCHANT: policy },
+      { defaultRules: false },
+    );
     await warmUp(workshop, server, { merchants: ruled, seconds: warmupSeconds });
     const full = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, limited: true, quick });
     const perSecond = Math.round(full.perSecond * HALF);
@@ -50,12 +56,24 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
     const result = JSON.parse(await whole);
     const asked = await lookUps();
     const resident = Math.max(...memory.stop());
-    say(`${policy}: ${result.answered} ids at ${rate(result.perSecond)} ${JSON.stringify(result.statuses)}, resident ${megabytes(resident)}, PostgreSQL ${asked.toFixed(1)} /s, p99 ${median(quietMs).toFixed(2)} ms quiet, ${floodedMs.length ? median(floodedMs).toFixed(2) : '-'} ms in the flood`);
+    say(
+      `${policy}: ${result.answered} ids at ${rate(result.perSecond)} ${JSON.stringify(result.statuses)}, resident ${megabytes(resident)}, PostgreSQL ${asked.toFixed(1)} /s, p99 ${median(quietMs).toFixed(2)} ms quiet, ${floodedMs.length ? median(floodedMs).toFixed(2) : '-'} ms in the flood`,
+    );
     figures.push(
-      figure(`unknown merchants, ${policy}: resident memory of the gateway`, [resident / 2 ** 20], { unit: 'MB', goal: { atMost: 400 }, details: result }),
+      figure(`unknown merchants, ${policy}: resident memory of the gateway`, [resident / 2 ** 20], {
+        unit: 'MB',
+        goal: { atMost: 400 },
+        details: result,
+      }),
       figure(`  ${policy}: transactions of PostgreSQL a second`, [asked], { unit: '/s', goal: { atMost: 100 } }),
     );
-    if (floodedMs.length > 0) figures.push(figure(`  ${policy}: p99 of known merchants at half load, in the flood / quiet`, [median(floodedMs) / median(quietMs)], { goal: { atMost: 1.1 }, details: { quietMs, floodedMs } }));
+    if (floodedMs.length > 0)
+      figures.push(
+        figure(`  ${policy}: p99 of known merchants at half load, in the flood / quiet`, [median(floodedMs) / median(quietMs)], {
+          goal: { atMost: 1.1 },
+          details: { quietMs, floodedMs },
+        }),
+      );
   }
   return figures;
 }
@@ -66,10 +84,33 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
  */
 async function writeDefaultRules(/** @type {string} */ redisUrl) {
   const redis = createRedis(redisUrl, 'queue-worker');
-  const limits = startLimits(Array.from({ length: 4 }, (_, i) => /** @type {any} */ ({ name: `limit ${i}`, algorithm: 'token_bucket', capacity: 1_000_000, refillTokens: 1_000_000, refillIntervalMs: 1000, refill: 'greedy' })), RULES_SINCE_MS);
+  const limits = startLimits(
+    Array.from(
+      { length: 4 },
+      (_, i) =>
+        /** @type {any} */ ({
+          name: `limit ${i}`,
+          algorithm: 'token_bucket',
+          capacity: 1_000_000,
+          refillTokens: 1_000_000,
+          refillIntervalMs: 1000,
+          refill: 'greedy',
+        }),
+    ),
+    RULES_SINCE_MS,
+  );
   const rules = Array.from({ length: 20 }, (_, i) => ({
-    id: String(i + 1), name: `default ${i}`, layer: ['platform', 'network', 'merchant', 'user'][i % 4], priority: 1 + i, enabled: true, mode: 'enforce',
-    match: { methods: [], paths: i === 2 ? [] : [`/route-${i}/**`] }, key: ['merchant'], limits, cost: 1, onStoreFailure: 'closed',
+    id: String(i + 1),
+    name: `default ${i}`,
+    layer: ['platform', 'network', 'merchant', 'user'][i % 4],
+    priority: 1 + i,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: i === 2 ? [] : [`/route-${i}/**`] },
+    key: ['merchant'],
+    limits,
+    cost: 1,
+    onStoreFailure: 'closed',
   }));
   await new RedisSnapshotStore(redis).writeDefaultRules({ version: 1, rules: /** @type {any} */ (rules) });
   redis.disconnect();
@@ -82,7 +123,11 @@ async function writeDefaultRules(/** @type {string} */ redisUrl) {
  */
 async function lookUpCounter(databaseUrl) {
   const dataSource = await createDataSource(databaseUrl).initialize();
-  const count = async () => Number((await dataSource.query('SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()'))[0].count);
+  const count = async () =>
+    Number(
+      (await dataSource.query('SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()'))[0]
+        .count,
+    );
   const [startedMs, before] = [performance.now(), await count()];
   return async () => {
     const perSecond = ((await count()) - before) / ((performance.now() - startedMs) / 1000);

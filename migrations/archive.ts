@@ -15,13 +15,15 @@ export async function archiveTables(runner: QueryRunner, tables: readonly string
 
 /** Puts archived tables back into service. False when there are none, and the migration has to create them. */
 export async function restoreTables(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
-  const found = (await runner.query(
-    'SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_name = ANY($2)',
-    [ARCHIVE_SCHEMA, tables],
-  )) as unknown[];
+  const found = (await runner.query('SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_name = ANY($2)', [
+    ARCHIVE_SCHEMA,
+    tables,
+  ])) as unknown[];
   if (found.length === 0) return false;
   if (found.length !== tables.length) {
-    throw new Error(`schema ${ARCHIVE_SCHEMA} holds only some of the tables ${tables.join(', ')}; bring back the others or move these away`);
+    throw new Error(
+      `schema ${ARCHIVE_SCHEMA} holds only some of the tables ${tables.join(', ')}; bring back the others or move these away`,
+    );
   }
   const [{ schema }] = (await runner.query('SELECT current_schema() AS schema')) as [{ schema: string }];
   for (const table of tables) await runner.query(`ALTER TABLE ${ARCHIVE_SCHEMA}."${table}" SET SCHEMA "${schema}"`);
@@ -34,7 +36,9 @@ export async function restoreTables(runner: QueryRunner, tables: readonly string
  */
 export async function archiveColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
   await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
-  await runner.query(`CREATE TABLE ${archivedColumn(table, column)} AS SELECT id, "${column}" FROM "${table}" WHERE "${column}" IS NOT NULL`);
+  await runner.query(
+    `CREATE TABLE ${archivedColumn(table, column)} AS SELECT id, "${column}" FROM "${table}" WHERE "${column}" IS NOT NULL`,
+  );
   await runner.query(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
 }
 

@@ -6,7 +6,9 @@ import { ROOT } from './paths.mjs';
 
 const require = createRequire(import.meta.url);
 const { load } = require('js-yaml') as { load(text: string): unknown };
-const { default: Ajv } = require('ajv/dist/2020.js') as { default: new (options: object) => { compile(schema: unknown): ((value: unknown) => boolean) & { errors?: unknown } } };
+const { default: Ajv } = require('ajv/dist/2020.js') as {
+  default: new (options: object) => { compile(schema: unknown): ((value: unknown) => boolean) & { errors?: unknown } };
+};
 
 interface Service {
   image: string;
@@ -40,7 +42,9 @@ const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
 const compose = merged(load(text)) as Compose;
 const services = Object.entries(compose.services);
 
-const validate = new Ajv({ allErrors: true, strict: false, formats: { ipv4: /^(\d{1,3}\.){3}\d{1,3}$/ } }).compile(JSON.parse(readFileSync(join(ROOT, 'test/support/compose.schema.json'), 'utf8')));
+const validate = new Ajv({ allErrors: true, strict: false, formats: { ipv4: /^(\d{1,3}\.){3}\d{1,3}$/ } }).compile(
+  JSON.parse(readFileSync(join(ROOT, 'test/support/compose.schema.json'), 'utf8')),
+);
 
 const faults = (value: unknown): unknown => (validate(value) ? [] : validate.errors);
 
@@ -67,17 +71,22 @@ describe('docker-compose.yml', () => {
   });
 
   it('has no password of its own: each must be set, and Compose says so', () => {
-    const variables = [...text.matchAll(/\$\{([A-Z_]+)(:[-?][^}]*)?\}/g)].filter(([, name = '']) => /PASSWORD|TOKEN/.test(name) && name !== 'MANAGEMENT_TOKEN');
+    const variables = [...text.matchAll(/\$\{([A-Z_]+)(:[-?][^}]*)?\}/g)].filter(
+      ([, name = '']) => /PASSWORD|TOKEN/.test(name) && name !== 'MANAGEMENT_TOKEN',
+    );
     expect(new Set(variables.map(([, name]) => name))).toEqual(new Set(['POSTGRES_PASSWORD', 'REDIS_PASSWORD', 'TOLLGATE_ADMIN_TOKEN']));
     for (const [whole, , rest = ''] of variables) expect([whole, rest]).toEqual([whole, expect.stringMatching(/^:\?set it to /)]);
   });
 
-  it.each(services)('%s has bounds, an image of one version, and ports on loopback alone', (_name, { image, mem_limit: memory, cpus, pids_limit: pids, ports = [], security_opt: security }) => {
-    expect(image === 'tollgate' || /^[a-z/]+:\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?(@sha256:[0-9a-f]{64})?$/.test(image)).toBe(true);
-    expect([memory, cpus, pids]).toEqual([expect.any(String), expect.any(Number), expect.any(Number)]);
-    expect(security).toContain('no-new-privileges:true');
-    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
-  });
+  it.each(services)(
+    '%s has bounds, an image of one version, and ports on loopback alone',
+    (_name, { image, mem_limit: memory, cpus, pids_limit: pids, ports = [], security_opt: security }) => {
+      expect(image === 'tollgate' || /^[a-z/]+:\d+\.\d+(\.\d+)?(-[a-z0-9.]+)?(@sha256:[0-9a-f]{64})?$/.test(image)).toBe(true);
+      expect([memory, cpus, pids]).toEqual([expect.any(String), expect.any(Number), expect.any(Number)]);
+      expect(security).toContain('no-new-privileges:true');
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+    },
+  );
 
   it('trusts single peers: the way in from this machine, and the load generator', () => {
     const trusted = /TRUSTED_PROXIES:-([^}]*)\}/.exec(text)?.[1]?.split(',') ?? [];
@@ -93,7 +102,8 @@ describe('the Dockerfile', () => {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
 
   it('listens on all addresses of its container, where loopback would be nobody', () => {
-    for (const name of ['RULES_API_HOST', 'GATEWAY_HOST', 'MANAGEMENT_HOST']) expect(dockerfile).toMatch(new RegExp(`^ENV .*${name}=0\\.0\\.0\\.0`, 'm'));
+    for (const name of ['RULES_API_HOST', 'GATEWAY_HOST', 'MANAGEMENT_HOST'])
+      expect(dockerfile).toMatch(new RegExp(`^ENV .*${name}=0\\.0\\.0\\.0`, 'm'));
   });
 
   it('is built on one version of Node', () => expect(dockerfile).toMatch(/^ARG NODE=\d+\.\d+\.\d+-bookworm-slim$/m));

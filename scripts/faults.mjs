@@ -48,7 +48,8 @@ async function run({ seconds, only, publish }) {
   try {
     const args = ['test/faults', '--selectProjects', 'alone', '--verbose', ...(only ? ['--testNamePattern', literally(only)] : [])];
     const child = spawn(process.execPath, [join(ROOT, 'scripts', 'test.mjs'), ...args], {
-      stdio: 'inherit', env: { ...process.env, TOLLGATE_FAULT_SECONDS: String(seconds), TOLLGATE_FAULT_TABLE: file },
+      stdio: 'inherit',
+      env: { ...process.env, TOLLGATE_FAULT_SECONDS: String(seconds), TOLLGATE_FAULT_TABLE: file },
     });
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => child.kill(signal));
     const code = await new Promise((resolve) => child.once('close', (status) => resolve(status ?? 1)));

@@ -18,7 +18,8 @@ const OLDEST_NODE = [20, 19];
 /** @throws {Error} when this Node is older than package.json's engines */
 export function demandNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major > /** @type {number} */ (OLDEST_NODE[0]) || (major === OLDEST_NODE[0] && minor >= /** @type {number} */ (OLDEST_NODE[1]))) return;
+  if (major > /** @type {number} */ (OLDEST_NODE[0]) || (major === OLDEST_NODE[0] && minor >= /** @type {number} */ (OLDEST_NODE[1])))
+    return;
   throw new Error(`Tollgate needs Node ${OLDEST_NODE.join('.')} or later; this is ${process.versions.node}.`);
 }
 
@@ -57,13 +58,17 @@ async function npmCi(say) {
     // The same npm that called us, if one did. NODE_ENV=production must not leave out what the commands need.
     const npm = process.env['npm_execpath'];
     const [command, ...args] = npm && /\.c?js$/.test(npm) ? [process.execPath, npm] : ['npm'];
-    const child = spawn(/** @type {string} */ (command), [...args, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(/** @type {string} */ (command), [...args, 'ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     // Whoever stops us while it installs means it, too.
     const stop = () => child.kill();
     process.once('exit', stop);
     child.once('close', () => process.off('exit', stop));
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-8000)));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-8000)));
     const failure = await new Promise((resolve) => {
       child.once('error', (error) => resolve(error.message));
       child.once('close', (code, signal) => resolve(code === 0 ? undefined : `npm ci ended with ${signal ?? `code ${code}`}`));

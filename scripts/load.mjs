@@ -17,7 +17,16 @@ const SMOOTH_DEMO = {
   merchant: { id: SMOOTH_MERCHANT, name: 'Smooth', timeZone: 'Etc/UTC' },
   rule: {
     name: 'evenly',
-    limits: [{ name: 'queue', algorithm: 'leaky_bucket', capacity: 40, drainTokens: 10, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 5000 } } }],
+    limits: [
+      {
+        name: 'queue',
+        algorithm: 'leaky_bucket',
+        capacity: 40,
+        drainTokens: 10,
+        drainIntervalMs: 1000,
+        onLimit: { delay: { maxWaitMs: 5000 } },
+      },
+    ],
     onStoreFailure: 'closed',
   },
 };
@@ -67,7 +76,9 @@ async function demandAnswer(what, address, option) {
     await fetch(address, { method: 'HEAD', redirect: 'manual', signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
   } catch (error) {
     const { cause, message } = /** @type {Error & { cause?: Error & { code?: string } }} */ (error);
-    throw new Refusal(`The ${what} at ${address} cannot be reached (${cause?.code || cause?.message || message}).\nStart Tollgate with npm start, in another terminal; ${option} names another address.`);
+    throw new Refusal(
+      `The ${what} at ${address} cannot be reached (${cause?.code || cause?.message || message}).\nStart Tollgate with npm start, in another terminal; ${option} names another address.`,
+    );
   }
 }
 

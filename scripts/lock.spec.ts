@@ -31,7 +31,12 @@ describe('a lock between processes', () => {
 
   it('is not held by a process that is gone, nor by a stranger with its number, nor by a broken file', () => {
     const gone = spawnSync(process.execPath, ['-e', '']).pid;
-    for (const content of [JSON.stringify({ pid: gone, started: '1' }), JSON.stringify({ pid: 1, started: 'at another time' }), '{"pid":', '']) {
+    for (const content of [
+      JSON.stringify({ pid: gone, started: '1' }),
+      JSON.stringify({ pid: 1, started: 'at another time' }),
+      '{"pid":',
+      '',
+    ]) {
       tryLock(file);
       writeFileSync(file, content);
       expect(tryLock(file).held).toBe(true);

@@ -10,5 +10,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 export function writeBetween(file, marks, text) {
   const before = readFileSync(file, 'utf8');
   if (!marks.test(before)) throw new Error(`${file} has lost the marks between which this belongs: ${marks}`);
-  writeFileSync(file, before.replace(marks, (_, first, last) => `${first}${text}\n${last}`));
+  writeFileSync(
+    file,
+    before.replace(marks, (_, first, last) => `${first}${text}\n${last}`),
+  );
 }

@@ -59,7 +59,10 @@ function queueUrl(env, { queueRedisUrl, redisUrl }) {
   if (name === undefined) {
     const dataDir = dataDirOf(env);
     const own = new State(dataDir).ownRedis();
-    if (own === undefined) throw new Refusal(`No Redis of npm start runs in ${dataDir}. Start Tollgate with npm start, or say in REDIS_URL or QUEUE_REDIS_URL where its queue is.`);
+    if (own === undefined)
+      throw new Refusal(
+        `No Redis of npm start runs in ${dataDir}. Start Tollgate with npm start, or say in REDIS_URL or QUEUE_REDIS_URL where its queue is.`,
+      );
     return own;
   }
   try {
@@ -156,7 +159,9 @@ function finish(walk) {
   const count = walk === undefined ? 0 : walk.done;
   console.log(`Done: ${count.toLocaleString('en')} merchants preloaded.`);
   if (walk !== undefined && walk.setAside > 0) {
-    console.log(`${walk.setAside} could not be and are retried one by one; those that still fail are listed at /jobs/set-aside on the preloader's management port.`);
+    console.log(
+      `${walk.setAside} could not be and are retried one by one; those that still fail are listed at /jobs/set-aside on the preloader's management port.`,
+    );
   }
 }
 

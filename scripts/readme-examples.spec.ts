@@ -13,7 +13,10 @@ test('every lib has a page with an example, and the examples compile', () => {
   const sources = new Map(LIBS.map((lib) => [join(ROOT, 'libs', `${lib}-example.mts`), exampleOf(lib)]));
   expect([...sources].filter(([, text]) => text === '')).toEqual([]);
   const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), ts.sys.readFile) as { config: { compilerOptions: object } };
-  const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, incremental: false, tsBuildInfoFile: undefined }, ROOT);
+  const { options } = ts.convertCompilerOptionsFromJson(
+    { ...config.compilerOptions, incremental: false, tsBuildInfoFile: undefined },
+    ROOT,
+  );
   const host = ts.createCompilerHost(options);
   const { readFile, fileExists } = host;
   host.readFile = (file) => sources.get(file) ?? readFile(file);

@@ -29,9 +29,10 @@ async function simulate(args) {
   if (options === 'help') return console.log(helpOf(offer));
   // Before the run: nobody wants to hear afterwards that there is no place for its results.
   orRefuse(options.out, () => mkdirSync(options.out, { recursive: true }));
-  const report = options.what === 'algorithms'
-    ? await (await import('./simulate/algorithms.mjs')).simulateAlgorithms(simulation, options)
-    : await (await import('./simulate/topologies.mjs')).simulateTopologies(simulation, options);
+  const report =
+    options.what === 'algorithms'
+      ? await (await import('./simulate/algorithms.mjs')).simulateAlgorithms(simulation, options)
+      : await (await import('./simulate/topologies.mjs')).simulateTopologies(simulation, options);
   console.log(report.text);
   console.log(`\nWritten to ${relative(process.cwd(), options.out) || '.'}: ${write(options.out, options.what, report).join(', ')}`);
 }
@@ -42,7 +43,10 @@ async function simulate(args) {
  * @param {Report} report
  */
 function write(folder, name, { pictures, json }) {
-  const files = { ...Object.fromEntries(Object.entries(pictures).map(([picture, svg]) => [`${picture}.svg`, svg])), [`${name}.json`]: `${JSON.stringify(json, null, 2)}\n` };
+  const files = {
+    ...Object.fromEntries(Object.entries(pictures).map(([picture, svg]) => [`${picture}.svg`, svg])),
+    [`${name}.json`]: `${JSON.stringify(json, null, 2)}\n`,
+  };
   for (const [file, content] of Object.entries(files)) orRefuse(folder, () => writeFileSync(join(folder, file), content));
   return Object.keys(files);
 }

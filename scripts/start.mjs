@@ -60,7 +60,13 @@ async function start({ fresh }) {
   listenForTheEnd(supervisor);
 
   const bringingUp = bringUp({ fresh, state, supervisor, startedMs });
-  const fault = await Promise.race([bringingUp.then(() => supervisor.ended, (error) => error.message), supervisor.ended]);
+  const fault = await Promise.race([
+    bringingUp.then(
+      () => supervisor.ended,
+      (error) => error.message,
+    ),
+    supervisor.ended,
+  ]);
   if (fault !== undefined) console.error(`\n${fault}`);
 
   const somethingRan = supervisor.size > 0;
@@ -98,7 +104,10 @@ async function bringUp({ fresh, state, supervisor, startedMs }) {
   const token = state.adminToken(env['TOLLGATE_ADMIN_TOKEN']);
   const { ports, hosts, graceMs } = await readConfiguration(env, token);
   await demandFreePorts(ports);
-  await startSystem({ env, ports, hosts, graceMs, token, state, supervisor, tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S), say }, startedMs);
+  await startSystem(
+    { env, ports, hosts, graceMs, token, state, supervisor, tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S), say },
+    startedMs,
+  );
 }
 
 if (isMain(import.meta.url)) {

@@ -53,8 +53,14 @@ async function test(args) {
   const chosen = args.some((arg) => /^--(selectProjects|watch|listTests)/.test(arg));
   const tooSlow = !chosen && SLOWNESS >= TOO_SLOW;
   const notices = [
-    ...(redis ? [] : [`NO REAL REDIS: none on PATH, and none could be fetched. Not run:\n${skipped.map((file) => `  ${file}`).join('\n')}`]),
-    ...(tooSlow ? [`A VERY SLOW MACHINE: a loop of additions took ${SLOWNESS} times as long as on an ordinary core. The end-to-end tests are not run.`] : []),
+    ...(redis
+      ? []
+      : [`NO REAL REDIS: none on PATH, and none could be fetched. Not run:\n${skipped.map((file) => `  ${file}`).join('\n')}`]),
+    ...(tooSlow
+      ? [
+          `A VERY SLOW MACHINE: a loop of additions took ${SLOWNESS} times as long as on an ordinary core. The end-to-end tests are not run.`,
+        ]
+      : []),
   ];
   for (const notice of notices) console.warn(`\n${notice}\n`);
 
@@ -62,7 +68,12 @@ async function test(args) {
   const total = { passed: 0, failed: 0, skipped: 0 };
   let worst = 0;
   for (const run of runs) {
-    const { code, outcome } = await jest([...run, '--passWithNoTests', ...skipped.flatMap((file) => ['--testPathIgnorePatterns', literally(file)]), ...args]);
+    const { code, outcome } = await jest([
+      ...run,
+      '--passWithNoTests',
+      ...skipped.flatMap((file) => ['--testPathIgnorePatterns', literally(file)]),
+      ...args,
+    ]);
     worst = Math.max(worst, code);
     for (const key of /** @type {const} */ (['passed', 'failed', 'skipped'])) total[key] += outcome[key];
   }
@@ -82,14 +93,18 @@ async function jest(args) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-outcome-'));
   const file = join(folder, 'outcome.json');
   try {
-    const child = spawn(process.execPath, ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), ...args], {
-      cwd: ROOT,
-      stdio: 'inherit',
-      // Workers are processes of Jest's own, which do not get the flags of this one.
-      env: { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings=ExperimentalWarning', TOLLGATE_TEST_OUTCOME: file },
-    });
+    const child = spawn(
+      process.execPath,
+      ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'), ...args],
+      {
+        cwd: ROOT,
+        stdio: 'inherit',
+        // Workers are processes of Jest's own, which do not get the flags of this one.
+        env: { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings=ExperimentalWarning', TOLLGATE_TEST_OUTCOME: file },
+      },
+    );
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => child.kill(signal));
-    const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(signal ? 1 : status ?? 1)));
+    const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(signal ? 1 : (status ?? 1))));
     const outcome = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 };
     return { code, outcome };
   } finally {
@@ -99,9 +114,13 @@ async function jest(args) {
 
 /** The test files that start a Redis, directly or by a helper that lies beside them. */
 function specsThatNeedRedis() {
-  const files = ['test/integration', 'test/e2e', 'test/faults', 'test/support'].filter((folder) => existsSync(join(ROOT, folder))).flatMap((folder) =>
-    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).map((name) => join(folder, name)),
-  );
+  const files = ['test/integration', 'test/e2e', 'test/faults', 'test/support']
+    .filter((folder) => existsSync(join(ROOT, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => join(folder, name)),
+    );
   const text = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
   /** @param {string} name of a file without its folder and ending */
   const imports = (name) => new RegExp(`/${literally(name)}\\.js'`);

@@ -56,7 +56,10 @@ export class Tether {
   #write(line) {
     if (!this.#watcher) {
       // A session of its own, so that neither Ctrl-C nor the end of our process group reaches it.
-      this.#watcher = spawn('/bin/sh', ['-c', WATCH, 'sh', String(this.patienceS)], { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+      this.#watcher = spawn('/bin/sh', ['-c', WATCH, 'sh', String(this.patienceS)], {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        detached: true,
+      });
       this.#watcher.stdin?.on('error', () => {});
       this.#watcher.on('error', () => {});
       this.#watcher.unref();

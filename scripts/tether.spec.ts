@@ -17,8 +17,12 @@ setInterval(() => {}, 1000);
 `;
 
 async function killHolderOf(command: string[], patienceS: number): Promise<number> {
-  const holder = spawn(process.execPath, ['--input-type=module', '-e', holderOf(command, patienceS)], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const pid = await new Promise<number>((resolve) => createInterface({ input: holder.stdout }).once('line', (line) => resolve(Number(line))));
+  const holder = spawn(process.execPath, ['--input-type=module', '-e', holderOf(command, patienceS)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = await new Promise<number>((resolve) =>
+    createInterface({ input: holder.stdout }).once('line', (line) => resolve(Number(line))),
+  );
   expect(isAlive(pid)).toBe(true);
   holder.kill('SIGKILL');
   return pid;

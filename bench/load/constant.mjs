@@ -1,7 +1,11 @@
 /** The least that node:http does for a refusal: the same answer to everything. */
 import { createServer } from 'node:http';
 
-const BODY = JSON.stringify({ type: 'https://iana.org/assignments/http-problem-types#quota-exceeded', title: 'Quota exceeded', status: 429 });
+const BODY = JSON.stringify({
+  type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+  title: 'Quota exceeded',
+  status: 429,
+});
 const HEADERS = ['Content-Type', 'application/problem+json', 'Content-Length', String(BODY.length), 'Retry-After', '60'];
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (_request, response) => {

@@ -13,7 +13,7 @@ const BATCH = 10_000;
 
 /** @param {(n: number) => unknown} decide makes n decisions */
 async function perSecond(decide) {
-  for (const end = performance.now() + measureMs / 2; performance.now() < end; ) await decide(BATCH);
+  for (const end = performance.now() + measureMs / 2; performance.now() < end;) await decide(BATCH);
   const started = performance.now();
   let made = 0;
   while (performance.now() - started < measureMs) {
@@ -65,7 +65,14 @@ async function inMemory() {
     };
   }
   const store = new MemoryBucketStore(Date.now, 2 * count);
-  const numbers = { name: 'l', algorithm: 'token_bucket', capacity: 1_000_000_000, refillTokens: 1000, refillIntervalMs: 1000, refill: 'greedy' };
+  const numbers = {
+    name: 'l',
+    algorithm: 'token_bucket',
+    capacity: 1_000_000_000,
+    refillTokens: 1000,
+    refillIntervalMs: 1000,
+    refill: 'greedy',
+  };
   const bucket = bucketOf(/** @type {any} */ (startLimits([/** @type {any} */ (numbers)], 0)[0]));
   const asked = { key: '', bucket, cost: 1, memo: undefined };
   const takes = [asked];

@@ -12,7 +12,9 @@ const { port, connections, warmupMs, measureMs, merchants, perSecond = Infinity 
 
 /** @type {Buffer[]} */
 const requests = merchants.map((/** @type {string} */ id) =>
-  Buffer.from(`GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\naccept: application/json\r\nuser-agent: tollgate-bench\r\n\r\n`),
+  Buffer.from(
+    `GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\naccept: application/json\r\nuser-agent: tollgate-bench\r\n\r\n`,
+  ),
 );
 
 const latencies = new Latencies();
@@ -96,7 +98,18 @@ setTimeout(() => {
     const seconds = (performance.now() - startedMs) / 1000;
     const { user, system } = process.cpuUsage(cpuBefore);
     const answers = latencies.count;
-    console.log(JSON.stringify({ perSecond: answers / seconds, answers, seconds, p50Ms: latencies.quantile(0.5), p99Ms: latencies.quantile(0.99), statuses, limitedShare: limited / answers, busy: (user + system) / 1e6 / seconds }));
+    console.log(
+      JSON.stringify({
+        perSecond: answers / seconds,
+        answers,
+        seconds,
+        p50Ms: latencies.quantile(0.5),
+        p99Ms: latencies.quantile(0.99),
+        statuses,
+        limitedShare: limited / answers,
+        busy: (user + system) / 1e6 / seconds,
+      }),
+    );
     process.exit(0);
   }, measureMs);
 }, warmupMs);

@@ -11,7 +11,9 @@ import { Latencies } from './latencies.mjs';
 const { port, connections, everyMs, warmupMs, measureMs, merchants } = JSON.parse(process.argv[2] ?? '');
 
 /** @type {Buffer[]} */
-const requests = merchants.map((/** @type {string} */ id) => Buffer.from(`GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\n\r\n`));
+const requests = merchants.map((/** @type {string} */ id) =>
+  Buffer.from(`GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\n\r\n`),
+);
 
 const latencies = new Latencies();
 /** @type {Record<string, number>} */
@@ -67,8 +69,20 @@ function fail(reason) {
 
 for (let i = 0; i < connections; i++) openConnection(startedMs + 100 + (i * everyMs) / connections);
 
-setTimeout(() => {
-  const answers = latencies.count;
-  console.log(JSON.stringify({ perSecond: answers / (measureMs / 1000), answers, p50Ms: latencies.quantile(0.5), p99Ms: latencies.quantile(0.99), longestMs, statuses }));
-  process.exit(0);
-}, warmupMs + measureMs + 200);
+setTimeout(
+  () => {
+    const answers = latencies.count;
+    console.log(
+      JSON.stringify({
+        perSecond: answers / (measureMs / 1000),
+        answers,
+        p50Ms: latencies.quantile(0.5),
+        p99Ms: latencies.quantile(0.99),
+        longestMs,
+        statuses,
+      }),
+    );
+    process.exit(0);
+  },
+  warmupMs + measureMs + 200,
+);

@@ -27,8 +27,15 @@ const subjects = {
   /** @returns {Promise<Take>} */
   async flexible() {
     const { flexibleTake } = await import('../peers/flexible.mjs');
-    const take = await flexibleTake(redisUrl, Array.from({ length: keys }, (_, i) => `m${i}`));
-    return (key, done) => void take(key).then(() => done(false), () => done(true));
+    const take = await flexibleTake(
+      redisUrl,
+      Array.from({ length: keys }, (_, i) => `m${i}`),
+    );
+    return (key, done) =>
+      void take(key).then(
+        () => done(false),
+        () => done(true),
+      );
   },
 };
 
@@ -61,7 +68,15 @@ setTimeout(() => {
   setTimeout(() => {
     const seconds = (performance.now() - startedMs) / 1000;
     const { user, system } = process.cpuUsage(cpuBefore);
-    console.log(JSON.stringify({ perSecond: latencies.count / seconds, p50Ms: latencies.quantile(0.5), p99Ms: latencies.quantile(0.99), failures, clientBusy: (user + system) / 1e6 / seconds }));
+    console.log(
+      JSON.stringify({
+        perSecond: latencies.count / seconds,
+        p50Ms: latencies.quantile(0.5),
+        p99Ms: latencies.quantile(0.99),
+        failures,
+        clientBusy: (user + system) / 1e6 / seconds,
+      }),
+    );
     process.exit(0);
   }, measureMs);
 }, warmupMs);

@@ -22,7 +22,9 @@ function openConnection() {
   const reader = new AnswerReader();
   const ask = () => {
     const id = `nobody-${first + sent++}`;
-    socket.write(`GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\nx-forwarded-for: 10.${sent % 256}.${(sent >> 8) % 256}.1\r\n\r\n`);
+    socket.write(
+      `GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\nx-forwarded-for: 10.${sent % 256}.${(sent >> 8) % 256}.1\r\n\r\n`,
+    );
   };
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
   socket.on('data', (buffer) => {

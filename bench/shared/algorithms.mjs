@@ -4,8 +4,22 @@ const ENDLESS = 1_000_000_000;
 
 /** @type {Record<string, any>} */
 export const ENDLESS_LIMITS = {
-  token_bucket: { name: 'l', algorithm: 'token_bucket', capacity: ENDLESS, refillTokens: 1_000_000, refillIntervalMs: 1000, refill: 'greedy' },
-  'token_bucket, interval': { name: 'l', algorithm: 'token_bucket', capacity: ENDLESS, refillTokens: 1_000_000, refillIntervalMs: 1000, refill: 'interval' },
+  token_bucket: {
+    name: 'l',
+    algorithm: 'token_bucket',
+    capacity: ENDLESS,
+    refillTokens: 1_000_000,
+    refillIntervalMs: 1000,
+    refill: 'greedy',
+  },
+  'token_bucket, interval': {
+    name: 'l',
+    algorithm: 'token_bucket',
+    capacity: ENDLESS,
+    refillTokens: 1_000_000,
+    refillIntervalMs: 1000,
+    refill: 'interval',
+  },
   gcra: { name: 'l', algorithm: 'gcra', capacity: ENDLESS, refillTokens: 1_000_000, refillIntervalMs: 1000 },
   leaky_bucket: { name: 'l', algorithm: 'leaky_bucket', capacity: ENDLESS, drainTokens: 1_000_000, drainIntervalMs: 1000 },
   fixed_window: { name: 'l', algorithm: 'fixed_window', limit: ENDLESS, windowMs: 60_000, start: 'clock' },

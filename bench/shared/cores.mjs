@@ -23,7 +23,11 @@ export function takeCores() {
   const rest = others.join(',');
   const moved = spawnSync(taskset, ['-a', '-c', '-p', rest, String(process.pid)], { stdio: 'ignore' });
   if (moved.status !== 0) return unpinned('taskset was not allowed to');
-  return { measured: String(measured), rest, description: `what is measured on core ${measured}; load, upstream, Redis and PostgreSQL on core ${rest}` };
+  return {
+    measured: String(measured),
+    rest,
+    description: `what is measured on core ${measured}; load, upstream, Redis and PostgreSQL on core ${rest}`,
+  };
 }
 
 /** @param {string} why @returns {Cores} */

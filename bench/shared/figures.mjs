@@ -59,12 +59,18 @@ export function ratios(ours, theirs) {
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? /** @type {number} */ (sorted[middle]) : (/** @type {number} */ (sorted[middle - 1]) + /** @type {number} */ (sorted[middle])) / 2;
+  return sorted.length % 2 === 1
+    ? /** @type {number} */ (sorted[middle])
+    : /** @type {number} */ (sorted[middle - 1] + /** @type {number} */ (sorted[middle])) / 2;
 }
 
 /** @param {number} perSecond */
 export function rate(perSecond) {
-  return perSecond >= 1e5 ? `${Math.round(perSecond / 1000)} k/s` : perSecond >= 1e3 ? `${(perSecond / 1000).toFixed(1)} k/s` : `${Math.round(perSecond)} /s`;
+  return perSecond >= 1e5
+    ? `${Math.round(perSecond / 1000)} k/s`
+    : perSecond >= 1e3
+      ? `${(perSecond / 1000).toFixed(1)} k/s`
+      : `${Math.round(perSecond)} /s`;
 }
 
 /** @param {number} bytes */

@@ -14,7 +14,14 @@ const MERCHANTS = 1000;
 /** Merchants that flood. */
 const FLOODING = 10;
 /** Of which nothing comes back while a benchmark runs. */
-const EXHAUSTED = { name: 'steady', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 86_400_000, refill: 'greedy' };
+const EXHAUSTED = {
+  name: 'steady',
+  algorithm: 'token_bucket',
+  capacity: 1,
+  refillTokens: 1,
+  refillIntervalMs: 86_400_000,
+  refill: 'greedy',
+};
 /** Answers other than those that are meant to be measured, before a measurement counts as failed. */
 const TOLERATED_SHARE = 0.005;
 const SNAPSHOT_TTL_MS = 3_600_000;
@@ -60,7 +67,14 @@ export async function startGateway(workshop, upstream, redisUrl, env = {}, { def
   const refused = await writeMerchants(redisUrl, 'refused', FLOODING, defaultRules, { limit: EXHAUSTED });
   const job = workshop.node(mainOf('gateway'), {
     measured: true,
-    env: { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`, GATEWAY_PORT: '0', GATEWAY_MANAGEMENT_PORT: '0', ...env },
+    env: {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl,
+      UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`,
+      GATEWAY_PORT: '0',
+      GATEWAY_MANAGEMENT_PORT: '0',
+      ...env,
+    },
   });
   const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
@@ -88,7 +102,10 @@ async function writeMerchants(redisUrl, name, count, defaultRules, options) {
   const store = new RedisSnapshotStore(redis);
   const ids = Array.from({ length: count }, (_, i) => `${name}-${i}`);
   if (defaultRules) await store.writeDefaultRules({ version: 1, rules: [] });
-  await store.write(ids.map((id, i) => snapshotOf(i, { id, ...options })), SNAPSHOT_TTL_MS);
+  await store.write(
+    ids.map((id, i) => snapshotOf(i, { id, ...options })),
+    SNAPSHOT_TTL_MS,
+  );
   redis.disconnect();
   return ids;
 }
@@ -112,7 +129,14 @@ async function ready(managementUrl) {
  * @returns {Promise<LoadResult>}
  */
 export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false, status = '200', perSecond }) {
-  const settings = { port: server.port, connections: CONNECTIONS, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, merchants, perSecond };
+  const settings = {
+    port: server.port,
+    connections: CONNECTIONS,
+    warmupMs: warmupSeconds * 1000,
+    measureMs: seconds * 1000,
+    merchants,
+    perSecond,
+  };
   const job = workshop.node(join(ROOT, 'bench', 'load', 'http-load.mjs'), { args: [JSON.stringify(settings)] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);
@@ -135,10 +159,14 @@ function demandMeant({ statuses, limitedShare }, meant, limited) {
   const answers = Object.values(statuses).reduce((sum, count) => sum + count, 0);
   const wrong = Object.entries(statuses).filter(([status]) => status !== meant);
   if (answers - (statuses[meant] ?? 0) > answers * TOLERATED_SHARE) {
-    throw new Error(`of ${answers} answers ${wrong.map(([status, count]) => `${count} were ${status}`).join(', ')}; is the machine busy with something else?`);
+    throw new Error(
+      `of ${answers} answers ${wrong.map(([status, count]) => `${count} were ${status}`).join(', ')}; is the machine busy with something else?`,
+    );
   }
   if (limited !== undefined && Math.abs(limitedShare - Number(limited)) > TOLERATED_SHARE) {
-    throw new Error(`${(limitedShare * 100).toFixed(1)} % of the answers show that a rule was asked; it should be ${limited ? 'all' : 'none'}`);
+    throw new Error(
+      `${(limitedShare * 100).toFixed(1)} % of the answers show that a rule was asked; it should be ${limited ? 'all' : 'none'}`,
+    );
   }
 }
 

@@ -51,7 +51,13 @@ export function ruleOf(index, { endless = false, limit } = {}) {
  * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
  */
 export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true, limit } = {}) {
-  return { merchantId: id, version: 1, exists: true, timeZone: 'Etc/UTC', rules: rules ? [ruleOf(index, { endless, ...(limit && { limit }) })] : [] };
+  return {
+    merchantId: id,
+    version: 1,
+    exists: true,
+    timeZone: 'Etc/UTC',
+    rules: rules ? [ruleOf(index, { endless, ...(limit && { limit }) })] : [],
+  };
 }
 
 /** The bucket of a merchant of `snapshotOf`. @param {number} index */

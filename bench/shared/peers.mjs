@@ -20,10 +20,14 @@ export async function installPeers(workshop, say) {
   say('installing what Tollgate is compared with (npm ci in bench/peers), which can take minutes ...');
   const npm = process.env['npm_execpath'];
   const [program, args] = npm && /\.c?js$/.test(npm) ? [process.execPath, [npm]] : ['npm', []];
-  const job = workshop.start(program, { args: [...args, 'ci', '--prefix', PEERS, '--no-audit', '--no-fund', '--loglevel=error'], env: definedEnvironment() });
+  const job = workshop.start(program, {
+    args: [...args, 'ci', '--prefix', PEERS, '--no-audit', '--no-fund', '--loglevel=error'],
+    env: definedEnvironment(),
+  });
   const timer = setTimeout(() => void job.stop(), INSTALL_TIMEOUT_MS);
   await job.ended.finally(() => clearTimeout(timer));
-  if (!existsSync(join(PEERS, 'node_modules', '.package-lock.json'))) throw new Error(`npm ci in bench/peers took longer than ${INSTALL_TIMEOUT_MS / 60_000} minutes`);
+  if (!existsSync(join(PEERS, 'node_modules', '.package-lock.json')))
+    throw new Error(`npm ci in bench/peers took longer than ${INSTALL_TIMEOUT_MS / 60_000} minutes`);
   writeFileSync(MARK, hash);
 }
 

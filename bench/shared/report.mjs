@@ -21,8 +21,18 @@ export function table(rows) {
   const cells = rows.map(cellsOf);
   const widths = header.map((title, column) => Math.max(title.length, ...cells.map((line) => /** @type {string} */ (line[column]).length)));
   const line = (/** @type {string[]} */ texts) =>
-    texts.map((text, column) => (column === 0 || column === 5 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0))).join('  ').trimEnd();
-  return [line(header), widths.map((width) => '-'.repeat(width)).join('  ').trimEnd(), ...cells.map(line)].join('\n');
+    texts
+      .map((text, column) => (column === 0 || column === 5 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0)))
+      .join('  ')
+      .trimEnd();
+  return [
+    line(header),
+    widths
+      .map((width) => '-'.repeat(width))
+      .join('  ')
+      .trimEnd(),
+    ...cells.map(line),
+  ].join('\n');
 }
 
 /** @param {Row} row */
@@ -82,7 +92,14 @@ export function publish({ rows, settings, cores, startedAt }) {
  */
 export function writeResults({ rows, failures, settings, cores, startedAt }) {
   const file = join('bench', 'results', `${startedAt.toISOString().slice(0, 19).replaceAll(':', '-')}.json`);
-  const content = { startedAt: startedAt.toISOString(), seconds: Math.round((Date.now() - startedAt.getTime()) / 1000), settings, machine: machine(cores), figures: rows, failures };
+  const content = {
+    startedAt: startedAt.toISOString(),
+    seconds: Math.round((Date.now() - startedAt.getTime()) / 1000),
+    settings,
+    machine: machine(cores),
+    figures: rows,
+    failures,
+  };
   mkdirSync(join(ROOT, 'bench', 'results'), { recursive: true });
   writeFileSync(join(ROOT, file), `${JSON.stringify(content, null, 2)}\n`);
   return file;
@@ -111,7 +128,11 @@ function redisVersion() {
 
 function commit() {
   try {
-    return execFileSync('git', ['describe', '--always', '--dirty'], { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return execFileSync('git', ['describe', '--always', '--dirty'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
   } catch {
     return undefined;
   }

@@ -33,7 +33,14 @@ const TOLERATED_FAILURES = 0.005;
  * @returns {Promise<StoreResult>}
  */
 export async function gathered(workshop, redis, subject, { warmupSeconds, seconds, quick, limit }) {
-  const settings = { redisUrl: redis.url, keys: KEYS, inFlight: IN_FLIGHT, warmupMs: warmupSeconds * 1000, measureMs: seconds * 1000, limit };
+  const settings = {
+    redisUrl: redis.url,
+    keys: KEYS,
+    inFlight: IN_FLIGHT,
+    warmupMs: warmupSeconds * 1000,
+    measureMs: seconds * 1000,
+    limit,
+  };
   const job = workshop.node(join(ROOT, 'bench', 'load', 'store-takes.mjs'), { measured: true, args: [subject, JSON.stringify(settings)] });
   const withinMs = settings.warmupMs + settings.measureMs + 20_000;
   await job.line((line) => line === 'measuring', withinMs);
@@ -41,7 +48,8 @@ export async function gathered(workshop, redis, subject, { warmupSeconds, second
   const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
   result.redisBusy = redisBusy();
   await job.ended;
-  if (!quick && result.failures > result.perSecond * seconds * TOLERATED_FAILURES) throw new Error(`${subject}: ${result.failures} takes got no answer; is the machine busy with something else?`);
+  if (!quick && result.failures > result.perSecond * seconds * TOLERATED_FAILURES)
+    throw new Error(`${subject}: ${result.failures} takes got no answer; is the machine busy with something else?`);
   return result;
 }
 
@@ -55,7 +63,22 @@ export async function gathered(workshop, redis, subject, { warmupSeconds, second
  */
 export async function oneByOne(workshop, redis, call, requests) {
   const { program, env } = redisTool('redis-benchmark');
-  const args = ['-p', String(redis.port), '-c', String(BENCHMARK_CONNECTIONS), '-n', String(requests), '-r', String(KEYS), '-q', 'EVALSHA', call.sha1, '1', call.key, ''];
+  const args = [
+    '-p',
+    String(redis.port),
+    '-c',
+    String(BENCHMARK_CONNECTIONS),
+    '-n',
+    String(requests),
+    '-r',
+    String(KEYS),
+    '-q',
+    'EVALSHA',
+    call.sha1,
+    '1',
+    call.key,
+    '',
+  ];
   const job = workshop.start(program, { measured: true, env, args });
   const redisBusy = busyMeter(redis.pid);
   const line = await job.line((text) => text.includes('requests per second'), 120_000);
@@ -87,7 +110,8 @@ export async function prepareCall(redisUrl, limit) {
   const reply = await redis.evalsha(sha1, 1, `${BUCKET_PREFIX}trial`, '');
   await redis.del(`${BUCKET_PREFIX}trial`);
   redis.disconnect();
-  if (!Array.isArray(reply) || !reply.every((number) => number >= 0)) throw new Error(`the script answers ${JSON.stringify(reply)} to a request of a full bucket`);
+  if (!Array.isArray(reply) || !reply.every((number) => number >= 0))
+    throw new Error(`the script answers ${JSON.stringify(reply)} to a request of a full bucket`);
   return { sha1, key: BUCKET_PREFIX + merchantBucketKey('m__rand_int__', rule.id, 0) };
 }
 

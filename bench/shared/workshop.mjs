@@ -57,7 +57,12 @@ export class Workshop {
    */
   async postgres() {
     const place = this.directory();
-    const server = await startPostgres({ directory: join(place, 'postgres'), passwordFile: join(place, 'password'), tether: this.#tether, throwaway: true });
+    const server = await startPostgres({
+      directory: join(place, 'postgres'),
+      passwordFile: join(place, 'password'),
+      tether: this.#tether,
+      throwaway: true,
+    });
     await this.#endWith(() => server.stop());
     return { url: server.url('postgres'), pid: server.pid };
   }
@@ -81,7 +86,12 @@ export class Workshop {
     const [command, commandArgs] = measured ? onMeasuredCore(this.cores, program, args) : [program, args];
     // A process group of its own: Ctrl-C reaches us alone, and we stop everything in order.
     const input = stdin === undefined ? undefined : openSync(stdin, 'r');
-    const child = spawn(command, commandArgs, { cwd: ROOT, env: { ...inherited(), ...env }, detached: true, stdio: [input ?? 'ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, commandArgs, {
+      cwd: ROOT,
+      env: { ...inherited(), ...env },
+      detached: true,
+      stdio: [input ?? 'ignore', 'pipe', 'pipe'],
+    });
     if (input !== undefined) closeSync(input);
     this.#tether.tie(child, 'KILL');
     const job = watch(child, `${program} ${args.slice(0, 2).join(' ')}`);
@@ -123,7 +133,9 @@ export function redisTool(/** @type {'redis-cli' | 'redis-benchmark'} */ name) {
 }
 
 function inherited() {
-  return Object.fromEntries(['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+  return Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
 }
 
 /**
@@ -177,7 +189,10 @@ function watch(child, name) {
           finish();
           reject(error);
         };
-        const timer = setTimeout(() => fail(new Error(`${name} took longer than ${Math.round(withinMs / 1000)} s:\n${lines.slice(-LINES_KEPT).join('\n')}`)), withinMs);
+        const timer = setTimeout(
+          () => fail(new Error(`${name} took longer than ${Math.round(withinMs / 1000)} s:\n${lines.slice(-LINES_KEPT).join('\n')}`)),
+          withinMs,
+        );
         listeners.add(listener);
         ended.then(() => fail(new Error(`${name} ended too early:\n${lines.slice(-LINES_KEPT).join('\n')}`)), fail);
       }),

@@ -19,10 +19,12 @@ export function createDemoApi() {
     if (pathname === '/health') return answer(response, 200, { status: 'ok' });
     if (pathname !== '/transactions') return answer(response, 404, { error: `there is no ${pathname}` });
     if (request.method === 'GET' || request.method === 'HEAD') return answer(response, 200, { items: transactions.slice(0, 10) });
-    if (request.method !== 'POST') return answer(response, 405, { error: `${request.method} is not for /transactions` }, { allow: 'GET, HEAD, POST' });
+    if (request.method !== 'POST')
+      return answer(response, 405, { error: `${request.method} is not for /transactions` }, { allow: 'GET, HEAD, POST' });
 
     const text = await bodyOf(request);
-    if (text === undefined) return answer(response, 413, { error: `a transaction has at most ${LARGEST_BODY_BYTES} bytes` }, { connection: 'close' });
+    if (text === undefined)
+      return answer(response, 413, { error: `a transaction has at most ${LARGEST_BODY_BYTES} bytes` }, { connection: 'close' });
     const transaction = { id: randomUUID(), receivedAt: new Date().toISOString(), body: parsed(text) };
     transactions.unshift(transaction);
     transactions.length = Math.min(transactions.length, MOST_KEPT);

@@ -73,7 +73,9 @@ async function findPython() {
     if (isAtLeast(/^Python (\d+)\.(\d+)/.exec(version), OLDEST_PYTHON)) return { program, version };
     seen ||= version;
   }
-  throw new Refusal(`Locust needs Python ${OLDEST_PYTHON.join('.')} or later${seen ? `; this is ${seen}` : ', and there is no python3 on PATH'}. ${GET_PYTHON} ${OR_LOCUST}`);
+  throw new Refusal(
+    `Locust needs Python ${OLDEST_PYTHON.join('.')} or later${seen ? `; this is ${seen}` : ', and there is no python3 on PATH'}. ${GET_PYTHON} ${OR_LOCUST}`,
+  );
 }
 
 /**
@@ -116,7 +118,12 @@ async function install(python, say, signal) {
     );
     // Every version stands in the file, so there is nothing to resolve.
     const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--no-deps', '--no-compile'];
-    await run(PYTHON, [...pip, '--requirement', REQUIREMENTS], signal, (output) => `Locust could not be installed:\n${output}\n${OR_LOCUST}`);
+    await run(
+      PYTHON,
+      [...pip, '--requirement', REQUIREMENTS],
+      signal,
+      (output) => `Locust could not be installed:\n${output}\n${OR_LOCUST}`,
+    );
   } catch (error) {
     rmSync(VENV, { recursive: true, force: true });
     throw error;
@@ -137,7 +144,8 @@ function run(program, args, signal, explain) {
   return new Promise((done, fail) => {
     const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], signal });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-4000)));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-4000)));
     child.once('error', (error) => (signal.aborted ? undefined : fail(new Refusal(explain(error.message)))));
     // After an abort too we wait for the end: what a program still writes could not be removed.
     child.once('close', (code) => {

@@ -74,7 +74,12 @@ export function readOptions(args, env) {
   const seconds = wholeNumber('--seconds', values.seconds ?? '20', 1, 600, faults);
   const users = wholeNumber('--users', values.users ?? '20', 1, 1000, faults);
   const merchants = values.merchants ?? merchantsOf(profile);
-  const count = new Set(merchants.split(',').map((id) => id.trim()).filter(Boolean)).size;
+  const count = new Set(
+    merchants
+      .split(',')
+      .map((id) => id.trim())
+      .filter(Boolean),
+  ).size;
   if (count === 0) faults.push('--merchants must be ids with commas between.');
   else if (users < count) faults.push(`--users must be at least ${count}, one for each merchant; got ${users}.`);
 
@@ -86,9 +91,24 @@ export function readOptions(args, env) {
 
   const dataDir = dataDirOf(env);
   const token = values.token || env['TOLLGATE_ADMIN_TOKEN'] || keptToken(dataDir);
-  if (!token) faults.push(`There is no admin token in ${dataDir}: is Tollgate running (npm start)? If it runs elsewhere, give --token or TOLLGATE_ADMIN_TOKEN.`);
+  if (!token)
+    faults.push(
+      `There is no admin token in ${dataDir}: is Tollgate running (npm start)? If it runs elsewhere, give --token or TOLLGATE_ADMIN_TOKEN.`,
+    );
   if (faults.length > 0) throw new Refusal(faults.join('\n'));
-  return { profile, seconds, users, merchants, makesMerchant: profile === 'smooth' && values.merchants === undefined, gateway, gatewayIsNamed: target !== undefined, rulesApi, token, dataDir, results: join(dataDir, 'load') };
+  return {
+    profile,
+    seconds,
+    users,
+    merchants,
+    makesMerchant: profile === 'smooth' && values.merchants === undefined,
+    gateway,
+    gatewayIsNamed: target !== undefined,
+    rulesApi,
+    token,
+    dataDir,
+    results: join(dataDir, 'load'),
+  };
 }
 
 /**

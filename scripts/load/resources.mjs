@@ -29,7 +29,9 @@ export function watchResources(dataDir) {
     look();
     const seconds = (performance.now() - startedMs) / 1000;
     const rows = watched.flatMap(({ name, first, last, mostBytes }) =>
-      first && last ? [`  ${name.padEnd(12)}${share(last.cpuSeconds - first.cpuSeconds, seconds).padStart(10)}${megabytes(mostBytes).padStart(12)}`] : [],
+      first && last
+        ? [`  ${name.padEnd(12)}${share(last.cpuSeconds - first.cpuSeconds, seconds).padStart(10)}${megabytes(mostBytes).padStart(12)}`]
+        : [],
     );
     if (rows.length === 0) return `CPU and memory are not known: nothing that npm start runs was found in ${dataDir}.`;
     return ['CPU of one core, and memory at most, while it lasted:', ...rows].join('\n');
@@ -71,7 +73,9 @@ function useOf(pid) {
 /** @param {number} pid @returns {Use} */
 function linuxUseOf(pid) {
   // The name of a program may hold spaces and brackets; the numbers follow the last bracket.
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ');
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ');
   const ticks = Number(fields[11]) + Number(fields[12]);
   const rssKilobytes = Number(/^VmRSS:\s*(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
   return { cpuSeconds: ticks / 100, rssBytes: rssKilobytes * 1024 };
@@ -79,7 +83,9 @@ function linuxUseOf(pid) {
 
 /** @param {number} pid @returns {Use} */
 function otherUseOf(pid) {
-  const [rssKilobytes, time] = execFileSync('ps', ['-o', 'rss=,time=', '-p', String(pid)], { encoding: 'utf8' }).trim().split(/\s+/);
+  const [rssKilobytes, time] = execFileSync('ps', ['-o', 'rss=,time=', '-p', String(pid)], { encoding: 'utf8' })
+    .trim()
+    .split(/\s+/);
   // Hours and minutes may be missing: 1:02:03, 02:03.45
   const cpuSeconds = (time ?? '').split(':').reduce((sum, part) => sum * 60 + Number(part), 0);
   return { cpuSeconds, rssBytes: Number(rssKilobytes) * 1024 };

@@ -12,12 +12,16 @@ import { join } from 'node:path';
  */
 export function unprivilegedAccount() {
   if (process.getuid?.() !== 0) return undefined;
-  const lines = readFileSync('/etc/passwd', 'utf8').split('\n').map((line) => line.split(':'));
+  const lines = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
   for (const name of ['postgres', 'nobody']) {
     const line = lines.find((fields) => fields[0] === name);
     if (line && Number(line[2]) > 0) return { uid: Number(line[2]), gid: Number(line[3]) };
   }
-  throw new Error('PostgreSQL does not run as root, and this system has neither a user "postgres" nor "nobody" to run it as. Set DATABASE_URL, or start as another user.');
+  throw new Error(
+    'PostgreSQL does not run as root, and this system has neither a user "postgres" nor "nobody" to run it as. Set DATABASE_URL, or start as another user.',
+  );
 }
 
 /**
@@ -26,7 +30,10 @@ export function unprivilegedAccount() {
  * @param {Account | undefined} account
  */
 export function canEnter(directory, account) {
-  return account === undefined || spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { ...account, cwd: '/', stdio: 'ignore' }).status === 0;
+  return (
+    account === undefined ||
+    spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { ...account, cwd: '/', stdio: 'ignore' }).status === 0
+  );
 }
 
 /**
@@ -39,7 +46,8 @@ export function openPlace(of) {
   const directory = join('/var/tmp', `tollgate-${createHash('sha256').update(of).digest('hex').slice(0, 12)}`);
   mkdirSync(directory, { recursive: true, mode: 0o755 });
   const found = lstatSync(directory);
-  if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${directory} belongs to somebody else. Remove it, or set DATABASE_URL.`);
+  if (!found.isDirectory() || found.uid !== process.getuid?.())
+    throw new Error(`${directory} belongs to somebody else. Remove it, or set DATABASE_URL.`);
   return directory;
 }
 

@@ -30,7 +30,9 @@ export function obtainRedis(say) {
 
 function workingServer() {
   const program = findRedisServer();
-  return program && spawnSync(program, ['--version'], { env: { ...process.env, ...librariesOf(program) } }).status === 0 ? program : undefined;
+  return program && spawnSync(program, ['--version'], { env: { ...process.env, ...librariesOf(program) } }).status === 0
+    ? program
+    : undefined;
 }
 
 const isRoot = () => process.getuid?.() === 0;
@@ -38,7 +40,11 @@ const isRoot = () => process.getuid?.() === 0;
 /** @type {{ how: string, possible: () => boolean, fetch: () => string | undefined }[]} fetch returns why it failed */
 const WAYS = [
   { how: 'apt-get install redis-server', possible: () => isRoot() && onPath('apt-get'), fetch: installByApt },
-  { how: 'apt-get download redis-server, unpacked in .tollgate/tools', possible: () => onPath('apt-get') && onPath('dpkg'), fetch: unpackByApt },
+  {
+    how: 'apt-get download redis-server, unpacked in .tollgate/tools',
+    possible: () => onPath('apt-get') && onPath('dpkg'),
+    fetch: unpackByApt,
+  },
   { how: 'brew install redis', possible: () => onPath('brew'), fetch: () => run('brew', ['install', 'redis']) },
 ];
 
@@ -56,7 +62,8 @@ function unpackByApt() {
   // On Debian and Ubuntu the program itself lies in redis-tools.
   const failure = unpack(['redis-tools', ...missingLibraries()]);
   const [server, program] = ['redis-check-rdb', 'redis-server'].map((name) => join(TOOLS, 'usr', 'bin', name));
-  if (!failure && !existsSync(/** @type {string} */ (program)) && existsSync(/** @type {string} */ (server))) cpSync(/** @type {string} */ (server), /** @type {string} */ (program));
+  if (!failure && !existsSync(/** @type {string} */ (program)) && existsSync(/** @type {string} */ (server)))
+    cpSync(/** @type {string} */ (server), /** @type {string} */ (program));
   return failure;
 }
 
@@ -88,8 +95,11 @@ function unpack(packages) {
  * @returns {string | undefined} undefined where none can be had
  */
 export function obtainFaketime() {
-  const find = () => ['/usr/lib', join(TOOLS, 'usr', 'lib')].filter((folder) => existsSync(folder)).flatMap((folder) =>
-    readdirSync(folder).map((machine) => join(folder, machine, 'faketime', 'libfaketime.so.1'))).find((file) => existsSync(file));
+  const find = () =>
+    ['/usr/lib', join(TOOLS, 'usr', 'lib')]
+      .filter((folder) => existsSync(folder))
+      .flatMap((folder) => readdirSync(folder).map((machine) => join(folder, machine, 'faketime', 'libfaketime.so.1')))
+      .find((file) => existsSync(file));
   const present = find();
   if (present || !onPath('apt-get') || !onPath('dpkg')) return present;
   if (unpack(['libfaketime']) && isRoot()) {
@@ -124,5 +134,9 @@ function missingLibraries() {
 function run(command, args, env = {}, cwd = '/') {
   const result = spawnSync(command, args, { cwd, env: { ...process.env, ...env }, encoding: 'utf8', timeout: STEP_TIMEOUT_MS });
   if (result.status === 0) return undefined;
-  return (result.stderr || result.error?.message || `${command} ended with ${result.signal ?? result.status}`).trim().split('\n').slice(-2).join(' ');
+  return (result.stderr || result.error?.message || `${command} ended with ${result.signal ?? result.status}`)
+    .trim()
+    .split('\n')
+    .slice(-2)
+    .join(' ');
 }

@@ -32,7 +32,9 @@ function nativeFolder() {
     const directory = join(dirname(dirname(require.resolve(name))), 'native');
     return { directory, version: JSON.parse(readFileSync(join(dirname(directory), 'package.json'), 'utf8')).version };
   } catch {
-    throw new Error(`There is no embedded PostgreSQL for this platform (the package ${name} is not installed). Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`);
+    throw new Error(
+      `There is no embedded PostgreSQL for this platform (the package ${name} is not installed). Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`,
+    );
   }
 }
 
@@ -80,7 +82,10 @@ function runs(directory, account) {
  * @param {import('./account.mjs').Account | undefined} account
  */
 function copyOutside(directory, version, account) {
-  if (!account) throw new Error(`${join(directory, 'bin', 'postgres')} does not run here: ${whyNot(directory)}. Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`);
+  if (!account)
+    throw new Error(
+      `${join(directory, 'bin', 'postgres')} does not run here: ${whyNot(directory)}. Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`,
+    );
   // One for all clones of this version: it is the same for each, and as large as a clone.
   const place = openPlace('embedded-postgres');
   const copy = join(place, `postgres-${version}`);
@@ -96,7 +101,10 @@ function copyOutside(directory, version, account) {
       rmSync(half, { recursive: true, force: true });
     }
   }
-  if (!runs(copy, account)) throw new Error(`${join(copy, 'bin', 'postgres')} does not run here: ${whyNot(copy)}. Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`);
+  if (!runs(copy, account))
+    throw new Error(
+      `${join(copy, 'bin', 'postgres')} does not run here: ${whyNot(copy)}. Set DATABASE_URL to a PostgreSQL of your own, 14 or later.`,
+    );
   return copy;
 }
 

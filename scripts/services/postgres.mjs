@@ -78,10 +78,20 @@ function initialise({ directory, password, account, programs, throwaway }) {
   const data = join(half, 'data');
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (account) chownSync(passwordFile, account.uid, account.gid);
-  const args = [`--pgdata=${data}`, `--username=${USER}`, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale=C',
-    '--locale-provider=builtin', '--builtin-locale=C.UTF-8', ...(throwaway ? ['--no-sync'] : [])];
+  const args = [
+    `--pgdata=${data}`,
+    `--username=${USER}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    ...(throwaway ? ['--no-sync'] : []),
+  ];
   const run = spawnSync(programs.initdb, args, { ...account, cwd: '/', encoding: 'utf8', env: cleanEnvironment() });
-  if (run.status !== 0) throw new Error(`PostgreSQL could not make its data directory ${directory}:\n${(run.stderr || run.error?.message || '').trim()}`);
+  if (run.status !== 0)
+    throw new Error(`PostgreSQL could not make its data directory ${directory}:\n${(run.stderr || run.error?.message || '').trim()}`);
   rmSync(directory, { recursive: true, force: true });
   renameSync(data, directory);
   rmSync(half, { recursive: true, force: true });
@@ -95,7 +105,8 @@ function initialise({ directory, password, account, programs, throwaway }) {
 function demandSameVersion(directory, programs, account) {
   const theirs = readFileSync(join(directory, 'PG_VERSION'), 'utf8').trim();
   const ours = /\d+/.exec(spawnSync(programs.postgres, ['--version'], { ...account, cwd: '/', encoding: 'utf8' }).stdout)?.[0];
-  if (theirs !== ours) throw new Error(`${directory} was written by PostgreSQL ${theirs}; the embedded one is ${ours}. Begin anew with: npm start -- --fresh`);
+  if (theirs !== ours)
+    throw new Error(`${directory} was written by PostgreSQL ${theirs}; the embedded one is ${ours}. Begin anew with: npm start -- --fresh`);
 }
 
 /**
@@ -105,10 +116,31 @@ function demandSameVersion(directory, programs, account) {
  * @returns {Promise<Postgres>}
  */
 async function launch({ directory, password, account, programs, tether, throwaway, port, onLog }) {
-  const args = ['-D', directory, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=200',
-    '-c', 'timezone=UTC', '-c', 'log_timezone=UTC', ...(throwaway ? THROWAWAY : [])];
+  const args = [
+    '-D',
+    directory,
+    '-p',
+    String(port),
+    '-c',
+    'listen_addresses=127.0.0.1',
+    '-c',
+    'unix_socket_directories=',
+    '-c',
+    'max_connections=200',
+    '-c',
+    'timezone=UTC',
+    '-c',
+    'log_timezone=UTC',
+    ...(throwaway ? THROWAWAY : []),
+  ];
   // A session of its own: Ctrl-C is for us to pass on, when those who use the database are gone.
-  const child = spawn(programs.postgres, args, { ...account, cwd: directory, detached: true, stdio: ['ignore', 'ignore', 'pipe'], env: cleanEnvironment() });
+  const child = spawn(programs.postgres, args, {
+    ...account,
+    cwd: directory,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: cleanEnvironment(),
+  });
   tether.tie(child, 'INT');
   let tail = '';
   /** @type {Promise<number | null>} */
@@ -161,7 +193,11 @@ export async function stopLeftover(directory) {
   if (!existsSync(file)) return false;
   const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
   // The number alone proves nothing: after a restart of the machine it may be anybody's.
-  const ours = Number.isInteger(pid) && pid > 1 && isAlive(pid) && (directoryOf(pid) === realpathSync(directory) || commandOf(pid).includes(directory));
+  const ours =
+    Number.isInteger(pid) &&
+    pid > 1 &&
+    isAlive(pid) &&
+    (directoryOf(pid) === realpathSync(directory) || commandOf(pid).includes(directory));
   if (ours) await endProcess(pid, ['SIGINT', 'SIGQUIT', 'SIGKILL'], STOP_PATIENCE_MS);
   rmSync(file, { force: true });
   return ours;

@@ -44,8 +44,27 @@ export async function startRedis({ program, tether, directory, port, env }) {
   const keep = directory ? ['--dir', '.', '--appendonly', 'yes', '--appendfsync', 'everysec'] : ['--appendonly', 'no'];
   if (directory) mkdirSync(directory, { recursive: true, mode: 0o700 });
   /** @param {number} at */
-  const args = (at) => ['--port', String(at), '--bind', '127.0.0.1', '--save', '', ...keep, '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
-  return launchOnPort({ command: program, args, tether, cwd: directory ?? '/', port, env: { ...process.env, ...librariesOf(program), ...env } });
+  const args = (at) => [
+    '--port',
+    String(at),
+    '--bind',
+    '127.0.0.1',
+    '--save',
+    '',
+    ...keep,
+    '--maxmemory-policy',
+    'noeviction',
+    '--daemonize',
+    'no',
+  ];
+  return launchOnPort({
+    command: program,
+    args,
+    tether,
+    cwd: directory ?? '/',
+    port,
+    env: { ...process.env, ...librariesOf(program), ...env },
+  });
 }
 
 /**

@@ -58,19 +58,33 @@ function usable({ ALGORITHMS, boundFault }, { algorithms, bound }) {
  * @param {import('../../libs/simulation/src/index.ts').Bound} bound
  */
 function algorithmTable(figures, price, { limit }) {
-  const heading = ['algorithm', 'admitted', 'of the log', 'passed wrongly', 'refused wrongly', 'worst window', 'mean error', 'bytes a key', 'at most', 'ns'];
-  return table(heading, figures.map((one) => [
-    one.algorithm,
-    count(one.admitted),
-    percent(one.admitted, one.admittedByLog),
-    percent(one.overAdmitted, one.offered),
-    percent(one.underAdmitted, one.offered),
-    `${(one.worstWindow / limit).toFixed(2)} x`,
-    percent(one.meanError, limit),
-    count(Math.round(one.meanBytes)),
-    count(one.mostBytes),
-    count(Math.round(price.get(one.algorithm) ?? 0)),
-  ]));
+  const heading = [
+    'algorithm',
+    'admitted',
+    'of the log',
+    'passed wrongly',
+    'refused wrongly',
+    'worst window',
+    'mean error',
+    'bytes a key',
+    'at most',
+    'ns',
+  ];
+  return table(
+    heading,
+    figures.map((one) => [
+      one.algorithm,
+      count(one.admitted),
+      percent(one.admitted, one.admittedByLog),
+      percent(one.overAdmitted, one.offered),
+      percent(one.underAdmitted, one.offered),
+      `${(one.worstWindow / limit).toFixed(2)} x`,
+      percent(one.meanError, limit),
+      count(Math.round(one.meanBytes)),
+      count(one.mostBytes),
+      count(Math.round(price.get(one.algorithm) ?? 0)),
+    ]),
+  );
 }
 
 /** The JSON of a run must not say on whose machine it was. @param {import('./options.mjs').SimulateOptions} options */

@@ -66,8 +66,20 @@ function wrapped(names) {
 }
 
 const OPTIONS = {
-  pattern: TEXT, csv: TEXT, seed: TEXT, seconds: TEXT, keys: TEXT, load: TEXT, limit: TEXT, 'window-ms': TEXT,
-  algorithms: TEXT, topologies: TEXT, nodes: TEXT, 'latency-ms': TEXT, out: TEXT, help: HELP_FLAG,
+  pattern: TEXT,
+  csv: TEXT,
+  seed: TEXT,
+  seconds: TEXT,
+  keys: TEXT,
+  load: TEXT,
+  limit: TEXT,
+  'window-ms': TEXT,
+  algorithms: TEXT,
+  topologies: TEXT,
+  nodes: TEXT,
+  'latency-ms': TEXT,
+  out: TEXT,
+  help: HELP_FLAG,
 };
 
 /**
@@ -100,7 +112,8 @@ export function readOptions(args, env, offer) {
   /** @type {string[]} */
   const faults = [];
   const what = WHATS.find((one) => one === positionals[0]);
-  if (what === undefined || positionals.length > 1) faults.push(`Say what to simulate: ${WHATS.join(' or ')}; got ${positionals.join(' ') || 'nothing'}.`);
+  if (what === undefined || positionals.length > 1)
+    faults.push(`Say what to simulate: ${WHATS.join(' or ')}; got ${positionals.join(' ') || 'nothing'}.`);
   const defaults = DEFAULTS[what ?? 'algorithms'];
 
   const number = numbers(faults);
@@ -108,7 +121,12 @@ export function readOptions(args, env, offer) {
   if (!offer.patterns.includes(pattern)) faults.push(`--pattern must be one of ${offer.patterns.join(', ')}; got ${pattern || 'nothing'}.`);
   refuseBeside(values, 'csv', ['pattern', 'seconds', 'keys', 'load'], 'the file says what comes when', faults);
   if (values.csv !== undefined && !existsSync(values.csv)) faults.push(`--csv must be a file; there is no ${values.csv || 'name'}.`);
-  for (const [other, of] of /** @type {const} */ ([['algorithms', 'topologies'], ['topologies', 'algorithms'], ['nodes', 'algorithms'], ['latency-ms', 'algorithms']])) {
+  for (const [other, of] of /** @type {const} */ ([
+    ['algorithms', 'topologies'],
+    ['topologies', 'algorithms'],
+    ['nodes', 'algorithms'],
+    ['latency-ms', 'algorithms'],
+  ])) {
     if (what === of && values[other] !== undefined) faults.push(`--${other} means nothing to ${of}.`);
   }
 
@@ -157,9 +175,17 @@ function numbers(faults) {
  */
 function list(name, text, offered, faults) {
   if (text === undefined) return [...offered];
-  const names = [...new Set(text.split(',').map((one) => one.trim()).filter(Boolean))];
+  const names = [
+    ...new Set(
+      text
+        .split(',')
+        .map((one) => one.trim())
+        .filter(Boolean),
+    ),
+  ];
   const unknown = names.filter((one) => !offered.includes(one));
-  if (names.length === 0 || unknown.length > 0) faults.push(`${name} must be of ${offered.join(', ')}; got ${unknown.join(', ') || 'nothing'}.`);
+  if (names.length === 0 || unknown.length > 0)
+    faults.push(`${name} must be of ${offered.join(', ')}; got ${unknown.join(', ') || 'nothing'}.`);
   return names;
 }
 
@@ -183,6 +209,8 @@ function refuseBeside(values, chosen, others, why, faults) {
 function refuseEndless({ csv, seconds, keys, load, bound }, faults) {
   const requests = (seconds * 1000 * keys * load * bound.limit) / bound.windowMs;
   if (csv === undefined && requests > MOST_REQUESTS) {
-    faults.push(`That would be ${Math.round(requests).toLocaleString('en')} requests; at most ${MOST_REQUESTS.toLocaleString('en')}: take less of --seconds, --keys, --load or --limit.`);
+    faults.push(
+      `That would be ${Math.round(requests).toLocaleString('en')} requests; at most ${MOST_REQUESTS.toLocaleString('en')}: take less of --seconds, --keys, --load or --limit.`,
+    );
   }
 }

@@ -16,13 +16,51 @@ const faultsOf = (...args: string[]): string => {
 
 describe('npm run simulate', () => {
   it('needs to know no more than what', () => {
-    expect(read('algorithms')).toMatchObject({ what: 'algorithms', pattern: 'bursty', seed: 1, bound: { limit: 100, windowMs: 60_000 }, algorithms: ['token_bucket', 'gcra'], out: join('/data', 'simulation') });
-    expect(read('topologies')).toMatchObject({ what: 'topologies', bound: { limit: 100, windowMs: 1000 }, topologies: ['central_store', 'gossip'], nodes: 4 });
+    expect(read('algorithms')).toMatchObject({
+      what: 'algorithms',
+      pattern: 'bursty',
+      seed: 1,
+      bound: { limit: 100, windowMs: 60_000 },
+      algorithms: ['token_bucket', 'gcra'],
+      out: join('/data', 'simulation'),
+    });
+    expect(read('topologies')).toMatchObject({
+      what: 'topologies',
+      bound: { limit: 100, windowMs: 1000 },
+      topologies: ['central_store', 'gossip'],
+      nodes: 4,
+    });
   });
 
   it('takes what it is told', () => {
-    const options = read('algorithms', '--pattern', 'poisson', '--seed', '7', '--limit', '20', '--window-ms', '500', '--seconds', '10', '--load', '0.5', '--algorithms', 'gcra', '--out', '/tmp/out');
-    expect(options).toMatchObject({ pattern: 'poisson', seed: 7, bound: { limit: 20, windowMs: 500 }, seconds: 10, load: 0.5, algorithms: ['gcra'], out: '/tmp/out' });
+    const options = read(
+      'algorithms',
+      '--pattern',
+      'poisson',
+      '--seed',
+      '7',
+      '--limit',
+      '20',
+      '--window-ms',
+      '500',
+      '--seconds',
+      '10',
+      '--load',
+      '0.5',
+      '--algorithms',
+      'gcra',
+      '--out',
+      '/tmp/out',
+    );
+    expect(options).toMatchObject({
+      pattern: 'poisson',
+      seed: 7,
+      bound: { limit: 20, windowMs: 500 },
+      seconds: 10,
+      load: 0.5,
+      algorithms: ['gcra'],
+      out: '/tmp/out',
+    });
   });
 
   it('knows --help, beside whatever else', () => {
@@ -47,7 +85,10 @@ describe('npm run simulate', () => {
     [['topologies', '--algorithms', 'gcra'], '--algorithms means nothing to topologies.'],
     [['topologies', '--keys', '33'], '--keys must be a whole number from 1 to 32; got 33.'],
     [['algorithms', '--csv', '/no/such/file'], '--csv must be a file; there is no /no/such/file.'],
-    [['algorithms', '--csv', 'package.json', '--keys', '3', '--load', '2'], '--csv goes without --keys, --load: the file says what comes when.'],
+    [
+      ['algorithms', '--csv', 'package.json', '--keys', '3', '--load', '2'],
+      '--csv goes without --keys, --load: the file says what comes when.',
+    ],
     [['algorithms', '--out', ''], '--out must be a directory; got nothing.'],
     [['algorithms', '--limit', '1000000', '--window-ms', '1'], 'requests; at most 2,000,000'],
   ])('names what is wrong: %j', (args, fault) => {

@@ -21,7 +21,8 @@ export async function simulateTopologies(simulation, options) {
   await progress.step('traffic');
   const arrivals = arrivalsOf(simulation, options);
   const keys = new Set(arrivals.map(({ key }) => key)).size;
-  if (keys > MOST_TOPOLOGY_KEYS) throw new Refusal(`Topologies are simulated for at most ${MOST_TOPOLOGY_KEYS} keys; the traffic has ${keys}.`);
+  if (keys > MOST_TOPOLOGY_KEYS)
+    throw new Refusal(`Topologies are simulated for at most ${MOST_TOPOLOGY_KEYS} keys; the traffic has ${keys}.`);
   refuseEndless(options.nodes, keys, (arrivals.at(-1)?.atMs ?? 0) / 1000);
   /** @type {TopologyFigures[]} */
   const figures = [];
@@ -29,7 +30,10 @@ export async function simulateTopologies(simulation, options) {
     await progress.step(topology.title);
     figures.push(simulation.runTopology(topology, arrivals, { bound, seed, nodes, nodesAtFirst: Math.ceil(nodes / 2), latencyMs }));
   }
-  const some = options.csv === undefined ? arrivalsOf(simulation, options, GROWTH_SECONDS) : arrivals.filter(({ atMs }) => atMs < GROWTH_SECONDS * 1000);
+  const some =
+    options.csv === undefined
+      ? arrivalsOf(simulation, options, GROWTH_SECONDS)
+      : arrivals.filter(({ atMs }) => atMs < GROWTH_SECONDS * 1000);
   /** @type {TopologyFigures[]} */
   const grown = [];
   await progress.step(`${GROWTH_NODES[0]} nodes`);
@@ -41,7 +45,9 @@ export async function simulateTopologies(simulation, options) {
 
   const subtitle = `${describe(options, arrivals)}; ${Math.ceil(nodes / 2)}, then ${nodes} nodes`;
   return {
-    text: [subtitle, topologyTable(figures, bound), `Messages a request, at ${GROWTH_SECONDS} s of the same load`, growthTable(grown)].join('\n\n'),
+    text: [subtitle, topologyTable(figures, bound), `Messages a request, at ${GROWTH_SECONDS} s of the same load`, growthTable(grown)].join(
+      '\n\n',
+    ),
     pictures: { ...simulation.topologyCharts(figures, bound, subtitle), ...simulation.growthCharts(grown, bound, describe(options, some)) },
     json: { options: withoutPlace(options), figures, growth: grown },
   };
@@ -56,30 +62,43 @@ export async function simulateTopologies(simulation, options) {
  */
 function refuseEndless(nodes, keys, seconds) {
   const most = Math.floor(Math.min(1e9 / (nodes * nodes * keys), 2e6 / nodes));
-  if (seconds > most) throw new Refusal(`${nodes} nodes and ${keys} keys are simulated for at most ${most} seconds; the traffic has ${Math.ceil(seconds)}.`);
+  if (seconds > most)
+    throw new Refusal(`${nodes} nodes and ${keys} keys are simulated for at most ${most} seconds; the traffic has ${Math.ceil(seconds)}.`);
 }
 
 /** @param {readonly TopologyFigures[]} figures @param {import('../../libs/simulation/src/index.ts').Bound} bound */
 function topologyTable(figures, { limit }) {
-  const heading = ['topology', 'admitted', 'of one bucket', 'worst excess', 'passed wrongly', 'refused wrongly', 'waited', 'messages a request'];
-  return table(heading, figures.map((one) => [
-    one.topology,
-    count(one.admitted),
-    percent(one.admitted, one.admittedByOne),
-    percent(one.worstExcess, limit),
-    percent(one.wronglyAdmitted, one.offered),
-    percent(one.wronglyRefused, one.offered),
-    percent(one.waits, one.offered),
-    (one.messages / one.offered).toFixed(2),
-  ]));
+  const heading = [
+    'topology',
+    'admitted',
+    'of one bucket',
+    'worst excess',
+    'passed wrongly',
+    'refused wrongly',
+    'waited',
+    'messages a request',
+  ];
+  return table(
+    heading,
+    figures.map((one) => [
+      one.topology,
+      count(one.admitted),
+      percent(one.admitted, one.admittedByOne),
+      percent(one.worstExcess, limit),
+      percent(one.wronglyAdmitted, one.offered),
+      percent(one.wronglyRefused, one.offered),
+      percent(one.waits, one.offered),
+      (one.messages / one.offered).toFixed(2),
+    ]),
+  );
 }
 
 /** @param {readonly TopologyFigures[]} figures */
 function growthTable(figures) {
   const nodes = [...new Set(figures.map((one) => one.nodes))];
   const names = [...new Set(figures.map((one) => one.topology))];
-  return table(['topology', ...nodes.map((one) => `${count(one)} nodes`)], names.map((name) => [
-    name,
-    ...figures.filter((one) => one.topology === name).map((one) => (one.messages / one.offered).toFixed(2)),
-  ]));
+  return table(
+    ['topology', ...nodes.map((one) => `${count(one)} nodes`)],
+    names.map((name) => [name, ...figures.filter((one) => one.topology === name).map((one) => (one.messages / one.offered).toFixed(2))]),
+  );
 }

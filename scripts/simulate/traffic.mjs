@@ -26,7 +26,8 @@ export function arrivalsOf(simulation, { csv, pattern, seed, keys, load, bound, 
       ...bound,
     }),
   ];
-  if (arrivals.length === 0) throw new Refusal('No request falls into this time: give more --seconds, --load or --keys, or a shorter window.');
+  if (arrivals.length === 0)
+    throw new Refusal('No request falls into this time: give more --seconds, --load or --keys, or a shorter window.');
   return arrivals;
 }
 

@@ -32,7 +32,12 @@ const LINES_KEPT = 12;
  */
 export function startChild({ name, script, env, logFile, graceMs, tether, onLine }) {
   // A process group of its own: Ctrl-C reaches us alone, and we stop our parts one after the other.
-  const child = spawn(process.execPath, ['--enable-source-maps', script], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--enable-source-maps', script], {
+    cwd: ROOT,
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   if (child.pid === undefined) throw new Error(`${name} could not be started: node ${script}`);
   tether.tie(child, 'TERM');
   const file = new LogFile(logFile);

@@ -76,7 +76,11 @@ export async function readConfiguration(env, adminToken) {
     gatewayManagement: await concrete(config['gatewayManagementPort']),
     preloaderManagement: await concrete(config['preloaderManagementPort']),
   };
-  const hosts = { rulesApi: askedAt(config['rulesApiHost']), gateway: askedAt(config['gatewayHost']), management: askedAt(config['managementHost']) };
+  const hosts = {
+    rulesApi: askedAt(config['rulesApiHost']),
+    gateway: askedAt(config['gatewayHost']),
+    management: askedAt(config['managementHost']),
+  };
   return { ports, hosts, graceMs: config['shutdownGraceMs'] };
 }
 
@@ -85,13 +89,20 @@ export async function readConfiguration(env, adminToken) {
  * @throws {Error} naming every port that cannot be had, who has it, and the variable that moves it
  */
 export async function demandFreePorts(ports) {
-  const entries = /** @type {(keyof Ports)[]} */ (Object.keys(PORT_VARIABLES)).map((key) => ({ port: ports[key], variable: PORT_VARIABLES[key][0], what: PORT_VARIABLES[key][1] }));
+  const entries = /** @type {(keyof Ports)[]} */ (Object.keys(PORT_VARIABLES)).map((key) => ({
+    port: ports[key],
+    variable: PORT_VARIABLES[key][0],
+    what: PORT_VARIABLES[key][1],
+  }));
   const lines = [];
   for (const [index, { port, variable, what }] of entries.entries()) {
     const same = entries.slice(0, index).find((other) => other.port === port);
     const fault = await portFault(port);
     if (same) lines.push(`Port ${port} is wanted for ${what} and for ${same.what}. Set ${variable} or ${same.variable} to another one.`);
-    else if (fault === 'EADDRINUSE') lines.push(`Port ${port}, for ${what}, is taken${holder(port)}. Set ${variable} to a free one, for example: ${variable}=${port < 50_000 ? port + 10_000 : port - 10_000} npm start`);
+    else if (fault === 'EADDRINUSE')
+      lines.push(
+        `Port ${port}, for ${what}, is taken${holder(port)}. Set ${variable} to a free one, for example: ${variable}=${port < 50_000 ? port + 10_000 : port - 10_000} npm start`,
+      );
     else if (fault) lines.push(`Port ${port}, for ${what}, cannot be used (${fault}). Set ${variable} to another one.`);
   }
   if (lines.length > 0) throw new Error(lines.join('\n'));

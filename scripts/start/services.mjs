@@ -29,7 +29,12 @@ export async function postgresOf(given, state, tether) {
   const server = await startPostgres({ directory, passwordFile: state.passwordFile, tether, onLog: (text) => log.write(text) });
   await createDatabase(server.url('postgres'));
   const url = server.url(DATABASE);
-  return { url, what: `PostgreSQL, embedded, on port ${server.port}, data in ${directory}`, part: { name: 'PostgreSQL', ...server }, empty: await isEmpty(url) };
+  return {
+    url,
+    what: `PostgreSQL, embedded, on port ${server.port}, data in ${directory}`,
+    part: { name: 'PostgreSQL', ...server },
+    empty: await isEmpty(url),
+  };
 }
 
 /**
@@ -89,10 +94,19 @@ export async function redisOf(given, state, tether) {
   const program = findRedisServer();
   if (program) {
     const server = await startRedis({ program, tether, directory: state.redisDirectory });
-    return { url: server.url, what: `${program} on port ${server.port}, data in ${state.redisDirectory}`, part: { name: 'Redis', redisUrl: server.url, ...server } };
+    return {
+      url: server.url,
+      what: `${program} on port ${server.port}, data in ${state.redisDirectory}`,
+      part: { name: 'Redis', redisUrl: server.url, ...server },
+    };
   }
   const server = await startStandIn({ tether });
-  return { url: server.url, what: `js-redis-server on port ${server.port}, in memory`, part: { name: 'js-redis-server', redisUrl: server.url, ...server }, notice: STAND_IN_NOTICE };
+  return {
+    url: server.url,
+    what: `js-redis-server on port ${server.port}, in memory`,
+    part: { name: 'js-redis-server', redisUrl: server.url, ...server },
+    notice: STAND_IN_NOTICE,
+  };
 }
 
 /**
@@ -101,7 +115,13 @@ export async function redisOf(given, state, tether) {
  */
 export async function demandRedis(url, variable) {
   const { Redis } = require('ioredis');
-  const redis = new Redis(url, { lazyConnect: true, connectTimeout: CONNECT_TIMEOUT_MS, commandTimeout: CONNECT_TIMEOUT_MS, retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+  });
   /** @type {unknown} */
   let first;
   redis.on('error', (/** @type {Error} */ error) => (first ??= error));

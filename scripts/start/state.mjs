@@ -21,7 +21,6 @@ const LEFTOVER_PATIENCE_MS = 1_500;
 
 /** @typedef {{ name: string, pid: number, started: string | undefined, redisUrl?: string | undefined }} Child */
 
-
 export class State {
   /** @type {Child[]} */
   #children = [];
@@ -45,7 +44,9 @@ export class State {
       mkdirSync(this.directory, { recursive: true });
       accessSync(this.directory, constants.W_OK);
     } catch (error) {
-      throw new Error(`The data directory ${this.directory} cannot be written (${/** @type {NodeJS.ErrnoException} */ (error).code}). Set TOLLGATE_DATA_DIR to another one.`);
+      throw new Error(
+        `The data directory ${this.directory} cannot be written (${/** @type {NodeJS.ErrnoException} */ (error).code}). Set TOLLGATE_DATA_DIR to another one.`,
+      );
     }
     const file = join(this.directory, 'run.lock');
     const startedMs = Date.now();
@@ -56,7 +57,9 @@ export class State {
         return;
       }
       if (Date.now() - startedMs > (this.#read().ending ? ENDING_PATIENCE_MS : NOTICE_MS)) {
-        throw new Error(`npm start is already running here, as process ${lock.holder}. Stop it with Ctrl-C, or: kill ${lock.holder}\nA second one beside it needs its own TOLLGATE_DATA_DIR and ports.`);
+        throw new Error(
+          `npm start is already running here, as process ${lock.holder}. Stop it with Ctrl-C, or: kill ${lock.holder}\nA second one beside it needs its own TOLLGATE_DATA_DIR and ports.`,
+        );
       }
       await sleep(100);
     }
@@ -75,7 +78,9 @@ export class State {
   async stopLeftovers() {
     const left = this.#read().children.filter(({ pid, started }) => isAlive(pid) && startMark(pid) === started);
     // The database is told in its own way; whoever uses it goes first.
-    await Promise.all(left.filter(({ name }) => name !== 'PostgreSQL').map(({ pid }) => endProcess(pid, ['SIGTERM', 'SIGKILL'], LEFTOVER_PATIENCE_MS)));
+    await Promise.all(
+      left.filter(({ name }) => name !== 'PostgreSQL').map(({ pid }) => endProcess(pid, ['SIGTERM', 'SIGKILL'], LEFTOVER_PATIENCE_MS)),
+    );
     const names = left.map(({ name }) => name);
     if ((await stopLeftover(this.#existingPostgres())) && !names.includes('PostgreSQL')) names.push('PostgreSQL');
     return names;

@@ -39,7 +39,9 @@ export class Supervisor {
     part.exited.then((code) => {
       if (this.#stopping) return;
       const lines = part.lastLines().trim();
-      this.#end(`${part.name} ended by itself${code === null ? '' : ` with code ${code}`}.${lines ? ` Its last lines were:\n${indented(lines)}` : ''}`);
+      this.#end(
+        `${part.name} ended by itself${code === null ? '' : ` with code ${code}`}.${lines ? ` Its last lines were:\n${indented(lines)}` : ''}`,
+      );
     });
   }
 

@@ -46,7 +46,10 @@ export async function startSystem(surroundings, startedMs) {
   const launch = launcher(surroundings, tell);
   const demoPort = env['UPSTREAM_URL'] ? undefined : await freePort();
   if (demoPort !== undefined) {
-    launch('demo-api', fileURLToPath(new URL('../demo/api.mjs', import.meta.url)), { PATH: env['PATH'] ?? '', DEMO_API_PORT: String(demoPort) });
+    launch('demo-api', fileURLToPath(new URL('../demo/api.mjs', import.meta.url)), {
+      PATH: env['PATH'] ?? '',
+      DEMO_API_PORT: String(demoPort),
+    });
   }
   const upstream = env['UPSTREAM_URL'] || `http://127.0.0.1:${demoPort}`;
   const appEnv = environmentOfApps(surroundings, { databaseUrl: postgres.url, redisUrl: redis.url, upstream });

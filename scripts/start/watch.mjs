@@ -69,7 +69,10 @@ export async function watchRefusals(managementUrl, token, tell) {
  */
 async function requestCounts(managementUrl, token) {
   try {
-    const response = await fetch(`${managementUrl}/metrics`, { headers: token ? { authorization: `Bearer ${token}` } : {}, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    const response = await fetch(`${managementUrl}/metrics`, {
+      headers: token ? { authorization: `Bearer ${token}` } : {},
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    });
     return response.ok ? countsByOutcome(await response.text()) : undefined;
   } catch {
     return undefined;

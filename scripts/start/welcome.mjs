@@ -18,7 +18,10 @@ export function welcome({ rulesApi, gateway, gatewayManagement, preloaderManagem
   const commands = [
     ['A request that passes, with its RateLimit headers:', `curl -i -H 'X-Merchant-Id: acme' ${gateway}/transactions`],
     ["Acme's rules, as an administrator sees them:", `curl -s -H 'Authorization: Bearer ${token}' ${rulesApi}/v1/merchants/acme/rules`],
-    ['A burst of twenty: about ten pass (200), the rest is refused (429):', `curl -s -o /dev/null -w '%{http_code} ' -H 'X-Merchant-Id: acme' '${gateway}/transactions?try=[1-20]'`],
+    [
+      'A burst of twenty: about ten pass (200), the rest is refused (429):',
+      `curl -s -o /dev/null -w '%{http_code} ' -H 'X-Merchant-Id: acme' '${gateway}/transactions?try=[1-20]'`,
+    ],
     ['A wider limit; three seconds later it is full, and a burst of twenty passes fifteen:', editCommand(rulesApi, token, ruleId)],
     ['What the gateway has counted:', `curl -s ${gatewayManagement}/metrics | grep ^gateway_requests_total`],
   ];
@@ -46,7 +49,11 @@ Ctrl-C stops everything. From here on, one line per event:
  */
 function editCommand(rulesApi, token, ruleId) {
   const rule = {
-    name: 'transactions', layer: 'merchant', priority: 100, match: { methods: [], paths: ['/transactions/**'] }, key: ['merchant'],
+    name: 'transactions',
+    layer: 'merchant',
+    priority: 100,
+    match: { methods: [], paths: ['/transactions/**'] },
+    key: ['merchant'],
     limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 15, refillTokens: 5, refillIntervalMs: 1000 }],
   };
   return `curl -s -X PUT -H 'Authorization: Bearer ${token}' -H 'Content-Type: application/json' -H 'If-Match: *' -d '${JSON.stringify(rule)}' ${rulesApi}/v1/merchants/acme/rules/${ruleId ?? 'RULE_ID'}`;

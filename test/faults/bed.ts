@@ -64,7 +64,9 @@ export class FaultBed {
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     const { port } = upstream.address() as { port: number };
     const databasePort = Number(new URL(house.database.url).port);
-    const [redisWay, databaseWay, upstreamWay] = await Promise.all([house.redisServer.port, databasePort, port].map((to) => forwarderThread(to)));
+    const [redisWay, databaseWay, upstreamWay] = await Promise.all(
+      [house.redisServer.port, databasePort, port].map((to) => forwarderThread(to)),
+    );
     const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, storeTimeoutMs);
     await bed.writeRules();
     for (let i = 0; i < GATEWAYS; i++) await bed.addGateway();
@@ -92,7 +94,9 @@ export class FaultBed {
     const databaseUrl = new URL(this.house.database.url);
     databaseUrl.port = String(this.databaseWay.port);
     const gateway = await this.house.gateway({
-      REDIS_URL: `redis://127.0.0.1:${this.redisWay.port}`, DATABASE_URL: databaseUrl.href, UPSTREAM_URL: `http://127.0.0.1:${this.upstreamWay.port}`,
+      REDIS_URL: `redis://127.0.0.1:${this.redisWay.port}`,
+      DATABASE_URL: databaseUrl.href,
+      UPSTREAM_URL: `http://127.0.0.1:${this.upstreamWay.port}`,
       STORE_TIMEOUT_MS: String(this.storeTimeoutMs),
     });
     this.gateways.push(gateway);
@@ -112,7 +116,8 @@ export class FaultBed {
     const beganMs = performance.now();
     let due = 0;
     this.load = setInterval(() => {
-      for (const now = performance.now(); beganMs + (due * 1000) / (RATE * MERCHANTS.length) < now; due++) this.send(MERCHANTS[due % MERCHANTS.length]!);
+      for (const now = performance.now(); beganMs + (due * 1000) / (RATE * MERCHANTS.length) < now; due++)
+        this.send(MERCHANTS[due % MERCHANTS.length]!);
     }, 2);
   }
 
@@ -125,13 +130,17 @@ export class FaultBed {
   private send(merchant: Merchant): void {
     const pool = this.pools[Math.floor(this.sent++ / MERCHANTS.length) % this.pools.length]!;
     const sentMs = performance.now();
-    const request = pool.request({ method: 'GET', path: '/transactions', headers: { 'x-merchant-id': merchant }, headersTimeout: GIVE_UP_MS * PATIENCE }).then(
-      async ({ statusCode, body }) => body.dump().then(() => statusCode),
-      () => 0,
-    ).catch(() => 0).then((status) => {
-      this.answers.push({ merchant, sentMs, tookMs: performance.now() - sentMs, status });
-      this.waiting.delete(request);
-    });
+    const request = pool
+      .request({ method: 'GET', path: '/transactions', headers: { 'x-merchant-id': merchant }, headersTimeout: GIVE_UP_MS * PATIENCE })
+      .then(
+        async ({ statusCode, body }) => body.dump().then(() => statusCode),
+        () => 0,
+      )
+      .catch(() => 0)
+      .then((status) => {
+        this.answers.push({ merchant, sentMs, tookMs: performance.now() - sentMs, status });
+        this.waiting.delete(request);
+      });
     this.waiting.add(request);
   }
 

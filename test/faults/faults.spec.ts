@@ -45,7 +45,11 @@ test.each(FAULTS)('$name', async (fault) => {
   const healedAfterMs = bed.healedAfterMs(healedMs);
   const { count, bound } = bed.admitted(beganMs, endedMs);
   const most = bound + (fault.bucketsLost ?? 0) * LIMITED.capacity;
-  if (judgesTime) appendFileSync(TABLE, `${row(fault, bed.observed(brokenMs, healedMs), bed.observed(brokenMs, endedMs).slowestMs, healedAfterMs, count / most)}\n`);
+  if (judgesTime)
+    appendFileSync(
+      TABLE,
+      `${row(fault, bed.observed(brokenMs, healedMs), bed.observed(brokenMs, endedMs).slowestMs, healedAfterMs, count / most)}\n`,
+    );
 
   for (const merchant of MERCHANTS) {
     const usual = [200, ...(merchant === 'limited' ? [429] : []), ...(judgesTime ? [] : onlySlow(merchant))];
@@ -70,7 +74,9 @@ function others({ statuses }: Observed, merchant: Merchant, allowed: readonly nu
 
 function row({ name }: Fault, { statuses }: Observed, slowestMs: number, healedAfterMs: number, share: number): string {
   const said = (merchant: Merchant): string =>
-    Object.entries(statuses[merchant]).map(([status, count]) => `${count} x ${status === '0' ? 'cut' : status}`).join(', ');
+    Object.entries(statuses[merchant])
+      .map(([status, count]) => `${count} x ${status === '0' ? 'cut' : status}`)
+      .join(', ');
   const healed = healedAfterMs === 0 ? 'at once' : `${Math.round(healedAfterMs)} ms`;
   return `| ${name} | ${said('open')} | ${said('local')} | ${said('closed')} | ${said('limited')} | ${Math.round(share * 100)} % | ${Math.round(slowestMs)} ms | ${healed} |`;
 }

@@ -78,7 +78,10 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'Redis asks for a password that nobody has',
-    breakIt: ({ house }) => house.redis.call('CONFIG', 'SET', 'requirepass', 'unknown').then(() => house.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')),
+    breakIt: ({ house }) =>
+      house.redis
+        .call('CONFIG', 'SET', 'requirepass', 'unknown')
+        .then(() => house.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')),
     heal: ({ house }) => house.redis.call('CONFIG', 'SET', 'requirepass', ''),
     allowed: STORE_AWAY,
     healsWithinMs: 2500,
@@ -103,7 +106,15 @@ export const FAULTS: readonly Fault[] = [
     breakIt: async ({ house: { redis } }) => {
       for (const key of [DEFAULT_RULES_KEY, ...MERCHANTS.map(snapshotKey)]) await redis.set(key, '{"version":1e300,"rules":"x"}');
       // The last ones are messages of ours: whoever hears them reads the nonsense.
-      const messages = ['x', '{}', '{"merchantIds":7}', '[null]', '\u0000', '9'.repeat(400), ...[null, ...MERCHANTS].map((each) => JSON.stringify(each))];
+      const messages = [
+        'x',
+        '{}',
+        '{"merchantIds":7}',
+        '[null]',
+        '\u0000',
+        '9'.repeat(400),
+        ...[null, ...MERCHANTS].map((each) => JSON.stringify(each)),
+      ];
       for (const message of messages) await redis.publish(CHANGES_CHANNEL, message);
     },
     heal: () => {},

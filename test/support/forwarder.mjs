@@ -156,7 +156,10 @@ export async function forwarderThread(targetPort) {
   worker.unref();
   const [port] = await once(worker, 'message');
   /** @param {typeof ORDERS[number]} order */
-  const tell = (order) => (/** @type {unknown[]} */ ...parameters) => worker.postMessage({ order, parameters });
+  const tell =
+    (order) =>
+    (/** @type {unknown[]} */ ...parameters) =>
+      worker.postMessage({ order, parameters });
   return /** @type {any} */ ({ port, ...Object.fromEntries(ORDERS.map((order) => [order, tell(order)])) });
 }
 

@@ -25,7 +25,12 @@ export default async function globalSetup() {
     const place = mkdtempSync(join(parent, 'tollgate-test-'));
     chmodSync(place, 0o755);
     undo.push(() => rmSync(place, { recursive: true, force: true }));
-    const postgres = await startPostgres({ directory: join(place, 'postgres'), passwordFile: join(place, 'password'), tether, throwaway: true });
+    const postgres = await startPostgres({
+      directory: join(place, 'postgres'),
+      passwordFile: join(place, 'password'),
+      tether,
+      throwaway: true,
+    });
     undo.push(postgres.stop);
     process.env['TOLLGATE_TEST_POSTGRES'] = postgres.url('postgres');
   }
@@ -45,6 +50,7 @@ export default async function globalSetup() {
 function sweep(parent) {
   for (const name of readdirSync(parent).filter((entry) => entry.startsWith('tollgate-test-'))) {
     const place = join(parent, name);
-    if (Date.now() - (statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > OLD_MS) rmSync(place, { recursive: true, force: true });
+    if (Date.now() - (statSync(place, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > OLD_MS)
+      rmSync(place, { recursive: true, force: true });
   }
 }

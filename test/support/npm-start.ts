@@ -22,7 +22,8 @@ export async function ownPlace(): Promise<Place> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate start '));
   chmodSync(directory, 0o755);
   const env: Record<string, string> = { TOLLGATE_DATA_DIR: directory };
-  for (const name of ['RULES_API_PORT', 'GATEWAY_PORT', 'GATEWAY_MANAGEMENT_PORT', 'PRELOADER_MANAGEMENT_PORT']) env[name] = String(await freePort());
+  for (const name of ['RULES_API_PORT', 'GATEWAY_PORT', 'GATEWAY_MANAGEMENT_PORT', 'PRELOADER_MANAGEMENT_PORT'])
+    env[name] = String(await freePort());
   return { env, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
@@ -49,7 +50,9 @@ export interface NpmStart {
  * starts it, whose signals and pid they then are.
  */
 export function npmStart(env: Record<string, string>, args: string[] = [], { throughNpm = false } = {}): NpmStart {
-  const inherited = Object.fromEntries(['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+  const inherited = Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
   const command = throughNpm ? ['npm', 'start', '--', ...args] : [process.execPath, join(ROOT, 'scripts', 'start.mjs'), ...args];
   const child = spawn(command[0]!, command.slice(1), { cwd: ROOT, env: { ...inherited, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   tether.tie(child, 'TERM');

@@ -41,10 +41,11 @@ function expressUpstream(name: string, { strict = false, caseSensitive = false }
       await new Promise<void>((resolve) => server.once('listening', resolve));
       return {
         url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-        close: () => new Promise((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        }),
+        close: () =>
+          new Promise((resolve) => {
+            server.close(() => resolve());
+            server.closeAllConnections();
+          }),
       };
     },
   };
@@ -87,10 +88,11 @@ function ownUpstream(name: string, ignoresCase: boolean, segmentsOf: (path: stri
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
       return {
         url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
-        close: () => new Promise((resolve) => {
-          server.close(() => resolve());
-          server.closeAllConnections();
-        }),
+        close: () =>
+          new Promise((resolve) => {
+            server.close(() => resolve());
+            server.closeAllConnections();
+          }),
       };
     },
   };
@@ -109,7 +111,11 @@ function likeServlets(path: string): string[] {
 
 /** Decoded, with both slashes, and parameters seen after decoding. */
 function likeWindows(path: string): string[] {
-  return resolved(bytesDecoded(path).split(/[/\\]/).map((segment) => segment.split(';', 1)[0]!));
+  return resolved(
+    bytesDecoded(path)
+      .split(/[/\\]/)
+      .map((segment) => segment.split(';', 1)[0]!),
+  );
 }
 
 /** Decoded twice, and only then cut at ? and #. */

@@ -74,7 +74,9 @@ export async function startApp(name: AppName, env: Record<string, string>, optio
 }
 
 function inherited(): Record<string, string> {
-  return Object.fromEntries(['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
+  return Object.fromEntries(
+    ['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
 }
 
 function describe(name: AppName, child: ChildProcess, ports: RunningApp['ports']): RunningApp {
@@ -141,7 +143,10 @@ function waitForLine(
       settle();
     };
     const listener = (line: LogLine) => matches(line) && finish(() => resolve(line));
-    const timer = setTimeout(() => finish(() => reject(new Error(`${name} did not log what was waited for:\n${lastLines(logs)}`))), withinMs * PATIENCE);
+    const timer = setTimeout(
+      () => finish(() => reject(new Error(`${name} did not log what was waited for:\n${lastLines(logs)}`))),
+      withinMs * PATIENCE,
+    );
     listeners.add(listener);
   });
 }

@@ -31,7 +31,22 @@ export async function freshRedisCluster(): Promise<TestCluster> {
   const nodes: { host: string; port: number; busPort: number }[] = [];
   for (let i = 0; i < MASTERS; i++) nodes.push({ host: '127.0.0.1', port: await freePort(), busPort: await freePort() });
   for (const { port, busPort } of nodes) {
-    const args = ['--port', port, '--cluster-port', busPort, '--bind', '127.0.0.1', '--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`, '--save', '', '--appendonly', 'no'];
+    const args = [
+      '--port',
+      port,
+      '--cluster-port',
+      busPort,
+      '--bind',
+      '127.0.0.1',
+      '--cluster-enabled',
+      'yes',
+      '--cluster-config-file',
+      `nodes-${port}.conf`,
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+    ];
     const server = spawn(program, args.map(String), { cwd: directory, stdio: 'ignore', env: { ...process.env, ...librariesOf(program) } });
     tether.tie(server, 'KILL');
     servers.push(server);
@@ -43,10 +58,14 @@ export async function freshRedisCluster(): Promise<TestCluster> {
     for (const { port, busPort } of nodes) await client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
   }
   for (const client of clients) {
-    await until('the cluster is up', async () => {
-      const info = (await client.call('CLUSTER', 'INFO')) as string;
-      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${MASTERS}`);
-    }, 30_000);
+    await until(
+      'the cluster is up',
+      async () => {
+        const info = (await client.call('CLUSTER', 'INFO')) as string;
+        return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${MASTERS}`);
+      },
+      30_000,
+    );
   }
   for (const client of clients) client.disconnect();
   return {

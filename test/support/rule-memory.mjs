@@ -12,22 +12,47 @@ const { merchants, own, defaults, limits, requests, unknown = false, deny = fals
 const NOW_MS = Date.UTC(2026, 0, 1);
 
 function ruleOf(/** @type {number} */ id, /** @type {string} */ layer) {
-  const specs = Array.from({ length: limits }, (_, i) => ({ name: `limit ${i}`, algorithm: 'token_bucket', capacity: 10 + i, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }));
+  const specs = Array.from({ length: limits }, (_, i) => ({
+    name: `limit ${i}`,
+    algorithm: 'token_bucket',
+    capacity: 10 + i,
+    refillTokens: 5,
+    refillIntervalMs: 1000,
+    refill: 'greedy',
+  }));
   return {
-    id: String(id), name: `rule ${id}`, layer, priority: 100, enabled: true, mode: 'enforce', match: { methods: ['GET', 'POST'], paths: [`/route-${id % 20}/**`] },
-    key: ['merchant'], limits: startLimits(/** @type {any} */ (specs), NOW_MS), cost: 1, onStoreFailure: 'local',
+    id: String(id),
+    name: `rule ${id}`,
+    layer,
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: ['GET', 'POST'], paths: [`/route-${id % 20}/**`] },
+    key: ['merchant'],
+    limits: startLimits(/** @type {any} */ (specs), NOW_MS),
+    cost: 1,
+    onStoreFailure: 'local',
   };
 }
 
 const layers = ['platform', 'network', 'merchant', 'user'];
-const defaultRules = { version: 1, rules: Array.from({ length: defaults }, (_, i) => ruleOf(i + 1, /** @type {string} */ (layers[i % 4]))) };
+const defaultRules = {
+  version: 1,
+  rules: Array.from({ length: defaults }, (_, i) => ruleOf(i + 1, /** @type {string} */ (layers[i % 4]))),
+};
 
 const cache = new RuleCache({
   cold: {
     // As from Redis: each merchant has an object of its own.
     read: async (/** @type {string} */ merchantId) => {
       if (unknown) return null;
-      const snapshot = { merchantId, version: 1, exists: true, timeZone: 'Etc/UTC', rules: Array.from({ length: own }, (_, i) => ruleOf(1000 + i, 'merchant')) };
+      const snapshot = {
+        merchantId,
+        version: 1,
+        exists: true,
+        timeZone: 'Etc/UTC',
+        rules: Array.from({ length: own }, (_, i) => ruleOf(1000 + i, 'merchant')),
+      };
       const found = parseMerchantSnapshot(snapshotText(/** @type {any} */ (snapshot)), merchantId);
       if (!('value' in found)) throw new Error(found.detail);
       return found.value;

@@ -26,7 +26,9 @@ export async function shiftedRedis(): Promise<ShiftedRedis | undefined> {
   const shift = (seconds: number): void => writeFileSync(file, `${seconds < 0 ? '-' : '+'}${Math.abs(seconds)}s\n`);
   shift(0);
   const env = {
-    FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
     // The C library before jemalloc, which asks for the time while libfaketime looks for the functions that tell it.
     LD_PRELOAD: `${library} ${libc}`,
   };

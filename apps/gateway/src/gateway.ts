@@ -2,7 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getHeapStatistics } from 'node:v8';
 import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
-import { ChangeFeed, createRedis, leaveGateways, MOST_BUSY_MERCHANTS, RedisBucketStore, RedisSnapshotStore, reportLoad, withDeadline, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
+import {
+  ChangeFeed,
+  createRedis,
+  leaveGateways,
+  MOST_BUSY_MERCHANTS,
+  RedisBucketStore,
+  RedisSnapshotStore,
+  reportLoad,
+  withDeadline,
+  writeBusyMerchants,
+  type PlatformLoad,
+} from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
 import { connectWhenUp, createDataSource, RuleReader } from '#rules-db';
 import { Gauge, type Registry } from 'prom-client';
@@ -80,7 +91,11 @@ export class Gateway {
         redisAvailable: () => this.store.readable,
         // Some is left for the take that follows.
         redisDeadlineMs: 0.6 * config.storeTimeoutMs,
-        unknownIds: new LookupAllowance({ perSecond: config.unknownLookupsPerSecond, perPeerPerSecond: config.unknownLookupsPerPeer, atOnce: READS_AT_ONCE }),
+        unknownIds: new LookupAllowance({
+          perSecond: config.unknownLookupsPerSecond,
+          perPeerPerSecond: config.unknownLookupsPerPeer,
+          atOnce: READS_AT_ONCE,
+        }),
       }),
       maxBytes: Math.min(config.ruleCacheMb * 2 ** 20, getHeapStatistics().heap_size_limit / 4),
       defaultForUnknown: config.unknownMerchant === 'default',
@@ -243,37 +258,49 @@ export class Gateway {
   private addGauges(registry: Registry): void {
     const { store, rules, spareCapacity } = this;
     new Gauge({
-      name: 'gateway_store_available', help: '1 while Redis carries out takes in time.', registers: [registry],
+      name: 'gateway_store_available',
+      help: '1 while Redis carries out takes in time.',
+      registers: [registry],
       collect() {
         this.set(store.available ? 1 : 0);
       },
     });
     new Gauge({
-      name: 'gateway_store_clock_offset_seconds', help: 'By how much the clock of Redis is ahead of the one of this gateway, by its last answer.', registers: [registry],
+      name: 'gateway_store_clock_offset_seconds',
+      help: 'By how much the clock of Redis is ahead of the one of this gateway, by its last answer.',
+      registers: [registry],
       collect() {
         this.set(store.clockOffsetMs / 1000);
       },
     });
     new Gauge({
-      name: 'gateway_spare_capacity', help: 'Requests that this gateway may still pass above elastic limits before the next measurement.', registers: [registry],
+      name: 'gateway_spare_capacity',
+      help: 'Requests that this gateway may still pass above elastic limits before the next measurement.',
+      registers: [registry],
       collect() {
         this.set(spareCapacity.left);
       },
     });
     new Gauge({
-      name: 'gateway_cached_merchants', help: 'Merchants whose rules are in this process.', registers: [registry],
+      name: 'gateway_cached_merchants',
+      help: 'Merchants whose rules are in this process.',
+      registers: [registry],
       collect() {
         this.set(rules.size);
       },
     });
     new Gauge({
-      name: 'gateway_cached_unknown_merchants', help: 'Ids in this process that nobody created.', registers: [registry],
+      name: 'gateway_cached_unknown_merchants',
+      help: 'Ids in this process that nobody created.',
+      registers: [registry],
       collect() {
         this.set(rules.unknownSize);
       },
     });
     new Gauge({
-      name: 'gateway_rule_cache_bytes', help: 'Memory that the rules in this process take, by estimate.', registers: [registry],
+      name: 'gateway_rule_cache_bytes',
+      help: 'Memory that the rules in this process take, by estimate.',
+      registers: [registry],
       collect() {
         this.set(rules.bytes);
       },

@@ -5,8 +5,13 @@ test('each kind is said once, counted each time, and said again when it was quie
   const registry = new Registry();
   const said: object[] = [];
   const clock = { nowMs: 0 };
-  const ignored = new IgnoredMessages({ registry, logger: { warn: (fields: object) => void said.push(fields) } as never, now: () => clock.nowMs });
-  for (; clock.nowMs < 120_000; clock.nowMs += 1000) ignored.add({ kind: 'change', reason: 'malformed', detail: 'must be the id of a merchant' });
+  const ignored = new IgnoredMessages({
+    registry,
+    logger: { warn: (fields: object) => void said.push(fields) } as never,
+    now: () => clock.nowMs,
+  });
+  for (; clock.nowMs < 120_000; clock.nowMs += 1000)
+    ignored.add({ kind: 'change', reason: 'malformed', detail: 'must be the id of a merchant' });
   ignored.add({ kind: 'snapshot', reason: 'newer_format', detail: 'format 2' });
   expect(said).toEqual([
     { kind: 'change', reason: 'malformed', detail: 'must be the id of a merchant' },

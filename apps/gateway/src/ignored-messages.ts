@@ -28,7 +28,10 @@ export class IgnoredMessages {
     this.now = options.now ?? (() => performance.now());
     const { seen } = this;
     new Counter({
-      name: 'gateway_ignored_messages_total', help: 'Things read from Redis that were ignored, by what they should have been and why.', labelNames: ['kind', 'reason'], registers: [options.registry],
+      name: 'gateway_ignored_messages_total',
+      help: 'Things read from Redis that were ignored, by what they should have been and why.',
+      labelNames: ['kind', 'reason'],
+      registers: [options.registry],
       collect() {
         this.reset();
         for (const { kind, reason, count } of seen.values()) this.inc({ kind, reason }, count);
@@ -39,6 +42,7 @@ export class IgnoredMessages {
   readonly add = ({ kind, reason, detail }: Unreadable): void => {
     const name = `${kind} ${reason}` as const;
     this.seen.set(name, { kind, reason, count: (this.seen.get(name)?.count ?? 0) + 1 });
-    if (this.said.isNews(name, this.now())) this.options.logger.warn({ kind, reason, detail }, `something in Redis is ignored: ${MEANINGS[reason]}`);
+    if (this.said.isNews(name, this.now()))
+      this.options.logger.warn({ kind, reason, detail }, `something in Redis is ignored: ${MEANINGS[reason]}`);
   };
 }

@@ -14,7 +14,8 @@ beforeEach(() => {
   jest.useFakeTimers();
   lines = [];
   registry = new Registry();
-  const log = (...[fields, message]: unknown[]): void => void lines.push(typeof fields === 'string' ? fields : `${(fields as { code: string }).code} ${String(message)}`);
+  const log = (...[fields, message]: unknown[]): void =>
+    void lines.push(typeof fields === 'string' ? fields : `${(fields as { code: string }).code} ${String(message)}`);
   health = new StoreHealth({ logger: { info: log, warn: log }, registry });
 });
 
@@ -26,7 +27,10 @@ afterEach(() => {
 test('says each reason once in an outage', () => {
   health.changed(false);
   for (const failure of [OOM, OOM, REFUSED, OOM, REFUSED]) health.failed(failure);
-  expect(lines).toEqual([expect.stringMatching(/^OOM .*onStoreFailure: Redis is full/), expect.stringMatching(/^REFUSED .*nobody listens/)]);
+  expect(lines).toEqual([
+    expect.stringMatching(/^OOM .*onStoreFailure: Redis is full/),
+    expect.stringMatching(/^REFUSED .*nobody listens/),
+  ]);
 });
 
 test('says that the store is back once it has stayed so for two seconds, and the next outage again', () => {
@@ -63,7 +67,9 @@ test('the check fails with the latest reason until the store is back', () => {
   expect(health.check).not.toThrow();
   health.failed(REFUSED);
   health.failed(OOM);
-  expect(health.check).toThrow("OOM: Redis is full: maxmemory is reached, and nothing can be evicted (OOM command not allowed when used memory > 'maxmemory'.)");
+  expect(health.check).toThrow(
+    "OOM: Redis is full: maxmemory is reached, and nothing can be evicted (OOM command not allowed when used memory > 'maxmemory'.)",
+  );
   health.changed(true);
   expect(health.check).toThrow();
   jest.advanceTimersByTime(2000);

@@ -31,11 +31,20 @@ function setUp() {
   let defaults = 0;
   const rules = {
     loadDefaults: () => Promise.resolve({ version: ++defaults, rules: [] }),
-    load: (id: string) => (read.push(id), id === 'broken' ? Promise.reject(new Error('no answer')) : Promise.resolve('unknown_merchant' as const)),
+    load: (id: string) => (
+      read.push(id),
+      id === 'broken' ? Promise.reject(new Error('no answer')) : Promise.resolve('unknown_merchant' as const)
+    ),
   };
-  const limiter = { check: (of: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void) => (decided.push({ rules: of, descriptor }), answer({} as CheckOutcome)) };
+  const limiter = {
+    check: (of: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void) => (
+      decided.push({ rules: of, descriptor }),
+      answer({} as CheckOutcome)
+    ),
+  };
   const stopping = new AbortController();
-  const run = (limits: { connectWithinMs?: number; warmWithinMs?: number } = {}) => warmUp({ redis: redis as unknown as Redis, rules, limiter, signal: stopping.signal, ...limits });
+  const run = (limits: { connectWithinMs?: number; warmWithinMs?: number } = {}) =>
+    warmUp({ redis: redis as unknown as Redis, rules, limiter, signal: stopping.signal, ...limits });
   return { redis, rules, limiter, stopping, read, decided, run, defaultsRead: () => defaults };
 }
 

@@ -66,11 +66,28 @@ async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { 
 
 /** They cost nothing, so that they neither take nor leave anything in Redis, whoever else has these names. */
 const REHEARSED: readonly MerchantRules[] = ['rehearsal-1', 'rehearsal-2', 'rehearsal-3'].map((merchantId) =>
-  merchantRules(merchantId, [{
-    id: '1', name: 'rehearsal', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: ['POST'], paths: ['/rehearsal/**'] },
-    key: ['merchant'], cost: 0, onStoreFailure: 'open',
-    limits: startLimits([{ name: 'rehearsal', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0),
-  }], []),
+  merchantRules(
+    merchantId,
+    [
+      {
+        id: '1',
+        name: 'rehearsal',
+        layer: 'merchant',
+        priority: 1,
+        enabled: true,
+        mode: 'enforce',
+        match: { methods: ['POST'], paths: ['/rehearsal/**'] },
+        key: ['merchant'],
+        cost: 0,
+        onStoreFailure: 'open',
+        limits: startLimits(
+          [{ name: 'rehearsal', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
+          0,
+        ),
+      },
+    ],
+    [],
+  ),
 );
 
 let rehearsals = 0;

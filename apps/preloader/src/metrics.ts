@@ -19,16 +19,33 @@ export class PreloaderMetrics {
   /** @param countSetAside asked at each scrape; when it rejects, the last figure stays. */
   constructor(registry: Registry, countSetAside: () => Promise<number>) {
     const registers = [registry];
-    this.preloadProgress = new Gauge({ name: 'preload_progress_ratio', help: 'How much of the running or last full preload is done, 0 to 1', registers });
-    this.preloadedMerchants = new Counter({ name: 'preload_merchants_total', help: 'Merchants carried to Redis by full preloads', registers });
+    this.preloadProgress = new Gauge({
+      name: 'preload_progress_ratio',
+      help: 'How much of the running or last full preload is done, 0 to 1',
+      registers,
+    });
+    this.preloadedMerchants = new Counter({
+      name: 'preload_merchants_total',
+      help: 'Merchants carried to Redis by full preloads',
+      registers,
+    });
     this.preloadSetAside = new Counter({
       name: 'preload_set_aside_total',
       help: 'Merchants that a full preload could not carry and handed to the queue of single reloads',
       registers,
     });
-    this.snapshotsWritten = new Counter({ name: 'snapshots_written_total', help: 'Snapshots written to Redis that were newer than what was there', registers });
+    this.snapshotsWritten = new Counter({
+      name: 'snapshots_written_total',
+      help: 'Snapshots written to Redis that were newer than what was there',
+      registers,
+    });
     this.outboxRelayed = new Counter({ name: 'outbox_relayed_total', help: 'Outbox rows handed to the queue', registers });
-    this.reloads = new Counter({ name: 'reload_jobs_total', help: 'Reloads of single merchants by outcome of each try', labelNames: ['outcome'], registers });
+    this.reloads = new Counter({
+      name: 'reload_jobs_total',
+      help: 'Reloads of single merchants by outcome of each try',
+      labelNames: ['outcome'],
+      registers,
+    });
     this.unreadables = new Counter({
       name: 'preloader_unreadable_total',
       help: 'Jobs, rules and outbox rows that were read and made no sense',

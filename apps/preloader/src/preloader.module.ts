@@ -13,11 +13,7 @@ export class PreloaderModule {
       module: PreloaderModule,
       imports: [ManagementModule.register({ ...options, managementToken: options.config.managementToken })],
       controllers: [SetAsideController],
-      providers: [
-        PreloaderService,
-        { provide: Preloader, useValue: preloader },
-        { provide: SetAside, useValue: preloader.setAside },
-      ],
+      providers: [PreloaderService, { provide: Preloader, useValue: preloader }, { provide: SetAside, useValue: preloader.setAside }],
     };
   }
 }

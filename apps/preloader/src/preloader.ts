@@ -1,6 +1,17 @@
 import { RedisSnapshotStore } from '#limiter-redis';
 import type { Config, Health, Logger } from '#platform';
-import { OutboxRelay, PRELOAD_QUEUE, type PreloadJobData, PreloadQueue, readPreloadJob, readReloadJob, RELOAD_QUEUE, type ReloadJobData, ReloadQueue, within } from '#rule-sync';
+import {
+  OutboxRelay,
+  PRELOAD_QUEUE,
+  type PreloadJobData,
+  PreloadQueue,
+  readPreloadJob,
+  readReloadJob,
+  RELOAD_QUEUE,
+  type ReloadJobData,
+  ReloadQueue,
+  within,
+} from '#rule-sync';
 import { createDataSource, drainOutbox, RuleReader } from '#rules-db';
 import type { Registry } from 'prom-client';
 import { Database } from './database.js';
@@ -139,7 +150,9 @@ export class Preloader {
       onRetried: () => metrics.reload('retried'),
       onSetAside: (job) => {
         metrics.reload('set_aside');
-        setAside.record(job).catch((err: unknown) => logger.warn({ err, jobId: job.id }, 'an earlier job of the same merchant may stay listed'));
+        setAside
+          .record(job)
+          .catch((err: unknown) => logger.warn({ err, jobId: job.id }, 'an earlier job of the same merchant may stay listed'));
       },
     });
   }

@@ -28,7 +28,9 @@ test('a failed login is logged once, by its code and without the password', asyn
     server.close();
   }
   expect(lines.filter((line) => line.includes('WRONGPASS'))).toEqual([
-    expect.stringContaining('"code":"WRONGPASS"'), expect.stringContaining('"code":"WRONGPASS"'), expect.stringContaining('"code":"WRONGPASS"'),
+    expect.stringContaining('"code":"WRONGPASS"'),
+    expect.stringContaining('"code":"WRONGPASS"'),
+    expect.stringContaining('"code":"WRONGPASS"'),
   ]);
   expect(lines.join('')).not.toContain('hunter2');
 });

@@ -90,7 +90,11 @@ export class Breaker {
       return;
     }
     this.countMiss(answer === NO_ANSWER);
-    this.failed(answer === undefined || answer === NO_ANSWER ? storeFailure('TIMEOUT', `a probe had no answer within ${Math.floor(tookMs)} ms`) : answer);
+    this.failed(
+      answer === undefined || answer === NO_ANSWER
+        ? storeFailure('TIMEOUT', `a probe had no answer within ${Math.floor(tookMs)} ms`)
+        : answer,
+    );
     this.scheduleProbe();
   }
 

@@ -15,7 +15,9 @@ export async function writeBusyMerchants(redis: Redis, merchantIds: readonly str
 
 /** None if nobody has told, or if what stands there is no such list: another version may have written it. */
 export async function readBusyMerchants(redis: Redis, onUnreadable: OnUnreadable = () => {}): Promise<readonly string[]> {
-  const list = await redis.getrange(BUSY_MERCHANTS_KEY, 0, 3 * MOST_CHARACTERS).then((text) => (text === '' ? NOBODY : parseBusyMerchants(text)), otherType);
+  const list = await redis
+    .getrange(BUSY_MERCHANTS_KEY, 0, 3 * MOST_CHARACTERS)
+    .then((text) => (text === '' ? NOBODY : parseBusyMerchants(text)), otherType);
   if ('value' in list) return list.value;
   onUnreadable({ kind: 'busy_merchants', ...list });
   return [];

@@ -14,7 +14,8 @@ const TAKES_IN_A_CALL = 128;
  */
 export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZone }: MerchantSnapshot): Promise<void> {
   const takes = takesOfMerchant(merchantRules(merchantId, rules, [], timeZone))
-    .filter(({ bucket }) => bucket.previous.length > 0).map((take) => ({ ...take, cost: 0 }));
+    .filter(({ bucket }) => bucket.previous.length > 0)
+    .map((take) => ({ ...take, cost: 0 }));
   for (let i = 0; i < takes.length; i += TAKES_IN_A_CALL) await look(redis, takes.slice(i, i + TAKES_IN_A_CALL));
 }
 

@@ -57,7 +57,8 @@ export class ChangeFeed {
     try {
       this.compare(parseChangeCounters(await this.redis.hgetall(CHANGE_COUNTERS_KEY)));
     } catch (error) {
-      if (error instanceof Error && error.message.startsWith('WRONGTYPE')) this.onUnreadable({ kind: 'change_counters', reason: 'wrong_type', detail: 'not a hash' });
+      if (error instanceof Error && error.message.startsWith('WRONGTYPE'))
+        this.onUnreadable({ kind: 'change_counters', reason: 'wrong_type', detail: 'not a hash' });
       // Otherwise Redis is away, or has not answered before the connection's deadline: whatever changes meanwhile will show in the next comparison.
     }
     if (!this.stopped) this.timer = setTimeout(() => void this.poll(), this.pollEveryMs);

@@ -3,7 +3,13 @@ import type { Redis } from 'ioredis';
 import { HANDSHAKE_SILENCE_MS, watchHandshake } from './handshake.js';
 
 class FakeConnection extends EventEmitter {
-  stream = { bytesRead: 0, destroyed: false, destroy(this: { destroyed: boolean }) { this.destroyed = true; } };
+  stream = {
+    bytesRead: 0,
+    destroyed: false,
+    destroy(this: { destroyed: boolean }) {
+      this.destroyed = true;
+    },
+  };
 }
 
 /** Waits of the test, which end when it says so. */

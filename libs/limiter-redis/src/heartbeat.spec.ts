@@ -63,7 +63,8 @@ test('a connection that does not become ready is given up, and its successor is 
 });
 
 test('an error that Redis answers with is an answer', async () => {
-  redis.answer = () => Promise.reject(Object.assign(new Error("NOPERM this user has no permissions to run the 'ping' command"), { name: 'ReplyError' }));
+  redis.answer = () =>
+    Promise.reject(Object.assign(new Error("NOPERM this user has no permissions to run the 'ping' command"), { name: 'ReplyError' }));
   await pass(10_000);
   expect(redis.destroyed).toEqual([]);
 });

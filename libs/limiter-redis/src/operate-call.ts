@@ -13,7 +13,13 @@ const writer = new ByteWriter(64);
  * @param withFormer whether Redis has asked for the former numbers
  * @param nowMs @param clock as for a take
  */
-export function packOperation(take: BucketTake, operation: BucketOperation, withFormer: boolean, nowMs: number, clock: 'given' | 'of server'): PackedArguments {
+export function packOperation(
+  take: BucketTake,
+  operation: BucketOperation,
+  withFormer: boolean,
+  nowMs: number,
+  clock: 'given' | 'of server',
+): PackedArguments {
   const bucket = packTakes([{ takes: [take], slot: 0, spare: false, withFormer }], nowMs, clock);
   writer.clear();
   writer.frame(nameOf(operation));

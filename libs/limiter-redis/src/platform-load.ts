@@ -18,7 +18,12 @@ export interface PlatformLoad {
  * Says that a gateway is alive and what it forwards, and learns the same of all. Rejects with ioredis' error when Redis is away, and if what it
  * answers makes no sense.
  */
-export async function reportLoad(redis: Redis, gateway: string, perSecond: number, onUnreadable: OnUnreadable = () => {}): Promise<PlatformLoad> {
+export async function reportLoad(
+  redis: Redis,
+  gateway: string,
+  perSecond: number,
+  onUnreadable: OnUnreadable = () => {},
+): Promise<PlatformLoad> {
   const load = parsePlatformLoad(await script.run(redis, [PLATFORM_LOAD_KEY], [gateway, perSecond.toFixed(3)]));
   if ('value' in load) return load.value;
   onUnreadable({ kind: 'load', ...load });

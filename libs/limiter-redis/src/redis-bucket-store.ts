@@ -1,6 +1,18 @@
 import {
-  checkOperation, NewerRulesError, readingOf, StoreUnavailableError,
-  type Bucket, type BucketOperation, type BucketOperator, type BucketReading, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome,
+  checkOperation,
+  NewerRulesError,
+  readingOf,
+  StoreUnavailableError,
+  type Bucket,
+  type BucketOperation,
+  type BucketOperator,
+  type BucketReading,
+  type BucketStore,
+  type BucketTake,
+  type Clock,
+  type Receipt,
+  type TakeAnswer,
+  type TakeOutcome,
 } from '#limiter';
 import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
@@ -81,7 +93,10 @@ export class RedisBucketStore implements BucketStore, BucketOperator {
 
   private readonly isCluster: boolean;
 
-  constructor(private readonly redis: Redis | Cluster, options: RedisBucketStoreOptions = {}) {
+  constructor(
+    private readonly redis: Redis | Cluster,
+    options: RedisBucketStoreOptions = {},
+  ) {
     this.deadlineMs = options.deadlineMs ?? 25;
     this.batchSize = options.batchSize ?? 128;
     this.isCluster = redis.isCluster;
@@ -151,7 +166,9 @@ export class RedisBucketStore implements BucketStore, BucketOperator {
     const take: BucketTake = { key, bucket, cost: costOf(operation), memo: undefined };
     for (let asked = 0; asked < MOST_ASKED; asked++) {
       const sentAtMs = Date.now();
-      const numbers = await this.inTime(operateScript.runPacked(this.redis, () => packOperation(take, operation, asked > 0, this.serverMs, this.clockOfScripts)));
+      const numbers = await this.inTime(
+        operateScript.runPacked(this.redis, () => packOperation(take, operation, asked > 0, this.serverMs, this.clockOfScripts)),
+      );
       const reply = new OperationReply(numbers as number[]);
       this.heard(reply.atUs, sentAtMs);
       if (reply.problem === 'stale') throw new NewerRulesError();
@@ -176,7 +193,9 @@ export class RedisBucketStore implements BucketStore, BucketOperator {
       const reason = `no answer within ${this.deadlineMs} ms`;
       const callOff = this.time.after(this.deadlineMs, () => fail(storeFailure('TIMEOUT', reason), new StoreUnavailableError(reason)));
       answer
-        .then(resolve, (error: Error) => fail(this.fault.explain(error), new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error })))
+        .then(resolve, (error: Error) =>
+          fail(this.fault.explain(error), new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error })),
+        )
         .finally(callOff);
     });
   }
@@ -239,30 +258,32 @@ export class RedisBucketStore implements BucketStore, BucketOperator {
   private send(batch: readonly Waiting[]): void {
     this.underWay.add(batch);
     const sentAtMs = Date.now();
-    script.runPacked(this.redis, () => this.pack(batch)).then(
-      (numbers) => {
-        const reply = new TakeReply(numbers as number[]);
-        const { atUs } = reply;
-        this.heard(atUs, sentAtMs);
-        const call = wasWritten(reply) ? undefined : new UnwrittenCall();
-        if (call) this.breaker.failed(FULL);
-        const again: Waiting[] = [];
-        for (const waiting of batch) {
-          const levels = reply.next(waiting.takes);
-          if (levels === 'again') again.push(waiting);
-          else if (levels === 'stale') settle(waiting, new NewerRulesError());
-          else settle(waiting, call ? call.outcome(waiting, levels) : levels, Math.abs(atUs));
-        }
-        if (again.length > 0) this.askAgain(again);
-        this.done(batch);
-      },
-      (error: Error) => {
-        this.breaker.failed(this.fault.explain(error));
-        const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
-        for (const waiting of batch) settle(waiting, unavailable);
-        this.done(batch);
-      },
-    );
+    script
+      .runPacked(this.redis, () => this.pack(batch))
+      .then(
+        (numbers) => {
+          const reply = new TakeReply(numbers as number[]);
+          const { atUs } = reply;
+          this.heard(atUs, sentAtMs);
+          const call = wasWritten(reply) ? undefined : new UnwrittenCall();
+          if (call) this.breaker.failed(FULL);
+          const again: Waiting[] = [];
+          for (const waiting of batch) {
+            const levels = reply.next(waiting.takes);
+            if (levels === 'again') again.push(waiting);
+            else if (levels === 'stale') settle(waiting, new NewerRulesError());
+            else settle(waiting, call ? call.outcome(waiting, levels) : levels, Math.abs(atUs));
+          }
+          if (again.length > 0) this.askAgain(again);
+          this.done(batch);
+        },
+        (error: Error) => {
+          this.breaker.failed(this.fault.explain(error));
+          const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
+          for (const waiting of batch) settle(waiting, unavailable);
+          this.done(batch);
+        },
+      );
   }
 
   /** Nothing was taken: Redis needs the former numbers of an edited limit, or the calendar's windows by its own clock, which is known now. */

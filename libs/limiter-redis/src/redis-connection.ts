@@ -3,7 +3,10 @@ import { watchHandshake } from './handshake.js';
 import { watchHeartbeat } from './heartbeat.js';
 import { failureOf } from './redis-error.js';
 
-type FailureOptions = Pick<RedisOptions, 'enableOfflineQueue' | 'maxRetriesPerRequest' | 'autoResendUnfulfilledCommands' | 'autoResubscribe' | 'commandTimeout'>;
+type FailureOptions = Pick<
+  RedisOptions,
+  'enableOfflineQueue' | 'maxRetriesPerRequest' | 'autoResendUnfulfilledCommands' | 'autoResubscribe' | 'commandTimeout'
+>;
 
 /** What a connection is for decides what it does when Redis is away. */
 export type RedisPurpose = 'limiter' | 'queue-producer' | 'queue-worker' | 'subscriber';

@@ -64,9 +64,14 @@ interface ErrorFields {
 
 /** A name with several addresses fails with an error for each; a cluster with that of the node that was asked last. */
 function first(error: unknown): ErrorFields {
-  const { name, code, message, errors, lastNodeError } = (error ?? {}) as Partial<ErrorFields> & { errors?: unknown[]; lastNodeError?: unknown };
+  const { name, code, message, errors, lastNodeError } = (error ?? {}) as Partial<ErrorFields> & {
+    errors?: unknown[];
+    lastNodeError?: unknown;
+  };
   const inner = lastNodeError ?? (Array.isArray(errors) ? errors[0] : undefined);
-  return inner === undefined ? { name: name ?? '', code: code ?? '', message: message ?? (typeof error === 'string' ? error : '') } : first(inner);
+  return inner === undefined
+    ? { name: name ?? '', code: code ?? '', message: message ?? (typeof error === 'string' ? error : '') }
+    : first(inner);
 }
 
 function isReply(name: string, message: string): boolean {
@@ -96,7 +101,12 @@ function networkCode(name: string, code: string, message: string): StoreFailureC
   for (const [pattern, found] of NETWORK) if (pattern.test(code)) return found;
   if (/timed out|timeout/i.test(message)) return 'TIMEOUT';
   // What ioredis says of commands that had no connection, or lost it.
-  if (name === 'MaxRetriesPerRequestError' || name === 'AbortError' || /isn't writeable|connection is closed|no more|startup nodes/i.test(message)) return 'DISCONNECTED';
+  if (
+    name === 'MaxRetriesPerRequestError' ||
+    name === 'AbortError' ||
+    /isn't writeable|connection is closed|no more|startup nodes/i.test(message)
+  )
+    return 'DISCONNECTED';
   return 'OTHER';
 }
 

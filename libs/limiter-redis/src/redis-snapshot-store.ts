@@ -28,7 +28,10 @@ export interface UnreadableText {
 
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
 export class RedisSnapshotStore {
-  constructor(private readonly redis: Redis, private readonly onUnreadable: OnUnreadable = () => {}) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly onUnreadable: OnUnreadable = () => {},
+  ) {}
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */
   async read(merchantId: string): Promise<MerchantSnapshot | null> {
@@ -63,7 +66,13 @@ export class RedisSnapshotStore {
 
   /** Writes a snapshot in place of what could not be read, if that still stands there. True if it did. */
   mend(snapshot: MerchantSnapshot, instead: UnreadableText, ttlMs: number): Promise<boolean> {
-    return this.mendAt(snapshotKey(snapshot.merchantId), snapshotText(snapshot), (text) => parseMerchantSnapshot(text, snapshot.merchantId), instead, ttlMs);
+    return this.mendAt(
+      snapshotKey(snapshot.merchantId),
+      snapshotText(snapshot),
+      (text) => parseMerchantSnapshot(text, snapshot.merchantId),
+      instead,
+      ttlMs,
+    );
   }
 
   mendDefaultRules(snapshot: DefaultRulesSnapshot, instead: UnreadableText): Promise<boolean> {
@@ -88,14 +97,27 @@ export class RedisSnapshotStore {
     // Not GET: what stands there may be of any size.
     const bytes = await this.redis.getrangeBuffer(key, 0, MOST_BYTES).catch(otherType);
     if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };
-    const found = !Buffer.isBuffer(bytes) ? bytes : isUtf8(bytes) ? parse(bytes.toString()) : ({ reason: 'malformed', detail: 'not UTF-8' } as const);
+    const found = !Buffer.isBuffer(bytes)
+      ? bytes
+      : isUtf8(bytes)
+        ? parse(bytes.toString())
+        : ({ reason: 'malformed', detail: 'not UTF-8' } as const);
     if ('value' in found) return found;
     this.onUnreadable({ kind, ...found });
-    return { value: null, unreadable: { reason: found.reason, sha1: Buffer.isBuffer(bytes) ? createHash('sha1').update(bytes).digest('hex') : '' } };
+    return {
+      value: null,
+      unreadable: { reason: found.reason, sha1: Buffer.isBuffer(bytes) ? createHash('sha1').update(bytes).digest('hex') : '' },
+    };
   }
 
   /** What a newer version has written is not ours to replace, and what is not readable either mends nothing. */
-  private async mendAt(key: string, text: string, parse: (text: string) => Parsed<unknown>, { reason, sha1 }: UnreadableText, ttlMs: number): Promise<boolean> {
+  private async mendAt(
+    key: string,
+    text: string,
+    parse: (text: string) => Parsed<unknown>,
+    { reason, sha1 }: UnreadableText,
+    ttlMs: number,
+  ): Promise<boolean> {
     if (reason === 'newer_format' || !('value' in parse(text))) return false;
     return (await mendScript.run(this.redis, [key], [String(ttlMs), text, sha1, String(MOST_BYTES)])) === 1;
   }

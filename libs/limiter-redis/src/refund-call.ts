@@ -1,6 +1,21 @@
 import {
-  allows, greedyBackAt, greedyCost, opensWindow, partOf, stepOf, stillOwed, windowOfTake,
-  type Bucket, type BucketLevel, type BucketTake, type GreedyLevel, type IntervalBucket, type IntervalLevel, type PastTake, type Receipt, type WindowLevel,
+  allows,
+  greedyBackAt,
+  greedyCost,
+  opensWindow,
+  partOf,
+  stepOf,
+  stillOwed,
+  windowOfTake,
+  type Bucket,
+  type BucketLevel,
+  type BucketTake,
+  type GreedyLevel,
+  type IntervalBucket,
+  type IntervalLevel,
+  type PastTake,
+  type Receipt,
+  type WindowLevel,
 } from '#limiter';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
@@ -28,9 +43,13 @@ export interface Refund {
 export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund[] {
   return requests.flatMap((request) =>
     request.takes.flatMap(({ key, bucket, cost }, i) => {
-      const numbers = 'levels' in request ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }, nowMs * 1000) : slotNumbers(bucket, request.slot);
+      const numbers =
+        'levels' in request
+          ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }, nowMs * 1000)
+          : slotNumbers(bucket, request.slot);
       return numbers === undefined ? [] : [{ key, bucket, numbers }];
-    }));
+    }),
+  );
 }
 
 const END = Buffer.from('\r\n');
@@ -59,7 +78,12 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
   }
   frames.frame(now);
   frames.ascii(`$${packed.length}\r\n`);
-  return { firstKey: BUCKET_PREFIX + (refunds[0]?.key ?? ''), keyCount: indexes.size, argumentCount: 2, frames: [frames.written(), packed.written(), END] };
+  return {
+    firstKey: BUCKET_PREFIX + (refunds[0]?.key ?? ''),
+    keyCount: indexes.size,
+    argumentCount: 2,
+    frames: [frames.written(), packed.written(), END],
+  };
 }
 
 /** What `refunded` in lua/algorithms needs to know of a request that passed. */

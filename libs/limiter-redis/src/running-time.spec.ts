@@ -11,7 +11,12 @@ function setUp() {
 
 /** Which beat ends a wait, if the beats come after so many milliseconds. */
 test.each([
-  { ms: 25, beats: [5, 5, 5, 5, 5, 5], ends: 6, why: 'an idle process: the deadline, and a beat, because it may have begun just before one' },
+  {
+    ms: 25,
+    beats: [5, 5, 5, 5, 5, 5],
+    ends: 6,
+    why: 'an idle process: the deadline, and a beat, because it may have begun just before one',
+  },
   { ms: 25, beats: [6, 6, 6, 6, 6], ends: 5, why: 'a timer that is a millisecond late is still in time' },
   { ms: 25, beats: [1000, 5, 5, 5, 5, 5], ends: 6, why: 'held up for a second: the sockets are read as often as in an idle process' },
   { ms: 25, beats: [40, 40, 40, 40, 40, 40], ends: 5, why: 'busy all the time: 30 ms in which it could read, however long they take' },
@@ -165,7 +170,7 @@ test('what lies unread in a socket is read before a beat is counted', async () =
   const beat = new Promise<void>((resolve) => void new RunningTime().after(0, () => resolve(void order.push('beat'))));
   there.write('x');
   // The process is held up: the timer is due, and the answer lies in the socket.
-  for (const end = performance.now() + 20; performance.now() < end; );
+  for (const end = performance.now() + 20; performance.now() < end;);
   await Promise.all([answer, beat]);
   expect(order).toEqual(['answer', 'beat']);
   here.destroy();

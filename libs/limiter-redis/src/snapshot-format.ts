@@ -1,4 +1,12 @@
-import { objectAt, storedRules, storedTimeZone, UnreadableError, wholeAt, type DefaultRulesSnapshot, type MerchantSnapshot } from '#limiter';
+import {
+  objectAt,
+  storedRules,
+  storedTimeZone,
+  UnreadableError,
+  wholeAt,
+  type DefaultRulesSnapshot,
+  type MerchantSnapshot,
+} from '#limiter';
 import { parsed, StoredError, type Parsed } from './stored.js';
 
 /**
@@ -25,7 +33,13 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
   return parsedBody(text, (fields) => {
     if (fields['merchantId'] !== merchantId) throw new UnreadableError('merchantId: is another one');
     if (typeof fields['exists'] !== 'boolean') throw new UnreadableError('exists: must be true or false');
-    return { merchantId, version: versionOf(text, fields), exists: fields['exists'], timeZone: storedTimeZone(fields['timeZone']), rules: storedRules(fields['rules']) };
+    return {
+      merchantId,
+      version: versionOf(text, fields),
+      exists: fields['exists'],
+      timeZone: storedTimeZone(fields['timeZone']),
+      rules: storedRules(fields['rules']),
+    };
   });
 }
 

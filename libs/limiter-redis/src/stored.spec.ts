@@ -1,4 +1,18 @@
-import { chooseRules, editLimits, generationsOf, MemoryBucketStore, merchantRules, startLimits, takesOf, takesOfMerchant, verdictOf, Claim, type LimitSpec, type MerchantSnapshot, type Rule } from '#limiter';
+import {
+  chooseRules,
+  editLimits,
+  generationsOf,
+  MemoryBucketStore,
+  merchantRules,
+  startLimits,
+  takesOf,
+  takesOfMerchant,
+  verdictOf,
+  Claim,
+  type LimitSpec,
+  type MerchantSnapshot,
+  type Rule,
+} from '#limiter';
 import { mutated, nearlyJson } from '#limiter/testing';
 import * as fc from 'fast-check';
 import { MOST_BUSY_MERCHANTS, parseBusyMerchants } from './busy-merchants.js';
@@ -10,7 +24,17 @@ import { packTakes } from './take-call.js';
 
 const SPECS: readonly LimitSpec[] = [
   { name: 'tokens', algorithm: 'token_bucket', capacity: 10, refillTokens: 3, refillIntervalMs: 1000, refill: 'greedy', initialTokens: 20 },
-  { name: 'steps', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'interval', align: 'clock', throttle: 'soft', excessPercent: 10 },
+  {
+    name: 'steps',
+    algorithm: 'token_bucket',
+    capacity: 10,
+    refillTokens: 5,
+    refillIntervalMs: 1000,
+    refill: 'interval',
+    align: 'clock',
+    throttle: 'soft',
+    excessPercent: 10,
+  },
   { name: 'calendar', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refill: 'interval', calendar: 'month' },
   { name: 'gcra', algorithm: 'gcra', capacity: 10, refillTokens: 7, refillIntervalMs: 1000, throttle: 'elastic' },
   { name: 'queue', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 2, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 500 } } },
@@ -24,13 +48,35 @@ const NOW_MS = Date.UTC(2026, 10, 22);
 /** One that has everything: all algorithms, edits, a penalty. */
 const RULES: readonly Rule[] = [
   {
-    id: '17', name: 'everything', layer: 'merchant', priority: 100, enabled: true, mode: 'enforce', match: { methods: ['POST'], paths: ['/transactions/**', '/v1/pay-*'] },
-    key: ['merchant'], limits: editLimits(startLimits(SPECS, NOW_MS - 50_000), SPECS.map((spec) => ('capacity' in spec ? { ...spec, capacity: 9 } : { ...spec, limit: 4 })), NOW_MS - 7_000),
-    cost: 2, onStoreFailure: 'local', penalty: { refusals: 3, windowMs: 60_000, blockMs: 1000 },
+    id: '17',
+    name: 'everything',
+    layer: 'merchant',
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: ['POST'], paths: ['/transactions/**', '/v1/pay-*'] },
+    key: ['merchant'],
+    limits: editLimits(
+      startLimits(SPECS, NOW_MS - 50_000),
+      SPECS.map((spec) => ('capacity' in spec ? { ...spec, capacity: 9 } : { ...spec, limit: 4 })),
+      NOW_MS - 7_000,
+    ),
+    cost: 2,
+    onStoreFailure: 'local',
+    penalty: { refusals: 3, windowMs: 60_000, blockMs: 1000 },
   },
   {
-    id: '18', name: 'a log', layer: 'platform', priority: 1, enabled: true, mode: 'shadow', match: { methods: [], paths: [] }, key: ['ip', 'method'],
-    limits: startLimits([{ name: 'log', algorithm: 'sliding_log', limit: 5, windowMs: 1000 }], NOW_MS), cost: 1, onStoreFailure: 'closed',
+    id: '18',
+    name: 'a log',
+    layer: 'platform',
+    priority: 1,
+    enabled: true,
+    mode: 'shadow',
+    match: { methods: [], paths: [] },
+    key: ['ip', 'method'],
+    limits: startLimits([{ name: 'log', algorithm: 'sliding_log', limit: 5, windowMs: 1000 }], NOW_MS),
+    cost: 1,
+    onStoreFailure: 'closed',
   },
 ];
 
@@ -56,12 +102,18 @@ function decideBy(rules: readonly Rule[], timeZone = 'Etc/UTC'): void {
     const { enforced, shadow } = chooseRules(ready, descriptor);
     for (const chosen of [...enforced, ...shadow]) {
       const asked = takesOf(chosen, descriptor);
-      store.take(asked, (outcome, atUs) => {
-        if (outcome instanceof Error) throw outcome;
-        for (const { decision } of verdictOf([chosen], new Claim(store, asked, false, 0).answered(outcome, atUs), 'store', false).limits) {
-          for (const number of [decision.limit, decision.remaining, decision.resetAfterMs, decision.retryAfterMs ?? 0]) if (!Number.isFinite(number)) throw new Error(`a decision says ${JSON.stringify(decision)}`);
-        }
-      }, 1);
+      store.take(
+        asked,
+        (outcome, atUs) => {
+          if (outcome instanceof Error) throw outcome;
+          for (const { decision } of verdictOf([chosen], new Claim(store, asked, false, 0).answered(outcome, atUs), 'store', false)
+            .limits) {
+            for (const number of [decision.limit, decision.remaining, decision.resetAfterMs, decision.retryAfterMs ?? 0])
+              if (!Number.isFinite(number)) throw new Error(`a decision says ${JSON.stringify(decision)}`);
+          }
+        },
+        1,
+      );
       for (const withFormer of [false, true]) packTakes([{ takes: asked, slot: 1, spare: false, withFormer }], NOW_MS, 'of server');
     }
   }
@@ -79,7 +131,9 @@ describe('what was written can be read', () => {
   });
 
   test('unknown fields are left out, and names that objects have anyway do no harm', () => {
-    const text = textOf(SNAPSHOT).replace('"exists":true', '"exists":true,"__proto__":{"isAdmin":true},"constructor":1').replace('"algorithm":"gcra"', '"algorithm":"gcra","__proto__":{"limit":1},"later":[1]');
+    const text = textOf(SNAPSHOT)
+      .replace('"exists":true', '"exists":true,"__proto__":{"isAdmin":true},"constructor":1')
+      .replace('"algorithm":"gcra"', '"algorithm":"gcra","__proto__":{"limit":1},"later":[1]');
     expect(valueOf(parseMerchantSnapshot(text, 'acme'))).toEqual(SNAPSHOT);
     expect(({} as { isAdmin?: unknown }).isAdmin).toBeUndefined();
   });
@@ -89,7 +143,11 @@ describe('what is not believed', () => {
   const rows: [what: string, text: string, reason: string][] = [
     ['a format of later', textOf({ format: 2, whatever: [] }), 'newer_format'],
     ['a format that is none', textOf({ ...SNAPSHOT, format: 'two' }), 'malformed'],
-    ['a version beyond all edits', textOf({ ...SNAPSHOT, version: MOST_VERSIONS + 1 }, String(MOST_VERSIONS + 1).padStart(16, '0')), 'implausible_version'],
+    [
+      'a version beyond all edits',
+      textOf({ ...SNAPSHOT, version: MOST_VERSIONS + 1 }, String(MOST_VERSIONS + 1).padStart(16, '0')),
+      'implausible_version',
+    ],
     ['a version that no number holds', textOf({ ...SNAPSHOT, version: 9_999_999_999_999_999 }, '9999999999999999'), 'implausible_version'],
     ['a negative version', textOf({ ...SNAPSHOT, version: -1 }, '00000000000000-1'), 'implausible_version'],
     ['half a version', textOf({ ...SNAPSHOT, version: 41.5 }), 'implausible_version'],
@@ -112,12 +170,16 @@ describe('what is not believed', () => {
   });
 
   test('messages that name no merchant', () => {
-    for (const text of ['x', '', '7', '{}', '""', `"${'x'.repeat(129)}"`, '"\\u0000"', '["a"]', 'undefined', '"'.repeat(100_000)]) expect('value' in parseChange(text)).toBe(false);
+    for (const text of ['x', '', '7', '{}', '""', `"${'x'.repeat(129)}"`, '"\\u0000"', '["a"]', 'undefined', '"'.repeat(100_000)])
+      expect('value' in parseChange(text)).toBe(false);
     expect([parseChange('"acme"'), parseChange('null')]).toEqual([{ value: 'acme' }, { value: null }]);
   });
 
   test('counters that are none', () => {
-    expect([...parseChangeCounters({ default: '3', '7': '1', '1024': '1', '07': '1', '-1': '1', x: '1', ['__proto__']: '2' })]).toEqual([['7', '1'], ['default', '3']]);
+    expect([...parseChangeCounters({ default: '3', '7': '1', '1024': '1', '07': '1', '-1': '1', x: '1', ['__proto__']: '2' })]).toEqual([
+      ['7', '1'],
+      ['default', '3'],
+    ]);
   });
 
   test('a list of busy merchants, as far as it is none', () => {
@@ -127,7 +189,8 @@ describe('what is not believed', () => {
   });
 
   test('answers about the load that are none', () => {
-    for (const answer of [null, undefined, 'OK', [], [1], [1, 0], [-1, 1], [0.5, 1], ['1', '1'], [NaN, 1]]) expect(reasonOf(parsePlatformLoad(answer))).toBe('malformed');
+    for (const answer of [null, undefined, 'OK', [], [1], [1, 0], [-1, 1], [0.5, 1], ['1', '1'], [NaN, 1]])
+      expect(reasonOf(parsePlatformLoad(answer))).toBe('malformed');
     expect(parsePlatformLoad([12, 3])).toEqual({ value: { perSecond: 12, gateways: 3 } });
   });
 });
@@ -137,44 +200,56 @@ describe('whatever stands in Redis, no parser throws, and what it lets in can be
 
   test('snapshots with something changed', () => {
     let read = 0;
-    fc.assert(fc.property(mutated(SNAPSHOT), (value) => {
-      const found = parseMerchantSnapshot(textOf(value), 'acme');
-      if (!('value' in found)) return;
-      read++;
-      decideBy(found.value.rules, found.value.timeZone);
-      expect(parseMerchantSnapshot(snapshotText(found.value), 'acme')).toEqual(found);
-    }), runs);
+    fc.assert(
+      fc.property(mutated(SNAPSHOT), (value) => {
+        const found = parseMerchantSnapshot(textOf(value), 'acme');
+        if (!('value' in found)) return;
+        read++;
+        decideBy(found.value.rules, found.value.timeZone);
+        expect(parseMerchantSnapshot(snapshotText(found.value), 'acme')).toEqual(found);
+      }),
+      runs,
+    );
     // Otherwise nothing was decided by.
     expect(read).toBeGreaterThan(runs.numRuns / 25);
   });
 
   test('default rules with something changed', () => {
-    fc.assert(fc.property(mutated({ version: 41, rules: RULES }), (value) => {
-      const found = parseDefaultRules(textOf(value));
-      if ('value' in found) decideBy(found.value.rules);
-    }), runs);
+    fc.assert(
+      fc.property(mutated({ version: 41, rules: RULES }), (value) => {
+        const found = parseDefaultRules(textOf(value));
+        if ('value' in found) decideBy(found.value.rules);
+      }),
+      runs,
+    );
   });
 
   test('texts that are hardly JSON', () => {
     const text = snapshotText(SNAPSHOT);
-    fc.assert(fc.property(nearlyJson(text), (odd) => {
-      for (const each of [odd, `0000000000000041${odd}`]) {
-        const found = parseMerchantSnapshot(each, 'acme');
-        if ('value' in found) decideBy(found.value.rules);
-        parseDefaultRules(each);
-        parseChange(each);
-        parseBusyMerchants(each);
-      }
-    }), { numRuns: 60 });
+    fc.assert(
+      fc.property(nearlyJson(text), (odd) => {
+        for (const each of [odd, `0000000000000041${odd}`]) {
+          const found = parseMerchantSnapshot(each, 'acme');
+          if ('value' in found) decideBy(found.value.rules);
+          parseDefaultRules(each);
+          parseChange(each);
+          parseBusyMerchants(each);
+        }
+      }),
+      { numRuns: 60 },
+    );
   });
 
   test('messages, lists, counters and answers of any shape', () => {
-    fc.assert(fc.property(fc.anything(), (value) => {
-      const text = JSON.stringify(value) ?? '';
-      parseChange(text);
-      parseBusyMerchants(text);
-      parsePlatformLoad(value);
-      if (typeof value === 'object' && value !== null) parseChangeCounters(value as Record<string, unknown>);
-    }), runs);
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        const text = JSON.stringify(value) ?? '';
+        parseChange(text);
+        parseBusyMerchants(text);
+        parsePlatformLoad(value);
+        if (typeof value === 'object' && value !== null) parseChangeCounters(value as Record<string, unknown>);
+      }),
+      runs,
+    );
   });
 });

@@ -25,7 +25,10 @@ export type Parsed<T> = { readonly value: T } | { readonly reason: UnreadableRea
 
 /** A reason of its own, where it is not that something is malformed. */
 export class StoredError extends UnreadableError {
-  constructor(readonly reason: UnreadableReason, message: string) {
+  constructor(
+    readonly reason: UnreadableReason,
+    message: string,
+  ) {
     super(message);
   }
 }

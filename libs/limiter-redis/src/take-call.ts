@@ -1,6 +1,19 @@
 import {
-  generationsOf, greedyCost, mostTokens, ON_EDITS, standsAside, stepsToFull,
-  type Bucket, type BucketLevel, type BucketTake, type FixedWindowBucket, type FormerBucket, type GreedyBucket, type IntervalBucket, type Refused, type WindowBounds,
+  generationsOf,
+  greedyCost,
+  mostTokens,
+  ON_EDITS,
+  standsAside,
+  stepsToFull,
+  type Bucket,
+  type BucketLevel,
+  type BucketTake,
+  type FixedWindowBucket,
+  type FormerBucket,
+  type GreedyBucket,
+  type IntervalBucket,
+  type Refused,
+  type WindowBounds,
 } from '#limiter';
 import type { PackedArguments } from './packed-command.js';
 import { ByteWriter } from './byte-writer.js';
@@ -189,7 +202,7 @@ function packStepsOfNow(writer: ByteWriter, bucket: IntervalBucket, nowUs: numbe
 /** The last steps up to an instant, the oldest first. */
 function stepsUntil({ windows }: IntervalBucket, atUs: number, count: number): number[] {
   const steps: number[] = [];
-  for (let { startUs } = windows!.around(atUs); steps.length < count; ({ startUs } = windows!.around(startUs - 1))) steps.push(startUs);
+  for (let { startUs } = windows!.around(atUs); steps.length < count; { startUs } = windows!.around(startUs - 1)) steps.push(startUs);
   return steps.reverse();
 }
 

@@ -14,7 +14,10 @@ export class UnwrittenCall {
   /** Buckets whose levels count takes that were not written. */
   private readonly supposed = new Set<string>();
 
-  outcome({ takes, spare }: { readonly takes: readonly BucketTake[]; readonly spare: boolean }, levels: readonly BucketLevel[]): TakeOutcome {
+  outcome(
+    { takes, spare }: { readonly takes: readonly BucketTake[]; readonly spare: boolean },
+    levels: readonly BucketLevel[],
+  ): TakeOutcome {
     if (takes.some((take, i) => !this.supposed.has(take.key) && !allPass([take], [levels[i]!], spare))) {
       // A penalty would have counted the refusal.
       for (const { key, bucket } of takes) if (bucket.kind === 'penalty') this.supposed.add(key);

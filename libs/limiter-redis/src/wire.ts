@@ -2,7 +2,17 @@ import { ON_EDITS } from '#limiter';
 
 /** The numbers by which this process and the Lua scripts understand each other. Written here only: scripts get them by `--# include wire`. */
 
-export const KIND = { greedy: 0, greedyWithParts: 1, interval: 2, fixed_window: 3, sliding_counter: 4, sliding_log: 5, concurrency: 6, queue: 7, penalty: 8 } as const;
+export const KIND = {
+  greedy: 0,
+  greedyWithParts: 1,
+  interval: 2,
+  fixed_window: 3,
+  sliding_counter: 4,
+  sliding_log: 5,
+  concurrency: 6,
+  queue: 7,
+  penalty: 8,
+} as const;
 
 /** Added to the kind of a bucket. */
 export const FLAG = {
@@ -22,10 +32,12 @@ export const SENTINEL = { stale: -9_000_000_000_000_000, again: -8_000_000_000_0
 /** The same for Lua: each name in capitals, behind the name of its table. */
 export function wireInLua(): string {
   const onEdit = Object.fromEntries(ON_EDITS.map((strategy, i) => [strategy, i]));
-  return Object.entries({ kind: KIND, flag: FLAG, sentinel: SENTINEL, on_edit: onEdit }).map(([table, numbers]) => {
-    const entries = Object.entries(numbers).map(([name, value]) => `${capitals(name)} = ${value}`);
-    return `local ${capitals(table)} = { ${entries.join(', ')} }`;
-  }).join('\n');
+  return Object.entries({ kind: KIND, flag: FLAG, sentinel: SENTINEL, on_edit: onEdit })
+    .map(([table, numbers]) => {
+      const entries = Object.entries(numbers).map(([name, value]) => `${capitals(name)} = ${value}`);
+      return `local ${capitals(table)} = { ${entries.join(', ')} }`;
+    })
+    .join('\n');
 }
 
 function capitals(name: string): string {

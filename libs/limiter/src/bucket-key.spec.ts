@@ -12,9 +12,17 @@ test('reads well for ordinary ids', () => {
 });
 
 test('the order in which the parts of a key are written makes no difference, and the usual one is that of the text', () => {
-  const written: KeyPart[][] = [['merchant', 'ip', 'method'], ['method', 'ip', 'merchant'], ['ip', 'merchant', 'method']];
+  const written: KeyPart[][] = [
+    ['merchant', 'ip', 'method'],
+    ['method', 'ip', 'merchant'],
+    ['ip', 'merchant', 'method'],
+  ];
   for (const key of written) expect(bucketKey({ id: '17', key }, 2, descriptor)).toBe('{acme}h.2:192.0.2.1:POST');
-  for (const key of [['ip', 'method'], ['method', 'ip']] as const) expect(bucketKey({ id: '17', key }, 2, descriptor)).toBe('{}h.2:192.0.2.1:POST');
+  for (const key of [
+    ['ip', 'method'],
+    ['method', 'ip'],
+  ] as const)
+    expect(bucketKey({ id: '17', key }, 2, descriptor)).toBe('{}h.2:192.0.2.1:POST');
 });
 
 test.each(['a:b', 'a{b', 'a}b', 'a b', 'a"b', "a'b", 'a\nb', 'a\\b', 'a%b', 'a\0b', 'ä', '🦊', '\ud83e', 'a,b', 'a*b'])(
@@ -24,7 +32,10 @@ test.each(['a:b', 'a{b', 'a}b', 'a b', 'a"b', "a'b", 'a\nb', 'a\\b', 'a%b', 'a\0
 
 // Law 8.
 test('two different descriptors never share a key', () => {
-  const text = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom('{', '}', ':', '%', '.', '0', '1', 'a', ' ', '\n', '🦊') }));
+  const text = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.string({ unit: fc.constantFrom('{', '}', ':', '%', '.', '0', '1', 'a', ' ', '\n', '🦊') }),
+  );
   const request = fc.record({ merchantId: text, ip: text, method: text, target: fc.constant('/') });
   const rule = fc.record({ id: fc.integer({ min: 1, max: 30 }).map(String), key: fc.constant<KeyPart[]>(['merchant', 'ip', 'method']) });
   fc.assert(

@@ -34,7 +34,10 @@ export interface BucketReading {
 
 /** The numbers of an operation are out of bounds. */
 export class InvalidOperationError extends Error {
-  constructor(readonly field: 'tokens' | 'forMs', detail: string) {
+  constructor(
+    readonly field: 'tokens' | 'forMs',
+    detail: string,
+  ) {
     super(`${field}: ${detail}`);
     this.name = 'InvalidOperationError';
   }
@@ -42,7 +45,10 @@ export class InvalidOperationError extends Error {
 
 /** The algorithm has nothing that this operation could change. */
 export class OperationNotPossibleError extends Error {
-  constructor(readonly operation: BucketOperation['kind'], readonly algorithm: Bucket['kind']) {
+  constructor(
+    readonly operation: BucketOperation['kind'],
+    readonly algorithm: Bucket['kind'],
+  ) {
     super(`${operation} is not possible for the algorithm ${algorithm}: it has no tokens that could be added or taken`);
     this.name = 'OperationNotPossibleError';
   }
@@ -58,7 +64,8 @@ export function checkOperation(bucket: Bucket, operation: BucketOperation): void
     if (!canBeAdjusted(bucket)) throw new OperationNotPossibleError(operation.kind, bucket.kind);
   } else if (operation.kind === 'block') {
     const { min, max } = OPERATION_BOUNDS.forMs;
-    if (!isWholeWithin(operation.forMs, min, max)) throw new InvalidOperationError('forMs', `must be a whole number from ${min} to ${max}, got ${operation.forMs}`);
+    if (!isWholeWithin(operation.forMs, min, max))
+      throw new InvalidOperationError('forMs', `must be a whole number from ${min} to ${max}, got ${operation.forMs}`);
   }
 }
 

@@ -15,7 +15,7 @@ describeGolden(() => {
 function boundariesBetween({ around, lengthUs }: Windows, fromUs: number, toUs: number): number {
   let count = 0;
   if (lengthUs > 0) return Math.floor(toUs / lengthUs) - Math.floor(fromUs / lengthUs);
-  for (let { startUs } = around(toUs); startUs > fromUs; ({ startUs } = around(startUs - 1))) count++;
+  for (let { startUs } = around(toUs); startUs > fromUs; { startUs } = around(startUs - 1)) count++;
   return count;
 }
 
@@ -62,7 +62,9 @@ describe('against a plain model, over random limits and arrivals', () => {
           for (const { atUs, cost, boundaries } of admitted.slice(from)) {
             sum += BigInt(cost);
             if (bucket.kind === 'interval' && bucket.windows !== undefined) {
-              expect(sum).toBeLessThanOrEqual(BigInt(capacity) + BigInt(spec.refillTokens) * BigInt(boundaries - admitted[from]!.boundaries));
+              expect(sum).toBeLessThanOrEqual(
+                BigInt(capacity) + BigInt(spec.refillTokens) * BigInt(boundaries - admitted[from]!.boundaries),
+              );
               continue;
             }
             const gapUs = BigInt(atUs - admitted[from]!.atUs);

@@ -4,7 +4,14 @@ import { calendarWindows } from './algorithms/calendar.js';
 import { ceilMs, rateOf } from './algorithms/exact-span.js';
 import { concurrency, type ConcurrencyBucket, type ConcurrencyState } from './algorithms/concurrency.js';
 import { equalWindows, fixedWindow, type FixedWindowBucket, type FixedWindowState } from './algorithms/fixed-window.js';
-import { FULL_AT_START, greedyBucket, greedyRefill, type GreedyBucket, type GreedyLevel, type GreedyState } from './algorithms/greedy-refill.js';
+import {
+  FULL_AT_START,
+  greedyBucket,
+  greedyRefill,
+  type GreedyBucket,
+  type GreedyLevel,
+  type GreedyState,
+} from './algorithms/greedy-refill.js';
 import { intervalRefill, type IntervalBucket, type IntervalLevel, type IntervalState } from './algorithms/interval-refill.js';
 import { penalty, penaltyBucket, type PenaltyBucket, type PenaltyLevel, type PenaltyState } from './algorithms/penalty.js';
 import { slidingCounter, type SlidingCounterBucket, type SlidingCounterState } from './algorithms/sliding-counter.js';
@@ -30,7 +37,8 @@ export type Bucket = FormerBucket & {
   readonly timeZone: string;
 };
 
-type BucketNumbers = GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket | ConcurrencyBucket | PenaltyBucket;
+type BucketNumbers =
+  GreedyBucket | IntervalBucket | FixedWindowBucket | SlidingLogBucket | SlidingCounterBucket | ConcurrencyBucket | PenaltyBucket;
 
 export type FormerBucket = BucketNumbers & {
   readonly generation: number;
@@ -44,7 +52,8 @@ export type FormerBucket = BucketNumbers & {
 };
 
 export type BucketKind = FormerBucket['kind'];
-export type BucketState = GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState | ConcurrencyState | PenaltyState;
+export type BucketState =
+  GreedyState | IntervalState | FixedWindowState | SlidingLogState | SlidingCounterState | ConcurrencyState | PenaltyState;
 export type BucketLevel = GreedyLevel | IntervalLevel | WindowLevel | PenaltyLevel | BlockedLevel;
 
 /** A state as a store keeps it: with the generation of the numbers that it was written with. */
@@ -62,7 +71,13 @@ type AnyAlgorithm = Algorithm<FormerBucket, BucketState, BucketLevel>;
 
 /** Each algorithm is only ever given buckets, states and levels of its own, which the types of a table cannot say. */
 const ALGORITHMS = {
-  greedy: greedyRefill, interval: intervalRefill, fixed_window: fixedWindow, sliding_log: slidingLog, sliding_counter: slidingCounter, concurrency, penalty,
+  greedy: greedyRefill,
+  interval: intervalRefill,
+  fixed_window: fixedWindow,
+  sliding_log: slidingLog,
+  sliding_counter: slidingCounter,
+  concurrency,
+  penalty,
 } as unknown as Record<BucketKind, AnyAlgorithm>;
 
 /** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
@@ -89,7 +104,17 @@ const GENERATIONS = new WeakMap<Bucket, readonly FormerBucket[]>();
 
 /** Edits of a penalty need no history: what it remembers are instants. */
 export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket {
-  return { ...penaltyBucket(numbers, watches), generation: 0, startedAtUs: 0, missingAtStart: NOTHING, excess: 0, onEdit: 'as_is', elastic: false, previous: [], timeZone: '' };
+  return {
+    ...penaltyBucket(numbers, watches),
+    generation: 0,
+    startedAtUs: 0,
+    missingAtStart: NOTHING,
+    excess: 0,
+    onEdit: 'as_is',
+    elastic: false,
+    previous: [],
+    timeZone: '',
+  };
 }
 
 function formerBucketOf(limit: Limit | PastLimit, timeZone: string): FormerBucket {
@@ -98,21 +123,32 @@ function formerBucketOf(limit: Limit | PastLimit, timeZone: string): FormerBucke
   const startedAtUs = limit.since.atMs * 1000;
   return {
     ...startedBucket(limit, capacity, missingAtStart, startedAtUs, timeZone),
-    generation: limit.generation, startedAtUs, missingAtStart, excess: excessOf(limit), onEdit: limit.onEdit ?? 'as_is',
+    generation: limit.generation,
+    startedAtUs,
+    missingAtStart,
+    excess: excessOf(limit),
+    onEdit: limit.onEdit ?? 'as_is',
   };
 }
 
 function missingFrom(capacity: number, { tokens, fraction }: LimitStart): Amount {
-  return fraction === undefined ? wholeAmount(capacity - tokens) : { whole: capacity - tokens - 1, part: fraction.of - fraction.part, of: fraction.of };
+  return fraction === undefined
+    ? wholeAmount(capacity - tokens)
+    : { whole: capacity - tokens - 1, part: fraction.of - fraction.part, of: fraction.of };
 }
 
 function startedBucket(limit: Limit | PastLimit, capacity: number, missing: Amount, startedAtUs: number, timeZone: string): BucketNumbers {
-  const started = <B extends { start: S }, S>(numbers: Omit<B, 'start'>, { stateMissing }: Pick<Algorithm<B, S, never>, 'stateMissing'>): B =>
-    ({ ...numbers, start: stateMissing(numbers as B, missing, startedAtUs) }) as B;
+  const started = <B extends { start: S }, S>(
+    numbers: Omit<B, 'start'>,
+    { stateMissing }: Pick<Algorithm<B, S, never>, 'stateMissing'>,
+  ): B => ({ ...numbers, start: stateMissing(numbers as B, missing, startedAtUs) }) as B;
   switch (limit.algorithm) {
     case 'token_bucket':
       return limit.refill === 'interval'
-        ? started<IntervalBucket, IntervalState>({ kind: 'interval', capacity, refillTokens: limit.refillTokens, ...stepsOf(limit, timeZone) }, intervalRefill)
+        ? started<IntervalBucket, IntervalState>(
+            { kind: 'interval', capacity, refillTokens: limit.refillTokens, ...stepsOf(limit, timeZone) },
+            intervalRefill,
+          )
         : greedyBucket(capacity, rateOf(limit.refillTokens, limit.refillIntervalMs!), missing, startedAtUs);
     case 'gcra':
       // A theoretical arrival time is the instant at which the bucket will be full.
@@ -124,21 +160,35 @@ function startedBucket(limit: Limit | PastLimit, capacity: number, missing: Amou
         ...('onLimit' in limit && limit.onLimit && { maxWaitUs: limit.onLimit.delay.maxWaitMs * 1000 }),
       };
     case 'fixed_window': {
-      const windows = limit.calendar === undefined ? equalWindows(limit.windowMs! * 1000) : calendarWindows(limit.calendar, limit.timeZone ?? timeZone);
-      return started<FixedWindowBucket, FixedWindowState>({ kind: limit.algorithm, limit: capacity, startsWith: limit.start, windows }, fixedWindow);
+      const windows =
+        limit.calendar === undefined ? equalWindows(limit.windowMs! * 1000) : calendarWindows(limit.calendar, limit.timeZone ?? timeZone);
+      return started<FixedWindowBucket, FixedWindowState>(
+        { kind: limit.algorithm, limit: capacity, startsWith: limit.start, windows },
+        fixedWindow,
+      );
     }
     case 'sliding_log':
-      return started<SlidingLogBucket, SlidingLogState>({ kind: limit.algorithm, limit: capacity, windowUs: limit.windowMs * 1000 }, slidingLog);
+      return started<SlidingLogBucket, SlidingLogState>(
+        { kind: limit.algorithm, limit: capacity, windowUs: limit.windowMs * 1000 },
+        slidingLog,
+      );
     case 'sliding_counter':
-      return started<SlidingCounterBucket, SlidingCounterState>({ kind: limit.algorithm, limit: capacity, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts }, slidingCounter);
+      return started<SlidingCounterBucket, SlidingCounterState>(
+        { kind: limit.algorithm, limit: capacity, parts: limit.parts, partUs: (limit.windowMs * 1000) / limit.parts },
+        slidingCounter,
+      );
     case 'concurrency':
       return { kind: limit.algorithm, limit: capacity, slotTimeoutUs: limit.slotTimeoutMs * 1000, start: { slots: [] } };
   }
 }
 
 /** When a bucket is refilled that is refilled in steps. */
-function stepsOf({ refillIntervalMs, align, calendar, timeZone }: StepNumbers, merchantZone: string): Pick<IntervalBucket, 'intervalUs' | 'windows' | 'longestUs'> {
-  if (calendar !== undefined) return { intervalUs: 0, windows: calendarWindows(calendar, timeZone ?? merchantZone), longestUs: CALENDAR_MS[calendar] * 1000 };
+function stepsOf(
+  { refillIntervalMs, align, calendar, timeZone }: StepNumbers,
+  merchantZone: string,
+): Pick<IntervalBucket, 'intervalUs' | 'windows' | 'longestUs'> {
+  if (calendar !== undefined)
+    return { intervalUs: 0, windows: calendarWindows(calendar, timeZone ?? merchantZone), longestUs: CALENDAR_MS[calendar] * 1000 };
   const intervalUs = refillIntervalMs! * 1000;
   return align === 'clock' ? { intervalUs, windows: equalWindows(intervalUs) } : { intervalUs };
 }
@@ -189,7 +239,14 @@ export function allows(bucket: FormerBucket, level: BucketLevel, cost: number): 
 }
 
 /** The state after a take that passed. Taking nothing changes nothing. */
-export function stateAfter(bucket: FormerBucket, state: BucketState, level: BucketLevel, cost: number, nowUs: number, slot: number): BucketState {
+export function stateAfter(
+  bucket: FormerBucket,
+  state: BucketState,
+  level: BucketLevel,
+  cost: number,
+  nowUs: number,
+  slot: number,
+): BucketState {
   return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
 }
 
@@ -215,7 +272,12 @@ export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: 
   const { excess } = bucket;
   if (excess === 0) return bucket.elastic ? { ...decision, overLimit: false } : decision;
   const { limit, remaining } = decision;
-  return { ...decision, limit: limit - excess, remaining: Math.max(0, remaining - excess), overLimit: taken && cost > 0 && remaining < excess };
+  return {
+    ...decision,
+    limit: limit - excess,
+    remaining: Math.max(0, remaining - excess),
+    overLimit: taken && cost > 0 && remaining < excess,
+  };
 }
 
 /** Nobody knows what the bucket will hold when the block is over; what it never holds at once it will not hold then. */

@@ -64,7 +64,14 @@ const ROUNDING = 1e-6;
 
 const cases = fc
   .tuple(tokenSpecs, tokenSpecs, fc.constantFrom(...ON_EDITS))
-  .chain(([spec, to, onEdit]) => fc.tuple(fc.constant(spec), fc.constant({ ...to, onEdit } as LimitSpec), arrivals(spec, { maxLength: 20 }), fc.integer({ min: 0, max: 100_000 })));
+  .chain(([spec, to, onEdit]) =>
+    fc.tuple(
+      fc.constant(spec),
+      fc.constant({ ...to, onEdit } as LimitSpec),
+      arrivals(spec, { maxLength: 20 }),
+      fc.integer({ min: 0, max: 100_000 }),
+    ),
+  );
 
 test('an edit leaves the tokens that onEdit says, or loses less than one', () => {
   const seen = new Map<OnEdit, number>();
@@ -85,18 +92,26 @@ test('an edit leaves the tokens that onEdit says, or loses less than one', () =>
   expect([...seen.keys()].sort()).toEqual([...ON_EDITS].sort());
 });
 
-test.each(['as_is', 'proportional'] as const)('no row of edits (%s) hands out a token: back under the same numbers there are no more than before', (onEdit) => {
-  fc.assert(
-    fc.property(tokenSpecs.chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 20 }), fc.array(tokenSpecs, { minLength: 1, maxLength: 4 }))), ([spec, requests, others]) => {
-      const { live, atMs } = used(spec, requests);
-      let now = live;
-      for (const other of [...others, spec]) now = edited(now, { ...other, onEdit } as LimitSpec, atMs);
-      const whole = (each: Live): number => Math.floor(tokens(each, atMs) + ROUNDING);
-      expect(whole(now)).toBeLessThanOrEqual(whole(live));
-    }),
-    { numRuns: 800 },
-  );
-});
+test.each(['as_is', 'proportional'] as const)(
+  'no row of edits (%s) hands out a token: back under the same numbers there are no more than before',
+  (onEdit) => {
+    fc.assert(
+      fc.property(
+        tokenSpecs.chain((spec) =>
+          fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 20 }), fc.array(tokenSpecs, { minLength: 1, maxLength: 4 })),
+        ),
+        ([spec, requests, others]) => {
+          const { live, atMs } = used(spec, requests);
+          let now = live;
+          for (const other of [...others, spec]) now = edited(now, { ...other, onEdit } as LimitSpec, atMs);
+          const whole = (each: Live): number => Math.floor(tokens(each, atMs) + ROUNDING);
+          expect(whole(now)).toBeLessThanOrEqual(whole(live));
+        },
+      ),
+      { numRuns: 800 },
+    );
+  },
+);
 
 test('an edit is applied at its own time, however late the bucket is touched again', () => {
   fc.assert(
@@ -132,7 +147,12 @@ test.each(ON_EDITS)('to a limit of 0 and back (%s): nothing while it lasts, and 
   fc.assert(
     fc.property(tokenSpecs, (spec) => {
       const { live } = used(spec, []);
-      const nobody = { ...spec, ...('capacity' in spec ? { capacity: 0 } : { limit: 0 }), initialTokens: undefined, onEdit } as unknown as LimitSpec;
+      const nobody = {
+        ...spec,
+        ...('capacity' in spec ? { capacity: 0 } : { limit: 0 }),
+        initialTokens: undefined,
+        onEdit,
+      } as unknown as LimitSpec;
       const none = edited(live, nobody, START_MS);
       expect(tokens(none, START_MS)).toBe(0);
       expect(take(none.bucket, none.state, 1, START_MS).decision).toMatchObject({ allowed: false, retryAfterMs: null, remaining: 0 });
@@ -148,7 +168,13 @@ test.each(ON_EDITS)('to a limit of 0 and back (%s): nothing while it lasts, and 
 });
 
 test('slots stay with their requests, whatever onEdit says', () => {
-  const spec = (limit: number, onEdit: OnEdit): LimitSpec => ({ name: 'at once', algorithm: 'concurrency', limit, slotTimeoutMs: 60_000, onEdit });
+  const spec = (limit: number, onEdit: OnEdit): LimitSpec => ({
+    name: 'at once',
+    algorithm: 'concurrency',
+    limit,
+    slotTimeoutMs: 60_000,
+    onEdit,
+  });
   for (const onEdit of ON_EDITS) {
     const { live } = used(spec(3, 'as_is'), [{ gapUs: 0, cost: 2 }]);
     expect(tokens(edited(live, spec(10, onEdit), START_MS), START_MS)).toBe(8);

@@ -1,5 +1,18 @@
 import { atLeastNothing, NOTHING, plus, scaled, wholeAmount, type Amount } from './algorithms/amount.js';
-import { clamped, exhausted, generationsOf, keptState, missingAt, mostTokens, startState, stateMissing, type Bucket, type BucketState, type FormerBucket, type StoredBucket } from './bucket.js';
+import {
+  clamped,
+  exhausted,
+  generationsOf,
+  keptState,
+  missingAt,
+  mostTokens,
+  startState,
+  stateMissing,
+  type Bucket,
+  type BucketState,
+  type FormerBucket,
+  type StoredBucket,
+} from './bucket.js';
 import type { OnEdit } from './limit.js';
 
 /**
@@ -37,8 +50,13 @@ export function carriedAlong([first, ...later]: readonly FormerBucket[], written
   let state = written;
   for (const next of later) {
     const editedAtUs = Math.min(next.startedAtUs, nowUs);
-    state = keptState(current, next, state)
-      ?? stateMissing(next, missingAfterEdit(next.onEdit, missingAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)), editedAtUs);
+    state =
+      keptState(current, next, state) ??
+      stateMissing(
+        next,
+        missingAfterEdit(next.onEdit, missingAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)),
+        editedAtUs,
+      );
     current = next;
   }
   return state;

@@ -4,7 +4,13 @@ import { editLimits, startLimits } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
 
 const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
-  name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
+  name: 'burst',
+  algorithm: 'token_bucket',
+  capacity: 10,
+  refillTokens: 5,
+  refillIntervalMs: 1000,
+  refill: 'greedy',
+  ...numbers,
 });
 
 const byCalendar = { refill: 'interval', calendar: 'day', refillIntervalMs: undefined as never } as const;
@@ -12,7 +18,11 @@ const byCalendar = { refill: 'interval', calendar: 'day', refillIntervalMs: unde
 describe('limits that cannot be', () => {
   test.each([
     [{ capacity: -5 }, 'capacity', 'must be a whole number from 0 to 1000000000, got -5; the nearest is 0'],
-    [{ capacity: 0, initialTokens: 5 }, 'initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0'],
+    [
+      { capacity: 0, initialTokens: 5 },
+      'initialTokens',
+      'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0',
+    ],
     [{ capacity: 1.5 }, 'capacity', 'got 1.5; the nearest is 2'],
     [{ capacity: 1e10 }, 'capacity', 'got 10000000000; the nearest is 1000000000'],
     [{ capacity: Number.NaN }, 'capacity', 'must be a whole number'],
@@ -25,21 +35,37 @@ describe('limits that cannot be', () => {
     [{ name: 'a"b' }, 'name', 'letters'],
     [{ refillTokens: 1001, refillIntervalMs: 1 }, 'refillTokens', 'at most 1000 for an interval of 1 ms'],
     [{ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }, 'refillTokens', 'nearest is 999999936'],
-    [{ align: 'clock' }, 'align', "goes with refill 'interval' only, got \"clock\""],
+    [{ align: 'clock' }, 'align', 'goes with refill \'interval\' only, got "clock"'],
     [{ align: 'limit' }, 'align', "goes with refill 'interval' only"],
     [{ calendar: 'day' }, 'calendar', "goes with refill 'interval' only"],
     [{ timeZone: 'Europe/Berlin' }, 'timeZone', "goes with refill 'interval' only"],
     [{ refill: 'interval', align: 'wall' as never }, 'align', "must be 'limit' or 'clock', got \"wall\""],
-    [{ refill: 'interval', refillIntervalMs: undefined as never }, 'refillIntervalMs', 'must be a whole number from 1 to 31622400000, got undefined'],
+    [
+      { refill: 'interval', refillIntervalMs: undefined as never },
+      'refillIntervalMs',
+      'must be a whole number from 1 to 31622400000, got undefined',
+    ],
     [{ refill: 'interval', timeZone: 'Europe/Berlin' }, 'timeZone', 'goes with a calendar only'],
     [{ refill: 'interval', calendar: 'day' }, 'refillIntervalMs', 'must not be given with a calendar, which says when steps are, got 1000'],
-    [{ ...byCalendar, calendar: 'decade' as never }, 'calendar', "must be one of 'minute', 'hour', 'day', 'week', 'month', 'year', got \"decade\""],
+    [
+      { ...byCalendar, calendar: 'decade' as never },
+      'calendar',
+      "must be one of 'minute', 'hour', 'day', 'week', 'month', 'year', got \"decade\"",
+    ],
     [{ ...byCalendar, timeZone: '+01:00' }, 'timeZone', 'must be an IANA time zone'],
     [{ ...byCalendar, align: 'clock' }, 'align', 'must not be given with a calendar, which says when steps are'],
     [{ ...byCalendar, capacity: 301 }, 'capacity', 'must be filled within 60 steps of the calendar, got 301; the nearest is 300'],
-    [{ ...byCalendar, calendar: 'year', capacity: 51 }, 'capacity', 'must be filled within 10 steps of the calendar, got 51; the nearest is 50'],
+    [
+      { ...byCalendar, calendar: 'year', capacity: 51 },
+      'capacity',
+      'must be filled within 10 steps of the calendar, got 51; the nearest is 50',
+    ],
     [{ ...byCalendar, capacity: 0, initialTokens: 5 }, 'initialTokens', 'must be 0 where the capacity is 0'],
-    [{ capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 }, 'capacity', 'within ten years at this rate, got 1000000000; the nearest is 5256000'],
+    [
+      { capacity: 1_000_000_000, refillTokens: 1, refillIntervalMs: 60_000 },
+      'capacity',
+      'within ten years at this rate, got 1000000000; the nearest is 5256000',
+    ],
   ] as const)('%j', (numbers, field, text) => {
     const faults = limitFaults(spec(numbers));
     expect(faults).toMatchObject([{ field, detail: expect.stringContaining(text) }]);
@@ -51,7 +77,12 @@ describe('limits that cannot be', () => {
   });
 
   test('what the error proposes is accepted', () => {
-    const numbers = fc.oneof(fc.integer(), fc.double({ noNaN: true }), fc.integer({ min: -3, max: 3 }), fc.constantFrom(1e9, 1e10, 999_999_937));
+    const numbers = fc.oneof(
+      fc.integer(),
+      fc.double({ noNaN: true }),
+      fc.integer({ min: -3, max: 3 }),
+      fc.constantFrom(1e9, 1e10, 999_999_937),
+    );
     const wrong = fc.record({ capacity: numbers, refillTokens: numbers, refillIntervalMs: numbers, initialTokens: numbers });
     fc.assert(
       fc.property(wrong, (fields) => {
@@ -72,7 +103,10 @@ describe('limits that cannot be', () => {
 
 test('what the error proposes is the nearest: nothing between is valid', () => {
   const counter = (windowMs: number, parts: number): LimitSpec => ({ name: 'l', algorithm: 'sliding_counter', limit: 1, windowMs, parts });
-  const windows = fc.tuple(fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 31_622_399_000, max: 31_622_400_000 })), fc.integer({ min: 1, max: 60 }));
+  const windows = fc.tuple(
+    fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 31_622_399_000, max: 31_622_400_000 })),
+    fc.integer({ min: 1, max: 60 }),
+  );
   fc.assert(
     fc.property(windows, ([windowMs, parts]) => {
       const nearest = limitFaults(counter(windowMs, parts))[0]?.nearest;
@@ -85,21 +119,34 @@ test('what the error proposes is the nearest: nothing between is valid', () => {
     }),
     { numRuns: 1000 },
   );
-  for (let tokens = 999_999_937; tokens > 999_999_936; tokens--) expect(limitFaults(spec({ refillTokens: tokens, refillIntervalMs: 1_000_000 }))).not.toEqual([]);
+  for (let tokens = 999_999_937; tokens > 999_999_936; tokens--)
+    expect(limitFaults(spec({ refillTokens: tokens, refillIntervalMs: 1_000_000 }))).not.toEqual([]);
   expect(limitFaults(spec({ refillTokens: 999_999_936, refillIntervalMs: 1_000_000 }))).toEqual([]);
 });
 
 test('of a calendar, the most that fills in its steps is told, with the excess of a soft limit', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 0, max: 100 }), fc.constantFrom(...CALENDAR_UNITS), (refillTokens, excessPercent, calendar) => {
-      const of = (capacity: number): LimitSpec =>
-        ({ name: 'l', algorithm: 'token_bucket', capacity, refillTokens, refill: 'interval', calendar, ...(excessPercent > 0 && { throttle: 'soft', excessPercent }) });
-      const [fault] = limitFaults(of(1_000_000));
-      const most = (calendar === 'year' ? 10 : 60) * refillTokens;
-      expect(fault!.nearest! + Math.floor((fault!.nearest! * excessPercent) / 100)).toBeLessThanOrEqual(most);
-      expect(limitFaults(of(fault!.nearest!))).toEqual([]);
-      expect(limitFaults(of(fault!.nearest! + 1))).toMatchObject([{ field: 'capacity' }]);
-    }),
+    fc.property(
+      fc.integer({ min: 1, max: 5000 }),
+      fc.integer({ min: 0, max: 100 }),
+      fc.constantFrom(...CALENDAR_UNITS),
+      (refillTokens, excessPercent, calendar) => {
+        const of = (capacity: number): LimitSpec => ({
+          name: 'l',
+          algorithm: 'token_bucket',
+          capacity,
+          refillTokens,
+          refill: 'interval',
+          calendar,
+          ...(excessPercent > 0 && { throttle: 'soft', excessPercent }),
+        });
+        const [fault] = limitFaults(of(1_000_000));
+        const most = (calendar === 'year' ? 10 : 60) * refillTokens;
+        expect(fault!.nearest! + Math.floor((fault!.nearest! * excessPercent) / 100)).toBeLessThanOrEqual(most);
+        expect(limitFaults(of(fault!.nearest!))).toEqual([]);
+        expect(limitFaults(of(fault!.nearest! + 1))).toMatchObject([{ field: 'capacity' }]);
+      },
+    ),
     { numRuns: 500 },
   );
 });
@@ -110,7 +157,12 @@ test('what takes more than ten years to fill is told the most that does not', ()
   const intervals = fc.oneof(fc.integer({ min: 1, max: 31_622_400_000 }), fc.constantFrom(86_400_000, 31_536_000_000, 31_622_400_000));
   fc.assert(
     fc.property(whole(1e9), whole(1e9), intervals, fc.boolean(), (capacity, refillTokens, refillIntervalMs, ofInitialTokens) => {
-      const of = (tokens: number): LimitSpec => spec(ofInitialTokens ? { capacity: 1, refillTokens, refillIntervalMs, initialTokens: tokens } : { refillTokens, refillIntervalMs, capacity: tokens });
+      const of = (tokens: number): LimitSpec =>
+        spec(
+          ofInitialTokens
+            ? { capacity: 1, refillTokens, refillIntervalMs, initialTokens: tokens }
+            : { refillTokens, refillIntervalMs, capacity: tokens },
+        );
       const field = ofInitialTokens ? 'initialTokens' : 'capacity';
       const [fault] = limitFaults(of(capacity));
       if (fault?.field !== field) return;
@@ -162,7 +214,10 @@ describe('an edit', () => {
   test('of the numbers starts a generation with the tokens that an untouched bucket held', () => {
     const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 500 })], 5000);
     expect(edited).toMatchObject({
-      id: 0, generation: 1, capacity: 500, since: { atMs: 5000, tokens: 10 },
+      id: 0,
+      generation: 1,
+      capacity: 500,
+      since: { atMs: 5000, tokens: 10 },
       previous: [{ generation: 0, capacity: 10, refillTokens: 5, since: { atMs: 1000, tokens: 10 } }],
     });
   });
@@ -181,12 +236,15 @@ describe('an edit', () => {
     ['day', '2028-01-01T12:00:00Z', '2028-01-02T00:00:00Z', [1]],
     // Gateways that missed the edit may write a little longer.
     ['minute', '2028-01-01T12:00:00Z', '2028-01-01T12:05:00Z', [1, 0]],
-  ] as const)('former numbers are remembered for as long as a window of the calendar lasts: %s, from %s to %s', (calendar, from, to, remembered) => {
-    const numbers = (limit: number): LimitSpec => ({ name: 'a', algorithm: 'fixed_window', limit, calendar, start: 'clock' });
-    const first = startLimits([numbers(1)], Date.parse(from));
-    const second = editLimits(first, [numbers(2)], Date.parse(from));
-    expect(editLimits(second, [numbers(3)], Date.parse(to))[0]!.previous.map(({ generation }) => generation)).toEqual(remembered);
-  });
+  ] as const)(
+    'former numbers are remembered for as long as a window of the calendar lasts: %s, from %s to %s',
+    (calendar, from, to, remembered) => {
+      const numbers = (limit: number): LimitSpec => ({ name: 'a', algorithm: 'fixed_window', limit, calendar, start: 'clock' });
+      const first = startLimits([numbers(1)], Date.parse(from));
+      const second = editLimits(first, [numbers(2)], Date.parse(from));
+      expect(editLimits(second, [numbers(3)], Date.parse(to))[0]!.previous.map(({ generation }) => generation)).toEqual(remembered);
+    },
+  );
 
   test('former numbers are forgotten when no bucket can carry them any more', () => {
     const [edited] = editLimits([a!], [spec({ name: 'a', capacity: 50 })], 2000);
@@ -198,7 +256,14 @@ describe('an edit', () => {
     ['2028-03-31T23:59:59.999Z', [1, 0]],
     ['2028-04-01T00:00:00.000Z', [1]],
   ])('former numbers are remembered until the steps of the calendar have filled their buckets: %s', (to, remembered) => {
-    const steps = (capacity: number): TokenBucketSpec => ({ name: 'a', algorithm: 'token_bucket', capacity, refillTokens: 10, refill: 'interval', calendar: 'month' });
+    const steps = (capacity: number): TokenBucketSpec => ({
+      name: 'a',
+      algorithm: 'token_bucket',
+      capacity,
+      refillTokens: 10,
+      refill: 'interval',
+      calendar: 'month',
+    });
     const second = editLimits(startLimits([steps(30)], 0), [steps(25)], Date.parse('2028-01-01T12:00:00Z'));
     expect(editLimits(second, [steps(20)], Date.parse(to))[0]!.previous.map(({ generation }) => generation)).toEqual(remembered);
   });

@@ -1,7 +1,17 @@
 import type { Amount } from './algorithms/amount.js';
 import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
 import { carriedAlong, missingAfterEdit } from './carry-over.js';
-import { capacityOf, excessOf, followsMerchant, InvalidLimitError, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
+import {
+  capacityOf,
+  excessOf,
+  followsMerchant,
+  InvalidLimitError,
+  numbersOf,
+  type Limit,
+  type LimitSpec,
+  type LimitStart,
+  type PastLimit,
+} from './limit.js';
 import { limitFaults } from './limit-faults.js';
 
 /**
@@ -61,12 +71,22 @@ export function moveLimits(old: readonly Limit[], from: string, to: string, atMs
   if (from === to || !old.some(followsMerchant)) return old;
   return old.map((limit) => {
     if (!followsMerchant(limit)) return limit;
-    const pinned = { ...limit, timeZone: from, previous: limit.previous.map((past) => (followsMerchant(past) ? { ...past, timeZone: from } : past)) };
+    const pinned = {
+      ...limit,
+      timeZone: from,
+      previous: limit.previous.map((past) => (followsMerchant(past) ? { ...past, timeZone: from } : past)),
+    };
     return nextGeneration(pinned, numbersOf(specOf(pinned)), specOf(limit), atMs, to);
   });
 }
 
-function nextGeneration(old: Limit, numbers: ReturnType<typeof numbersOf>, spec: LimitSpec, atMs: number, timeZone: string | undefined): Limit {
+function nextGeneration(
+  old: Limit,
+  numbers: ReturnType<typeof numbersOf>,
+  spec: LimitSpec,
+  atMs: number,
+  timeZone: string | undefined,
+): Limit {
   // Two edits in one millisecond, or a clock that stepped back: time does not run backwards within a limit's history.
   const editedAtMs = Math.max(atMs, old.since.atMs);
   const { generation, since } = old;
@@ -114,7 +134,8 @@ function livePrevious(limit: Limit, nowMs: number, timeZone?: string): readonly 
   for (let i = 0; i < limit.previous.length; i++) {
     const since = generations.slice(generations.length - 1 - i);
     const emptyAtUs = since[0]!.startedAtUs + STALE_WRITES_MS * 1000;
-    if (emptyAtUs <= nowUs && isFull(present, carriedAlong(since, exhausted(since[0]!, emptyAtUs), nowUs), nowUs)) return limit.previous.slice(0, i);
+    if (emptyAtUs <= nowUs && isFull(present, carriedAlong(since, exhausted(since[0]!, emptyAtUs), nowUs), nowUs))
+      return limit.previous.slice(0, i);
   }
   return limit.previous;
 }

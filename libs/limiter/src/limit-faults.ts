@@ -1,8 +1,23 @@
 import { isTimeZone } from './algorithms/calendar.js';
 import { greatestCommonDivisor, rateOf, spanOf, type Rate } from './algorithms/exact-span.js';
 import {
-  ALIGNS, CALENDAR_UNITS, capacityOf, excessOf, LIMIT_BOUNDS, ON_EDITS, REFILLS, THROTTLES, WINDOW_STARTS,
-  type AlgorithmName, type CalendarUnit, type FixedWindowSpec, type LimitFault, type LimitField, type LimitSpec, type SlidingCounterSpec, type TokenBucketSpec,
+  ALIGNS,
+  CALENDAR_UNITS,
+  capacityOf,
+  excessOf,
+  LIMIT_BOUNDS,
+  ON_EDITS,
+  REFILLS,
+  THROTTLES,
+  WINDOW_STARTS,
+  type AlgorithmName,
+  type CalendarUnit,
+  type FixedWindowSpec,
+  type LimitFault,
+  type LimitField,
+  type LimitSpec,
+  type SlidingCounterSpec,
+  type TokenBucketSpec,
 } from './limit.js';
 
 /** Largest denominator for which sums of spans stay exact in a double. */
@@ -20,19 +35,42 @@ type FieldRule = (value: unknown) => Misfit | undefined;
 /** The fields of each algorithm, and what each must be. A field that is not listed is not one of the algorithm's. */
 const FIELDS: Record<AlgorithmName, Partial<Record<LimitField, FieldRule>>> = {
   token_bucket: {
-    capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs'),
-    refill: oneOf(REFILLS), align: optional(oneOf(ALIGNS)), calendar: optional(oneOf(CALENDAR_UNITS)), timeZone: optional(timeZone),
+    capacity: whole('capacity'),
+    refillTokens: whole('refillTokens'),
+    refillIntervalMs: whole('refillIntervalMs'),
+    refill: oneOf(REFILLS),
+    align: optional(oneOf(ALIGNS)),
+    calendar: optional(oneOf(CALENDAR_UNITS)),
+    timeZone: optional(timeZone),
     initialTokens: optional(whole('initialTokens')),
   },
   gcra: { capacity: whole('capacity'), refillTokens: whole('refillTokens'), refillIntervalMs: whole('refillIntervalMs') },
-  leaky_bucket: { capacity: whole('capacity'), drainTokens: whole('drainTokens'), drainIntervalMs: whole('drainIntervalMs'), onLimit: optional(delay) },
-  fixed_window: {
-    limit: whole('limit'), windowMs: optional(whole('windowMs')), calendar: optional(oneOf(CALENDAR_UNITS)),
-    timeZone: optional(timeZone), start: oneOf(WINDOW_STARTS),
+  leaky_bucket: {
+    capacity: whole('capacity'),
+    drainTokens: whole('drainTokens'),
+    drainIntervalMs: whole('drainIntervalMs'),
+    onLimit: optional(delay),
   },
-  sliding_log: { limit: wholeNumber(LIMIT_BOUNDS.logLimit.min, LIMIT_BOUNDS.logLimit.max, ', because a log keeps every request (sliding_counter has no such bound)'), windowMs: whole('windowMs') },
+  fixed_window: {
+    limit: whole('limit'),
+    windowMs: optional(whole('windowMs')),
+    calendar: optional(oneOf(CALENDAR_UNITS)),
+    timeZone: optional(timeZone),
+    start: oneOf(WINDOW_STARTS),
+  },
+  sliding_log: {
+    limit: wholeNumber(
+      LIMIT_BOUNDS.logLimit.min,
+      LIMIT_BOUNDS.logLimit.max,
+      ', because a log keeps every request (sliding_counter has no such bound)',
+    ),
+    windowMs: whole('windowMs'),
+  },
   sliding_counter: { limit: whole('limit'), windowMs: whole('windowMs'), parts: whole('parts') },
-  concurrency: { limit: wholeNumber(LIMIT_BOUNDS.slots.min, LIMIT_BOUNDS.slots.max, ', because every slot is kept'), slotTimeoutMs: whole('slotTimeoutMs') },
+  concurrency: {
+    limit: wholeNumber(LIMIT_BOUNDS.slots.min, LIMIT_BOUNDS.slots.max, ', because every slot is kept'),
+    slotTimeoutMs: whole('slotTimeoutMs'),
+  },
 };
 
 export const ALGORITHM_NAMES = Object.keys(FIELDS) as readonly AlgorithmName[];
@@ -64,7 +102,11 @@ export function limitFaults(spec: LimitSpec): LimitFault[] {
     add('throttle', { expected: "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait" });
   }
   for (const [field, rule] of Object.entries(FIELDS[spec.algorithm])) {
-    const isReplaced = field === 'refillIntervalMs' && spec.algorithm === 'token_bucket' && spec.calendar !== undefined && spec.refillIntervalMs === undefined;
+    const isReplaced =
+      field === 'refillIntervalMs' &&
+      spec.algorithm === 'token_bucket' &&
+      spec.calendar !== undefined &&
+      spec.refillIntervalMs === undefined;
     if (!isReplaced) add(field as LimitField, rule(spec[field as 'name']));
   }
   return faults.length > 0 ? faults : jointFaults(spec);
@@ -104,7 +146,9 @@ function tokenBucketFaults(spec: TokenBucketSpec): LimitFault[] {
     refuse('timeZone', 'goes with a calendar only');
   }
   if (faults.length > 0) return faults;
-  return calendar === undefined ? rateFaults(spec, 'refillTokens', refillTokens, refillIntervalMs!, initialTokens) : calendarFaults(spec, calendar);
+  return calendar === undefined
+    ? rateFaults(spec, 'refillTokens', refillTokens, refillIntervalMs!, initialTokens)
+    : calendarFaults(spec, calendar);
 }
 
 function calendarFaults(spec: TokenBucketSpec, calendar: CalendarUnit): LimitFault[] {
@@ -132,7 +176,14 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
   }
   const rate = rateOf(tokens, intervalMs);
   if (rate.n > MAX_DENOMINATOR) {
-    return [fault(field, `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`, tokens, nearestExact(tokens, intervalMs, most))];
+    return [
+      fault(
+        field,
+        `must be at most ${MAX_DENOMINATOR} or share a factor with the interval`,
+        tokens,
+        nearestExact(tokens, intervalMs, most),
+      ),
+    ];
   }
   const capacity = capacityOf(spec);
   if (capacity === 0 && initialTokens > 0) {
@@ -140,7 +191,14 @@ function rateFaults(spec: LimitSpec, field: LimitField, tokens: number, interval
   }
   const longest = Math.max(capacity, initialTokens);
   if (spanOf(longest, rate).whole > LIMIT_BOUNDS.timeToFullMs.max * 1000) {
-    return [fault(longest === capacity ? 'capacity' : 'initialTokens', 'must be filled within ten years at this rate', longest, mostWithin(LIMIT_BOUNDS.timeToFullMs.max, rate))];
+    return [
+      fault(
+        longest === capacity ? 'capacity' : 'initialTokens',
+        'must be filled within ten years at this rate',
+        longest,
+        mostWithin(LIMIT_BOUNDS.timeToFullMs.max, rate),
+      ),
+    ];
   }
   return [];
 }
@@ -153,7 +211,8 @@ function mostWithin(timeMs: number, { n, intervalUs }: Rate): number {
 
 /** The next number of tokens whose spans stay exact: a thousand away at most, because intervals are whole milliseconds. */
 function nearestExact(tokens: number, intervalMs: number, most: number): number {
-  const isExact = (each: number): boolean => each <= Math.min(most, LIMIT_BOUNDS.refillTokens.max) && rateOf(each, intervalMs).n <= MAX_DENOMINATOR;
+  const isExact = (each: number): boolean =>
+    each <= Math.min(most, LIMIT_BOUNDS.refillTokens.max) && rateOf(each, intervalMs).n <= MAX_DENOMINATOR;
   for (let away = 1; ; away++) {
     if (isExact(tokens - away)) return tokens - away;
     if (isExact(tokens + away)) return tokens + away;
@@ -186,7 +245,9 @@ function fault(field: LimitField, expected: string, value: unknown, nearest?: nu
   return nearest === undefined ? { field, detail } : { field, detail: `${detail}; the nearest is ${nearest}`, nearest };
 }
 
-function whole(field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'calendarSteps' | 'logLimit' | 'slots'>): FieldRule {
+function whole(
+  field: Exclude<keyof typeof LIMIT_BOUNDS, 'name' | 'tokensPerSecond' | 'timeToFullMs' | 'calendarSteps' | 'logLimit' | 'slots'>,
+): FieldRule {
   const { min, max } = LIMIT_BOUNDS[field];
   return wholeNumber(min, max);
 }
@@ -203,7 +264,8 @@ function wholeNumber(min: number, max: number, because = ''): FieldRule {
 function delay(value: unknown): Misfit | undefined {
   const { min, max } = LIMIT_BOUNDS.maxWaitMs;
   const wait = (value as { delay?: { maxWaitMs?: unknown } } | null)?.delay;
-  const onlyThat = (object: unknown, field: string): boolean => typeof object === 'object' && object !== null && Object.keys(object).join() === field;
+  const onlyThat = (object: unknown, field: string): boolean =>
+    typeof object === 'object' && object !== null && Object.keys(object).join() === field;
   const fits = onlyThat(value, 'delay') && onlyThat(wait, 'maxWaitMs') && whole('maxWaitMs')(wait?.maxWaitMs) === undefined;
   return fits ? undefined : { expected: `must be { "delay": { "maxWaitMs": n } } with a whole number from ${min} to ${max}` };
 }

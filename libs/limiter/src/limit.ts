@@ -149,7 +149,8 @@ export interface ConcurrencySpec extends AnyLimitSpec {
   readonly slotTimeoutMs: number;
 }
 
-export type LimitSpec = TokenBucketSpec | GcraSpec | LeakyBucketSpec | FixedWindowSpec | SlidingLogSpec | SlidingCounterSpec | ConcurrencySpec;
+export type LimitSpec =
+  TokenBucketSpec | GcraSpec | LeakyBucketSpec | FixedWindowSpec | SlidingLogSpec | SlidingCounterSpec | ConcurrencySpec;
 export type AlgorithmName = LimitSpec['algorithm'];
 
 type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens' | 'onEdit' | 'onLimit'> : never;
@@ -158,9 +159,14 @@ type Numbers<Spec> = Spec extends LimitSpec ? Omit<Spec, 'name' | 'initialTokens
 export type LimitNumbers = Numbers<LimitSpec>;
 
 export function numbersOf({ name: _name, onEdit: _onEdit, ...numbers }: LimitSpec): LimitNumbers {
-  const { initialTokens: _initialTokens, onLimit: _onLimit, align, ...lasting } = numbers as typeof numbers & { initialTokens?: unknown; onLimit?: unknown; align?: Align };
+  const {
+    initialTokens: _initialTokens,
+    onLimit: _onLimit,
+    align,
+    ...lasting
+  } = numbers as typeof numbers & { initialTokens?: unknown; onLimit?: unknown; align?: Align };
   // `limit` is what no word of it says as well.
-  return align === 'clock' ? { ...lasting, align } as LimitNumbers : lasting;
+  return align === 'clock' ? ({ ...lasting, align } as LimitNumbers) : lasting;
 }
 
 /** What a soft limit lets pass above it. */

@@ -20,7 +20,10 @@ class Fleet {
 
   constructor(most: number) {
     this.alive = most;
-    this.limiters = Array.from({ length: most }, () => new RateLimiter(AWAY, new MemoryBucketStore(this.clock.now), { gateways: () => this.alive }));
+    this.limiters = Array.from(
+      { length: most },
+      () => new RateLimiter(AWAY, new MemoryBucketStore(this.clock.now), { gateways: () => this.alive }),
+    );
   }
 
   ask(gateway: number, own: Rule): Verdict {
@@ -41,8 +44,18 @@ class Fleet {
 }
 
 const ruleWith = (limit: Limit, fields: Partial<Rule> = {}): Rule => ({
-  id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] },
-  key: ['merchant'], limits: [limit], cost: 1, onStoreFailure: 'local', ...fields,
+  id: '1',
+  name: 'r',
+  layer: 'merchant',
+  priority: 1,
+  enabled: true,
+  mode: 'enforce',
+  match: { methods: [], paths: [] },
+  key: ['merchant'],
+  limits: [limit],
+  cost: 1,
+  onStoreFailure: 'local',
+  ...fields,
 });
 
 const SECOND = { refillTokens: 3, refillIntervalMs: 1000 };
@@ -64,14 +77,21 @@ describe.each([1, 2, 8])('%i gateways', (gateways) => {
   ];
   const share = Math.floor(20 / gateways);
 
-  test.each(specs.map((spec) => [spec.algorithm, JSON.stringify(spec), spec] as const))('each has its share of a %s: %s', (_algorithm, _text, spec) => {
-    const fleet = new Fleet(gateways);
-    const limit = startedLimit(spec, fleet.clock.nowMs);
-    for (let i = 0; i < gateways; i++) {
-      expect(fleet.ask(i, ruleWith(limit))).toMatchObject({ allowed: true, source: 'local', limits: [{ decision: { limit: share, remaining: share - 1 } }] });
-      expect(fleet.admitted(i, ruleWith(limit))).toBe(share - 1);
-    }
-  });
+  test.each(specs.map((spec) => [spec.algorithm, JSON.stringify(spec), spec] as const))(
+    'each has its share of a %s: %s',
+    (_algorithm, _text, spec) => {
+      const fleet = new Fleet(gateways);
+      const limit = startedLimit(spec, fleet.clock.nowMs);
+      for (let i = 0; i < gateways; i++) {
+        expect(fleet.ask(i, ruleWith(limit))).toMatchObject({
+          allowed: true,
+          source: 'local',
+          limits: [{ decision: { limit: share, remaining: share - 1 } }],
+        });
+        expect(fleet.admitted(i, ruleWith(limit))).toBe(share - 1);
+      }
+    },
+  );
 
   test('the rate is divided exactly: 3 a second for 800 seconds', () => {
     const fleet = new Fleet(gateways);
@@ -125,7 +145,13 @@ test('what was spent among few gateways stays spent among many, and the other wa
 
 test('of a soft limit both the limit and what may pass above it are shared', () => {
   const fleet = new Fleet(2);
-  const soft = (limit: number) => ruleWith(startedLimit({ name: 'l', algorithm: 'fixed_window', limit, windowMs: 1000, start: 'clock', throttle: 'soft', excessPercent: 50 }, fleet.clock.nowMs));
+  const soft = (limit: number) =>
+    ruleWith(
+      startedLimit(
+        { name: 'l', algorithm: 'fixed_window', limit, windowMs: 1000, start: 'clock', throttle: 'soft', excessPercent: 50 },
+        fleet.clock.nowMs,
+      ),
+    );
   expect(fleet.ask(0, soft(10))).toMatchObject({ limits: [{ decision: { limit: 5, remaining: 4, overLimit: false } }] });
   expect(fleet.admitted(0, soft(10))).toBe(6);
   expect(fleet.admitted(1, soft(1))).toBe(1);
@@ -143,7 +169,14 @@ test('a limit that was edited is carried over in its share', () => {
   const before = startedLimit(greedy(20), fleet.clock.nowMs);
   expect(fleet.admitted(0, ruleWith(before))).toBe(10);
   const { id, since, previous: _previous, generation, ...numbers } = before;
-  const edited: Limit = { ...numbers, capacity: 40, id, generation: generation + 1, since: { atMs: fleet.clock.nowMs, tokens: 0 }, previous: [{ ...numbers, generation, since }] } as Limit;
+  const edited: Limit = {
+    ...numbers,
+    capacity: 40,
+    id,
+    generation: generation + 1,
+    since: { atMs: fleet.clock.nowMs, tokens: 0 },
+    previous: [{ ...numbers, generation, since }],
+  } as Limit;
   expect(fleet.admitted(0, ruleWith(edited))).toBe(0);
 });
 
@@ -173,7 +206,10 @@ function bound(limit: Limit, ms: number, gateways: number): number {
 test('all gateways together admit what one bucket may, and one token each where the limit has fewer than gateways', () => {
   const gaps = (spec: LimitSpec) => {
     const windowMs = Math.min(quotaWindowMs(spec), 1e10);
-    return fc.array(fc.record({ gateway: fc.nat({ max: 7 }), gapMs: fc.oneof(fc.constant(0), fc.double({ min: 0, max: windowMs / 8, noNaN: true })) }), { minLength: 1, maxLength: 60 });
+    return fc.array(
+      fc.record({ gateway: fc.nat({ max: 7 }), gapMs: fc.oneof(fc.constant(0), fc.double({ min: 0, max: windowMs / 8, noNaN: true })) }),
+      { minLength: 1, maxLength: 60 },
+    );
   };
   const cases = anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), fc.integer({ min: 1, max: 8 }), gaps(spec)));
   let over = 0;

@@ -44,7 +44,9 @@ function shareOf(ready: ReadyRule, gateways: number): ReadyRule {
     ...ready,
     rule: { ...rule, cost: rule.cost * gateways, limits: rule.limits.map((limit) => shown(limit, gateways)) },
     // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.
-    buckets: ready.buckets.map((bucket, i) => (bucket.kind === 'penalty' ? bucket : bucketOf(inParts(rule.limits[i]!, gateways), bucket.timeZone))),
+    buckets: ready.buckets.map((bucket, i) =>
+      bucket.kind === 'penalty' ? bucket : bucketOf(inParts(rule.limits[i]!, gateways), bucket.timeZone),
+    ),
     takes: undefined,
   };
 }
@@ -88,10 +90,12 @@ function shown(limit: Limit, gateways: number): Limit {
   const shared = withoutSmallExcess(withCapacity(limit, shareOfTokens(capacityOf(limit), gateways)), capacityOf(limit), gateways);
   switch (shared.algorithm) {
     case 'token_bucket':
-      if (shared.refill === 'interval' && shared.refillTokens >= gateways) return { ...shared, refillTokens: Math.floor(shared.refillTokens / gateways) };
+      if (shared.refill === 'interval' && shared.refillTokens >= gateways)
+        return { ...shared, refillTokens: Math.floor(shared.refillTokens / gateways) };
       // Of steps that bring less than a token the first that completes one counts, give or take a step.
       if (shared.refillIntervalMs === undefined) return { ...shared, refillTokens: 1 };
-      if (shared.refill === 'interval') return { ...shared, refillTokens: 1, refillIntervalMs: (shared.refillIntervalMs * gateways) / shared.refillTokens };
+      if (shared.refill === 'interval')
+        return { ...shared, refillTokens: 1, refillIntervalMs: (shared.refillIntervalMs * gateways) / shared.refillTokens };
       return { ...shared, refillIntervalMs: shared.refillIntervalMs * gateways };
     case 'gcra':
       return { ...shared, refillIntervalMs: shared.refillIntervalMs * gateways };

@@ -21,7 +21,9 @@ test('a full store drops buckets that have filled up before others', async () =>
   const clock = new FakeClock();
   const store = new MemoryBucketStore(clock.now, 3);
   const limit = startedLimit(
-    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }, 0);
+    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' },
+    0,
+  );
   await takeFrom(store, [{ key: 'spent', limit, cost: 10 }]);
   await takeFrom(store, [{ key: 'soon full', limit }]);
   await takeFrom(store, [{ key: 'other', limit, cost: 5 }]);
@@ -35,7 +37,9 @@ test('a full store drops no bucket that is blocked before others, and a block do
   const clock = new FakeClock();
   const store = new MemoryBucketStore(clock.now, 2);
   const limit = startedLimit(
-    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }, 0);
+    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' },
+    0,
+  );
   const block = (key: string) => store.operate(key, bucketOf(limit), { kind: 'block', forMs: 60_000 });
   const isBlocked = async (key: string) => (await takeFrom(store, [{ key, limit, cost: 0 }]))[0]!.blocked === true;
   await block('full, and blocked');

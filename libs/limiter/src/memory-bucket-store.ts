@@ -3,10 +3,31 @@ import type { GreedyState } from './algorithms/greedy-refill.js';
 import { penalized, type PenaltyState } from './algorithms/penalty.js';
 import { allPass, isProvoked } from './all-or-nothing.js';
 import { clampedBlock, type Block, type BlockedLevel } from './block.js';
-import { allows, clamped, isEarly, isFull, levelAt, refunded, startState, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
+import {
+  allows,
+  clamped,
+  isEarly,
+  isFull,
+  levelAt,
+  refunded,
+  startState,
+  stateAfter,
+  type Bucket,
+  type BucketLevel,
+  type BucketState,
+} from './bucket.js';
 import { checkOperation, operated, readingOf, type BucketOperation, type BucketReading, type HeldBucket } from './bucket-operation.js';
 import { stateOfStored } from './carry-over.js';
-import { NewerRulesError, type BucketOperator, type BucketStore, type BucketTake, type Clock, type Receipt, type TakeAnswer, type TakeOutcome } from './ports.js';
+import {
+  NewerRulesError,
+  type BucketOperator,
+  type BucketStore,
+  type BucketTake,
+  type Clock,
+  type Receipt,
+  type TakeAnswer,
+  type TakeOutcome,
+} from './ports.js';
 
 /**
  * Buckets in this process. Bounded: when it is full, buckets that have filled up are dropped first (a missing bucket is
@@ -38,7 +59,12 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
 
   take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
     const nowUs = Math.round(this.clock() * 1000);
-    answer(takes.length === 1 && takes[0]!.refused === undefined ? this.takeOne(takes[0]!, nowUs, slot) : this.takeAll(takes, nowUs, slot, spare), nowUs);
+    answer(
+      takes.length === 1 && takes[0]!.refused === undefined
+        ? this.takeOne(takes[0]!, nowUs, slot)
+        : this.takeAll(takes, nowUs, slot, spare),
+      nowUs,
+    );
   }
 
   release(takes: readonly BucketTake[], slot: number): void {
@@ -60,7 +86,8 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
       const level = levels[i]!;
       const at = this.slots.get(key);
       // A missing bucket is full, and an edit has carried over what there was: nothing to give back.
-      if (at === undefined || bucket.kind === 'concurrency' || !allows(bucket, level, cost) || markOf(this.buckets[at]!) !== markOf(bucket)) return;
+      if (at === undefined || bucket.kind === 'concurrency' || !allows(bucket, level, cost) || markOf(this.buckets[at]!) !== markOf(bucket))
+        return;
       const state = this.stateAt(at);
       const after = refunded(bucket, state, { level, cost, takenAtUs, slot }, nowUs);
       if (after !== state) this.put(key, at, bucket, after, nowUs);
@@ -88,7 +115,8 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
       return why instanceof NewerRulesError ? why : [why];
     }
     const level = levelAt(bucket, state, nowUs, cost);
-    if (cost > 0 && allows(bucket, level, cost)) this.put(key, at ?? this.slots.get(key), bucket, stateAfter(bucket, state, level, cost, nowUs, slot), nowUs);
+    if (cost > 0 && allows(bucket, level, cost))
+      this.put(key, at ?? this.slots.get(key), bucket, stateAfter(bucket, state, level, cost, nowUs, slot), nowUs);
     return [level];
   }
 
@@ -107,7 +135,13 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
     takes.forEach(({ key, bucket, cost, refused }, i) => {
       if (bucket.kind === 'penalty') {
         if ((passes && refused === undefined) || !isProvoked(takes, levels, i, spare)) return;
-        this.put(key, this.slots.get(key), bucket, penalized(bucket, states[i] as PenaltyState, nowUs, refused?.count, nowUs - (refused?.sinceUs ?? 0)), nowUs);
+        this.put(
+          key,
+          this.slots.get(key),
+          bucket,
+          penalized(bucket, states[i] as PenaltyState, nowUs, refused?.count, nowUs - (refused?.sinceUs ?? 0)),
+          nowUs,
+        );
       } else if (passes && cost > 0 && allows(bucket, levels[i]!, cost)) {
         this.put(key, this.slots.get(key), bucket, stateAfter(bucket, states[i]!, levels[i]!, cost, nowUs, slot), nowUs);
       }
@@ -127,7 +161,9 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
     }
     const stored = this.stateAt(at);
     const isMarked = this.numbers[at * WIDTH + MARK] === markOf(bucket);
-    const state = isMarked ? clamped(bucket, stored, nowUs) : stateOfStored(bucket, { state: stored, generation: this.buckets[at]!.generation }, nowUs);
+    const state = isMarked
+      ? clamped(bucket, stored, nowUs)
+      : stateOfStored(bucket, { state: stored, generation: this.buckets[at]!.generation }, nowUs);
     if (state !== stored && state !== undefined) this.put(key, at, bucket, state, nowUs);
     return isMarked || beneathBlock || state === undefined || this.blockAt(at, nowUs) === undefined ? state : undefined;
   }

@@ -3,22 +3,43 @@ import type { LimitSpec } from './limit.js';
 import { chooseRules, merchantRules, takesOfMerchant, type MerchantRules } from './merchant-rules.js';
 import type { Rule } from './rule.js';
 
-const BURST: LimitSpec = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' };
+const BURST: LimitSpec = {
+  name: 'burst',
+  algorithm: 'token_bucket',
+  capacity: 10,
+  refillTokens: 1,
+  refillIntervalMs: 1000,
+  refill: 'greedy',
+};
 const DAILY: LimitSpec = { name: 'a day', algorithm: 'fixed_window', limit: 5, calendar: 'day', start: 'clock' };
 const DAILY_IN_TOKYO: LimitSpec = { ...DAILY, timeZone: 'Asia/Tokyo' };
 
 function rule(id: string, fields: Partial<Rule> = {}, spec = BURST): Rule {
   return {
-    id, name: `rule ${id}`, layer: 'merchant', priority: 100, enabled: true, mode: 'enforce', match: { methods: [], paths: [] },
-    key: ['merchant'], limits: [startedLimit(spec, 0)], cost: 1, onStoreFailure: 'local', ...fields,
+    id,
+    name: `rule ${id}`,
+    layer: 'merchant',
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits: [startedLimit(spec, 0)],
+    cost: 1,
+    onStoreFailure: 'local',
+    ...fields,
   };
 }
 
-const choose = (rules: MerchantRules, target = '/') => chooseRules(rules, { merchantId: rules.merchantId, ip: '', method: 'GET', target }).enforced;
+const choose = (rules: MerchantRules, target = '/') =>
+  chooseRules(rules, { merchantId: rules.merchantId, ip: '', method: 'GET', target }).enforced;
 
 test('merchants without own rules share everything that was compiled', () => {
   const defaults = [rule('1'), rule('2', { layer: 'platform' }), rule('3', { mode: 'shadow' }), rule('4', { enabled: false })];
-  const [one, other] = [merchantRules('one', [], defaults, 'Europe/Berlin'), merchantRules('other', [rule('5', { enabled: false })], defaults, 'Asia/Tokyo')];
+  const [one, other] = [
+    merchantRules('one', [], defaults, 'Europe/Berlin'),
+    merchantRules('other', [rule('5', { enabled: false })], defaults, 'Asia/Tokyo'),
+  ];
   expect(one.layers).toHaveLength(2);
   one.layers.forEach((layer, i) => {
     expect(layer.enforced[0]).toBe(other.layers[i]!.enforced[0]);
@@ -29,7 +50,10 @@ test('merchants without own rules share everything that was compiled', () => {
 
 test('own rules stand between the default ones, which are not compiled again', () => {
   const defaults = [rule('1', { priority: 9 }), rule('2', { priority: 1 }), rule('3', { layer: 'user' })];
-  const [none, some] = [merchantRules('none', [], defaults), merchantRules('some', [rule('4', { priority: 5 }), rule('5', { priority: 1 })], defaults)];
+  const [none, some] = [
+    merchantRules('none', [], defaults),
+    merchantRules('some', [rule('4', { priority: 5 }), rule('5', { priority: 1 })], defaults),
+  ];
   expect(some.layers[0]!.enforced.map((each) => each.rule.id)).toEqual(['1', '4', '5', '2']);
   expect(some.layers[0]!.enforced[0]).toBe(none.layers[0]!.enforced[0]);
   expect(some.layers[1]).toBe(none.layers[1]);
@@ -65,7 +89,9 @@ describe('the time zone of the merchant', () => {
   /** Where the day of a merchant begins that contains noon in UTC. */
   const startOfDay = (defaults: Rule[], timeZone: string) => {
     const { bucket } = choose(merchantRules('acme', [], defaults, timeZone))[0]!.takes![0]!;
-    return bucket.kind === 'fixed_window' ? new Date(bucket.windows.around(Date.UTC(2026, 5, 2, 12) * 1000).startUs / 1000).toISOString() : undefined;
+    return bucket.kind === 'fixed_window'
+      ? new Date(bucket.windows.around(Date.UTC(2026, 5, 2, 12) * 1000).startUs / 1000).toISOString()
+      : undefined;
   };
 
   test('counts for default rules that follow the calendar', () => {
@@ -82,8 +108,15 @@ describe('the time zone of the merchant', () => {
 
   test('counts for a limit that followed the calendar before an edit', () => {
     const { name: _name, ...past } = DAILY;
-    const defaults = [{ ...rule('1'), limits: [{ ...startedLimit(BURST, 0), generation: 1, previous: [{ ...past, generation: 0, since: { atMs: 0, tokens: 5 } }] }] }];
-    const zones = ['Europe/Berlin', 'Asia/Tokyo'].map((zone) => choose(merchantRules('acme', [], defaults, zone))[0]!.takes![0]!.bucket.timeZone);
+    const defaults = [
+      {
+        ...rule('1'),
+        limits: [{ ...startedLimit(BURST, 0), generation: 1, previous: [{ ...past, generation: 0, since: { atMs: 0, tokens: 5 } }] }],
+      },
+    ];
+    const zones = ['Europe/Berlin', 'Asia/Tokyo'].map(
+      (zone) => choose(merchantRules('acme', [], defaults, zone))[0]!.takes![0]!.bucket.timeZone,
+    );
     expect(zones).toEqual(['Europe/Berlin', 'Asia/Tokyo']);
   });
 });

@@ -49,7 +49,11 @@ export class CompiledRule {
   private madeBuckets: readonly Bucket[] | undefined;
   private unkeyed: ReadyRule | undefined;
 
-  constructor(readonly rule: Rule, readonly isOwn: boolean, private readonly timeZone: string | undefined) {
+  constructor(
+    readonly rule: Rule,
+    readonly isOwn: boolean,
+    private readonly timeZone: string | undefined,
+  ) {
     this.methods = rule.match.methods;
     this.isMerchantKeyed = isMerchantKeyed(rule);
     this.holdsSlots = rule.limits.some(({ algorithm }) => algorithm === 'concurrency');
@@ -146,7 +150,15 @@ function compiledEach(rules: readonly Rule[], isOwn: boolean, timeZone: string |
 }
 
 function compiledRules(rules: readonly CompiledRule[]): CompiledRules {
-  return { layers: LAYERS.flatMap((layer) => layerOf(layer, rules.filter(({ rule }) => rule.layer === layer))), pathless: rules.every(isPathless) };
+  return {
+    layers: LAYERS.flatMap((layer) =>
+      layerOf(
+        layer,
+        rules.filter(({ rule }) => rule.layer === layer),
+      ),
+    ),
+    pathless: rules.every(isPathless),
+  };
 }
 
 /** Only the layers in which there are own rules are made anew, and of the shared rules nothing is copied. */
@@ -154,7 +166,9 @@ function mergedRules(own: readonly CompiledRule[], shared: CompiledRules): Compi
   const layers = LAYERS.flatMap((layer) => {
     const ownHere = own.filter(({ rule }) => rule.layer === layer);
     const sharedHere = shared.layers.filter((each) => each.layer === layer);
-    return ownHere.length === 0 ? sharedHere : layerOf(layer, [...ownHere, ...sharedHere.flatMap(({ enforced, shadow }) => [...enforced, ...shadow])]);
+    return ownHere.length === 0
+      ? sharedHere
+      : layerOf(layer, [...ownHere, ...sharedHere.flatMap(({ enforced, shadow }) => [...enforced, ...shadow])]);
   });
   return { layers, pathless: shared.pathless && own.every(isPathless) };
 }
@@ -191,11 +205,18 @@ export function takesOf(ready: ReadyRule, descriptor: Descriptor): readonly Buck
 
 /** What any request of the merchant asks, by every rule for which that does not depend on the request. */
 export function takesOfMerchant(rules: MerchantRules): readonly BucketTake[] {
-  return rules.layers.flatMap(({ enforced, shadow }) => [...enforced, ...shadow]).flatMap((compiled) => compiled.readyFor(rules).takes ?? []);
+  return rules.layers
+    .flatMap(({ enforced, shadow }) => [...enforced, ...shadow])
+    .flatMap((compiled) => compiled.readyFor(rules).takes ?? []);
 }
 
 function newTakes(rule: Rule, buckets: readonly Bucket[], descriptor: Descriptor): readonly BucketTake[] {
-  return buckets.map((bucket, i) => ({ key: bucketKey(rule, rule.limits[i]?.id ?? 'penalty', descriptor), bucket, cost: rule.cost, memo: undefined }));
+  return buckets.map((bucket, i) => ({
+    key: bucketKey(rule, rule.limits[i]?.id ?? 'penalty', descriptor),
+    bucket,
+    cost: rule.cost,
+    memo: undefined,
+  }));
 }
 
 export interface ChosenRules {
@@ -234,7 +255,12 @@ function chosenFor(rules: MerchantRules, method: string, target: string, ignoreC
 const NO_SEGMENTS: readonly string[] = [];
 
 /** HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the path names HEAD. */
-function firstMatch(rules: readonly CompiledRule[], method: string, segments: readonly string[], ignoreCase: boolean): CompiledRule | undefined {
+function firstMatch(
+  rules: readonly CompiledRule[],
+  method: string,
+  segments: readonly string[],
+  ignoreCase: boolean,
+): CompiledRule | undefined {
   const concerns = ({ paths }: CompiledRule) => paths.length === 0 || paths.some((matches) => matches(segments, ignoreCase));
   const headIsGet = method === 'HEAD' && !rules.some((ready) => ready.methods.includes('HEAD') && concerns(ready));
   const asked = headIsGet ? 'GET' : method;

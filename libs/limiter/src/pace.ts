@@ -9,7 +9,14 @@ interface Pace {
 
 const DAY_MS = 86_400_000;
 /** The windows of calendars, the longest that they are but for days of 25 hours. */
-export const CALENDAR_MS = { minute: 60_000, hour: 3_600_000, day: DAY_MS, week: 7 * DAY_MS, month: 31 * DAY_MS, year: 366 * DAY_MS } as const;
+export const CALENDAR_MS = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 31 * DAY_MS,
+  year: 366 * DAY_MS,
+} as const;
 
 /** Between two refills, at most. */
 function intervalOf({ refillIntervalMs, calendar }: Pick<TokenBucketSpec, 'refillIntervalMs' | 'calendar'>): number {
@@ -56,7 +63,10 @@ export function quotaWindowMs(limit: LimitSpec | LimitNumbers): number {
 }
 
 /** Milliseconds until more quota is there than now, at most; 0 if all of it is. */
-export function msToMoreQuota(limit: LimitSpec, { remaining, resetAfterMs, nextStepMs }: Pick<Decision, 'remaining' | 'resetAfterMs' | 'nextStepMs'>): number {
+export function msToMoreQuota(
+  limit: LimitSpec,
+  { remaining, resetAfterMs, nextStepMs }: Pick<Decision, 'remaining' | 'resetAfterMs' | 'nextStepMs'>,
+): number {
   const missing = capacityOf(limit) - remaining;
   if (missing <= 0) return 0;
   if (nextStepMs !== undefined) return nextStepMs;

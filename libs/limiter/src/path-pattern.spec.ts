@@ -60,4 +60,6 @@ test.each([
   [`/${'a'.repeat(256)}`, /256/],
 ])('%s is no pattern', (pattern, reason) => expect(pathPatternFault(pattern)).toMatch(reason));
 
-test.each(['/', '/**', '/a/', '/transactions/**', '/v1/*/x', '/ü'])('%s is one', (pattern) => expect(pathPatternFault(pattern)).toBeUndefined());
+test.each(['/', '/**', '/a/', '/transactions/**', '/v1/*/x', '/ü'])('%s is one', (pattern) =>
+  expect(pathPatternFault(pattern)).toBeUndefined(),
+);

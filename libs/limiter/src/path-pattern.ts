@@ -11,11 +11,12 @@ const MAX_PATTERN_LENGTH = 256;
 export function pathPatternFault(pattern: string): string | undefined {
   if (!pattern.startsWith('/')) return "must start with '/'";
   if (pattern.length > MAX_PATTERN_LENGTH) return `must be at most ${MAX_PATTERN_LENGTH} characters`;
-  if (/[?#\s\p{Cc}]/u.test(pattern)) return "must be a path without query, fragment or spaces";
+  if (/[?#\s\p{Cc}]/u.test(pattern)) return 'must be a path without query, fragment or spaces';
   const segments = pattern.slice(1).split('/');
   if (segments.filter((segment) => segment === '**').length > 1) return "may contain '**' only once";
   if (segments.some((segment) => segment !== '**' && segment.split('*').length > 2)) return "may contain '*' only once in a segment";
-  if (segments.some((segment) => segment === '.' || segment === '..')) return "must not contain '.' or '..' segments: no path that is forwarded has any";
+  if (segments.some((segment) => segment === '.' || segment === '..'))
+    return "must not contain '.' or '..' segments: no path that is forwarded has any";
   if (segments.slice(0, -1).includes('')) return "must not contain '//': no path that is forwarded does";
   return undefined;
 }

@@ -11,28 +11,55 @@ import type { Rule } from './rule.js';
 import type { Verdict } from './verdict.js';
 
 const numbers = (capacity: number, name = 'burst'): TokenBucketSpec => ({
-  name, algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy',
+  name,
+  algorithm: 'token_bucket',
+  capacity,
+  refillTokens: 1,
+  refillIntervalMs: 1000,
+  refill: 'greedy',
 });
 
 function rule(id: string, fields: Partial<Rule> & { capacity?: number } = {}): Rule {
   const { capacity = 10, ...rest } = fields;
   return {
-    id, name: `rule ${id}`, layer: 'merchant', priority: 100, enabled: true, mode: 'enforce', match: { methods: [], paths: [] },
-    key: ['merchant'], limits: [startedLimit(numbers(capacity), 0)], cost: 1, onStoreFailure: 'local', ...rest,
+    id,
+    name: `rule ${id}`,
+    layer: 'merchant',
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits: [startedLimit(numbers(capacity), 0)],
+    cost: 1,
+    onStoreFailure: 'local',
+    ...rest,
   };
 }
 
-const request = (fields: Partial<Descriptor> = {}): Descriptor => ({ merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target: '/transactions', ...fields });
+const request = (fields: Partial<Descriptor> = {}): Descriptor => ({
+  merchantId: 'acme',
+  ip: '192.0.2.1',
+  method: 'POST',
+  target: '/transactions',
+  ...fields,
+});
 
 function limiterOn(store?: BucketStore, spare?: SpareCapacity): RateLimiter {
   const clock = new FakeClock();
   return new RateLimiter(store ?? new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now), spare && { spareCapacity: spare });
 }
 
-const failing = (error: StoreUnavailableError | NewerRulesError): BucketStore => ({ take: (_takes, answer) => answer(error, 0), release: () => {}, refund: () => {} });
+const failing = (error: StoreUnavailableError | NewerRulesError): BucketStore => ({
+  take: (_takes, answer) => answer(error, 0),
+  release: () => {},
+  refund: () => {},
+});
 
 const check = (limiter: RateLimiter, rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> =>
-  new Promise((resolve, reject) => limiter.check(rules, descriptor, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome))));
+  new Promise((resolve, reject) =>
+    limiter.check(rules, descriptor, (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome))),
+  );
 
 /** Which rules decided: their limits, in order. */
 async function chosen(own: Rule[], defaults: Rule[], descriptor = request()): Promise<string[]> {
@@ -75,7 +102,13 @@ describe('which rule is chosen', () => {
     expect(await asked('/transactions/7')).toEqual(['2']);
     expect(await asked('/transactions/7', 'GET')).toEqual(['1']);
     expect(await asked('/refunds')).toEqual(['3']);
-    expect(await chosen([rule('4', { priority: 8, match: { methods: ['GET'], paths: [] } })], [head], request({ method: 'HEAD', target: '/transactions' }))).toEqual(['4']);
+    expect(
+      await chosen(
+        [rule('4', { priority: 8, match: { methods: ['GET'], paths: [] } })],
+        [head],
+        request({ method: 'HEAD', target: '/transactions' }),
+      ),
+    ).toEqual(['4']);
   });
 
   test('HEAD follows GET although a shadow rule, or one of another layer, names HEAD', async () => {
@@ -92,11 +125,22 @@ describe('which rule is chosen', () => {
   });
 
   test('anew for each request, whatever was asked before', async () => {
-    const own = [rule('1', { priority: 9, match: { methods: ['GET'], paths: [] } }), rule('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }), rule('3', { priority: 1 })];
+    const own = [
+      rule('1', { priority: 9, match: { methods: ['GET'], paths: [] } }),
+      rule('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }),
+      rule('3', { priority: 1 }),
+    ];
     const rules = merchantRules('acme', own, []);
     const limiter = limiterOn();
     const requests: [Partial<Descriptor>, string][] = [
-      [{}, '3'], [{}, '3'], [{ method: 'GET' }, '1'], [{}, '3'], [{ target: '/refunds/7' }, '2'], [{ target: `/refunds/${'7'.repeat(1000)}` }, '2'], [{ target: '/refunds' }, '2'], [{}, '3'],
+      [{}, '3'],
+      [{}, '3'],
+      [{ method: 'GET' }, '1'],
+      [{}, '3'],
+      [{ target: '/refunds/7' }, '2'],
+      [{ target: `/refunds/${'7'.repeat(1000)}` }, '2'],
+      [{ target: '/refunds' }, '2'],
+      [{}, '3'],
     ];
     for (const [fields, expected] of requests) {
       expect((await check(limiter, rules, request(fields))).limits.map(({ ruleId }) => ruleId)).toEqual([expected]);
@@ -104,7 +148,11 @@ describe('which rule is chosen', () => {
   });
 
   test('none: the request passes, with the reason', async () => {
-    expect(await check(limiterOn(), merchantRules('acme', [], []), request())).toMatchObject({ allowed: true, reason: 'no_matching_rule', limits: [] });
+    expect(await check(limiterOn(), merchantRules('acme', [], []), request())).toMatchObject({
+      allowed: true,
+      reason: 'no_matching_rule',
+      limits: [],
+    });
   });
 });
 
@@ -171,7 +219,11 @@ describe('a penalty', () => {
 
   test('is of one bucket key, and of its own rule', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), rule('2', { layer: 'user', capacity: 100 })], []);
+    const rules = merchantRules(
+      'acme',
+      [rule('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), rule('2', { layer: 'user', capacity: 100 })],
+      [],
+    );
     for (let i = 0; i < 3; i++) await check(limiter, rules, request());
     expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked' });
     expect(await check(limiter, rules, request({ ip: '192.0.2.2' }))).toMatchObject({ allowed: true });
@@ -198,7 +250,13 @@ describe('a block by an operator', () => {
     const clock = new FakeClock();
     const { limiter, rules } = await blocked([rule('1')], '1', clock);
     clock.advance(1000);
-    expect(await check(limiter, rules, request())).toMatchObject({ allowed: false, reason: 'blocked', retryAfterMs: 4000, source: 'store', beganBlock: false });
+    expect(await check(limiter, rules, request())).toMatchObject({
+      allowed: false,
+      reason: 'blocked',
+      retryAfterMs: 4000,
+      source: 'store',
+      beganBlock: false,
+    });
     clock.advance(4000);
     expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, reason: 'allowed' });
   });
@@ -241,7 +299,13 @@ describe('an elastic limit', () => {
     const verdicts: Verdict[] = [];
     for (let i = 0; i < 7; i++) verdicts.push(await check(limiter, rules, request()));
     expect(verdicts.map(({ allowed, usedSpare }) => [allowed, usedSpare])).toEqual([
-      [true, false], [true, false], [true, true], [true, true], [true, true], [false, false], [false, false],
+      [true, false],
+      [true, false],
+      [true, true],
+      [true, true],
+      [true, true],
+      [false, false],
+      [false, false],
     ]);
     expect(verdicts[4]!.limits[0]!.decision).toMatchObject({ overLimit: true, remaining: 0 });
     expect(spare.left).toBe(0);
@@ -250,7 +314,10 @@ describe('an elastic limit', () => {
   test('is hard where nobody measures', async () => {
     const limiter = limiterOn();
     const rules = merchantRules('acme', [elastic(1)], []);
-    expect([await check(limiter, rules, request()), await check(limiter, rules, request())].map(({ allowed }) => allowed)).toEqual([true, false]);
+    expect([await check(limiter, rules, request()), await check(limiter, rules, request())].map(({ allowed }) => allowed)).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test('another limit that refuses still refuses, and the spare capacity is not used up', async () => {
@@ -290,7 +357,9 @@ describe('what a request took', () => {
 describe('when the store is away', () => {
   const away = failing(new StoreUnavailableError('gone'));
   const verdictWith = (...policies: Rule['onStoreFailure'][]) => {
-    const own = policies.map((onStoreFailure, i) => rule(String(i + 1), { onStoreFailure, layer: i === 0 ? 'merchant' : 'user', capacity: 1 }));
+    const own = policies.map((onStoreFailure, i) =>
+      rule(String(i + 1), { onStoreFailure, layer: i === 0 ? 'merchant' : 'user', capacity: 1 }),
+    );
     const rules = merchantRules('acme', own, []);
     const limiter = limiterOn(away);
     return [check(limiter, rules, request()), check(limiter, rules, request())];

@@ -3,7 +3,14 @@ import { allPass } from './all-or-nothing.js';
 import { Claim } from './claim.js';
 import { costsTooMuch, sharedRule } from './local-share.js';
 import { chooseRules, takesOf, type ChosenRules, type MerchantRules, type ReadyRule } from './merchant-rules.js';
-import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type BucketTake, type SpareCapacity } from './ports.js';
+import {
+  NewerRulesError,
+  NO_SPARE_CAPACITY,
+  StoreUnavailableError,
+  type BucketStore,
+  type BucketTake,
+  type SpareCapacity,
+} from './ports.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type Verdict } from './verdict.js';
 
@@ -53,17 +60,23 @@ export class RateLimiter {
     const claim = this.claim(this.store, rules, descriptor);
     const reservation = elastic ? this.spareCapacity.reserve() : 0;
     const spare = reservation > 0;
-    this.store.take(claim.takes, (outcome, atUs, remembered) => {
-      const verdict = outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), remembered ? 'memory' : 'store', spare);
-      if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
-      if (outcome instanceof StoreUnavailableError) {
-        // Slots are perhaps taken, and nobody is going to use them.
-        claim.release();
-        this.withoutStore(rules, descriptor, answer);
-      } else {
-        answer(verdict ?? (outcome as NewerRulesError));
-      }
-    }, claim.slot, spare);
+    this.store.take(
+      claim.takes,
+      (outcome, atUs, remembered) => {
+        const verdict =
+          outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), remembered ? 'memory' : 'store', spare);
+        if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
+        if (outcome instanceof StoreUnavailableError) {
+          // Slots are perhaps taken, and nobody is going to use them.
+          claim.release();
+          this.withoutStore(rules, descriptor, answer);
+        } else {
+          answer(verdict ?? (outcome as NewerRulesError));
+        }
+      },
+      claim.slot,
+      spare,
+    );
   }
 
   /** The strictest of the chosen rules has the word: one that is closed closes, local ones are asked, open ones pass. */
@@ -79,16 +92,20 @@ export class RateLimiter {
     const parts = this.gateways();
     const shares = rules.map((ready) => sharedRule(ready, parts).ready);
     const claim = this.claim(this.localStore, shares, descriptor);
-    this.localStore.take(claim.takes, (outcome, atUs) => {
-      if (outcome instanceof Error) {
-        answer(CLOSED);
-        return;
-      }
-      const verdict = verdictOf(shares, claim.answered(outcome, atUs), 'local', false, parts);
-      // What costs more than a share of its limit passes again when the store is back: that is not never.
-      const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
-      answer(isForNow ? { ...verdict, reason: 'store_unavailable' } : verdict);
-    }, claim.slot);
+    this.localStore.take(
+      claim.takes,
+      (outcome, atUs) => {
+        if (outcome instanceof Error) {
+          answer(CLOSED);
+          return;
+        }
+        const verdict = verdictOf(shares, claim.answered(outcome, atUs), 'local', false, parts);
+        // What costs more than a share of its limit passes again when the store is back: that is not never.
+        const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
+        answer(isForNow ? { ...verdict, reason: 'store_unavailable' } : verdict);
+      },
+      claim.slot,
+    );
   }
 
   /**
@@ -119,13 +136,17 @@ export class RateLimiter {
     if (isRemembered(enforcedOutcome)) return;
     for (const ready of shadow) {
       const claim = this.claim(this.store, [ready], descriptor);
-      this.store.take(claim.takes, (outcome, atUs) => {
-        if (!(outcome instanceof Error)) {
-          if (!allPass(claim.takes, outcome, false)) shadowRefusals++;
-          else claims.push(claim.answered(outcome, atUs));
-        }
-        arrived();
-      }, claim.slot);
+      this.store.take(
+        claim.takes,
+        (outcome, atUs) => {
+          if (!(outcome instanceof Error)) {
+            if (!allPass(claim.takes, outcome, false)) shadowRefusals++;
+            else claims.push(claim.answered(outcome, atUs));
+          }
+          arrived();
+        },
+        claim.slot,
+      );
     }
   }
 

@@ -66,7 +66,12 @@ export class RefusalMemory {
    * What the buckets of a request hold, if one of them is known to refuse it; undefined if the store has to be asked. A refusal that a penalty
    * counts is counted here, and `provoked` is told of it; the one with which a block begins is not answered, because the store begins it.
    */
-  recall(takes: readonly BucketTake[], nowMs: number, spare: boolean, provoked: (take: BucketTake) => void): readonly BucketLevel[] | undefined {
+  recall(
+    takes: readonly BucketTake[],
+    nowMs: number,
+    spare: boolean,
+    provoked: (take: BucketTake) => void,
+  ): readonly BucketLevel[] | undefined {
     if (this.entries.size === 0) return undefined;
     let refuses = false;
     let uncertain = false;
@@ -125,8 +130,15 @@ export class RefusalMemory {
   }
 
   /** Whether all penalties that count this refusal can count it here: not with the last one. */
-  private penalize(takes: readonly BucketTake[], levels: readonly BucketLevel[], spare: boolean, provoked: (take: BucketTake) => void): boolean {
-    const counting = takes.filter(({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs <= 0 && isProvoked(takes, levels, i, spare));
+  private penalize(
+    takes: readonly BucketTake[],
+    levels: readonly BucketLevel[],
+    spare: boolean,
+    provoked: (take: BucketTake) => void,
+  ): boolean {
+    const counting = takes.filter(
+      ({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs <= 0 && isProvoked(takes, levels, i, spare),
+    );
     if (counting.some(({ key, bucket }) => this.penaltyAfter(key, bucket as PenaltyBucket).blockedUs > 0)) return false;
     for (const take of counting) {
       (this.entries.get(take.key) as Found).level = this.penaltyAfter(take.key, take.bucket as PenaltyBucket);

@@ -1,5 +1,16 @@
 import * as fc from 'fast-check';
-import { anyLimitSpecs, bucketTake, burst, describeBucketStore, describeGolden, FakeClock, penaltyTake, startedLimit, taken, takeFrom } from '../testing/index.js';
+import {
+  anyLimitSpecs,
+  bucketTake,
+  burst,
+  describeBucketStore,
+  describeGolden,
+  FakeClock,
+  penaltyTake,
+  startedLimit,
+  taken,
+  takeFrom,
+} from '../testing/index.js';
 import type { PenaltyLevel } from './algorithms/penalty.js';
 import { allPass } from './all-or-nothing.js';
 import type { BucketLevel } from './bucket.js';
@@ -146,7 +157,11 @@ describe('what was refused', () => {
   test('ends with an edit', () => {
     const { clock, limit, ask } = watched();
     for (let i = 0; i < 3; i++) ask();
-    const [edited] = editLimits([limit], [burst({ capacity: 5, refillTokens: 1, refillIntervalMs: 60_000, onEdit: 'reset' })], clock.nowMs) as [Limit];
+    const [edited] = editLimits(
+      [limit],
+      [burst({ capacity: 5, refillTokens: 1, refillIntervalMs: 60_000, onEdit: 'reset' })],
+      clock.nowMs,
+    ) as [Limit];
     expect([ask(), ask([bucketTake('k', edited)])]).toEqual([REMEMBERED, PASSES]);
   });
 
@@ -198,7 +213,10 @@ describe('what was refused', () => {
   test('by slots or an elastic limit is asked again, because that may change at any time', () => {
     const { clock, limit, ask } = watched();
     const one = bucketTake('one', startedLimit({ name: 'one', algorithm: 'concurrency', limit: 1, slotTimeoutMs: 60_000 }, clock.nowMs));
-    const elastic = bucketTake('e', startedLimit({ ...burst({ capacity: 1, refillIntervalMs: 60_000 }), throttle: 'elastic' }, clock.nowMs));
+    const elastic = bucketTake(
+      'e',
+      startedLimit({ ...burst({ capacity: 1, refillIntervalMs: 60_000 }), throttle: 'elastic' }, clock.nowMs),
+    );
     for (const take of [one, elastic]) expect([ask([take]), ask([take]), ask([take])]).toEqual([PASSES, REFUSED, REFUSED]);
     expect(ask([elastic], true)).toEqual([true, true]);
     // Another limit of the same request is remembered all the same.
@@ -209,8 +227,13 @@ describe('what was refused', () => {
 
   test('under several limits lasts as long as the one that refuses longest', () => {
     const { clock, ask } = watched();
-    const of = (key: string, refillIntervalMs: number) => bucketTake(key, startedLimit(burst({ capacity: 1, refillTokens: 1, refillIntervalMs }), clock.nowMs));
-    const [short, long, free] = [of('short', 200), of('long', 700), bucketTake('free', startedLimit(burst({ capacity: 1000 }), clock.nowMs))];
+    const of = (key: string, refillIntervalMs: number) =>
+      bucketTake(key, startedLimit(burst({ capacity: 1, refillTokens: 1, refillIntervalMs }), clock.nowMs));
+    const [short, long, free] = [
+      of('short', 200),
+      of('long', 700),
+      bucketTake('free', startedLimit(burst({ capacity: 1000 }), clock.nowMs)),
+    ];
     expect([ask([short]), ask([long]), ask([free, short, long])]).toEqual([PASSES, PASSES, REFUSED]);
     clock.advance(698);
     expect(ask([free, short, long])).toEqual(REMEMBERED);
@@ -236,7 +259,11 @@ describe('what was refused', () => {
       expect(memory.bytes).toBeLessThanOrEqual(100_000);
     }
     expect(memory.size).toBeGreaterThan(200);
-    expect([remembered('key of a client 9999'), remembered('key of a client 9900'), remembered('key of a client 0')]).toEqual([true, true, false]);
+    expect([remembered('key of a client 9999'), remembered('key of a client 9900'), remembered('key of a client 0')]).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 });
 
@@ -246,7 +273,13 @@ describe('refusals that a penalty counts', () => {
   function penalized() {
     const { clock, inner, store, take, ask } = watched();
     const takes = [take, penaltyTake('p', penalty, 1)];
-    const counted = async () => (await taken(inner.inner, takes.map((each) => ({ ...each, cost: 0 })))).levels[1];
+    const counted = async () =>
+      (
+        await taken(
+          inner.inner,
+          takes.map((each) => ({ ...each, cost: 0 })),
+        )
+      ).levels[1];
     ask(takes);
     ask(takes);
     return { clock, inner, store, takes, counted, ask: () => ask(takes) };
@@ -298,8 +331,17 @@ interface Step {
 /** Mostly of a moment, and mostly more than there is. */
 function steps(specs: readonly LimitSpec[]): fc.Arbitrary<Step> {
   const most = capacityOf(specs[0]!);
-  const gapUs = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, { weight: 3, arbitrary: fc.integer({ min: 0, max: 400_000 }) }, { weight: 1, arbitrary: fc.integer({ min: 0, max: 1e10 }) });
-  return fc.record({ gapUs, cost: fc.constantFrom(0, 1, 1, Math.ceil(most / 3), most, most + 1), mix: fc.nat({ max: 15 }), refunds: fc.integer({ min: 0, max: 9 }).map((n) => n === 0) });
+  const gapUs = fc.oneof(
+    { weight: 3, arbitrary: fc.constant(0) },
+    { weight: 3, arbitrary: fc.integer({ min: 0, max: 400_000 }) },
+    { weight: 1, arbitrary: fc.integer({ min: 0, max: 1e10 }) },
+  );
+  return fc.record({
+    gapUs,
+    cost: fc.constantFrom(0, 1, 1, Math.ceil(most / 3), most, most + 1),
+    mix: fc.nat({ max: 15 }),
+    refunds: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+  });
 }
 
 // But for what the end of a penalty's window leaves out: see the contract of penalties.
@@ -307,8 +349,17 @@ test('whatever the limits are: who is refused from memory would be refused by th
   const mixes = fc.array(anyLimitSpecs(), { minLength: 1, maxLength: 4 }).chain((specs) =>
     fc.tuple(
       fc.constant(specs),
-      fc.option(fc.record({ refusals: fc.integer({ min: 1, max: 6 }), windowMs: fc.constant(1e9), blockMs: fc.integer({ min: 1000, max: 5000 }) }), { nil: undefined }),
-      fc.array(steps(specs), { minLength: 10, maxLength: 60 })));
+      fc.option(
+        fc.record({
+          refusals: fc.integer({ min: 1, max: 6 }),
+          windowMs: fc.constant(1e9),
+          blockMs: fc.integer({ min: 1000, max: 5000 }),
+        }),
+        { nil: undefined },
+      ),
+      fc.array(steps(specs), { minLength: 10, maxLength: 60 }),
+    ),
+  );
   let remembered = 0;
   let blocks = 0;
   fc.assert(
@@ -323,23 +374,36 @@ test('whatever the limits are: who is refused from memory would be refused by th
       asked.forEach(({ gapUs, cost, mix, refunds }, at) => {
         nowUs += gapUs;
         clock.nowMs = nowUs / 1000;
-        const takes = buckets.filter((_, i) => i === 0 || (mix >> i) % 2 === 1).flatMap((take, i) => (i === 0 && block ? [{ ...take, cost }, { ...block, cost }] : [{ ...take, cost }]));
+        const takes = buckets
+          .filter((_, i) => i === 0 || (mix >> i) % 2 === 1)
+          .flatMap((take, i) =>
+            i === 0 && block
+              ? [
+                  { ...take, cost },
+                  { ...block, cost },
+                ]
+              : [{ ...take, cost }],
+          );
         let expected: readonly BucketLevel[] = [];
         let expectedAtUs = 0;
         plain.take(takes, (outcome, atUs) => ([expected, expectedAtUs] = [outcome as readonly BucketLevel[], atUs]), at + 1);
-        remembering.take(takes, (outcome, takenAtUs, fromMemory) => {
-          const levels = outcome as readonly BucketLevel[];
-          if (fromMemory) remembered++;
-          if (takes.some(({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs > 0)) blocks++;
-          const passes = allPass(takes, expected, false);
-          expect(allPass(takes, levels, false)).toBe(passes);
-          takes.forEach(({ bucket }, i) => {
-            if (bucket.kind === 'penalty') expect(levels[i]).toEqual(expected[i]);
-          });
-          if (!passes || !refunds) return;
-          remembering.refund({ takes, levels, takenAtUs, slot: at + 1 });
-          plain.refund({ takes, levels: expected, takenAtUs: expectedAtUs, slot: at + 1 });
-        }, at + 1);
+        remembering.take(
+          takes,
+          (outcome, takenAtUs, fromMemory) => {
+            const levels = outcome as readonly BucketLevel[];
+            if (fromMemory) remembered++;
+            if (takes.some(({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs > 0)) blocks++;
+            const passes = allPass(takes, expected, false);
+            expect(allPass(takes, levels, false)).toBe(passes);
+            takes.forEach(({ bucket }, i) => {
+              if (bucket.kind === 'penalty') expect(levels[i]).toEqual(expected[i]);
+            });
+            if (!passes || !refunds) return;
+            remembering.refund({ takes, levels, takenAtUs, slot: at + 1 });
+            plain.refund({ takes, levels: expected, takenAtUs: expectedAtUs, slot: at + 1 });
+          },
+          at + 1,
+        );
       });
     }),
     { numRuns: 500 },

@@ -39,13 +39,18 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     }
     // First, so that the block begins with the request with which it has to.
     if (this.untold.size > 0) for (const { key } of takes) this.tellOf(key);
-    this.store.take(takes, (outcome, atUs) => {
-      if (!(outcome instanceof Error)) {
-        if (allPass(takes, outcome, spare)) this.memory.passed(takes, sentAtMs);
-        else this.memory.remember(takes, outcome, spare, sentAtMs, this.now());
-      }
-      answer(outcome, atUs);
-    }, slot, spare);
+    this.store.take(
+      takes,
+      (outcome, atUs) => {
+        if (!(outcome instanceof Error)) {
+          if (allPass(takes, outcome, spare)) this.memory.passed(takes, sentAtMs);
+          else this.memory.remember(takes, outcome, spare, sentAtMs, this.now());
+        }
+        answer(outcome, atUs);
+      },
+      slot,
+      spare,
+    );
   }
 
   release(takes: readonly BucketTake[], slot: number): void {
@@ -89,7 +94,11 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     const untold = this.untold.get(key);
     if (untold === undefined) return;
     this.untold.delete(key);
-    const { take: { bucket, cost }, count, firstAtMs } = untold;
+    const {
+      take: { bucket, cost },
+      count,
+      firstAtMs,
+    } = untold;
     const sinceUs = Math.max(0, Math.round((this.now() - firstAtMs) * 1000));
     this.store.take([{ key, bucket, cost, memo: undefined, refused: { count, sinceUs } }], NOBODY_WAITS);
   }

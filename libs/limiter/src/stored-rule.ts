@@ -43,12 +43,20 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     enabled,
     mode: oneOfAt(mode, MODES, `${at}.mode`),
     match: matchAt(match, `${at}.match`),
-    key: differentAt(listAt(key, `${at}.key`, 0, KEY_PARTS.length).map((part, i) => oneOfAt(part, KEY_PARTS, `${at}.key[${i}]`)), `${at}.key`),
-    limits: listAt(limits, `${at}.limits`, RULE_BOUNDS.limits.min, RULE_BOUNDS.limits.max).map((limit, i) => limitAt(limit, `${at}.limits[${i}]`)),
+    key: differentAt(
+      listAt(key, `${at}.key`, 0, KEY_PARTS.length).map((part, i) => oneOfAt(part, KEY_PARTS, `${at}.key[${i}]`)),
+      `${at}.key`,
+    ),
+    limits: listAt(limits, `${at}.limits`, RULE_BOUNDS.limits.min, RULE_BOUNDS.limits.max).map((limit, i) =>
+      limitAt(limit, `${at}.limits[${i}]`),
+    ),
     cost: wholeAt(cost, `${at}.cost`, RULE_BOUNDS.cost.min, RULE_BOUNDS.cost.max),
     onStoreFailure: oneOfAt(onStoreFailure, STORE_FAILURE_POLICIES, `${at}.onStoreFailure`),
   };
-  differentAt(rule.limits.map((limit) => limit.id), `${at}.limits: the ids`);
+  differentAt(
+    rule.limits.map((limit) => limit.id),
+    `${at}.limits: the ids`,
+  );
   return penalty === undefined || penalty === null ? rule : { ...rule, penalty: penaltyAt(penalty, `${at}.penalty`) };
 }
 
@@ -72,7 +80,8 @@ export function objectAt(value: unknown, at: string): Readonly<Record<string, un
 
 /** Throws UnreadableError unless it is a whole number within bounds. */
 export function wholeAt(value: unknown, at: string, min: number, max: number): number {
-  if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max) fail(at, `must be a whole number from ${min} to ${max}`, value);
+  if (!Number.isSafeInteger(value) || (value as number) < min || (value as number) > max)
+    fail(at, `must be a whole number from ${min} to ${max}`, value);
   return value as number;
 }
 
@@ -80,15 +89,20 @@ function matchAt(value: unknown, at: string): RuleMatch {
   const { methods, paths } = objectAt(value, at);
   return {
     methods: listAt(methods, `${at}.methods`, 0, RULE_BOUNDS.methods.max).map((method, i) =>
-      typeof method === 'string' && /^[A-Z][A-Z-]{0,31}$/.test(method) ? method : fail(`${at}.methods[${i}]`, 'must be an HTTP method in capitals', method)),
+      typeof method === 'string' && /^[A-Z][A-Z-]{0,31}$/.test(method)
+        ? method
+        : fail(`${at}.methods[${i}]`, 'must be an HTTP method in capitals', method),
+    ),
     paths: listAt(paths, `${at}.paths`, 0, RULE_BOUNDS.paths.max).map((path, i) =>
-      typeof path === 'string' && pathPatternFault(path) === undefined ? path : fail(`${at}.paths[${i}]`, 'must be a path pattern', path)),
+      typeof path === 'string' && pathPatternFault(path) === undefined ? path : fail(`${at}.paths[${i}]`, 'must be a path pattern', path),
+    ),
   };
 }
 
 function penaltyAt(value: unknown, at: string): Penalty {
   const fields = objectAt(value, at);
-  const number = (field: keyof Penalty): number => wholeAt(fields[field], `${at}.${field}`, RULE_BOUNDS.penalty[field].min, RULE_BOUNDS.penalty[field].max);
+  const number = (field: keyof Penalty): number =>
+    wholeAt(fields[field], `${at}.${field}`, RULE_BOUNDS.penalty[field].min, RULE_BOUNDS.penalty[field].max);
   return { refusals: number('refusals'), windowMs: number('windowMs'), blockMs: number('blockMs') };
 }
 
@@ -170,6 +184,15 @@ function oneOfAt<T extends string>(value: unknown, names: readonly T[], at: stri
 
 /** Quotes texts and numbers only, and shortly: what is wrong may be large, deep or secret. */
 function fail(at: string, expected: string, value: unknown): never {
-  const got = typeof value === 'string' ? JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value) : typeof value === 'number' ? String(value) : value === undefined ? 'nothing' : Array.isArray(value) ? 'a list' : `a ${typeof value}`;
+  const got =
+    typeof value === 'string'
+      ? JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value)
+      : typeof value === 'number'
+        ? String(value)
+        : value === undefined
+          ? 'nothing'
+          : Array.isArray(value)
+            ? 'a list'
+            : `a ${typeof value}`;
   throw new UnreadableError(`${at}: ${expected}, got ${got}`);
 }

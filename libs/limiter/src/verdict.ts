@@ -40,7 +40,14 @@ export interface Verdict {
 }
 
 const WITHOUT_BUCKETS = {
-  source: 'none', retryAfterMs: 0, waitMs: 0, limits: [], shadowRefusals: 0, usedSpare: false, beganBlock: false, claims: [],
+  source: 'none',
+  retryAfterMs: 0,
+  waitMs: 0,
+  limits: [],
+  shadowRefusals: 0,
+  usedSpare: false,
+  beganBlock: false,
+  claims: [],
 } as const;
 
 export const NO_MATCHING_RULE: Verdict = { ...WITHOUT_BUCKETS, allowed: true, reason: 'no_matching_rule' };
@@ -88,7 +95,18 @@ export function verdictOf(
   const blocked = hasBlockedLimit || (blockedMs > 0 && !beganBlock);
   const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit';
   if (retryAfterMs !== null) retryAfterMs = Math.max(retryAfterMs, blockedMs);
-  return { allowed: taken, reason, source, retryAfterMs, waitMs, limits, shadowRefusals: 0, usedSpare, beganBlock, claims: taken ? [claim] : [] };
+  return {
+    allowed: taken,
+    reason,
+    source,
+    retryAfterMs,
+    waitMs,
+    limits,
+    shadowRefusals: 0,
+    usedSpare,
+    beganBlock,
+    claims: taken ? [claim] : [],
+  };
 }
 
 function inTokens(decision: Decision, parts: number): Decision {
@@ -97,7 +115,12 @@ function inTokens(decision: Decision, parts: number): Decision {
 }
 
 /** What the penalty at an index has to say: how long it blocks, and whether that has just begun. */
-function blockOf(takes: readonly BucketTake[], levels: readonly BucketLevel[], index: number, spare: boolean): { ms: number; began: boolean } {
+function blockOf(
+  takes: readonly BucketTake[],
+  levels: readonly BucketLevel[],
+  index: number,
+  spare: boolean,
+): { ms: number; began: boolean } {
   const { bucket, cost } = takes[index]!;
   const ms = decide(bucket, levels[index]!, cost, false).retryAfterMs ?? 0;
   const last = bucket.kind === 'penalty' && (levels[index] as PenaltyLevel).refusals + 1 >= bucket.refusals;

@@ -1,12 +1,25 @@
 import * as fc from 'fast-check';
 import {
-  ALIGNS, CALENDAR_UNITS, capacityOf, LIMIT_BOUNDS, limitFaults, ON_EDITS, quotaWindowMs, startLimits, WINDOW_STARTS,
-  type Limit, type LimitSpec, type TokenBucketSpec,
+  ALIGNS,
+  CALENDAR_UNITS,
+  capacityOf,
+  LIMIT_BOUNDS,
+  limitFaults,
+  ON_EDITS,
+  quotaWindowMs,
+  startLimits,
+  WINDOW_STARTS,
+  type Limit,
+  type LimitSpec,
+  type TokenBucketSpec,
 } from '../src/index.js';
 
 /** Random limits, over the whole range that the limiter accepts, with the small and awkward ones more often. */
 export function limitSpecs(): fc.Arbitrary<TokenBucketSpec> {
-  return fc.oneof({ weight: 3, arbitrary: bucketSpecs(fc.constantFrom('greedy', 'interval')) }, { weight: 1, arbitrary: calendarBucketSpecs() });
+  return fc.oneof(
+    { weight: 3, arbitrary: bucketSpecs(fc.constantFrom('greedy', 'interval')) },
+    { weight: 1, arbitrary: calendarBucketSpecs() },
+  );
 }
 
 export const greedySpecs = (): fc.Arbitrary<TokenBucketSpec> => bucketSpecs(fc.constant('greedy'));
@@ -19,7 +32,10 @@ function bucketSpecs(refill: fc.Arbitrary<'greedy' | 'interval'>): fc.Arbitrary<
       algorithm: fc.constant('token_bucket' as const),
       capacity: orNone(tokens),
       refillTokens: tokens,
-      refillIntervalMs: fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000)),
+      refillIntervalMs: fc.oneof(
+        fc.integer({ min: 1, max: 2000 }),
+        fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000),
+      ),
       refill,
       align: fc.option(fc.constantFrom(...ALIGNS), { nil: undefined }),
       initialTokens,
@@ -61,8 +77,12 @@ function withoutUndefined<T extends object>(spec: T): Defined<T> {
 
 /** Sometimes 0: for nobody. */
 const orNone = (tokens: fc.Arbitrary<number>) => fc.oneof({ weight: 1, arbitrary: fc.constant(0) }, { weight: 9, arbitrary: tokens });
-const smallOrLarge = (max: number) => fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: Math.min(5000, max) }), fc.integer({ min: 1, max }));
-const spansMs = fc.oneof(fc.integer({ min: 1, max: 2000 }), fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000));
+const smallOrLarge = (max: number) =>
+  fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: Math.min(5000, max) }), fc.integer({ min: 1, max }));
+const spansMs = fc.oneof(
+  fc.integer({ min: 1, max: 2000 }),
+  fc.constantFrom(1000, 60_000, 3_600_000, 86_400_000, 2_678_400_000, 31_622_400_000),
+);
 const zones = fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Australia/Lord_Howe', 'Pacific/Apia');
 
 /** Random limits of every algorithm. */
@@ -71,20 +91,75 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
   const onEdit = fc.constantFrom(...ON_EDITS);
   const specs: fc.Arbitrary<LimitSpec>[] = [
     limitSpecs(),
-    fc.record({ name, onEdit, algorithm: fc.constant('gcra' as const), capacity: orNone(smallOrLarge(1e9)), refillTokens: smallOrLarge(1e9), refillIntervalMs: spansMs }),
-    fc.record({ name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: orNone(smallOrLarge(1e9)), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs }),
     fc.record({
-      name, onEdit, algorithm: fc.constant('leaky_bucket' as const), capacity: orNone(smallOrLarge(1e9)), drainTokens: smallOrLarge(1e9), drainIntervalMs: spansMs,
+      name,
+      onEdit,
+      algorithm: fc.constant('gcra' as const),
+      capacity: orNone(smallOrLarge(1e9)),
+      refillTokens: smallOrLarge(1e9),
+      refillIntervalMs: spansMs,
+    }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('leaky_bucket' as const),
+      capacity: orNone(smallOrLarge(1e9)),
+      drainTokens: smallOrLarge(1e9),
+      drainIntervalMs: spansMs,
+    }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('leaky_bucket' as const),
+      capacity: orNone(smallOrLarge(1e9)),
+      drainTokens: smallOrLarge(1e9),
+      drainIntervalMs: spansMs,
       onLimit: fc.record({ delay: fc.record({ maxWaitMs: fc.integer({ min: 1, max: 30_000 }) }) }),
     }),
-    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: orNone(smallOrLarge(1e9)), windowMs: spansMs, start: fc.constantFrom(...WINDOW_STARTS) }),
-    fc.record({ name, onEdit, algorithm: fc.constant('fixed_window' as const), limit: orNone(smallOrLarge(1e9)), calendar: fc.constantFrom(...CALENDAR_UNITS), timeZone: zones, start: fc.constant('clock' as const) }),
-    fc.record({ name, onEdit, algorithm: fc.constant('sliding_log' as const), limit: orNone(smallOrLarge(LIMIT_BOUNDS.logLimit.max)), windowMs: spansMs }),
-    fc.record({ name, onEdit, algorithm: fc.constant('sliding_counter' as const), limit: orNone(smallOrLarge(1e9)), windowMs: spansMs, parts: fc.constantFrom(1, 2, 4, 5, 10, 60) }),
-    fc.record({ name, onEdit, algorithm: fc.constant('concurrency' as const), limit: orNone(smallOrLarge(LIMIT_BOUNDS.slots.max)), slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000) }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('fixed_window' as const),
+      limit: orNone(smallOrLarge(1e9)),
+      windowMs: spansMs,
+      start: fc.constantFrom(...WINDOW_STARTS),
+    }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('fixed_window' as const),
+      limit: orNone(smallOrLarge(1e9)),
+      calendar: fc.constantFrom(...CALENDAR_UNITS),
+      timeZone: zones,
+      start: fc.constant('clock' as const),
+    }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('sliding_log' as const),
+      limit: orNone(smallOrLarge(LIMIT_BOUNDS.logLimit.max)),
+      windowMs: spansMs,
+    }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('sliding_counter' as const),
+      limit: orNone(smallOrLarge(1e9)),
+      windowMs: spansMs,
+      parts: fc.constantFrom(1, 2, 4, 5, 10, 60),
+    }),
+    fc.record({
+      name,
+      onEdit,
+      algorithm: fc.constant('concurrency' as const),
+      limit: orNone(smallOrLarge(LIMIT_BOUNDS.slots.max)),
+      slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000),
+    }),
   ];
   const throttles: fc.Arbitrary<Pick<LimitSpec, 'throttle' | 'excessPercent'>>[] = [
-    fc.constant({}), fc.constant({ throttle: 'elastic' as const }), fc.record({ throttle: fc.constant('soft' as const), excessPercent: fc.integer({ min: 1, max: 100 }) }),
+    fc.constant({}),
+    fc.constant({ throttle: 'elastic' as const }),
+    fc.record({ throttle: fc.constant('soft' as const), excessPercent: fc.integer({ min: 1, max: 100 }) }),
   ];
   return fc
     .tuple(fc.oneof(...specs), fc.oneof(...throttles))

@@ -17,7 +17,10 @@ export class ModelBucket {
   /** Of steps of the calendar. */
   private readonly windows: Windows | undefined;
 
-  constructor(private readonly spec: TokenBucketSpec, startUs: number) {
+  constructor(
+    private readonly spec: TokenBucketSpec,
+    startUs: number,
+  ) {
     // One microsecond refills refillTokens / intervalUs tokens: counted in 1 / intervalUs tokens, that is whole.
     this.scale = BigInt(spec.refillIntervalMs ?? 1) * 1000n;
     this.windows = spec.calendar && calendarWindows(spec.calendar, spec.timeZone ?? 'Etc/UTC');
@@ -25,7 +28,7 @@ export class ModelBucket {
     this.capacity = BigInt(spec.capacity) * this.scale;
     this.tokens = BigInt(spec.initialTokens ?? spec.capacity) * this.scale;
     // Steps of the clock are counted from 1970.
-    this.lastUs = spec.align === 'clock' ? BigInt(startUs) / this.scale * this.scale : BigInt(startUs);
+    this.lastUs = spec.align === 'clock' ? (BigInt(startUs) / this.scale) * this.scale : BigInt(startUs);
   }
 
   take(cost: number, nowUs: number): Decision {
@@ -41,7 +44,9 @@ export class ModelBucket {
       retryAfterMs,
       resetAfterMs: this.tokens >= this.capacity ? 0 : this.msUntil(this.capacity),
     };
-    return this.windows === undefined || this.tokens >= this.capacity ? decision : { ...decision, nextStepMs: this.msUntil(this.tokens + 1n) };
+    return this.windows === undefined || this.tokens >= this.capacity
+      ? decision
+      : { ...decision, nextStepMs: this.msUntil(this.tokens + 1n) };
   }
 
   private refillTo(nowUs: bigint): void {

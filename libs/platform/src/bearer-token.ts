@@ -14,7 +14,8 @@ export class BearerToken {
     if (authorization === undefined) return unauthorized('send the header Authorization: Bearer TOKEN');
     const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization) ?? [];
     // Digests have one length, and comparing them takes one time: nothing tells how much of a guess was right.
-    if (token === undefined || !timingSafeEqual(sha256(token), this.digest)) return unauthorized('this is not a valid token', 'invalid_token');
+    if (token === undefined || !timingSafeEqual(sha256(token), this.digest))
+      return unauthorized('this is not a valid token', 'invalid_token');
     return undefined;
   }
 }

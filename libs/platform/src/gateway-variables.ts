@@ -83,7 +83,8 @@ export const GATEWAY_VARIABLES = {
     name: 'UPSTREAM_CAPACITY_PER_SECOND',
     apps: ['gateway'],
     default: '0',
-    meaning: 'requests a second that the upstream can carry, from all gateways together; what is left of it elastic limits let pass; 0: they are hard',
+    meaning:
+      'requests a second that the upstream can carry, from all gateways together; what is left of it elastic limits let pass; 0: they are hard',
     parse: wholeNumber(0, 10_000_000, ' requests a second'),
   },
   upstreamConnections: {
@@ -188,7 +189,8 @@ export const GATEWAY_VARIABLES = {
     name: 'GATEWAYS_EXPECTED',
     apps: ['gateway'],
     default: '1',
-    meaning: 'gateways among which a gateway that has never reached Redis shares the limits of rules that say local; once it has, those that it found alive',
+    meaning:
+      'gateways among which a gateway that has never reached Redis shares the limits of rules that say local; once it has, those that it found alive',
     parse: wholeNumber(1, 1000, ' gateways'),
   },
   unknownMerchant: {

@@ -38,7 +38,13 @@ describe('Health', () => {
     health.addCheck('hangs', () => new Promise(() => undefined));
     health.addCheck('hangs too', () => new Promise(() => undefined));
     const detail = `no answer within ${CHECK_TIMEOUT_MS} ms`;
-    expect(await health.readiness()).toMatchObject({ ready: false, checks: [{ ok: false, detail }, { ok: false, detail }] });
+    expect(await health.readiness()).toMatchObject({
+      ready: false,
+      checks: [
+        { ok: false, detail },
+        { ok: false, detail },
+      ],
+    });
   });
 
   it('is unready once it is stopping, whatever the checks say', async () => {

@@ -158,7 +158,11 @@ describe('createHttpApp', () => {
     ['what is no HTTP', () => raw('\u0001\u0002\r\n\r\n')],
   ])('sends %s with headers that keep it from being kept, guessed at, run or framed', async (_what, ask) => {
     const text = (await ask()).toLowerCase();
-    for (const header of ['x-content-type-options: nosniff', 'cache-control: no-store', "content-security-policy: default-src 'none'; frame-ancestors 'none'"]) {
+    for (const header of [
+      'x-content-type-options: nosniff',
+      'cache-control: no-store',
+      "content-security-policy: default-src 'none'; frame-ancestors 'none'",
+    ]) {
       expect(text).toContain(`\r\n${header}\r\n`);
     }
   });
@@ -169,7 +173,11 @@ describe('createHttpApp', () => {
     ['lists 33 deep', Buffer.from('['.repeat(33) + ']'.repeat(33)), /nested more than 32 levels/],
     ['objects 500 deep', Buffer.from('{"a":'.repeat(100) + '1' + '}'.repeat(100)), /nested more than 32 levels/],
   ])('refuses a body that is %s', async (_what, body, detail) => {
-    await expectProblem(await fetch(`${base}/things`, { method: 'POST', body, headers: { 'content-type': 'application/json' } }), 400, detail);
+    await expectProblem(
+      await fetch(`${base}/things`, { method: 'POST', body, headers: { 'content-type': 'application/json' } }),
+      400,
+      detail,
+    );
   });
 
   it.each([

@@ -42,7 +42,15 @@ const MAX_PATH_PARAMETER_LENGTH = 2_048;
  */
 export async function createHttpApp(
   module: Parameters<typeof NestFactory.create>[0],
-  { logger, registry, filter = new ProblemDetailsFilter(logger), requestIdInLogs = true, bodyLimitBytes = 65_536, refusal, pages }: HttpAppOptions,
+  {
+    logger,
+    registry,
+    filter = new ProblemDetailsFilter(logger),
+    requestIdInLogs = true,
+    bodyLimitBytes = 65_536,
+    refusal,
+    pages,
+  }: HttpAppOptions,
 ): Promise<NestFastifyApplication> {
   const adapter = new FastifyAdapter({
     logger: false,
@@ -107,7 +115,8 @@ function parseJson(fastify: FastifyInstance): void {
 function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): void {
   fastify.addHook('onSend', (request, reply, _payload, done) => {
     void reply.headers(SAFE_HEADERS);
-    if (pages !== undefined && request.routeOptions.url?.startsWith(pages)) void reply.header('content-security-policy', PAGE_CONTENT_SECURITY_POLICY);
+    if (pages !== undefined && request.routeOptions.url?.startsWith(pages))
+      void reply.header('content-security-policy', PAGE_CONTENT_SECURITY_POLICY);
     done();
   });
 }
@@ -160,7 +169,11 @@ const STATUS_OF_PARSER_ERROR: Readonly<Record<string, number>> = { HPE_HEADER_OV
 
 /** The parser stops at a method that it does not know, whatever comes after it: a request, or no HTTP at all. */
 function isUnknownMethod({ code, rawPacket }: { code?: string | undefined; rawPacket?: unknown }): boolean {
-  return code === 'HPE_INVALID_METHOD' && Buffer.isBuffer(rawPacket) && /^[A-Za-z][A-Za-z-]{0,31} \S{1,2000} HTTP\/1\.[01]\r?\n/.test(rawPacket.toString('latin1', 0, 2_100));
+  return (
+    code === 'HPE_INVALID_METHOD' &&
+    Buffer.isBuffer(rawPacket) &&
+    /^[A-Za-z][A-Za-z-]{0,31} \S{1,2000} HTTP\/1\.[01]\r?\n/.test(rawPacket.toString('latin1', 0, 2_100))
+  );
 }
 
 /** What arrived is no HTTP: there is no request and no reply, only the socket. */
@@ -173,7 +186,9 @@ function refuseConnection(error: NodeJS.ErrnoException & { rawPacket?: unknown }
   const problem = problemBody({ status, detail: 'this is not a request that the server understands' });
   const body = JSON.stringify(problem);
   const headers = { ...SAFE_HEADERS, ...(status === 405 && { allow: METHODS.join(', ') }) };
-  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const lines = Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   socket.end(
     `HTTP/1.1 ${status} ${String(problem['title'])}\r\n${lines}Content-Type: ${PROBLEM_CONTENT_TYPE}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,

@@ -67,10 +67,14 @@ describe('a log in a file', () => {
     const lines: string[] = [];
     const lost: number[] = [];
     let full = false;
-    const output = new FileOutput(1, (count) => lost.push(count), (_fd, line) => {
-      if (full) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
-      lines.push(line);
-    });
+    const output = new FileOutput(
+      1,
+      (count) => lost.push(count),
+      (_fd, line) => {
+        if (full) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+        lines.push(line);
+      },
+    );
     output.write('a');
     full = true;
     output.write('b');

@@ -11,9 +11,7 @@ const SECRET_PATHS = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*
 
 /** Credentials inside text: in URLs (`scheme://user:password@`) and bearer tokens. Messages of drivers quote such things. */
 function withoutCredentials(line: string): string {
-  return line
-    .replace(/(:\/\/[^\s"/@:]*):[^\s"/]*@/g, '$1:[redacted]@')
-    .replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi, '$1 [redacted]');
+  return line.replace(/(:\/\/[^\s"/@:]*):[^\s"/]*@/g, '$1:[redacted]@').replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi, '$1 [redacted]');
 }
 
 /** ioredis' errors carry the command that failed: of a login the password, of others the keys and rules of merchants. */
@@ -41,9 +39,12 @@ export function createLogger(app: App, level: LogLevel, destination?: Destinatio
   };
   if (destination) return pino(options, destination);
   // Not pino's own stream: it waits for ever, in process.exit too, for a reader that has gone or does not read.
-  const logger: Logger = pino(options, logOutput(1, process.stdout, (lines) => {
-    logger.warn({ lines }, 'lines of the log were lost, because they could not be written in time');
-  }));
+  const logger: Logger = pino(
+    options,
+    logOutput(1, process.stdout, (lines) => {
+      logger.warn({ lines }, 'lines of the log were lost, because they could not be written in time');
+    }),
+  );
   return logger;
 }
 

@@ -1,4 +1,15 @@
-import { type CanActivate, Controller, type DynamicModule, type ExecutionContext, Get, Inject, Injectable, Module, Res, UseGuards } from '@nestjs/common';
+import {
+  type CanActivate,
+  Controller,
+  type DynamicModule,
+  type ExecutionContext,
+  Get,
+  Inject,
+  Injectable,
+  Module,
+  Res,
+  UseGuards,
+} from '@nestjs/common';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { BearerToken } from './bearer-token.js';

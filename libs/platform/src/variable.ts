@@ -43,9 +43,7 @@ export function oneOf<T extends string>(values: readonly T[]) {
 export function storeUrl(protocols: readonly string[], example: string) {
   return (text: string): string => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
-    return url && protocols.includes(url.protocol) && url.hostname + url.search !== ''
-      ? text
-      : expected(`a URL like ${example}`);
+    return url && protocols.includes(url.protocol) && url.hostname + url.search !== '' ? text : expected(`a URL like ${example}`);
   };
 }
 
@@ -60,7 +58,9 @@ export function optionalToken(text: string): string | undefined {
 
 /** An address of this machine, or a name of it; the system says whether it is one. */
 export function host(text: string): string {
-  return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text) ? text : expected('an address or a name of this machine like 127.0.0.1, ::1, or 0.0.0.0 for all');
+  return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text)
+    ? text
+    : expected('an address or a name of this machine like 127.0.0.1, ::1, or 0.0.0.0 for all');
 }
 
 export const port = wholeNumber(0, 65_535);

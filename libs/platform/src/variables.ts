@@ -51,7 +51,8 @@ export const VARIABLES = {
     apps: ['rules-api', 'preloader', 'gateway'],
     default: '',
     secret: true,
-    meaning: 'bearer token without which metrics and lists of jobs are not shown, at least 16 characters; unset: they are shown to whoever reaches them',
+    meaning:
+      'bearer token without which metrics and lists of jobs are not shown, at least 16 characters; unset: they are shown to whoever reaches them',
     parse: optionalToken,
   },
   preloaderManagementPort: {

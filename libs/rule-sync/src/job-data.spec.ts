@@ -34,7 +34,8 @@ describe('a job that names nobody, or is of a later format, is not read, and say
     [{ ...RELOAD, format: 2 }, /format 2, and this preloader reads format 1: a newer one/],
   ])('%j', (data, why) => expect(() => readReloadJob(data)).toThrow(why));
 
-  test('a full preload that nobody asked for', () => expect(() => readPreloadJob({ walk: WALK })).toThrow(/requestedBy must be one of schedule, boot, command, got undefined/));
+  test('a full preload that nobody asked for', () =>
+    expect(() => readPreloadJob({ walk: WALK })).toThrow(/requestedBy must be one of schedule, boot, command, got undefined/));
 });
 
 test('hints that are none do not keep a change from being carried', () => {

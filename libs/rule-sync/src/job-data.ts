@@ -20,7 +20,8 @@ export class UnreadableJobError extends Error {
 /** @throws UnreadableJobError */
 export function readReloadJob(data: unknown): ReloadJobData {
   const { merchantId, version, changedAtMs } = fieldsOf(data);
-  if (merchantId !== null && !isMerchantId(merchantId)) throw new UnreadableJobError(`merchantId must be that of a merchant, or null, got ${shown(merchantId)}`);
+  if (merchantId !== null && !isMerchantId(merchantId))
+    throw new UnreadableJobError(`merchantId must be that of a merchant, or null, got ${shown(merchantId)}`);
   // Only hints: what PostgreSQL says now is carried. They must not keep a change from being carried.
   return { merchantId, version: isCount(version) ? version : 0, changedAtMs: isCount(changedAtMs) ? changedAtMs : null };
 }
@@ -47,7 +48,10 @@ export function readWalk(value: unknown): PreloadWalk | undefined {
 function fieldsOf(data: unknown): Readonly<Record<string, unknown>> {
   if (!isObject(data)) throw new UnreadableJobError(`the job must carry an object, got ${shown(data)}`);
   const { format = JOB_FORMAT } = data;
-  if (format !== JOB_FORMAT) throw new UnreadableJobError(`the job is of format ${shown(format)}, and this preloader reads format ${JOB_FORMAT}: a newer one has written it`);
+  if (format !== JOB_FORMAT)
+    throw new UnreadableJobError(
+      `the job is of format ${shown(format)}, and this preloader reads format ${JOB_FORMAT}: a newer one has written it`,
+    );
   return data;
 }
 

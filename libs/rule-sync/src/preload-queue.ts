@@ -3,7 +3,16 @@ import type { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { readWalk } from './job-data.js';
 import { QueueHandle } from './queue-handle.js';
-import { ATTEMPTS, FIRST_RETRY_MS, KEEP_FINISHED, KEEP_SET_ASIDE, PRELOAD_JOB, PRELOAD_QUEUE, type PreloadJobData, type PreloadWalk } from './queues.js';
+import {
+  ATTEMPTS,
+  FIRST_RETRY_MS,
+  KEEP_FINISHED,
+  KEEP_SET_ASIDE,
+  PRELOAD_JOB,
+  PRELOAD_QUEUE,
+  type PreloadJobData,
+  type PreloadWalk,
+} from './queues.js';
 
 const SCHEDULE_ID = 'every-interval';
 

@@ -1,6 +1,15 @@
 import type { Redis } from 'ioredis';
 import { QueueHandle } from './queue-handle.js';
-import { ATTEMPTS, FIRST_RETRY_MS, KEEP_FINISHED, KEEP_SET_ASIDE, RELOAD_JOB, RELOAD_QUEUE, type ReloadJobData, reloadKey } from './queues.js';
+import {
+  ATTEMPTS,
+  FIRST_RETRY_MS,
+  KEEP_FINISHED,
+  KEEP_SET_ASIDE,
+  RELOAD_JOB,
+  RELOAD_QUEUE,
+  type ReloadJobData,
+  reloadKey,
+} from './queues.js';
 
 /** The producer's end of the queue of changed merchants. */
 export class ReloadQueue {

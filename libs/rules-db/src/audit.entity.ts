@@ -1,12 +1,6 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 
-export type AuditAction =
-  | 'merchant.created'
-  | 'merchant.updated'
-  | 'merchant.deleted'
-  | 'rule.created'
-  | 'rule.replaced'
-  | 'rule.deleted';
+export type AuditAction = 'merchant.created' | 'merchant.updated' | 'merchant.deleted' | 'rule.created' | 'rule.replaced' | 'rule.deleted';
 
 /** Who changed what, when, from what to what. */
 @Entity('audit')

@@ -38,7 +38,12 @@ export async function revertAll(dataSource: DataSource): Promise<void> {
  * the other works. The lock ends with its connection, so a process that dies leaves nothing locked.
  */
 async function withMigrationLock<T>(dataSource: DataSource, work: (migrator: DataSource) => Promise<T>): Promise<T> {
-  const migrator = new DataSource({ ...dataSource.options, poolSize: 2, connectTimeoutMS: 10_000, extra: { Client: ImpatientClient, answerTimeoutMs: ANSWER_TIMEOUT_MS } } as DataSourceOptions);
+  const migrator = new DataSource({
+    ...dataSource.options,
+    poolSize: 2,
+    connectTimeoutMS: 10_000,
+    extra: { Client: ImpatientClient, answerTimeoutMs: ANSWER_TIMEOUT_MS },
+  } as DataSourceOptions);
   await migrator.initialize();
   const holder = migrator.createQueryRunner();
   try {

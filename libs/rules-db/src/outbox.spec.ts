@@ -4,7 +4,8 @@ import { outboxRow } from './outbox.js';
 
 const ROW = { id: '1', merchant_id: 'acme', version: '3', created_at: new Date(7) };
 
-test('a row of the outbox is read', () => expect(outboxRow(ROW)).toEqual({ id: '1', merchantId: 'acme', version: 3, createdAt: new Date(7) }));
+test('a row of the outbox is read', () =>
+  expect(outboxRow(ROW)).toEqual({ id: '1', merchantId: 'acme', version: 3, createdAt: new Date(7) }));
 
 test('times and versions that are none are left out', () => {
   for (const odd of [Infinity, -Infinity, null, 'infinity', new Date(NaN), '9007199254740993', '-4', {}]) {

@@ -48,9 +48,10 @@ export async function drainOutbox(
   onUnreadable: (row: StoredOutboxRow) => void = () => undefined,
 ): Promise<number> {
   return dataSource.transaction(async (manager) => {
-    const found = (await manager.query('SELECT id, merchant_id, version, created_at FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED', [
-      max,
-    ])) as StoredOutboxRow[];
+    const found = (await manager.query(
+      'SELECT id, merchant_id, version, created_at FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED',
+      [max],
+    )) as StoredOutboxRow[];
     if (found.length === 0) return 0;
     const rows: OutboxRow[] = [];
     const unreadable: StoredOutboxRow[] = [];

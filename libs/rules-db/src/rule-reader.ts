@@ -5,7 +5,9 @@ import { storedVersion } from './stored-row.js';
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty`;
 
 /** One merchant with one of its enabled rules, or with nulls where it has none. Columns are JSON of any shape, and text of any kind. */
-interface Row extends Readonly<Record<'name' | 'layer' | 'priority' | 'enabled' | 'mode' | 'match' | 'key' | 'limits' | 'cost' | 'penalty' | 'on_store_failure', unknown>> {
+interface Row extends Readonly<
+  Record<'name' | 'layer' | 'priority' | 'enabled' | 'mode' | 'match' | 'key' | 'limits' | 'cost' | 'penalty' | 'on_store_failure', unknown>
+> {
   readonly merchant_id: string;
   readonly rules_version: string;
   readonly exists: boolean;
@@ -121,6 +123,19 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
 }
 
 /** The columns under the names of a rule; what is in them is checked by storedRules. */
-function asRule({ rule_id: id, name, layer, priority, enabled, mode, match, key, limits, cost, penalty, on_store_failure: onStoreFailure }: Row): unknown {
+function asRule({
+  rule_id: id,
+  name,
+  layer,
+  priority,
+  enabled,
+  mode,
+  match,
+  key,
+  limits,
+  cost,
+  penalty,
+  on_store_failure: onStoreFailure,
+}: Row): unknown {
   return { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty };
 }

@@ -62,7 +62,9 @@ export class RuleRepository {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
       // Of what cannot be read no history goes on: no gateway has worked with it either.
-      const limits = isReadableRule(before) ? editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner)) : startLimits(spec.limits, this.nowMs());
+      const limits = isReadableRule(before)
+        ? editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner))
+        : startLimits(spec.limits, this.nowMs());
       const values = { ...spec, limits, version: before.version + 1 };
       const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);

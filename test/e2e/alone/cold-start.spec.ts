@@ -24,7 +24,8 @@ beforeAll(async () => {
   house = await House.open();
   await house.snapshots.writeDefaultRules({ version: 1, rules: [] });
   // In Redis only: a gateway that asks PostgreSQL because of its own delay learns that there is no such merchant, and answers 403.
-  for (let i = 0; i < MERCHANTS; i++) await house.write(`m${i}`, [rule({ capacity: 1_000_000, refillTokens: 1_000_000, onStoreFailure: 'closed' })]);
+  for (let i = 0; i < MERCHANTS; i++)
+    await house.write(`m${i}`, [rule({ capacity: 1_000_000, refillTokens: 1_000_000, onStoreFailure: 'closed' })]);
 });
 
 afterAll(() => house.close());
@@ -52,14 +53,16 @@ async function load(url: string, { counts, said, slowestMs }: Outcome): Promise<
   const connection = async (): Promise<void> => {
     while (performance.now() < begin + SECONDS * 1000) {
       const sentMs = performance.now();
-      const status = await pool.request({ method: 'GET', path: '/transactions', headers: { 'x-merchant-id': `m${sent++ % MERCHANTS}` } }).then(
-        async ({ statusCode, body }) => {
-          const text = await body.text();
-          if (statusCode !== 200) said.add(text.replace(/"requestId":"[^"]*"/, ''));
-          return String(statusCode);
-        },
-        (error: Error & { code?: string }) => error.code ?? error.message,
-      );
+      const status = await pool
+        .request({ method: 'GET', path: '/transactions', headers: { 'x-merchant-id': `m${sent++ % MERCHANTS}` } })
+        .then(
+          async ({ statusCode, body }) => {
+            const text = await body.text();
+            if (statusCode !== 200) said.add(text.replace(/"requestId":"[^"]*"/, ''));
+            return String(statusCode);
+          },
+          (error: Error & { code?: string }) => error.code ?? error.message,
+        );
       if (status === 'ECONNREFUSED' && begin === Infinity) {
         await sleep(5);
         continue;
@@ -78,23 +81,27 @@ async function load(url: string, { counts, said, slowestMs }: Outcome): Promise<
 /** Milliseconds for one start: the processes begin slowly on a busy machine. */
 const START_WITHIN_MS = 60_000;
 
-test('gateways that are loaded from their first moment, on a busy machine, refuse nothing while Redis is well', async () => {
-  const outcomes: Outcome[] = [];
-  for (let start = 0; start < STARTS; start++) {
-    const outcome: Outcome = { counts: {}, said: new Set(), slowestMs: [0, 0] };
-    outcomes.push(outcome);
-    const endOtherWork = otherWork();
-    try {
-      const ports = await Promise.all(Array.from({ length: GATEWAYS }, () => freePort()));
-      const loads = ports.map((port) => load(`http://127.0.0.1:${port}`, outcome));
-      const gateways = await Promise.all(ports.map((port) => house.gateway({ GATEWAY_PORT: String(port) })));
-      await Promise.all(loads);
-      await Promise.all(gateways.map((gateway) => gateway.kill()));
-    } finally {
-      endOtherWork();
+test(
+  'gateways that are loaded from their first moment, on a busy machine, refuse nothing while Redis is well',
+  async () => {
+    const outcomes: Outcome[] = [];
+    for (let start = 0; start < STARTS; start++) {
+      const outcome: Outcome = { counts: {}, said: new Set(), slowestMs: [0, 0] };
+      outcomes.push(outcome);
+      const endOtherWork = otherWork();
+      try {
+        const ports = await Promise.all(Array.from({ length: GATEWAYS }, () => freePort()));
+        const loads = ports.map((port) => load(`http://127.0.0.1:${port}`, outcome));
+        const gateways = await Promise.all(ports.map((port) => house.gateway({ GATEWAY_PORT: String(port) })));
+        await Promise.all(loads);
+        await Promise.all(gateways.map((gateway) => gateway.kill()));
+      } finally {
+        endOtherWork();
+      }
+      house.received.length = 0;
+      if (STARTS > 1) console.log(`start ${start + 1}`, outcome);
     }
-    house.received.length = 0;
-    if (STARTS > 1) console.log(`start ${start + 1}`, outcome);
-  }
-  for (const { counts, said } of outcomes) expect({ counts, said: [...said] }).toEqual({ counts: { 200: expect.any(Number) }, said: [] });
-}, STARTS * (START_WITHIN_MS + SECONDS * 1000) * PATIENCE);
+    for (const { counts, said } of outcomes) expect({ counts, said: [...said] }).toEqual({ counts: { 200: expect.any(Number) }, said: [] });
+  },
+  STARTS * (START_WITHIN_MS + SECONDS * 1000) * PATIENCE,
+);

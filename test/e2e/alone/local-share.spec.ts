@@ -7,7 +7,8 @@ let house: House;
 beforeAll(async () => (house = await House.open()));
 afterAll(() => house.close());
 
-const local = () => rule({ onStoreFailure: 'local', capacity: 9, refillTokens: 1, refillIntervalMs: 3_600_000, match: { methods: ['GET'], paths: [] } });
+const local = () =>
+  rule({ onStoreFailure: 'local', capacity: 9, refillTokens: 1, refillIntervalMs: 3_600_000, match: { methods: ['GET'], paths: [] } });
 
 const counted = (gateway: RunningApp, count: number) =>
   until(`it counts ${count} gateways`, async () => (await house.metric(gateway, /^gateway_live_gateways\b/)) === count, 20_000);

@@ -125,7 +125,7 @@ describe('backpressure', () => {
   });
 
   async function standsStill(value: () => number): Promise<void> {
-    for (let last = -1; value() !== last || last === 0; ) {
+    for (let last = -1; value() !== last || last === 0;) {
       last = value();
       await new Promise((resolve) => setTimeout(resolve, 250));
     }

@@ -49,15 +49,23 @@ test('what is remembered says how long it lasts, as what was asked', async () =>
   await house.write('counting', [small({ capacity: 1, refillTokens: 1, refillIntervalMs: 4000 })]);
   expect((await house.send(gateway, 'counting')).status).toBe(200);
   const seen: number[] = [];
-  await until('it passes again', async () => {
-    const { status, headers, body } = await house.send(gateway, 'counting');
-    if (status === 200) return true;
-    expect(headers['ratelimit-policy']).toBe('"burst";q=1;w=4');
-    expect(headers['ratelimit']).toBe(`"burst";r=0;t=${String(headers['retry-after'])}`);
-    expect(JSON.parse(body)).toMatchObject({ status: 429, detail: `Too many requests: burst. Try again in ${String(headers['retry-after'])} s.`, requestId: headers['x-request-id'] });
-    seen.push(Number(headers['retry-after']));
-    return false;
-  }, 20_000);
+  await until(
+    'it passes again',
+    async () => {
+      const { status, headers, body } = await house.send(gateway, 'counting');
+      if (status === 200) return true;
+      expect(headers['ratelimit-policy']).toBe('"burst";q=1;w=4');
+      expect(headers['ratelimit']).toBe(`"burst";r=0;t=${String(headers['retry-after'])}`);
+      expect(JSON.parse(body)).toMatchObject({
+        status: 429,
+        detail: `Too many requests: burst. Try again in ${String(headers['retry-after'])} s.`,
+        requestId: headers['x-request-id'],
+      });
+      seen.push(Number(headers['retry-after']));
+      return false;
+    },
+    20_000,
+  );
   expect(seen).toEqual([...seen].sort((a, b) => b - a));
   expect(new Set(seen)).toEqual(new Set([4, 3, 2, 1]));
 });
@@ -90,5 +98,9 @@ test('a penalty counts across gateways, and is told when the flood is over', asy
   const other = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   await house.write('shared penalty', [small({ penalty: { refusals: 40, windowMs: 60_000, blockMs: 60_000 } })]);
   for (const each of [gateway, other]) for (let i = 0; i < 25; i++) await house.send(each, 'shared penalty');
-  await until('the block has begun', async () => JSON.parse((await house.send(other, 'shared penalty')).body).detail.startsWith('Blocked'), 10_000);
+  await until(
+    'the block has begun',
+    async () => JSON.parse((await house.send(other, 'shared penalty')).body).detail.startsWith('Blocked'),
+    10_000,
+  );
 });

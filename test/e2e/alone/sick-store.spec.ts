@@ -64,7 +64,10 @@ test('a full Redis is named once in the log, in a metric and in /readyz; what it
   // acme has tokens left, which cannot be taken: its rule says closed. The other's rule says open, but has none left.
   expect([...statuses].sort()).toEqual(['acme 503', 'other 429']);
   expect(storeLines()).toEqual([expect.stringContaining('maxmemory')]);
-  expect(gateway.logs.find(({ code }) => code === 'OOM')).toMatchObject({ level: 'warn', said: expect.stringContaining('OOM command not allowed') });
+  expect(gateway.logs.find(({ code }) => code === 'OOM')).toMatchObject({
+    level: 'warn',
+    said: expect.stringContaining('OOM command not allowed'),
+  });
   expect(await house.metric(gateway, /^gateway_store_failures_total\{.*code="OOM"/)).toBeGreaterThanOrEqual(100);
   expect(await store()).toMatchObject({ status: 200, ok: false, required: false, detail: expect.stringContaining('OOM') });
 

@@ -22,7 +22,11 @@ const sockets: Socket[] = [];
 beforeAll(async () => {
   house = await House.open();
   gateway = await house.gateway({
-    STORE_TIMEOUT_MS: '5000', UPSTREAM_CONNECTIONS: String(CONNECTIONS), REQUEST_BODY_GRACE_MS: '600000', RESPONSE_BODY_GRACE_MS: '600000', MIN_BODY_BYTES_PER_SECOND: '0',
+    STORE_TIMEOUT_MS: '5000',
+    UPSTREAM_CONNECTIONS: String(CONNECTIONS),
+    REQUEST_BODY_GRACE_MS: '600000',
+    RESPONSE_BODY_GRACE_MS: '600000',
+    MIN_BODY_BYTES_PER_SECOND: '0',
   });
 });
 afterEach(() => {
@@ -33,7 +37,9 @@ afterAll(() => house.close());
 
 /** A connection that sends what it is told, and reads nothing. */
 function hold(merchantId: string, ...lines: string[]): Socket {
-  const socket = connect(gateway.ports.main, '127.0.0.1').on('error', () => {}).pause();
+  const socket = connect(gateway.ports.main, '127.0.0.1')
+    .on('error', () => {})
+    .pause();
   socket.write([lines[0], 'Host: x', `X-Merchant-Id: ${merchantId}`, ...lines.slice(1), '', ''].join('\r\n'));
   sockets.push(socket);
   return socket;
@@ -47,7 +53,8 @@ const KINDS: Record<string, (merchantId: string) => void> = {
     const timer = setInterval(() => socket.write('1\r\nx\r\n'), 200);
     socket.on('close', () => clearInterval(timer));
   },
-  'stops in the middle of an upload': (id) => void hold(id, 'POST /transactions HTTP/1.1', 'Content-Length: 10000000').write('x'.repeat(40_000)),
+  'stops in the middle of an upload': (id) =>
+    void hold(id, 'POST /transactions HTTP/1.1', 'Content-Length: 10000000').write('x'.repeat(40_000)),
   'leaves answers unread': (id) => void hold(id, 'GET /large HTTP/1.1'),
   'sends as much as it may': (id) => void hold(id, 'GET /transactions HTTP/1.1'),
 };

@@ -7,15 +7,32 @@ import { eventually, House, rule } from '../gateway/house.js';
 let house: House;
 
 /** What once took 130 KB for each merchant. */
-const DEFAULT_RULES: Rule[] = Array.from({ length: 20 }, (_, i) => rule({
-  id: String(100 + i), name: `default ${i}`, layer: (['platform', 'network', 'merchant', 'user'] as const)[i % 4]!, priority: 1 + i, onStoreFailure: 'open',
-  limits: startLimits(Array.from({ length: 4 }, (__, limit) => ({ name: `limit ${limit}`, algorithm: 'token_bucket' as const, capacity: 1000 + limit, refillTokens: 100, refillIntervalMs: 1000, refill: 'greedy' as const })), Date.now() - 60_000),
-}));
+const DEFAULT_RULES: Rule[] = Array.from({ length: 20 }, (_, i) =>
+  rule({
+    id: String(100 + i),
+    name: `default ${i}`,
+    layer: (['platform', 'network', 'merchant', 'user'] as const)[i % 4]!,
+    priority: 1 + i,
+    onStoreFailure: 'open',
+    limits: startLimits(
+      Array.from({ length: 4 }, (__, limit) => ({
+        name: `limit ${limit}`,
+        algorithm: 'token_bucket' as const,
+        capacity: 1000 + limit,
+        refillTokens: 100,
+        refillIntervalMs: 1000,
+        refill: 'greedy' as const,
+      })),
+      Date.now() - 60_000,
+    ),
+  }),
+);
 
 beforeAll(async () => {
   house = await House.open();
   await house.snapshots.writeDefaultRules({ version: 1, rules: DEFAULT_RULES });
-  for (const id of ['known', 'new']) await house.write(id, [rule({ capacity: 1_000_000, refillTokens: 1000, priority: 1000, onStoreFailure: 'open' })]);
+  for (const id of ['known', 'new'])
+    await house.write(id, [rule({ capacity: 1_000_000, refillTokens: 1000, priority: 1000, onStoreFailure: 'open' })]);
 });
 
 afterAll(() => house.close());
@@ -23,7 +40,10 @@ afterAll(() => house.close());
 const small = { NODE_OPTIONS: '--max-old-space-size=128', STORE_TIMEOUT_MS: '5000' };
 
 /** Sends requests of ids that nobody created, and among them those of a known merchant. Counts the answers by status. */
-async function flood(gateway: RunningApp, ids: number): Promise<{ strangers: Record<number, number>; known: Record<number, number>; seconds: number }> {
+async function flood(
+  gateway: RunningApp,
+  ids: number,
+): Promise<{ strangers: Record<number, number>; known: Record<number, number>; seconds: number }> {
   const strangers: Record<number, number> = {};
   const known: Record<number, number> = {};
   const startedMs = performance.now();
@@ -44,30 +64,41 @@ async function flood(gateway: RunningApp, ids: number): Promise<{ strangers: Rec
   return { strangers, known, seconds: (performance.now() - startedMs) / 1000 };
 }
 
-test.each([['deny', 20_000], ['default', 10_000]])('under %s, %i ids: look-ups are bounded, the rest gets 503 with Retry-After, a known merchant is always answered', async (policyOfUnknown, ids) => {
-  const gateway = await house.gateway({ ...small, UNKNOWN_MERCHANT: policyOfUnknown });
-  expect((await house.send(gateway, 'known')).status).toBe(200);
-  const { strangers, known, seconds } = await flood(gateway, ids);
-  const { 503: refused = 0, ...lookedUp } = strangers;
-  const answered = Object.values(lookedUp).reduce((sum, count) => sum + count, 0);
-  expect(Object.keys(lookedUp)).toEqual([policyOfUnknown === 'deny' ? '403' : '200']);
-  // All come from one address: fifteen a second, and as many at once.
-  expect(answered).toBeGreaterThanOrEqual(15);
-  expect(answered).toBeLessThanOrEqual(15 * seconds + 15 + 1);
-  expect(refused).toBe(ids - answered);
-  expect(known).toEqual({ 200: ids / 50 });
-  expect((await house.send(gateway, 'nobody at all')).headers['retry-after']).toBe('1');
-  // Redis knows it, so it needs no allowance.
-  expect((await house.send(gateway, 'new')).status).toBe(200);
-  // The allowance of others is untouched.
-  const other = await house.send(gateway, 'nobody else', { headers: { 'x-forwarded-for': '192.0.2.7' } });
-  expect(other.status).toBe(policyOfUnknown === 'deny' ? 403 : 200);
-  expect(await house.metric(gateway, /^gateway_decisions_total\{reason="too_many_unknown"/)).toBeGreaterThanOrEqual(refused);
-  await gateway.kill();
-});
+test.each([
+  ['deny', 20_000],
+  ['default', 10_000],
+])(
+  'under %s, %i ids: look-ups are bounded, the rest gets 503 with Retry-After, a known merchant is always answered',
+  async (policyOfUnknown, ids) => {
+    const gateway = await house.gateway({ ...small, UNKNOWN_MERCHANT: policyOfUnknown });
+    expect((await house.send(gateway, 'known')).status).toBe(200);
+    const { strangers, known, seconds } = await flood(gateway, ids);
+    const { 503: refused = 0, ...lookedUp } = strangers;
+    const answered = Object.values(lookedUp).reduce((sum, count) => sum + count, 0);
+    expect(Object.keys(lookedUp)).toEqual([policyOfUnknown === 'deny' ? '403' : '200']);
+    // All come from one address: fifteen a second, and as many at once.
+    expect(answered).toBeGreaterThanOrEqual(15);
+    expect(answered).toBeLessThanOrEqual(15 * seconds + 15 + 1);
+    expect(refused).toBe(ids - answered);
+    expect(known).toEqual({ 200: ids / 50 });
+    expect((await house.send(gateway, 'nobody at all')).headers['retry-after']).toBe('1');
+    // Redis knows it, so it needs no allowance.
+    expect((await house.send(gateway, 'new')).status).toBe(200);
+    // The allowance of others is untouched.
+    const other = await house.send(gateway, 'nobody else', { headers: { 'x-forwarded-for': '192.0.2.7' } });
+    expect(other.status).toBe(policyOfUnknown === 'deny' ? 403 : 200);
+    expect(await house.metric(gateway, /^gateway_decisions_total\{reason="too_many_unknown"/)).toBeGreaterThanOrEqual(refused);
+    await gateway.kill();
+  },
+);
 
 test('5,000 ids that are all looked up and get the default rules fit into a small heap beside the merchants', async () => {
-  const gateway = await house.gateway({ ...small, UNKNOWN_MERCHANT: 'default', UNKNOWN_LOOKUPS_PER_SECOND: '100000', UNKNOWN_LOOKUPS_PER_PEER: '100000' });
+  const gateway = await house.gateway({
+    ...small,
+    UNKNOWN_MERCHANT: 'default',
+    UNKNOWN_LOOKUPS_PER_SECOND: '100000',
+    UNKNOWN_LOOKUPS_PER_PEER: '100000',
+  });
   expect((await house.send(gateway, 'known')).status).toBe(200);
   const { strangers, known } = await flood(gateway, 5_000);
   expect(known).toEqual({ 200: 100 });

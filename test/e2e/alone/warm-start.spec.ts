@@ -12,7 +12,10 @@ afterEach(() => house.close());
 test('a gateway that is ready has the rules of the busiest merchants at hand, and leaves nothing of its rehearsal in Redis', async () => {
   await house.snapshots.writeDefaultRules({ version: 1, rules: [] });
   for (let i = 0; i < 60; i++) await house.write(`m${i}`, [rule()]);
-  await writeBusyMerchants(house.redis, Array.from({ length: 60 }, (_, i) => `m${i}`));
+  await writeBusyMerchants(
+    house.redis,
+    Array.from({ length: 60 }, (_, i) => `m${i}`),
+  );
   const keys = (await house.redis.keys('*')).sort();
   const gateway = await house.gateway();
   expect(await house.metric(gateway, /^gateway_cached_merchants/)).toBe(60);

@@ -28,7 +28,14 @@ afterAll(async () => {
 async function create(id: string): Promise<void> {
   await new MerchantRepository(dataSource).create({ id, name: id, timeZone: 'UTC' }, by);
   const { id: _id, limits: _limits, ...spec } = rule();
-  await new RuleRepository(dataSource).create(id, { ...spec, limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 3, refillTokens: 1, refillIntervalMs: 600_000, refill: 'greedy' }] }, by);
+  await new RuleRepository(dataSource).create(
+    id,
+    {
+      ...spec,
+      limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 3, refillTokens: 1, refillIntervalMs: 600_000, refill: 'greedy' }],
+    },
+    by,
+  );
 }
 
 test('a merchant that is not in Redis is read from PostgreSQL once, however many ask, and put there for the others', async () => {
@@ -36,7 +43,9 @@ test('a merchant that is not in Redis is read from PostgreSQL once, however many
   const answers = await Promise.all(Array.from({ length: 20 }, () => house.send(gateway, 'cold')));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(17);
-  await eventually(async () => expect(await house.snapshots.read('cold')).toMatchObject({ merchantId: 'cold', rules: [{ name: 'card payments' }] }));
+  await eventually(async () =>
+    expect(await house.snapshots.read('cold')).toMatchObject({ merchantId: 'cold', rules: [{ name: 'card payments' }] }),
+  );
 });
 
 test('a flood of merchants that do not exist is refused, and sinks nobody', async () => {

@@ -12,8 +12,17 @@ const SLOTS = 3;
 /** @param slotTimeoutMs long, where a test must not depend on it */
 function rule(slotTimeoutMs = 600_000): Rule {
   return {
-    id: '1', name: 'at once', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], cost: 1,
-    onStoreFailure: 'closed', limits: startLimits([{ name: 'at once', algorithm: 'concurrency', limit: SLOTS, slotTimeoutMs }], Date.now()),
+    id: '1',
+    name: 'at once',
+    layer: 'merchant',
+    priority: 1,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    cost: 1,
+    onStoreFailure: 'closed',
+    limits: startLimits([{ name: 'at once', algorithm: 'concurrency', limit: SLOTS, slotTimeoutMs }], Date.now()),
   };
 }
 
@@ -57,7 +66,13 @@ test('at most so many are in flight, through however many gateways, and the refu
   const requests = Array.from({ length: 20 }, (_, i) => hold(gateways[i % 2]!, 'busy'));
   await until('those that pass are at the upstream', () => house.held.length === before + SLOTS, 10_000);
   const refused = await house.send(gateways[0]!, 'busy');
-  expect(refused).toMatchObject({ status: 429, headers: { 'ratelimit-policy': '"at once";q=3;qu="concurrent-requests"', ratelimit: expect.stringMatching(/^"at once";r=0;t=\d+$/) as string } });
+  expect(refused).toMatchObject({
+    status: 429,
+    headers: {
+      'ratelimit-policy': '"at once";q=3;qu="concurrent-requests"',
+      ratelimit: expect.stringMatching(/^"at once";r=0;t=\d+$/) as string,
+    },
+  });
   for (const answer of house.held.splice(0)) answer();
   const statuses = await Promise.all(requests.map(({ status }) => status));
   expect(statuses.filter((status) => status === 200)).toHaveLength(SLOTS);

@@ -14,7 +14,10 @@ afterAll(() => house.close());
 
 /** What a load balancer knows of a gateway. */
 async function isReady({ managementUrl }: RunningApp): Promise<boolean> {
-  return fetch(`${managementUrl}/readyz`).then((response) => response.ok, () => false);
+  return fetch(`${managementUrl}/readyz`).then(
+    (response) => response.ok,
+    () => false,
+  );
 }
 
 /** Clients that each keep a connection and ask again and again, with small and with longer pauses. */
@@ -24,7 +27,11 @@ class BusyClients {
   private running = true;
   private readonly done: Promise<void>[];
 
-  constructor(count: number, private readonly target: () => RunningApp, private readonly fallback: RunningApp) {
+  constructor(
+    count: number,
+    private readonly target: () => RunningApp,
+    private readonly fallback: RunningApp,
+  ) {
     this.done = Array.from({ length: count }, (_, i) => this.run(i));
   }
 
@@ -40,7 +47,8 @@ class BusyClients {
         await this.ask(this.target(), agent);
       } catch (error) {
         // Nothing was sent: every client and balancer turns to the next gateway then.
-        if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED') await this.ask(this.fallback, agent).catch((again: Error) => this.lost.push(String(again)));
+        if ((error as NodeJS.ErrnoException).code === 'ECONNREFUSED')
+          await this.ask(this.fallback, agent).catch((again: Error) => this.lost.push(String(again)));
         else this.lost.push(String(error));
       }
       await sleep((i * 17) % 120);
@@ -51,14 +59,17 @@ class BusyClients {
   private ask({ ports }: RunningApp, agent: Agent): Promise<void> {
     return new Promise((resolve, reject) => {
       const headers = { 'x-merchant-id': 'acme', 'content-length': 2 };
-      const request = httpRequest({ host: '127.0.0.1', port: ports.main, path: '/transactions', method: 'POST', agent, headers }, (response) => {
-        response.resume().on('end', () => {
-          if (response.statusCode === 200) this.answered++;
-          else this.lost.push(`status ${response.statusCode}`);
-          resolve();
-        });
-        response.on('error', reject);
-      });
+      const request = httpRequest(
+        { host: '127.0.0.1', port: ports.main, path: '/transactions', method: 'POST', agent, headers },
+        (response) => {
+          response.resume().on('end', () => {
+            if (response.statusCode === 200) this.answered++;
+            else this.lost.push(`status ${response.statusCode}`);
+            resolve();
+          });
+          response.on('error', reject);
+        },
+      );
       request.on('error', reject);
       request.end('{}');
     });
@@ -70,7 +81,10 @@ describe.each([
   ['without a delay', { DRAIN_DELAY_MS: '0' }],
 ])('a gateway that gets SIGTERM %s', (_case, env) => {
   it('loses no request of clients with busy connections, and ends with 0', async () => {
-    const [old, next] = await Promise.all([house.gateway({ ...env, STORE_TIMEOUT_MS: '5000' }), house.gateway({ STORE_TIMEOUT_MS: '5000' })]);
+    const [old, next] = await Promise.all([
+      house.gateway({ ...env, STORE_TIMEOUT_MS: '5000' }),
+      house.gateway({ STORE_TIMEOUT_MS: '5000' }),
+    ]);
     let balanced = old;
     const balancer = setInterval(() => void isReady(old).then((ready) => (balanced = ready ? balanced : next)), 100);
     const clients = new BusyClients(20, () => balanced, next);

@@ -8,7 +8,13 @@ let house: House;
 beforeAll(async () => (house = await House.open()));
 afterAll(() => house.close());
 
-const elastic = () => rule({ limits: startLimits([{ name: 'elastic', algorithm: 'fixed_window', limit: 3, windowMs: 86_400_000, start: 'first_request', throttle: 'elastic' }], Date.now()) });
+const elastic = () =>
+  rule({
+    limits: startLimits(
+      [{ name: 'elastic', algorithm: 'fixed_window', limit: 3, windowMs: 86_400_000, start: 'first_request', throttle: 'elastic' }],
+      Date.now(),
+    ),
+  });
 const spare = (gateway: RunningApp) => house.metric(gateway, /^gateway_spare_capacity\{/);
 
 test('H2: more than the limit passes while there is spare capacity, and says so', async () => {
@@ -18,7 +24,11 @@ test('H2: more than the limit passes while there is spare capacity, and says so'
   const answers = [];
   for (let i = 0; i < 5; i++) answers.push(await house.send(gateway, 'elastic'));
   expect(answers.map(({ status, headers }) => [status, headers['x-ratelimit-over-limit']])).toEqual([
-    [200, undefined], [200, undefined], [200, undefined], [200, '"elastic"'], [200, '"elastic"'],
+    [200, undefined],
+    [200, undefined],
+    [200, undefined],
+    [200, '"elastic"'],
+    [200, '"elastic"'],
   ]);
   expect(answers[4]!.headers['ratelimit']).toMatch(/^"elastic";r=0;t=\d+$/);
   expect(await house.metric(gateway, /^gateway_spare_capacity_used_total\b/)).toBe(2);
@@ -34,10 +44,14 @@ test('with the upstream at its capacity it is hard', async () => {
   await house.write('busy', [elastic()]);
   await house.write('others', [rule({ capacity: 1_000_000 })]);
   await until('it has measured', async () => (await spare(gateway)) > 0, 10_000);
-  await until('it has measured that others need it all', async () => {
-    for (let i = 0; i < 20; i++) await house.send(gateway, 'others');
-    return (await spare(gateway)) === 0;
-  }, 10_000);
+  await until(
+    'it has measured that others need it all',
+    async () => {
+      for (let i = 0; i < 20; i++) await house.send(gateway, 'others');
+      return (await spare(gateway)) === 0;
+    },
+    10_000,
+  );
   const statuses: number[] = [];
   const before = await house.metric(gateway, /^gateway_spare_capacity_used_total\b/);
   for (let i = 0; i < 4; i++) {

@@ -49,7 +49,9 @@ export class House {
       received.push(request);
       const answer = () => response.setHeader('content-type', 'application/json').end('{"ok":true}');
       const large = () => response.end(Buffer.alloc(LARGE_BYTES));
-      request.resume().on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : request.url?.startsWith('/large') ? large() : answer()));
+      request
+        .resume()
+        .on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : request.url?.startsWith('/large') ? large() : answer()));
     });
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     return new House(redisServer, database, redis, upstream, received, held);
@@ -62,7 +64,10 @@ export class House {
   async gateway(env: Record<string, string> = {}): Promise<RunningApp> {
     const { port } = this.upstream.address() as AddressInfo;
     const app = await startApp('gateway', {
-      REDIS_URL: this.redisServer.url, DATABASE_URL: this.database.url, UPSTREAM_URL: `http://127.0.0.1:${port}`, ...env,
+      REDIS_URL: this.redisServer.url,
+      DATABASE_URL: this.database.url,
+      UPSTREAM_URL: `http://127.0.0.1:${port}`,
+      ...env,
     });
     this.gateways.push(app);
     return app;
@@ -78,17 +83,29 @@ export class House {
     return snapshot;
   }
 
-  async send(gateway: RunningApp, merchantId: string | undefined, { method = 'GET', path = '/transactions', headers = {} as Record<string, string>, body = undefined as string | undefined } = {}): Promise<Answer> {
+  async send(
+    gateway: RunningApp,
+    merchantId: string | undefined,
+    { method = 'GET', path = '/transactions', headers = {} as Record<string, string>, body = undefined as string | undefined } = {},
+  ): Promise<Answer> {
     const identity = merchantId === undefined ? {} : { 'x-merchant-id': Buffer.from(merchantId, 'utf8').toString('latin1') };
     const started = performance.now();
-    const response = await this.pool(gateway).request({ method: method as 'GET', path, headers: { ...identity, ...headers }, ...(body !== undefined && { body }) });
+    const response = await this.pool(gateway).request({
+      method: method as 'GET',
+      path,
+      headers: { ...identity, ...headers },
+      ...(body !== undefined && { body }),
+    });
     const text = await response.body.text();
     return { status: response.statusCode, headers: response.headers, body: text, ms: performance.now() - started };
   }
 
   async metric(gateway: RunningApp, line: RegExp): Promise<number> {
     const text = await (await fetch(`${gateway.managementUrl}/metrics`)).text();
-    return text.split('\n').filter((each) => line.test(each)).reduce((sum, each) => sum + Number(each.slice(each.lastIndexOf(' '))), 0);
+    return text
+      .split('\n')
+      .filter((each) => line.test(each))
+      .reduce((sum, each) => sum + Number(each.slice(each.lastIndexOf(' '))), 0);
   }
 
   async close(): Promise<void> {
@@ -108,17 +125,33 @@ export class House {
 }
 
 /** A rule with one limit, ten at once and five a second, unless told otherwise. */
-export function rule({ capacity = 10, refillTokens = 5, refillIntervalMs = 1000, ...fields }: Partial<Omit<Rule, 'limits'>> & Partial<Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs'>> & { limits?: Rule['limits'] } = {}): Rule {
+export function rule({
+  capacity = 10,
+  refillTokens = 5,
+  refillIntervalMs = 1000,
+  ...fields
+}: Partial<Omit<Rule, 'limits'>> &
+  Partial<Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs'>> & { limits?: Rule['limits'] } = {}): Rule {
   const spec: TokenBucketSpec = { name: 'burst', algorithm: 'token_bucket', capacity, refillTokens, refillIntervalMs, refill: 'greedy' };
   return {
-    id: '1', name: 'card payments', layer: 'merchant', priority: 100, enabled: true, mode: 'enforce', match: { methods: [], paths: [] },
-    key: ['merchant'], limits: startLimits([spec], Date.now() - 60_000), cost: 1, onStoreFailure: 'closed', ...fields,
+    id: '1',
+    name: 'card payments',
+    layer: 'merchant',
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits: startLimits([spec], Date.now() - 60_000),
+    cost: 1,
+    onStoreFailure: 'closed',
+    ...fields,
   };
 }
 
 /** Tries again until it does not throw. */
 export async function eventually(check: () => Promise<void> | void, withinMs = 5000): Promise<void> {
-  for (const end = Date.now() + withinMs * PATIENCE; ; ) {
+  for (const end = Date.now() + withinMs * PATIENCE; ;) {
     try {
       return await check();
     } catch (error) {

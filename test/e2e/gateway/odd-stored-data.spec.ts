@@ -1,5 +1,12 @@
 import { startLimits } from '#limiter';
-import { CHANGE_COUNTERS_KEY, CHANGES_CHANNEL, changeCounterOf, DEFAULT_RULES_COUNTER, DEFAULT_RULES_KEY, snapshotKey } from '#limiter-redis';
+import {
+  CHANGE_COUNTERS_KEY,
+  CHANGES_CHANNEL,
+  changeCounterOf,
+  DEFAULT_RULES_COUNTER,
+  DEFAULT_RULES_KEY,
+  snapshotKey,
+} from '#limiter-redis';
 import { connectWhenUp, createDataSource, MerchantRepository, RuleRepository } from '#rules-db';
 import type { DataSource } from 'typeorm';
 import type { RunningApp } from '../../support/processes.js';
@@ -29,7 +36,19 @@ afterAll(async () => {
 
 const ruleSpec = (capacity: number) => {
   const { id: _id, limits: _limits, ...spec } = rule();
-  return { ...spec, limits: [{ name: 'burst', algorithm: 'token_bucket' as const, capacity, refillTokens: 1, refillIntervalMs: 600_000, refill: 'greedy' as const }] };
+  return {
+    ...spec,
+    limits: [
+      {
+        name: 'burst',
+        algorithm: 'token_bucket' as const,
+        capacity,
+        refillTokens: 1,
+        refillIntervalMs: 600_000,
+        refill: 'greedy' as const,
+      },
+    ],
+  };
 };
 
 async function create(id: string, capacity: number): Promise<void> {
@@ -39,10 +58,23 @@ async function create(id: string, capacity: number): Promise<void> {
 
 const policyOf = async (merchantId: string) => (await house.send(gateway, merchantId)).headers['ratelimit-policy'];
 const said = (kind: string, reason: string) => gateway.logs.filter((line) => line['kind'] === kind && line['reason'] === reason).length;
-const counted = (kind: string, reason: string) => house.metric(gateway, new RegExp(`^gateway_ignored_messages_total\\{kind="${kind}",reason="${reason}"[,}]`));
+const counted = (kind: string, reason: string) =>
+  house.metric(gateway, new RegExp(`^gateway_ignored_messages_total\\{kind="${kind}",reason="${reason}"[,}]`));
 
 test('garbage on the channel of changes ends nothing, and is said once', async () => {
-  const odd = ['x', '', '{', '7', '{"merchantId":"steady"}', '"', '\u0000', '[null]', '"'.repeat(100_000), '['.repeat(50_000), '{"__proto__":1}'];
+  const odd = [
+    'x',
+    '',
+    '{',
+    '7',
+    '{"merchantId":"steady"}',
+    '"',
+    '\u0000',
+    '[null]',
+    '"'.repeat(100_000),
+    '['.repeat(50_000),
+    '{"__proto__":1}',
+  ];
   for (const message of odd) await house.redis.publish(CHANGES_CHANNEL, message);
   await eventually(async () => expect((await counted('change', 'malformed')) + (await counted('change', 'too_large'))).toBe(odd.length));
   expect(said('change', 'malformed')).toBe(1);
@@ -56,15 +88,26 @@ test('garbage on the channel of changes ends nothing, and is said once', async (
 test.each([
   ['no JSON', 'x'],
   ['JSON of another shape', '0000000000000009{"rules":7}'],
-  ['a version from an implausible future', `9999999999999999${JSON.stringify({ merchantId: 'poison', version: 9_999_999_999_999_999, exists: true, timeZone: 'UTC', rules: [] })}`],
-  ['a tombstone of another merchant', `0000000000000009${JSON.stringify({ merchantId: 'other', version: 9, exists: false, timeZone: 'UTC', rules: [] })}`],
-  ['a rule that no gateway can decide by', `0000000000000009${JSON.stringify({ merchantId: 'poison', version: 9, exists: true, timeZone: 'UTC', rules: [{ ...rule(), limits: [{ algorithm: 'token_bucket', capacity: -1 }] }] })}`],
+  [
+    'a version from an implausible future',
+    `9999999999999999${JSON.stringify({ merchantId: 'poison', version: 9_999_999_999_999_999, exists: true, timeZone: 'UTC', rules: [] })}`,
+  ],
+  [
+    'a tombstone of another merchant',
+    `0000000000000009${JSON.stringify({ merchantId: 'other', version: 9, exists: false, timeZone: 'UTC', rules: [] })}`,
+  ],
+  [
+    'a rule that no gateway can decide by',
+    `0000000000000009${JSON.stringify({ merchantId: 'poison', version: 9, exists: true, timeZone: 'UTC', rules: [{ ...rule(), limits: [{ algorithm: 'token_bucket', capacity: -1 }] }] })}`,
+  ],
 ])('a snapshot that is none (%s): PostgreSQL says what the rules are, and Redis is repaired', async (what, text) => {
   const merchantId = `poison ${what.slice(0, 20)}`;
   await create(merchantId, 5);
   await house.redis.set(snapshotKey(merchantId), text.replaceAll('"poison"', JSON.stringify(merchantId)));
   expect(await policyOf(merchantId)).toBe('"burst";q=5;w=3000');
-  await eventually(async () => expect(await house.snapshots.read(merchantId)).toMatchObject({ merchantId, rules: [{ name: 'card payments' }] }));
+  await eventually(async () =>
+    expect(await house.snapshots.read(merchantId)).toMatchObject({ merchantId, rules: [{ name: 'card payments' }] }),
+  );
   expect(await house.redis.pttl(snapshotKey(merchantId))).toBeGreaterThan(0);
 });
 
@@ -89,7 +132,10 @@ test('a snapshot in a format of later is left for those that can read it', async
 test('default rules with an absurd version do not stay: those of PostgreSQL are in force, and in Redis', async () => {
   await new RuleRepository(dataSource).create(null, { ...ruleSpec(11), name: 'for all', layer: 'platform' }, by);
   const poison = [
-    `9999999999999999${JSON.stringify({ version: 9_999_999_999_999_999, rules: [] })}`, '0000000000000007[]', 'x', `00000000000000-1${JSON.stringify({ version: -1, rules: [] })}`,
+    `9999999999999999${JSON.stringify({ version: 9_999_999_999_999_999, rules: [] })}`,
+    '0000000000000007[]',
+    'x',
+    `00000000000000-1${JSON.stringify({ version: -1, rules: [] })}`,
     `0000000000000009${JSON.stringify({ version: 9, rules: [{ ...rule(), limits: startLimits([{ name: 'a', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1, refill: 'greedy' }], 0), key: ['__proto__'] }] })}`,
   ];
   for (const text of poison) {
@@ -107,7 +153,11 @@ test('default rules with an absurd version do not stay: those of PostgreSQL are 
 test('the next edit is heard all the same', async () => {
   const { version } = (await house.snapshots.readDefaultRules())!;
   await house.snapshots.writeDefaultRules({ version: version + 1, rules: [] });
-  await house.redis.hset(CHANGE_COUNTERS_KEY, { [DEFAULT_RULES_COUNTER]: '77', __proto__x: 'y', [changeCounterOf('steady')]: 'not a number' });
+  await house.redis.hset(CHANGE_COUNTERS_KEY, {
+    [DEFAULT_RULES_COUNTER]: '77',
+    __proto__x: 'y',
+    [changeCounterOf('steady')]: 'not a number',
+  });
   await eventually(async () => expect(await policyOf('steady')).toBe('"burst";q=7;w=1'));
 });
 

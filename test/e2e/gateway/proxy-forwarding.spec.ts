@@ -86,7 +86,18 @@ describe('a request', () => {
 describe('an answer', () => {
   it('is passed on with status, headers and body, and with what admission adds', async () => {
     const { url } = await startUpstream((_request, response) => {
-      response.writeHead(418, ['Set-Cookie', 'a=1', 'Set-Cookie', 'b=2', 'ratelimit', 'theirs', 'X-Request-Id', 'theirs', 'Keep-Alive', 'timeout=1']);
+      response.writeHead(418, [
+        'Set-Cookie',
+        'a=1',
+        'Set-Cookie',
+        'b=2',
+        'ratelimit',
+        'theirs',
+        'X-Request-Id',
+        'theirs',
+        'Keep-Alive',
+        'timeout=1',
+      ]);
       response.end('short and stout');
     });
     const responseHeaders = ['RateLimit', '"burst";r=9;t=1', 'RateLimit-Policy', '"burst";q=10'];
@@ -141,7 +152,9 @@ describe('an answer', () => {
   });
 
   it('shows its headers before its body is there', async () => {
-    const { url } = await startUpstream((_request, response) => response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders());
+    const { url } = await startUpstream((_request, response) =>
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders(),
+    );
     const { port } = await startProxy(url);
     const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
     expect(await client.until('\r\n\r\n')).toMatch(/text\/event-stream/);
@@ -192,7 +205,12 @@ describe('connections', () => {
   it('share the upstream: requests wait for a free connection, and too many are refused', async () => {
     const waiting: (() => void)[] = [];
     const upstream = await startUpstream((_request, response) => waiting.push(() => response.end('ok')));
-    const { port, metrics } = await startProxy(upstream.url, { connections: 2, maxInFlight: 4, queueTimeoutMs: 60_000, merchantShare: 100 });
+    const { port, metrics } = await startProxy(upstream.url, {
+      connections: 2,
+      maxInFlight: 4,
+      queueTimeoutMs: 60_000,
+      merchantShare: 100,
+    });
     const four = [1, 2, 3, 4].map(() => send(port));
     await eventually(() => metrics.inFlight === 4 && waiting.length === 2);
     const fifth = await send(port);
@@ -213,6 +231,9 @@ it('counts what it forwarded', async () => {
   const { port, scrape } = await startProxy(url);
   await send(port);
   expect(await scrape()).toEqual(
-    expect.arrayContaining(['gateway_requests_total{outcome="forwarded",status_class="2xx"} 1', 'gateway_request_duration_seconds_count 1']),
+    expect.arrayContaining([
+      'gateway_requests_total{outcome="forwarded",status_class="2xx"} 1',
+      'gateway_request_duration_seconds_count 1',
+    ]),
   );
 });

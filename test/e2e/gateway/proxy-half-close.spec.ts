@@ -68,7 +68,12 @@ it.each([
   ['headers', 'GET / HTTP/1.1\r\nHost: x\r\n', 0],
   ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\nabc', 1],
 ])('a client that closes its sending side in the middle of %s gets 400, and its exchange ends', async (_case, request, asks) => {
-  const { url } = await startUpstream((incoming, response) => incoming.resume().on('error', () => {}).on('end', () => response.end()));
+  const { url } = await startUpstream((incoming, response) =>
+    incoming
+      .resume()
+      .on('error', () => {})
+      .on('end', () => response.end()),
+  );
   const { port, metrics, asked } = await startProxy(url);
   const client = await RawClient.open(port);
   client.socket.end(request);

@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type RequestListener, type RequestOptions } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Registry } from 'prom-client';
-import { type Admission, type InboundRequest, ProxyMetrics, type ProxyOptions, ProxyServer } from '../../../apps/gateway/src/proxy/index.js';
+import {
+  type Admission,
+  type InboundRequest,
+  ProxyMetrics,
+  type ProxyOptions,
+  ProxyServer,
+} from '../../../apps/gateway/src/proxy/index.js';
 
 export const FORWARD: Admission = { forward: true, responseHeaders: [] };
 
@@ -145,7 +151,10 @@ export class RawClient {
 
   /** Waits until the text has come, and returns all that has come so far. */
   async until(text: string | RegExp): Promise<string> {
-    await eventually(() => this.received.search(text instanceof RegExp ? text : escaped(text)) >= 0, () => this.received);
+    await eventually(
+      () => this.received.search(text instanceof RegExp ? text : escaped(text)) >= 0,
+      () => this.received,
+    );
     return this.received;
   }
 

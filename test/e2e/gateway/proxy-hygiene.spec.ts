@@ -25,7 +25,11 @@ describe('refused before admission, with a problem and the end of the connection
     ['CONNECT', 501, 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['websocket', 501, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n'],
     ['two framings', 400, `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n${body('abc')}`],
-    ['two framings, the other way', 400, `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n${body('abc')}`],
+    [
+      'two framings, the other way',
+      400,
+      `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n${body('abc')}`,
+    ],
     ['another transfer coding', 400, `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n${body('abc')}`],
     ['a transfer coding that is none', 400, `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n${body('abc')}`],
     ['a transfer coding in HTTP/1.0', 400, `POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${body('abc')}`],
@@ -88,7 +92,17 @@ it('names with _ that look like those of the gateway do not reach the upstream, 
     });
     const { port } = await startProxy(url, { trusts });
     const client = await RawClient.open(port);
-    client.write('GET / HTTP/1.1', 'Host: x', 'X-Merchant-Id: acme', 'X_Merchant_Id: other', 'X_Forwarded_For: 1.1.1.1', 'Transfer_Encoding: chunked', 'X_Thing: z', '', '');
+    client.write(
+      'GET / HTTP/1.1',
+      'Host: x',
+      'X-Merchant-Id: acme',
+      'X_Merchant_Id: other',
+      'X_Forwarded_For: 1.1.1.1',
+      'Transfer_Encoding: chunked',
+      'X_Thing: z',
+      '',
+      '',
+    );
     await client.until('ok');
     expect(names.flat().filter((name) => name.includes('_'))).toEqual(['X_Thing']);
     expect(client.received).toMatch(/X_Thing: y/);

@@ -17,7 +17,11 @@ const echo = (delayMs = 0) =>
 it.each([100, 1_000])('%i pipelined requests in one write are all answered, in order', async (count) => {
   const { port, metrics } = await startProxy((await echo()).url);
   const client = (await RawClient.open(port)).write(requests(count));
-  await eventually(() => answered(client).length === count, () => client.received.slice(-300), 30_000);
+  await eventually(
+    () => answered(client).length === count,
+    () => client.received.slice(-300),
+    30_000,
+  );
   expect(answered(client)).toEqual(paths(count));
   expect(metrics.inFlight).toBe(0);
 });
@@ -26,7 +30,11 @@ it('3,000 of them in many writes, with bodies, are all answered, in order', asyn
   const { port } = await startProxy((await echo()).url);
   const client = await RawClient.open(port);
   for (let i = 0; i < 3_000; i++) client.write(`POST /${i} HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n${'b'.repeat(200)}`);
-  await eventually(() => answered(client).length === 3_000, () => [client.statuses.length, client.received.slice(-300)], 60_000);
+  await eventually(
+    () => answered(client).length === 3_000,
+    () => [client.statuses.length, client.received.slice(-300)],
+    60_000,
+  );
   expect(answered(client)).toEqual(paths(3_000));
 });
 
@@ -34,7 +42,11 @@ it('those that are refused are answered in their turn as well', async () => {
   let asked = 0;
   const { port } = await startProxy((await echo()).url, { admit: (_request, done) => done(asked++ % 3 === 0 ? FORWARD : REFUSAL) });
   const client = (await RawClient.open(port)).write(requests(900));
-  await eventually(() => client.statuses.length === 900, () => client.statuses.length, 30_000);
+  await eventually(
+    () => client.statuses.length === 900,
+    () => client.statuses.length,
+    30_000,
+  );
   expect(client.statuses).toEqual(Array.from({ length: 900 }, (_, i) => (i % 3 === 0 ? 200 : 429)));
 });
 
@@ -46,7 +58,7 @@ it('a client that sends on and on is not read any further while it waits', async
   for (let sent = 0; sent < MORE_THAN_KERNELS_HOLD; sent += packet.length) client.write(packet);
   await eventually(() => asked.length === 1);
   let left = -1;
-  for (let last = -2; left !== last; ) {
+  for (let last = -2; left !== last;) {
     last = left;
     await new Promise((resolve) => setTimeout(resolve, 300));
     left = client.socket.writableLength;

@@ -112,7 +112,9 @@ it('pipelined, each request has its own answer', async () => {
   let asked = 0;
   const { port } = await start({ admit: (_request, done) => setTimeout(done, 5, asked++ % 2 === 0 ? FORWARD : REFUSAL) });
   const client = await RawClient.open(port);
-  client.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: x\r\n\r\n');
+  client.write(
+    'GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: x\r\n\r\n',
+  );
   await eventually(() => client.statuses.length === 3);
   expect(client.statuses).toEqual([200, 429, 200]);
 });

@@ -45,7 +45,8 @@ const shed = async (proxy: RunningProxy, reason: string): Promise<number> => {
   return Number(line?.split(' ')[1]);
 };
 
-const slots = async (proxy: RunningProxy): Promise<string[]> => (await proxy.scrape()).filter((line) => line.startsWith('gateway_upstream_') && !line.includes('errors'));
+const slots = async (proxy: RunningProxy): Promise<string[]> =>
+  (await proxy.scrape()).filter((line) => line.startsWith('gateway_upstream_') && !line.includes('errors'));
 
 describe('connections to the upstream', () => {
   it('are shared: a merchant whose calls are never answered holds its part, another one is answered at once', async () => {
@@ -56,7 +57,10 @@ describe('connections to the upstream', () => {
     expect(await slots(proxy)).toEqual(['gateway_upstream_connections_used 3', 'gateway_upstream_waiting 17']);
     expect(proxy.held).toHaveLength(3);
     proxy.held.shift()!.end('done');
-    await eventually(() => proxy.held.length === 3, () => proxy.held.length);
+    await eventually(
+      () => proxy.held.length === 3,
+      () => proxy.held.length,
+    );
   });
 
   it('are waited for so long and no longer: 503 with Retry-After, and what the request took is given back', async () => {
@@ -102,7 +106,10 @@ describe('connections to the upstream', () => {
     gone[1]!.socket.destroy();
     proxy.held.find(({ req }) => req.url === '/c/hold')!.destroy();
     await Promise.all([gone[2]!.until('HTTP/1.1 502'), gone[3]!.until('HTTP/1.1 504')]);
-    await eventually(() => proxy.metrics.slots.used === 0, () => proxy.metrics.slots.used);
+    await eventually(
+      () => proxy.metrics.slots.used === 0,
+      () => proxy.metrics.slots.used,
+    );
     const answers = await Promise.all([1, 2, 3, 4].map(() => send(proxy.port, { path: '/e' })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
@@ -191,7 +198,8 @@ it('a merchant has its share of the requests in flight, also while they are bein
 
 it('bodies wait in bounded memory, of which a merchant has its share', async () => {
   const proxy = await start({ maxBufferedBytes: 6 * 16 * 1024 });
-  const post = async (path: string): Promise<RawClient> => (await RawClient.open(proxy.port)).write(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked', '', '');
+  const post = async (path: string): Promise<RawClient> =>
+    (await RawClient.open(proxy.port)).write(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked', '', '');
   const first = await Promise.all([post('/greedy'), post('/greedy')]);
   await eventually(() => proxy.metrics.inFlight === 2);
   const third = await post('/greedy');
@@ -224,7 +232,7 @@ it('a peer that is no trusted proxy has so many connections', async () => {
   await third.closed;
   expect(await shed(proxy, 'peer_connections')).toBe(1);
   clients[0]!.socket.destroy();
-  for (const end = performance.now() + 8_000 * PATIENCE; ; ) {
+  for (const end = performance.now() + 8_000 * PATIENCE; ;) {
     const client = (await RawClient.open(proxy.port)).write('GET /a HTTP/1.1', 'Host: x', '', '');
     await Promise.race([client.closed, client.until('ok')]);
     if (client.received !== '') break;

@@ -38,11 +38,27 @@ test('one that the upstream has seen does not, though its client went away', asy
 
 test('who leaves a queue as its last hands the place on', async () => {
   const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
-  const limits = startLimits([{ name: 'smooth', algorithm: 'leaky_bucket', capacity: 2, drainTokens: 1, drainIntervalMs: 20_000, onLimit: { delay: { maxWaitMs: 30_000 } } }], Date.now());
+  const limits = startLimits(
+    [
+      {
+        name: 'smooth',
+        algorithm: 'leaky_bucket',
+        capacity: 2,
+        drainTokens: 1,
+        drainIntervalMs: 20_000,
+        onLimit: { delay: { maxWaitMs: 30_000 } },
+      },
+    ],
+    Date.now(),
+  );
   await house.write('queue', [rule({ limits })]);
   expect((await house.send(gateway, 'queue')).status).toBe(200);
-  const delayed = (count: number) => until(`${count} wait or have waited`, async () => (await house.metric(gateway, /^gateway_delayed_total\b/)) === count, 10_000);
-  const join = () => request(`${gateway.url}/transactions`, { headers: { 'x-merchant-id': 'queue' }, agent: false }).on('error', () => {}).end();
+  const delayed = (count: number) =>
+    until(`${count} wait or have waited`, async () => (await house.metric(gateway, /^gateway_delayed_total\b/)) === count, 10_000);
+  const join = () =>
+    request(`${gateway.url}/transactions`, { headers: { 'x-merchant-id': 'queue' }, agent: false })
+      .on('error', () => {})
+      .end();
   const second = join();
   await delayed(1);
   expect((await house.send(gateway, 'queue')).status).toBe(429);

@@ -13,13 +13,23 @@ beforeAll(async () => {
 afterAll(() => house.close());
 
 const spec = (numbers: Partial<TokenBucketSpec>): TokenBucketSpec => ({
-  name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...numbers,
+  name: 'burst',
+  algorithm: 'token_bucket',
+  capacity: 10,
+  refillTokens: 5,
+  refillIntervalMs: 1000,
+  refill: 'greedy',
+  ...numbers,
 });
 
 test('a passing request shows what is left, a refused one when to come back', async () => {
   await house.write('headers', [rule({ capacity: 2, refillTokens: 1, refillIntervalMs: 60_000 })]);
   const passed = await house.send(gateway, 'headers');
-  expect(passed).toMatchObject({ status: 200, body: '{"ok":true}', headers: { 'ratelimit-policy': '"burst";q=2;w=120', ratelimit: '"burst";r=1;t=60' } });
+  expect(passed).toMatchObject({
+    status: 200,
+    body: '{"ok":true}',
+    headers: { 'ratelimit-policy': '"burst";q=2;w=120', ratelimit: '"burst";r=1;t=60' },
+  });
   await house.send(gateway, 'headers');
   const refused = await house.send(gateway, 'headers', { headers: { 'x-request-id': 'mine' } });
   expect(refused).toMatchObject({
@@ -27,14 +37,27 @@ test('a passing request shows what is left, a refused one when to come back', as
     headers: { 'content-type': 'application/problem+json', 'retry-after': '60', ratelimit: '"burst";r=0;t=60', 'x-request-id': 'mine' },
   });
   expect(JSON.parse(refused.body)).toEqual({
-    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded', title: 'Quota exceeded', status: 429,
-    detail: 'Too many requests: burst. Try again in 60 s.', 'violated-policies': ['burst'], requestId: 'mine',
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Quota exceeded',
+    status: 429,
+    detail: 'Too many requests: burst. Try again in 60 s.',
+    'violated-policies': ['burst'],
+    requestId: 'mine',
   });
 });
 
 test('several limits: all or nothing, and the headers tell them apart', async () => {
-  const limits = startLimits([spec({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }), spec({ name: 'minute', capacity: 5, refillTokens: 5, refillIntervalMs: 600_000 })], 0);
-  await house.write('compound', [rule({ limits }), rule({ id: '2', layer: 'user', limits: startLimits([spec({ name: 'second', capacity: 100 })], 0) })]);
+  const limits = startLimits(
+    [
+      spec({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }),
+      spec({ name: 'minute', capacity: 5, refillTokens: 5, refillIntervalMs: 600_000 }),
+    ],
+    0,
+  );
+  await house.write('compound', [
+    rule({ limits }),
+    rule({ id: '2', layer: 'user', limits: startLimits([spec({ name: 'second', capacity: 100 })], 0) }),
+  ]);
   await house.send(gateway, 'compound');
   await house.send(gateway, 'compound');
   for (let i = 0; i < 3; i++) {
@@ -76,7 +99,17 @@ test('no spelling of a path gets past its rule: what servers read differently is
     expect([path, (await house.send(gateway, 'paths', { path })).status]).toEqual([path, 429]);
   }
   const received = house.received.length;
-  for (const path of ['//transactions', '/x/../transactions/1', '/%74ransactions', '/transactions%2F1', '/./transactions/1', '/graphql/..%2fx', '/transactions;a=b', '/graphql/..%5cx', '/caf%e9']) {
+  for (const path of [
+    '//transactions',
+    '/x/../transactions/1',
+    '/%74ransactions',
+    '/transactions%2F1',
+    '/./transactions/1',
+    '/graphql/..%2fx',
+    '/transactions;a=b',
+    '/graphql/..%5cx',
+    '/caf%e9',
+  ]) {
     const { status, headers, body } = await house.send(gateway, 'paths', { path });
     expect([path, status, headers['content-type']]).toEqual([path, 400, 'application/problem+json']);
     expect(JSON.parse(body)).toMatchObject({ rule: expect.stringMatching(/^[a-z0-9-]+$/) });
@@ -86,14 +119,20 @@ test('no spelling of a path gets past its rule: what servers read differently is
 
 test('by setting, paths are normalized for the rules and for the upstream alike, exceptions and case included', async () => {
   const lenient = await house.gateway({
-    PATH_POLICY: 'normalize', PATH_POLICY_EXCEPTIONS: 'encoded-slashes:/objects/**', PATH_CASE_SENSITIVE: 'false', STORE_TIMEOUT_MS: '5000',
+    PATH_POLICY: 'normalize',
+    PATH_POLICY_EXCEPTIONS: 'encoded-slashes:/objects/**',
+    PATH_CASE_SENSITIVE: 'false',
+    STORE_TIMEOUT_MS: '5000',
   });
   await house.write('normalized', [once('/transactions/**')]);
   await house.send(lenient, 'normalized');
   for (const path of ['//transactions', '/x/..%2ftransactions/1', '/%74ransactions', '/TRANSACTIONS;a=b']) {
     expect([path, (await house.send(lenient, 'normalized', { path })).status]).toEqual([path, 429]);
   }
-  for (const [path, forwarded] of [['/graphql/..%2fx?y=%2f..', '/x?y=%2f..'], ['/objects/a%2fb', '/objects/a%2Fb']] as const) {
+  for (const [path, forwarded] of [
+    ['/graphql/..%2fx?y=%2f..', '/x?y=%2f..'],
+    ['/objects/a%2fb', '/objects/a%2Fb'],
+  ] as const) {
     expect((await house.send(lenient, 'normalized', { path })).status).toBe(200);
     expect(house.received.at(-1)!.url).toBe(forwarded);
   }
@@ -132,7 +171,10 @@ describe('who is asking', () => {
 
   test('unknown merchants may get the default rules, by setting', async () => {
     const generous = await house.gateway({ UNKNOWN_MERCHANT: 'default', STORE_TIMEOUT_MS: '5000' });
-    await house.snapshots.writeDefaultRules({ version: 1, rules: [rule({ id: '9', layer: 'platform', capacity: 1, refillTokens: 1, refillIntervalMs: 600_000 })] });
+    await house.snapshots.writeDefaultRules({
+      version: 1,
+      rules: [rule({ id: '9', layer: 'platform', capacity: 1, refillTokens: 1, refillIntervalMs: 600_000 })],
+    });
     await house.snapshots.announce([null]);
     await eventually(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'));
     expect((await house.send(generous, 'stranger')).status).toBe(429);
@@ -144,7 +186,27 @@ describe('who is asking', () => {
 
   // Each of these is another merchant, with a bucket of its own.
   test('odd ids do not share a bucket', async () => {
-    const ids = ['a:b', 'a{b', 'a}b', '{a}b', 'a b', 'a  b', 'a"b', "a'b", 'a%b', 'a%0020b', 'ä', 'a\\b', '🦊', '🦊🦊', 'a*', '*', 'A:B', '__proto__', 'constructor'];
+    const ids = [
+      'a:b',
+      'a{b',
+      'a}b',
+      '{a}b',
+      'a b',
+      'a  b',
+      'a"b',
+      "a'b",
+      'a%b',
+      'a%0020b',
+      'ä',
+      'a\\b',
+      '🦊',
+      '🦊🦊',
+      'a*',
+      '*',
+      'A:B',
+      '__proto__',
+      'constructor',
+    ];
     for (const id of ids) await house.write(id, [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 600_000 })]);
     for (const id of ids) expect([id, (await house.send(gateway, id)).status]).toEqual([id, 200]);
     for (const id of ids) expect([id, (await house.send(gateway, id)).status]).toEqual([id, 429]);

@@ -16,7 +16,11 @@ interface Setting {
 }
 
 async function measure(setting: Setting): Promise<{ bytes: number; estimate: number }> {
-  const { stdout } = await promisify(execFile)(process.execPath, ['--expose-gc', join(ROOT, 'test', 'support', 'rule-memory.mjs'), JSON.stringify(setting)]);
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    '--expose-gc',
+    join(ROOT, 'test', 'support', 'rule-memory.mjs'),
+    JSON.stringify(setting),
+  ]);
   return JSON.parse(stdout) as { bytes: number; estimate: number };
 }
 
@@ -33,9 +37,12 @@ const rows: [what: string, setting: Setting, mostBytes: number][] = [
   ['the same, when it has used all of them', { merchants: 200, own: 20, defaults: 20, limits: 4, requests: 80 }, 230_000],
 ];
 
-test.each(rows)('%s: bounded in memory, and the estimate is at most a sixth too small and not three times too large', async (_what, setting, mostBytes) => {
-  const { bytes, estimate } = await measure(setting);
-  expect(bytes).toBeLessThan(mostBytes);
-  expect(estimate / bytes).toBeGreaterThan(0.83);
-  expect(estimate / bytes).toBeLessThan(3);
-});
+test.each(rows)(
+  '%s: bounded in memory, and the estimate is at most a sixth too small and not three times too large',
+  async (_what, setting, mostBytes) => {
+    const { bytes, estimate } = await measure(setting);
+    expect(bytes).toBeLessThan(mostBytes);
+    expect(estimate / bytes).toBeGreaterThan(0.83);
+    expect(estimate / bytes).toBeLessThan(3);
+  },
+);

@@ -20,7 +20,15 @@ interface Report {
   ok: boolean;
   users: number;
   problems: string[];
-  merchants: { merchant: string; sent: number; passed: number; refused: number; failed: number; bounds: { kept: boolean; capacity: number }[]; smoothing?: { withinSeconds: number; mostSent: number; mostAnswered: number } }[];
+  merchants: {
+    merchant: string;
+    sent: number;
+    passed: number;
+    refused: number;
+    failed: number;
+    bounds: { kept: boolean; capacity: number }[];
+    smoothing?: { withinSeconds: number; mostSent: number; mostAnswered: number };
+  }[];
 }
 
 interface Outcome {
@@ -88,7 +96,10 @@ withLocust('npm run load', () => {
       // A store that stalls on a busy machine must not widen the bound that is tested here.
       onStoreFailure: 'closed',
     };
-    for (const [path, body] of [['', { id, name: id, timeZone: 'Etc/UTC' }], [`/${id}/rules`, rule]] as const) {
+    for (const [path, body] of [
+      ['', { id, name: id, timeZone: 'Etc/UTC' }],
+      [`/${id}/rules`, rule],
+    ] as const) {
       const { status } = await fetch(`${rulesApi?.url}/v1/merchants${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
@@ -98,7 +109,16 @@ withLocust('npm run load', () => {
     }
   }
 
-  const options = (gatewayUrl = gateway?.url ?? '') => ['--gateway', gatewayUrl, '--rules-api', rulesApi?.url ?? '', '--seconds', '3', '--users', '8'];
+  const options = (gatewayUrl = gateway?.url ?? '') => [
+    '--gateway',
+    gatewayUrl,
+    '--rules-api',
+    rulesApi?.url ?? '',
+    '--seconds',
+    '3',
+    '--users',
+    '8',
+  ];
 
   test('burst: refuses what is over, and every merchant stays within its bound', async () => {
     const { code, stdout, stderr } = await load(['burst', ...options()]);
@@ -141,7 +161,10 @@ withLocust('npm run load', () => {
 
   test('smooth: says who has no queue', async () => {
     const { code, stderr } = await load(['smooth', ...options(), '--merchants', 'smooth,acme']);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('No queue smooths the requests of acme: their rules need a leaky_bucket with onLimit') });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining('No queue smooths the requests of acme: their rules need a leaky_bucket with onLimit'),
+    });
   });
 
   test('a merchant that is not there', async () => {

@@ -11,13 +11,17 @@ describe('the system that npm start has started ends when its npm', () => {
   });
   afterEach(() => place.remove());
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('is sent %s', async (signal) => {
-    const run = npmStart(place.env, [], { throughNpm: true });
-    await run.until('one line per event');
-    const children = run.children();
-    const lock = Number(readFileSync(join(place.directory, 'run.lock'), 'utf8').match(/\d+/)?.[0]);
-    expect(stillRunning(children)).toHaveLength(6);
-    run.signal(signal);
-    await until('all parts have ended', () => stillRunning([...children, { name: 'npm start', pid: lock }]).length === 0, 30_000);
-  }, 120_000);
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
+    'is sent %s',
+    async (signal) => {
+      const run = npmStart(place.env, [], { throughNpm: true });
+      await run.until('one line per event');
+      const children = run.children();
+      const lock = Number(readFileSync(join(place.directory, 'run.lock'), 'utf8').match(/\d+/)?.[0]);
+      expect(stillRunning(children)).toHaveLength(6);
+      run.signal(signal);
+      await until('all parts have ended', () => stillRunning([...children, { name: 'npm start', pid: lock }]).length === 0, 30_000);
+    },
+    120_000,
+  );
 });

@@ -4,7 +4,11 @@ import { join } from 'node:path';
 import { npmStart, ownPlace, type Place } from '../../support/npm-start.js';
 
 /** What it said, once it has ended by itself, and that it started nothing. */
-async function outcome(place: Place, env: Record<string, string> = {}, args: string[] = []): Promise<{ code: number | null; output: string }> {
+async function outcome(
+  place: Place,
+  env: Record<string, string> = {},
+  args: string[] = [],
+): Promise<{ code: number | null; output: string }> {
   const run = npmStart({ ...place.env, ...env }, args);
   const code = await run.exited;
   expect(existsSync(join(place.directory, 'postgres'))).toBe(false);
@@ -55,7 +59,15 @@ describe('npm start says plainly why it does not start', () => {
       REDIS_URL: 'http://127.0.0.1',
     });
     expect(code).toBe(1);
-    for (const name of ['GATEWAY_PORT', 'RULES_API_PORT', 'UNKNOWN_MERCHANT', 'TRUSTED_PROXIES', 'UPSTREAM_URL', 'TOLLGATE_ADMIN_TOKEN', 'REDIS_URL']) {
+    for (const name of [
+      'GATEWAY_PORT',
+      'RULES_API_PORT',
+      'UNKNOWN_MERCHANT',
+      'TRUSTED_PROXIES',
+      'UPSTREAM_URL',
+      'TOLLGATE_ADMIN_TOKEN',
+      'REDIS_URL',
+    ]) {
       expect(output).toMatch(new RegExp(`^  ${name}: expected `, 'm'));
     }
     expect(output).not.toContain('too-short');

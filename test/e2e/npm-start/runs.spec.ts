@@ -15,7 +15,10 @@ const shell = async (command: string): Promise<string> => (await promisify(execF
 const commandsIn = (output: string): string[] => [...output.matchAll(/^ {5}(curl .*)$/gm)].map(([, command = '']) => command);
 
 const statusesIn = (text: string): Record<string, number> =>
-  text.trim().split(/\s+/).reduce<Record<string, number>>((counts, status) => ({ ...counts, [status]: (counts[status] ?? 0) + 1 }), {});
+  text
+    .trim()
+    .split(/\s+/)
+    .reduce<Record<string, number>>((counts, status) => ({ ...counts, [status]: (counts[status] ?? 0) + 1 }), {});
 
 describe('npm start', () => {
   let place: Place;
@@ -50,7 +53,10 @@ describe('npm start', () => {
   });
 
   it('is found by npm run preload, which carries both demo merchants', async () => {
-    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'preload'], { cwd: ROOT, env: { ...process.env, ...place.env } });
+    const { stdout } = await promisify(execFile)('npm', ['run', '--silent', 'preload'], {
+      cwd: ROOT,
+      env: { ...process.env, ...place.env },
+    });
     expect(stdout).toContain('Done: 2 merchants preloaded.');
   });
 

@@ -53,8 +53,14 @@ describe('npm run preload', () => {
   });
 
   test('explains itself, and knows nothing else', async () => {
-    expect(await preload(house.redisServer.url, '--help')).toMatchObject({ code: 0, stdout: expect.stringContaining('QUEUE_REDIS_URL') as string });
-    expect(await preload(house.redisServer.url, '--fast')).toMatchObject({ code: 2, stderr: expect.stringContaining('does not know --fast') as string });
+    expect(await preload(house.redisServer.url, '--help')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('QUEUE_REDIS_URL') as string,
+    });
+    expect(await preload(house.redisServer.url, '--fast')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('does not know --fast') as string,
+    });
   });
 
   test('says plainly that no preloader is there', async () => {

@@ -16,7 +16,9 @@ beforeAll(async () => {
   await house.manyMerchants(20);
   app = await house.preloader();
   await app.waitForLog(({ msg }) => msg === 'full preload done', 30_000);
-  [reloads, preloads] = [RELOAD_QUEUE, PRELOAD_QUEUE].map((name) => new Queue(name, { connection: { url: house.redisServer.url }, prefix: QUEUE_PREFIX })) as [Queue, Queue];
+  [reloads, preloads] = [RELOAD_QUEUE, PRELOAD_QUEUE].map(
+    (name) => new Queue(name, { connection: { url: house.redisServer.url }, prefix: QUEUE_PREFIX }),
+  ) as [Queue, Queue];
 });
 
 afterAll(async () => {
@@ -50,7 +52,11 @@ test('jobs of a wrong shape and of a later format fail at once with a plain reas
 
 test('a full preload that nobody could have asked for fails, and one with a checkpoint that is none begins anew', async () => {
   const broken = await preloads.add(PRELOAD_JOB, { requestedBy: 'nobody' }, { attempts: 5 });
-  const again = await preloads.add(PRELOAD_JOB, { requestedBy: 'command', walk: { jobId: 'own', cursor: 7, done: 'all' } }, { jobId: 'own' });
+  const again = await preloads.add(
+    PRELOAD_JOB,
+    { requestedBy: 'command', walk: { jobId: 'own', cursor: 7, done: 'all' } },
+    { jobId: 'own' },
+  );
   await until('the second is done', async () => (await again.getState()) === 'completed', 20_000);
   expect(await broken.getState()).toBe('failed');
   const job = await preloads.getJob('own');
@@ -67,7 +73,9 @@ test('a job whose data is no JSON does not keep others from being carried', asyn
 });
 
 test('rows of the outbox that name nobody, or a time that is none, do not hold up those behind them', async () => {
-  await house.dataSource.query(`INSERT INTO outbox (merchant_id, version, created_at) VALUES (' odd ', 1, now()), ('m-00001', -7, 'infinity')`);
+  await house.dataSource.query(
+    `INSERT INTO outbox (merchant_id, version, created_at) VALUES (' odd ', 1, now()), ('m-00001', -7, 'infinity')`,
+  );
   await carried('after-odd-rows');
   await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
   expect(await metric(app, 'preloader_unreadable_total', { what: 'outbox' })).toBe(1);

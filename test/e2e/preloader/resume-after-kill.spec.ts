@@ -45,7 +45,11 @@ describe('a full preload whose process is killed with -9', () => {
     expect((await house.preloads.look(jobId))?.state).toBe('waiting');
 
     const second = await house.preloader();
-    expect(await second.waitForLog(({ msg }) => msg === 'full preload done', 30_000)).toMatchObject({ jobId, merchants: MERCHANTS, resumes: 1 });
+    expect(await second.waitForLog(({ msg }) => msg === 'full preload done', 30_000)).toMatchObject({
+      jobId,
+      merchants: MERCHANTS,
+      resumes: 1,
+    });
     expect(await house.redis.keys('tg:s:*')).toHaveLength(MERCHANTS);
   });
 });

@@ -37,18 +37,21 @@ describe('a change in PostgreSQL', () => {
       CARRIED_WITHIN_MS,
     );
 
-  test.each(['acme', 'a:b', '{c}', 'with space', '"quoted"', '🦊', 'default-rules'])('of merchant %j reaches Redis and is announced', async (id) => {
-    await house.merchants.create(merchant(id), BY);
-    await snapshotOf(id, 1);
-    const counter = Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)));
-    await house.rules.create(id, RULE, BY);
-    const snapshot = await snapshotOf(id, 2);
-    expect(snapshot.exists).toBe(true);
-    expect(snapshot.rules).toMatchObject([{ name: RULE.name, priority: RULE.priority }]);
-    await until('the announcement', () => announced.filter((each) => each === id).length >= 2, CARRIED_WITHIN_MS);
-    expect(Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)))).toBeGreaterThan(counter);
-    await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
-  });
+  test.each(['acme', 'a:b', '{c}', 'with space', '"quoted"', '🦊', 'default-rules'])(
+    'of merchant %j reaches Redis and is announced',
+    async (id) => {
+      await house.merchants.create(merchant(id), BY);
+      await snapshotOf(id, 1);
+      const counter = Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)));
+      await house.rules.create(id, RULE, BY);
+      const snapshot = await snapshotOf(id, 2);
+      expect(snapshot.exists).toBe(true);
+      expect(snapshot.rules).toMatchObject([{ name: RULE.name, priority: RULE.priority }]);
+      await until('the announcement', () => announced.filter((each) => each === id).length >= 2, CARRIED_WITHIN_MS);
+      expect(Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)))).toBeGreaterThan(counter);
+      await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
+    },
+  );
 
   test('that deletes a merchant leaves a tombstone, and one that creates it anew goes on above it', async () => {
     await house.merchants.create(merchant('brief'), BY);
@@ -71,7 +74,9 @@ describe('a change in PostgreSQL', () => {
   test('that is told late, twice and in the wrong order leads to what PostgreSQL says', async () => {
     await house.merchants.create(merchant('often'), BY);
     for (let i = 0; i < 5; i++) await house.rules.create('often', { ...RULE, name: `rule ${i}` }, BY);
-    await house.dataSource.query(`INSERT INTO outbox (merchant_id, version) VALUES ('often', 6), ('often', 1), ('often', 3), ('often', 6), ('nobody', 9)`);
+    await house.dataSource.query(
+      `INSERT INTO outbox (merchant_id, version) VALUES ('often', 6), ('often', 1), ('often', 3), ('often', 6), ('nobody', 9)`,
+    );
     const snapshot = await snapshotOf('often', 6);
     await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
     expect(snapshot.rules).toHaveLength(5);

@@ -29,10 +29,14 @@ describe('the admin token', () => {
   });
 
   it('is asked for on every route and method', async () => {
-    const document = (await api.ask('GET', '/openapi.json', undefined, { authorization: undefined })).body as { paths: Record<string, object> };
+    const document = (await api.ask('GET', '/openapi.json', undefined, { authorization: undefined })).body as {
+      paths: Record<string, object>;
+    };
     for (const [path, operations] of Object.entries(document.paths)) {
       for (const method of Object.keys(operations)) {
-        const answer = await api.ask(method.toUpperCase(), path.replace('{merchantId}', 'a').replace('{ruleId}', '1'), undefined, { authorization: undefined });
+        const answer = await api.ask(method.toUpperCase(), path.replace('{merchantId}', 'a').replace('{ruleId}', '1'), undefined, {
+          authorization: undefined,
+        });
         expect([method, path, answer.status]).toEqual([method, path, 401]);
       }
     }
@@ -46,7 +50,9 @@ describe('the admin token', () => {
   async function statusOf(method: string, target: string): Promise<number> {
     const { hostname, port } = new URL(api.app.url);
     const text = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(port), hostname, () => socket.write(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`));
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(`${method} ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+      );
       let received = '';
       socket.on('data', (bytes) => (received += bytes.toString()));
       socket.on('close', () => resolve(received));
@@ -74,22 +80,27 @@ describe('the admin token', () => {
     expect([400, 401, 403, 404]).toContain(await statusOf(method, target));
   });
 
-  it.each([undefined, 'Bearer another-token-of-the-tests'])('is asked for before a body is read: with %s nobody waits for it, or parses it', async (authorization) => {
-    const { hostname, port } = new URL(api.app.url);
-    const text = await new Promise<string>((resolve, reject) => {
-      const head = `POST /v1/merchants HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n`;
-      // Of the body only the beginning comes, and that is no JSON.
-      const socket = connect(Number(port), hostname, () => socket.write(`${head}${authorization === undefined ? '' : `Authorization: ${authorization}\r\n`}\r\n}`));
-      socket.once('data', (bytes) => {
-        resolve(bytes.toString());
-        socket.destroy();
+  it.each([undefined, 'Bearer another-token-of-the-tests'])(
+    'is asked for before a body is read: with %s nobody waits for it, or parses it',
+    async (authorization) => {
+      const { hostname, port } = new URL(api.app.url);
+      const text = await new Promise<string>((resolve, reject) => {
+        const head = `POST /v1/merchants HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n`;
+        // Of the body only the beginning comes, and that is no JSON.
+        const socket = connect(Number(port), hostname, () =>
+          socket.write(`${head}${authorization === undefined ? '' : `Authorization: ${authorization}\r\n`}\r\n}`),
+        );
+        socket.once('data', (bytes) => {
+          resolve(bytes.toString());
+          socket.destroy();
+        });
+        socket.on('error', reject);
       });
-      socket.on('error', reject);
-    });
-    expect(text).toMatch(/^HTTP\/1\.1 401 /);
-    // Also for a body that would be refused for itself.
-    for (const body of ['{', '['.repeat(500)]) expect((await api.ask('POST', '/v1/merchants', body, { authorization })).status).toBe(401);
-  });
+      expect(text).toMatch(/^HTTP\/1\.1 401 /);
+      // Also for a body that would be refused for itself.
+      for (const body of ['{', '['.repeat(500)]) expect((await api.ask('POST', '/v1/merchants', body, { authorization })).status).toBe(401);
+    },
+  );
 
   it('is never logged', () => {
     expect(JSON.stringify(api.app.logs)).not.toContain(ADMIN_TOKEN);

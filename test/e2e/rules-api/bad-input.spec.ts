@@ -8,7 +8,8 @@ const [LIMIT] = rule()['limits'] as [Record<string, unknown>];
 
 /** A rule whose one limit differs. */
 const limited = (changes: Record<string, unknown>) => rule({ limits: [{ ...LIMIT, ...changes }] });
-const without = (object: Record<string, unknown>, field: string) => Object.fromEntries(Object.entries(object).filter(([name]) => name !== field));
+const without = (object: Record<string, unknown>, field: string) =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => name !== field));
 
 describe('bad input', () => {
   let api: Api;
@@ -25,19 +26,44 @@ describe('bad input', () => {
 
   it.each<[string, unknown, string, string | RegExp]>([
     ['a negative capacity', limited({ capacity: -5 }), '/limits/0/capacity', `${CAPACITY}, got -5; the nearest is 0`],
-    ['initial tokens above a capacity of zero', limited({ capacity: 0, initialTokens: 5 }), '/limits/0/initialTokens', 'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0'],
+    [
+      'initial tokens above a capacity of zero',
+      limited({ capacity: 0, initialTokens: 5 }),
+      '/limits/0/initialTokens',
+      'must be 0 where the capacity is 0, which lets nothing pass, got 5; the nearest is 0',
+    ],
     ['a fractional capacity', limited({ capacity: 1.5 }), '/limits/0/capacity', `${CAPACITY}, got 1.5; the nearest is 2`],
-    ['a huge capacity', limited({ capacity: 1e18 }), '/limits/0/capacity', `${CAPACITY}, got 1000000000000000000; the nearest is 1000000000`],
+    [
+      'a huge capacity',
+      limited({ capacity: 1e18 }),
+      '/limits/0/capacity',
+      `${CAPACITY}, got 1000000000000000000; the nearest is 1000000000`,
+    ],
     ['a capacity as text', limited({ capacity: '10' }), '/limits/0/capacity', `${CAPACITY}, got "10"`],
     ['a capacity of null', limited({ capacity: null }), '/limits/0/capacity', `${CAPACITY}, got null`],
     ['a capacity of true', limited({ capacity: true }), '/limits/0/capacity', `${CAPACITY}, got true`],
     ['a capacity as list', limited({ capacity: [10] }), '/limits/0/capacity', `${CAPACITY}, got [10]`],
     ['no capacity', rule({ limits: [without(LIMIT, 'capacity')] }), '/limits/0/capacity', `${CAPACITY}, got nothing`],
     ['no refill', limited({ refillTokens: 0 }), '/limits/0/refillTokens', /got 0; the nearest is 1$/],
-    ['a refill too fast', limited({ refillTokens: 5_000, refillIntervalMs: 1 }), '/limits/0/refillTokens', /at most 1000 for an interval of 1 ms/],
+    [
+      'a refill too fast',
+      limited({ refillTokens: 5_000, refillIntervalMs: 1 }),
+      '/limits/0/refillTokens',
+      /at most 1000 for an interval of 1 ms/,
+    ],
     ['no interval', limited({ refillIntervalMs: 0 }), '/limits/0/refillIntervalMs', `${INTERVAL}, got 0; the nearest is 1`],
-    ['an interval of more than a leap year', limited({ refillIntervalMs: 31_622_400_001 }), '/limits/0/refillIntervalMs', `${INTERVAL}, got 31622400001; the nearest is 31622400000`],
-    ['a bucket that takes ages', limited({ capacity: 1e9, refillTokens: 1, refillIntervalMs: 86_400_000 }), '/limits/0/capacity', /within ten years/],
+    [
+      'an interval of more than a leap year',
+      limited({ refillIntervalMs: 31_622_400_001 }),
+      '/limits/0/refillIntervalMs',
+      `${INTERVAL}, got 31622400001; the nearest is 31622400000`,
+    ],
+    [
+      'a bucket that takes ages',
+      limited({ capacity: 1e9, refillTokens: 1, refillIntervalMs: 86_400_000 }),
+      '/limits/0/capacity',
+      /within ten years/,
+    ],
     ['an unknown refill', limited({ refill: 'slowly' }), '/limits/0/refill', "must be 'greedy' or 'interval', got \"slowly\""],
     ['initial tokens below zero', limited({ initialTokens: -1 }), '/limits/0/initialTokens', /got -1; the nearest is 0$/],
     ['initial tokens of null', limited({ initialTokens: null }), '/limits/0/initialTokens', /got null$/],
@@ -50,11 +76,21 @@ describe('bad input', () => {
     ['limits that are missing', { name: 'x' }, '/limits', 'must be a list, got nothing'],
     ['limits of null', rule({ limits: null }), '/limits', 'must be a list, got null'],
     ['limits as object', rule({ limits: { 0: LIMIT } }), '/limits', /^must be a list, got/],
-    ['too many limits', rule({ limits: Array.from({ length: 9 }, (_, i) => ({ ...LIMIT, name: `l${i}` })) }), '/limits', 'must have 1 to 8 items, got 9'],
+    [
+      'too many limits',
+      rule({ limits: Array.from({ length: 9 }, (_, i) => ({ ...LIMIT, name: `l${i}` })) }),
+      '/limits',
+      'must have 1 to 8 items, got 9',
+    ],
     ['a limit that is a number', rule({ limits: [LIMIT, 5] }), '/limits/1', 'must be an object, got 5'],
     ['a limit that is null', rule({ limits: [null] }), '/limits/0', 'must be an object, got null'],
     ['a limit that is a list', rule({ limits: [[LIMIT]] }), '/limits/0', /^must be an object/],
-    ['two limits of one name', rule({ limits: [LIMIT, LIMIT] }), '/limits/1/name', 'must differ from the names of the other limits, got "burst" again'],
+    [
+      'two limits of one name',
+      rule({ limits: [LIMIT, LIMIT] }),
+      '/limits/1/name',
+      'must differ from the names of the other limits, got "burst" again',
+    ],
     ['no name', without(rule(), 'name'), '/name', `${NAME}, got nothing`],
     ['an empty name', rule({ name: '' }), '/name', `${NAME}, got ""`],
     ['a name of null', rule({ name: null }), '/name', `${NAME}, got null`],
@@ -73,16 +109,36 @@ describe('bad input', () => {
     ['a cost of zero', rule({ cost: 0 }), '/cost', 'must be a whole number from 1 to 1000000000, got 0'],
     ['an unknown policy', rule({ onStoreFailure: 'panic' }), '/onStoreFailure', 'must be one of open, closed, local, got "panic"'],
     ['a penalty that is true', rule({ penalty: true }), '/penalty', 'must be an object, or null for none, got true'],
-    ['a penalty for nothing', rule({ penalty: { refusals: 0, windowMs: 1000, blockMs: 1000 } }), '/penalty/refusals', 'must be a whole number from 1 to 1000000, got 0'],
-    ['a penalty for ever', rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 86_400_001 } }), '/penalty/blockMs', 'must be a whole number from 1000 to 86400000, got 86400001'],
-    ['a penalty with an unknown field', rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 1000, ban: true } }), '/penalty/ban', 'is not a field that is known here'],
+    [
+      'a penalty for nothing',
+      rule({ penalty: { refusals: 0, windowMs: 1000, blockMs: 1000 } }),
+      '/penalty/refusals',
+      'must be a whole number from 1 to 1000000, got 0',
+    ],
+    [
+      'a penalty for ever',
+      rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 86_400_001 } }),
+      '/penalty/blockMs',
+      'must be a whole number from 1000 to 86400000, got 86400001',
+    ],
+    [
+      'a penalty with an unknown field',
+      rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 1000, ban: true } }),
+      '/penalty/ban',
+      'is not a field that is known here',
+    ],
     ['match as list', rule({ match: [] }), '/match', 'must be an object, got []'],
     ['match of null', rule({ match: null }), '/match', 'must be an object, got null'],
     ['methods as text', rule({ match: { methods: 'POST' } }), '/match/methods', 'must be a list, got "POST"'],
     ['methods of null', rule({ match: { methods: null } }), '/match/methods', 'must be a list, got null'],
-    ['a method in small letters', rule({ match: { methods: ['GET', 'post'] } }), '/match/methods/1', 'must be an HTTP method in capitals like POST, got "post"'],
+    [
+      'a method in small letters',
+      rule({ match: { methods: ['GET', 'post'] } }),
+      '/match/methods/1',
+      'must be an HTTP method in capitals like POST, got "post"',
+    ],
     ['a method twice', rule({ match: { methods: ['GET', 'GET'] } }), '/match/methods/1', 'must not repeat "GET"'],
-    ['a path without slash', rule({ match: { paths: ['/ok', 'a'] } }), '/match/paths/1', "must start with '/', got \"a\""],
+    ['a path without slash', rule({ match: { paths: ['/ok', 'a'] } }), '/match/paths/1', 'must start with \'/\', got "a"'],
     ['a path that is a number', rule({ match: { paths: [1] } }), '/match/paths/0', /got 1$/],
     ['a path with half a character', rule({ match: { paths: ['/\ud800'] } }), '/match/paths/0', /got/],
     ['an unknown field of match', rule({ match: { path: ['/a'] } }), '/match/path', 'is not a field that is known here'],
@@ -133,7 +189,12 @@ describe('bad input', () => {
     ['an id that is a dot', { id: '.', name: 'x' }, '/id', `${ID}, got "."`],
     ['an id that is two dots', { id: '..', name: 'x' }, '/id', `${ID}, got ".."`],
     ['an id too long', { id: 'x'.repeat(129), name: 'x' }, '/id', `${ID}, got "${'x'.repeat(99)}…`],
-    ['a name of null', { id: 'a', name: null }, '/name', 'must be a text of 1 to 200 characters, without control characters, no space at either end, got null'],
+    [
+      'a name of null',
+      { id: 'a', name: null },
+      '/name',
+      'must be a text of 1 to 200 characters, without control characters, no space at either end, got null',
+    ],
     ['no such zone', { id: 'a', name: 'x', timeZone: 'Mars/Phobos' }, '/timeZone', `${ZONE}, got "Mars/Phobos"`],
     ['an offset as zone', { id: 'a', name: 'x', timeZone: '+01:00' }, '/timeZone', `${ZONE}, got "+01:00"`],
     ['a zone of null', { id: 'a', name: 'x', timeZone: null }, '/timeZone', `${ZONE}, got null`],

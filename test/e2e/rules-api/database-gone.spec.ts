@@ -38,11 +38,18 @@ describe('without PostgreSQL', () => {
     ] as const) {
       const before = performance.now();
       const answer = await ask(app.url, method, path, body, { 'if-match': '*' });
-      expect([answer.status, answer.headers.get('content-type'), answer.headers.get('retry-after')]).toEqual([503, 'application/problem+json', '1']);
+      expect([answer.status, answer.headers.get('content-type'), answer.headers.get('retry-after')]).toEqual([
+        503,
+        'application/problem+json',
+        '1',
+      ]);
       expect(performance.now() - before).toBeLessThan(5_000 * PATIENCE);
     }
     const { status, body } = await ask(app.url, 'GET', '/readyz');
-    expect([status, body]).toEqual([503, { ready: false, stopping: false, checks: [{ name: 'postgres', ok: false, detail: expect.any(String) as string }] }]);
+    expect([status, body]).toEqual([
+      503,
+      { ready: false, stopping: false, checks: [{ name: 'postgres', ok: false, detail: expect.any(String) as string }] },
+    ]);
     expect((await ask(app.url, 'GET', '/healthz')).status).toBe(200);
 
     await postgres.restart();

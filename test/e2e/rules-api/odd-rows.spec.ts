@@ -17,7 +17,12 @@ beforeAll(async () => {
   dataSource = createDataSource(database.url);
   await dataSource.initialize();
   await ask(app.url, 'POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
-  for (const [name, priority] of [['first', 30], ['broken', 20], ['gone', 15], ['last', 10]] as const) {
+  for (const [name, priority] of [
+    ['first', 30],
+    ['broken', 20],
+    ['gone', 15],
+    ['last', 10],
+  ] as const) {
     idOf[name] = (await ask(app.url, 'POST', RULES, rule({ name, priority }))).body.id;
   }
   await dataSource.query(`UPDATE rule SET limits = '{"not": "a list"}' WHERE name IN ('broken', 'gone')`);

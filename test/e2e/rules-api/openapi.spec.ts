@@ -92,29 +92,39 @@ describe('what the OpenAPI document says', () => {
   it('are the bounds at which a rule is refused', async () => {
     for (const [name, { minimum, maximum }] of Object.entries(schemas['RuleDto']?.properties ?? {})) {
       for (const value of [(minimum ?? NaN) - 1, (maximum ?? NaN) + 1].filter((each) => !Number.isNaN(each))) {
-        const { status, body } = await api.ask('POST', '/v1/default-rules', { ...bodyOf('POST', '/v1/default-rules', false), [name]: value });
+        const { status, body } = await api.ask('POST', '/v1/default-rules', {
+          ...bodyOf('POST', '/v1/default-rules', false),
+          [name]: value,
+        });
         expect([name, value, status, body.errors?.[0]?.pointer]).toEqual([name, value, 400, `/${name}`]);
       }
     }
   });
 
-  it.each(['TokenBucketDto', 'GcraDto', 'LeakyBucketDto', 'FixedWindowDto', 'SlidingLogDto', 'SlidingCounterDto', 'ConcurrencyDto'])('are the bounds at which a limit is refused: %s', async (dto) => {
-    const schema = schemas[dto] ?? {};
-    const example = exampleOf(schema, schemas, false) as object;
-    const post = async (fields: object) => {
-      const { status, body } = await api.ask('POST', '/v1/default-rules', { name: `${dto} ${JSON.stringify(fields)}`, limits: [{ ...example, ...fields }] });
-      return [status, (body.errors as { pointer: string }[] | undefined)?.map(({ pointer }) => pointer)];
-    };
-    let numbers = 0;
-    for (const [name, { minimum, maximum }] of Object.entries(schema.properties ?? {})) {
-      if (minimum === undefined || maximum === undefined) continue;
-      numbers++;
-      const beside = name === 'excessPercent' ? { throttle: 'soft' } : {};
-      for (const value of [minimum - 1, maximum + 1]) expect([name, value, await post({ ...beside, [name]: value })]).toEqual([name, value, [400, [`/limits/0/${name}`]]]);
-      if (name === 'capacity' || name === 'limit') expect([minimum, await post({ [name]: minimum })]).toEqual([0, [201, undefined]]);
-    }
-    expect(numbers).toBeGreaterThan(2);
-  });
+  it.each(['TokenBucketDto', 'GcraDto', 'LeakyBucketDto', 'FixedWindowDto', 'SlidingLogDto', 'SlidingCounterDto', 'ConcurrencyDto'])(
+    'are the bounds at which a limit is refused: %s',
+    async (dto) => {
+      const schema = schemas[dto] ?? {};
+      const example = exampleOf(schema, schemas, false) as object;
+      const post = async (fields: object) => {
+        const { status, body } = await api.ask('POST', '/v1/default-rules', {
+          name: `${dto} ${JSON.stringify(fields)}`,
+          limits: [{ ...example, ...fields }],
+        });
+        return [status, (body.errors as { pointer: string }[] | undefined)?.map(({ pointer }) => pointer)];
+      };
+      let numbers = 0;
+      for (const [name, { minimum, maximum }] of Object.entries(schema.properties ?? {})) {
+        if (minimum === undefined || maximum === undefined) continue;
+        numbers++;
+        const beside = name === 'excessPercent' ? { throttle: 'soft' } : {};
+        for (const value of [minimum - 1, maximum + 1])
+          expect([name, value, await post({ ...beside, [name]: value })]).toEqual([name, value, [400, [`/limits/0/${name}`]]]);
+        if (name === 'capacity' || name === 'limit') expect([minimum, await post({ [name]: minimum })]).toEqual([0, [201, undefined]]);
+      }
+      expect(numbers).toBeGreaterThan(2);
+    },
+  );
 
   it('holds for every refusal', async () => {
     for (const [template, path] of [

@@ -26,7 +26,16 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
     const { id } = created.body as { id: string };
     expect(created.headers.get('location')).toBe(`${rules}/${id}`);
     expect(created.headers.get('etag')).toBe('"1"');
-    const limit = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000, refill: 'greedy', onEdit: 'as_is', throttle: 'hard' };
+    const limit = {
+      name: 'burst',
+      algorithm: 'token_bucket',
+      capacity: 10,
+      refillTokens: 5,
+      refillIntervalMs: 1_000,
+      refill: 'greedy',
+      onEdit: 'as_is',
+      throttle: 'hard',
+    };
     expect(created.body).toEqual({
       id,
       name: 'card payments',
@@ -71,7 +80,10 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
   it('need If-Match: missing 428, stale 412', async () => {
     const { body } = await api.ask('POST', rules, rule({ name: 'guarded' }));
     const path = `${rules}/${(body as { id: string }).id}`;
-    for (const [tag, status] of [[undefined, 428], ['"9"', 412]] as const) {
+    for (const [tag, status] of [
+      [undefined, 428],
+      ['"9"', 412],
+    ] as const) {
       expect((await api.ask('PUT', path, rule(), { 'if-match': tag })).status).toBe(status);
       expect((await api.ask('DELETE', path, undefined, { 'if-match': tag })).status).toBe(status);
     }
@@ -122,13 +134,16 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
     expect(priorities).toEqual([...priorities].sort((a, b) => b - a));
   });
 
-  it.each(['bad', Buffer.from('["rules",1]').toString('base64url'), Buffer.from('["rules",1e99,"1"]').toString('base64url'), Buffer.from('["rules",1,"x"]').toString('base64url'), Buffer.from('["merchants","a"]').toString('base64url')])(
-    'are refused for the cursor %s',
-    async (cursor) => {
-      const { status, body } = await api.ask('GET', `${rules}?cursor=${cursor}`);
-      expect([status, body.errors]).toEqual([400, [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }]]);
-    },
-  );
+  it.each([
+    'bad',
+    Buffer.from('["rules",1]').toString('base64url'),
+    Buffer.from('["rules",1e99,"1"]').toString('base64url'),
+    Buffer.from('["rules",1,"x"]').toString('base64url'),
+    Buffer.from('["merchants","a"]').toString('base64url'),
+  ])('are refused for the cursor %s', async (cursor) => {
+    const { status, body } = await api.ask('GET', `${rules}?cursor=${cursor}`);
+    expect([status, body.errors]).toEqual([400, [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }]]);
+  });
 });
 
 describe('rules of a merchant', () => {
@@ -172,7 +187,9 @@ describe('rules of a merchant', () => {
   it('are at most 100', async () => {
     await api.ask('POST', '/v1/merchants', { id: 'full', name: 'x' });
     for (let start = 0; start < 100; start += 20) {
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => api.ask('POST', '/v1/merchants/full/rules', rule({ name: `rule ${start + i}` }))));
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, i) => api.ask('POST', '/v1/merchants/full/rules', rule({ name: `rule ${start + i}` }))),
+      );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     }
     const { status, body } = await api.ask('POST', '/v1/merchants/full/rules', rule({ name: 'one too many' }));

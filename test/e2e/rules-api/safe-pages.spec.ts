@@ -22,7 +22,11 @@ test('the documentation runs its own scripts alone, nothing is kept or framed, a
       const source = /src="([^"]+)"/.exec(attributes)?.[1] ?? '';
       expect(text.trim()).toBe('');
       const script = await fetch(new URL(source, `${app.url}/docs`));
-      expect([script.status, script.url.startsWith(app.url), script.headers.get('content-type')]).toEqual([200, true, expect.stringContaining('javascript')]);
+      expect([script.status, script.url.startsWith(app.url), script.headers.get('content-type')]).toEqual([
+        200,
+        true,
+        expect.stringContaining('javascript'),
+      ]);
     }
 
     expect((await fetch(`${app.url}/metrics`)).status).toBe(401);

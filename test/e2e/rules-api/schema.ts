@@ -32,11 +32,23 @@ function resolved(schema: Schema, schemas: Schemas, value?: unknown): Schema {
 
 /** Every place where a value is not what the schema says; properties that the schema does not name count too. */
 export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at = ''): string[] {
-  const { type, nullable, enum: allowed, minimum, maximum, items, properties = {}, required = [], format } = resolved(schema, schemas, value);
+  const {
+    type,
+    nullable,
+    enum: allowed,
+    minimum,
+    maximum,
+    items,
+    properties = {},
+    required = [],
+    format,
+  } = resolved(schema, schemas, value);
   if (value === null) return (schema.nullable ?? nullable) ? [] : [`${at} is null`];
   if (allowed && type !== 'array' && !allowed.includes(value)) return [`${at} is not one of ${allowed.join()}`];
   if (type === 'array') {
-    return Array.isArray(value) ? value.flatMap((item, index) => mismatches(item, items ?? {}, schemas, `${at}/${index}`)) : [`${at} is no array`];
+    return Array.isArray(value)
+      ? value.flatMap((item, index) => mismatches(item, items ?? {}, schemas, `${at}/${index}`))
+      : [`${at} is no array`];
   }
   if (type === 'object') {
     if (typeof value !== 'object') return [`${at} is no object`];

@@ -15,7 +15,12 @@ const close = {
   fails: () => Promise.reject(new Error('nothing works')),
   // A thread of the pool that hangs, as one does in a name look-up. process.exit waits for it.
   'leaves a thread at work': () => pbkdf2('a', 'b', 2_000_000_000, 64, 'sha512', () => {}),
-  'throws where nobody catches': () => new Promise(() => setImmediate(() => { throw new Error('nobody'); })),
+  'throws where nobody catches': () =>
+    new Promise(() =>
+      setImmediate(() => {
+        throw new Error('nobody');
+      }),
+    ),
 }[illness];
 
 // More than any pipe holds, and more than is kept for a reader who is behind.

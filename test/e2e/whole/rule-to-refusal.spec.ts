@@ -21,14 +21,27 @@ afterAll(async () => {
 
 const limit = (capacity: number) => ({ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 600_000 });
 
-async function call(method: string, path: string, body?: unknown, etag?: string): Promise<{ status: number; etag: string; body: { id: string } }> {
+async function call(
+  method: string,
+  path: string,
+  body?: unknown,
+  etag?: string,
+): Promise<{ status: number; etag: string; body: { id: string } }> {
   const response = await fetch(rulesApi.url + path, {
     method,
-    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, ...(body !== undefined && { 'content-type': 'application/json' }), ...(etag && { 'if-match': etag }) },
+    headers: {
+      authorization: `Bearer ${ADMIN_TOKEN}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(etag && { 'if-match': etag }),
+    },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  return { status: response.status, etag: response.headers.get('etag') ?? '', body: text ? (JSON.parse(text) as { id: string }) : { id: '' } };
+  return {
+    status: response.status,
+    etag: response.headers.get('etag') ?? '',
+    body: text ? (JSON.parse(text) as { id: string }) : { id: '' },
+  };
 }
 
 /** A merchant with one rule, which Redis has: asked earlier, a gateway may find the merchant without it, for as long as an edit may take. */
@@ -42,17 +55,27 @@ async function merchantWith(id: string, rule: object, merchant: object = {}) {
 
 test('the whole path: a rule is written, a burst passes, what is over is refused, an edit is felt within two seconds', async () => {
   expect((await call('POST', '/v1/merchants', { id: 'acme', name: 'Acme' })).status).toBe(201);
-  const created = await call('POST', '/v1/merchants/acme/rules', { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, limits: [limit(3)] });
+  const created = await call('POST', '/v1/merchants/acme/rules', {
+    name: 'card payments',
+    match: { methods: ['POST'], paths: ['/transactions/**'] },
+    limits: [limit(3)],
+  });
   expect(created.status).toBe(201);
 
-  const post = (gateway: RunningApp) => house.send(gateway, 'acme', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
+  const post = (gateway: RunningApp) =>
+    house.send(gateway, 'acme', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
   await eventually(async () => expect((await post(gateways[0]!)).headers['ratelimit-policy']).toBe('"burst";q=3;w=1800'), 10_000);
   const statuses: number[] = [];
   for (let i = 0; i < 5; i++) statuses.push((await post(gateways[i % 2]!)).status);
   expect(statuses).toEqual([200, 200, 429, 429, 429]);
   expect((await house.send(gateways[0]!, 'acme')).status).toBe(200);
 
-  const edited = await call('PUT', `/v1/merchants/acme/rules/${created.body.id}`, { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, limits: [limit(50)] }, created.etag);
+  const edited = await call(
+    'PUT',
+    `/v1/merchants/acme/rules/${created.body.id}`,
+    { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, limits: [limit(50)] },
+    created.etag,
+  );
   expect(edited.status).toBe(200);
   for (const gateway of gateways) {
     await eventually(async () => expect((await post(gateway)).headers['ratelimit-policy']).toBe('"burst";q=50;w=30000'), 2000);
@@ -92,19 +115,32 @@ test('C3: a limit of 0 refuses everything, and names no time at which it would n
     expect([status, headers['retry-after']]).toEqual([429, undefined]);
     expect(headers['ratelimit-policy']).toBe('"bucket";q=0;w=600, "none";q=0;w=31622400');
     expect(headers['ratelimit']).toBe('"bucket";r=0, "none";r=0');
-    expect(JSON.parse(body)).toMatchObject({ 'violated-policies': ['bucket', 'none'], detail: expect.stringContaining('waiting does not help') as string });
+    expect(JSON.parse(body)).toMatchObject({
+      'violated-policies': ['bucket', 'none'],
+      detail: expect.stringContaining('waiting does not help') as string,
+    });
   }
 });
 
 test('a leaky bucket as a queue delays what is over its rate, in order, and refuses who would wait too long', async () => {
-  const limit = { name: 'smooth', algorithm: 'leaky_bucket', capacity: 100, drainTokens: 5, drainIntervalMs: 1000, onLimit: { delay: { maxWaitMs: 700 } } };
+  const limit = {
+    name: 'smooth',
+    algorithm: 'leaky_bucket',
+    capacity: 100,
+    drainTokens: 5,
+    drainIntervalMs: 1000,
+    onLimit: { delay: { maxWaitMs: 700 } },
+  };
   await merchantWith('queue', { limits: [limit] });
   const order: string[] = [];
   const before = house.received.length;
   const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })));
   for (const { url } of house.received.slice(before)) order.push(url!);
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 429, 429]);
-  const passed = answers.filter(({ status }) => status === 200).map(({ ms }) => ms).sort((a, b) => a - b);
+  const passed = answers
+    .filter(({ status }) => status === 200)
+    .map(({ ms }) => ms)
+    .sort((a, b) => a - b);
   // Never early; how late a busy machine is, nobody knows.
   expect(passed.every((ms, i) => ms >= i * 200 - 50)).toBe(true);
   expect(order).toHaveLength(4);
@@ -117,8 +153,15 @@ test('a soft limit lets its excess pass, and says so', async () => {
   const answers: Awaited<ReturnType<House['send']>>[] = [];
   for (let i = 0; i < 13; i++) answers.push(await house.send(gateways[i % 2]!, 'soft'));
   expect(answers.map(({ status }) => status)).toEqual([...Array<number>(12).fill(200), 429]);
-  expect(answers.map(({ headers }) => headers['x-ratelimit-over-limit'])).toEqual([...Array<undefined>(10).fill(undefined), '"soft"', '"soft"', undefined]);
-  expect(await house.metric(gateways[0]!, /^gateway_over_limit_total/) + (await house.metric(gateways[1]!, /^gateway_over_limit_total/))).toBe(2);
+  expect(answers.map(({ headers }) => headers['x-ratelimit-over-limit'])).toEqual([
+    ...Array<undefined>(10).fill(undefined),
+    '"soft"',
+    '"soft"',
+    undefined,
+  ]);
+  expect(
+    (await house.metric(gateways[0]!, /^gateway_over_limit_total/)) + (await house.metric(gateways[1]!, /^gateway_over_limit_total/)),
+  ).toBe(2);
 });
 
 test('a penalty blocks who is refused too often, and says so', async () => {
@@ -130,7 +173,11 @@ test('a penalty blocks who is refused too often, and says so', async () => {
   for (let i = 0; i < 5; i++) answers.push(await house.send(gateways[1]!, 'stubborn'));
   const detail = (i: number): string => (JSON.parse(answers[i]!.body) as { detail: string }).detail;
   expect(answers.map(({ status, headers }) => [status, headers['retry-after']])).toEqual([
-    [200, undefined], [429, '600'], [429, '600'], [429, '3600'], [429, '3600'],
+    [200, undefined],
+    [429, '600'],
+    [429, '600'],
+    [429, '3600'],
+    [429, '3600'],
   ]);
   expect(detail(1)).toBe('Too many requests: burst. Try again in 600 s.');
   expect(detail(3)).toBe('Too many requests: burst. That was refused too often: everything is blocked now. Try again in 3600 s.');
@@ -147,14 +194,24 @@ test('a deleted merchant is unknown within two seconds, and comes back with full
   await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(403), 2000);
   await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting again' });
   await call('POST', '/v1/merchants/fleeting/rules', { name: 'all', limits: [limit(1)] });
-  await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'), 10_000);
+  await eventually(
+    async () => expect((await house.send(gateways[1]!, 'fleeting')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'),
+    10_000,
+  );
   expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(429);
 });
 
 test('a default rule reaches every merchant', async () => {
-  const rule = await call('POST', '/v1/default-rules', { name: 'platform ceiling', layer: 'platform', limits: [{ ...limit(1000), name: 'ceiling' }] });
+  const rule = await call('POST', '/v1/default-rules', {
+    name: 'platform ceiling',
+    layer: 'platform',
+    limits: [{ ...limit(1000), name: 'ceiling' }],
+  });
   expect(rule.status).toBe(201);
   for (const gateway of gateways) {
-    await eventually(async () => expect((await house.send(gateway, 'acme')).headers['ratelimit-policy']).toBe('"ceiling";q=1000;w=600000'), 10_000);
+    await eventually(
+      async () => expect((await house.send(gateway, 'acme')).headers['ratelimit-policy']).toBe('"ceiling";q=1000;w=600000'),
+      10_000,
+    );
   }
 });

@@ -1,7 +1,34 @@
 import { jest } from '@jest/globals';
 import * as fc from 'fast-check';
-import { bucketOf, decide, editLimits, isBlocked, MemoryBucketStore, StoreUnavailableError, type BucketOperation, type BucketOperator, type BucketReading, type BucketTake, type Receipt } from '#limiter';
-import { anyLimitSpecs, arrivals, bucketTake, describeBucketStore, describeClockSteps, describeGolden, describeOldBuckets, FakeClock, isAllowed, penaltyTake, startedLimit, storeEngine, taken, takeFrom } from '#limiter/testing';
+import {
+  bucketOf,
+  decide,
+  editLimits,
+  isBlocked,
+  MemoryBucketStore,
+  StoreUnavailableError,
+  type BucketOperation,
+  type BucketOperator,
+  type BucketReading,
+  type BucketTake,
+  type Receipt,
+} from '#limiter';
+import {
+  anyLimitSpecs,
+  arrivals,
+  bucketTake,
+  describeBucketStore,
+  describeClockSteps,
+  describeGolden,
+  describeOldBuckets,
+  FakeClock,
+  isAllowed,
+  penaltyTake,
+  startedLimit,
+  storeEngine,
+  taken,
+  takeFrom,
+} from '#limiter/testing';
 import { createRedis, loadScripts, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -65,8 +92,20 @@ const refundsOf = (length: number): fc.Arbitrary<number[]> => fc.array(fc.nat({ 
 const operationsOf = (length: number): fc.Arbitrary<(Operated | undefined)[]> => {
   const operation: fc.Arbitrary<BucketOperation> = fc.oneof(
     { weight: 3, arbitrary: fc.record({ kind: fc.constantFrom('read' as const, 'reset' as const, 'unblock' as const) }) },
-    { weight: 3, arbitrary: fc.record({ kind: fc.constant('adjust' as const), tokens: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: -20, max: -1 }), fc.constantFrom(-1e9, 1e9)) }) },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant('block' as const), forMs: fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.constant(366 * 86_400_000)) }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant('adjust' as const),
+        tokens: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: -20, max: -1 }), fc.constantFrom(-1e9, 1e9)),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        kind: fc.constant('block' as const),
+        forMs: fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.constant(366 * 86_400_000)),
+      }),
+    },
   );
   const on = fc.constantFrom(0, 0, 1, 2);
   const sometimes = fc.oneof({ weight: 1, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.record({ on, operation }) });
@@ -87,11 +126,19 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
   let run = 0;
   const counts: Record<string, number> = {};
   /** What was refused as not possible does not count. */
-  const count = (what: string, seen?: BucketReading | string): void => void (typeof seen === 'string' || (counts[what] = (counts[what] ?? 0) + 1));
+  const count = (what: string, seen?: BucketReading | string): void =>
+    void (typeof seen === 'string' || (counts[what] = (counts[what] ?? 0) + 1));
   const cases = fc
     .tuple(anyLimitSpecs(), anyLimitSpecs(), anyLimitSpecs())
     .chain(([a, b, edited]) =>
-      fc.tuple(fc.constant({ a, b, edited }), arrivals(a, { maxLength: 25, stepsBack: true }), fc.integer({ min: 1_600_000_000_000, max: 1_800_000_000_000 }), refundsOf(25), operationsOf(25)));
+      fc.tuple(
+        fc.constant({ a, b, edited }),
+        arrivals(a, { maxLength: 25, stepsBack: true }),
+        fc.integer({ min: 1_600_000_000_000, max: 1_800_000_000_000 }),
+        refundsOf(25),
+        operationsOf(25),
+      ),
+    );
   await fc.assert(
     fc.asyncProperty(cases, async ([{ a, b, edited }, requests, startMs, refunds, operations]) => {
       run++;
@@ -152,30 +199,33 @@ test('law 3: whatever the algorithm, a bucket lives at least until it is full', 
   let kept = 0;
   try {
     await fc.assert(
-      fc.asyncProperty(anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 15 }))), async ([spec, requests]) => {
-        run++;
-        clock.nowMs = 1_700_000_000_000;
-        const limit = startedLimit(spec, clock.nowMs);
-        let expiresAtMs = Infinity;
-        for (const [i, { gapUs, cost }] of requests.entries()) {
-          clock.nowMs += gapUs / 1000;
-          // The server's own clock stands still meanwhile: what would have expired is removed by hand.
-          if (clock.nowMs >= expiresAtMs) await redis.del(`tg:${run}`);
-          writes = [];
-          const take = bucketTake(String(run), limit, cost);
-          const receipt = await taken(store, [take], i + 1);
-          const mark = `${run}.${i}`;
-          const marked = new Promise<void>((resolve) => (onMark = (seen) => (seen === mark ? resolve() : undefined)));
-          await redis.set('mark', mark);
-          await marked;
-          for (const write of writes) {
-            if (write === 'as before') kept++;
-            else expiresAtMs = clock.nowMs + write * 1000;
+      fc.asyncProperty(
+        anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 15 }))),
+        async ([spec, requests]) => {
+          run++;
+          clock.nowMs = 1_700_000_000_000;
+          const limit = startedLimit(spec, clock.nowMs);
+          let expiresAtMs = Infinity;
+          for (const [i, { gapUs, cost }] of requests.entries()) {
+            clock.nowMs += gapUs / 1000;
+            // The server's own clock stands still meanwhile: what would have expired is removed by hand.
+            if (clock.nowMs >= expiresAtMs) await redis.del(`tg:${run}`);
+            writes = [];
+            const take = bucketTake(String(run), limit, cost);
+            const receipt = await taken(store, [take], i + 1);
+            const mark = `${run}.${i}`;
+            const marked = new Promise<void>((resolve) => (onMark = (seen) => (seen === mark ? resolve() : undefined)));
+            await redis.set('mark', mark);
+            await marked;
+            for (const write of writes) {
+              if (write === 'as before') kept++;
+              else expiresAtMs = clock.nowMs + write * 1000;
+            }
+            const { resetAfterMs } = decide(take.bucket, receipt.levels[0]!, cost, isAllowed(receipt));
+            if (writes.length > 0) expect(expiresAtMs).toBeGreaterThanOrEqual(clock.nowMs + resetAfterMs);
           }
-          const { resetAfterMs } = decide(take.bucket, receipt.levels[0]!, cost, isAllowed(receipt));
-          if (writes.length > 0) expect(expiresAtMs).toBeGreaterThanOrEqual(clock.nowMs + resetAfterMs);
-        }
-      }),
+        },
+      ),
       { numRuns: 300, endOnFailure: true },
     );
   } finally {
@@ -187,7 +237,9 @@ test('law 3: whatever the algorithm, a bucket lives at least until it is full', 
 
 describe('an operation', () => {
   const limit = startedLimit(
-    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }, 0);
+    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' },
+    0,
+  );
 
   test('is felt by all stores on one Redis with their next take', async () => {
     await redis.flushall();
@@ -197,7 +249,8 @@ describe('an operation', () => {
     await other.operate('k', bucketOf(limit), { kind: 'adjust', tokens: 3 });
     expect((await takeFrom(one, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true, remaining: 2 });
     await other.operate('k', bucketOf(limit), { kind: 'block', forMs: 60_000 });
-    for (const store of [one, other]) expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: false, blocked: true });
+    for (const store of [one, other])
+      expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: false, blocked: true });
     expect((await one.operate('k', bucketOf(limit), { kind: 'unblock' })).remaining).toBe(2);
     expect((await takeFrom(other, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: true, remaining: 1 });
   });
@@ -243,32 +296,37 @@ describe('an operation', () => {
     let run = 0;
     const livesMs = (): Promise<number> => redis.pttl(`tg:${run}`);
     await fc.assert(
-      fc.asyncProperty(anyLimitSpecs(), fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: HOUR_MS, max: 366 * 24 * HOUR_MS }), async (spec, tokens, forMs) => {
-        run++;
-        clock.nowMs = 1_700_000_000_000;
-        const started = startedLimit(spec, clock.nowMs);
-        const take = bucketTake(String(run), started);
-        const did = async (operation: BucketOperation): Promise<void> => {
-          const { resetAfterMs, blockedForMs } = await store.operate(take.key, take.bucket, operation);
-          // What the test itself takes is less than the half minute that every bucket lives longer.
-          expect(await livesMs()).toBeGreaterThanOrEqual(Math.max(resetAfterMs, blockedForMs));
-        };
-        const receipt = await taken(store, [take], 1);
-        const wasTaken = isAllowed(receipt);
-        if (spec.algorithm !== 'concurrency') await did({ kind: 'adjust', tokens: -tokens });
-        await did({ kind: 'block', forMs });
-        if (spec.algorithm !== 'concurrency') await did({ kind: 'adjust', tokens });
-        await did({ kind: 'reset' });
-        if (wasTaken) store.refund(receipt);
-        await new Promise((resolve) => setImmediate(resolve));
-        // Whoever looks after a step back of the clock makes the block end later.
-        clock.nowMs -= HOUR_MS;
-        await redis.pexpire(`tg:${run}`, forMs - HOUR_MS + 1000);
-        const [level] = (await taken(store, [bucketTake(take.key, started, 0)])).levels;
-        expect(await livesMs()).toBeGreaterThanOrEqual(decide(take.bucket, level!, 0, false).retryAfterMs!);
-        await redis.pexpire(`tg:${run}`, 1000);
-        await did({ kind: 'unblock' });
-      }),
+      fc.asyncProperty(
+        anyLimitSpecs(),
+        fc.integer({ min: 1, max: 1e9 }),
+        fc.integer({ min: HOUR_MS, max: 366 * 24 * HOUR_MS }),
+        async (spec, tokens, forMs) => {
+          run++;
+          clock.nowMs = 1_700_000_000_000;
+          const started = startedLimit(spec, clock.nowMs);
+          const take = bucketTake(String(run), started);
+          const did = async (operation: BucketOperation): Promise<void> => {
+            const { resetAfterMs, blockedForMs } = await store.operate(take.key, take.bucket, operation);
+            // What the test itself takes is less than the half minute that every bucket lives longer.
+            expect(await livesMs()).toBeGreaterThanOrEqual(Math.max(resetAfterMs, blockedForMs));
+          };
+          const receipt = await taken(store, [take], 1);
+          const wasTaken = isAllowed(receipt);
+          if (spec.algorithm !== 'concurrency') await did({ kind: 'adjust', tokens: -tokens });
+          await did({ kind: 'block', forMs });
+          if (spec.algorithm !== 'concurrency') await did({ kind: 'adjust', tokens });
+          await did({ kind: 'reset' });
+          if (wasTaken) store.refund(receipt);
+          await new Promise((resolve) => setImmediate(resolve));
+          // Whoever looks after a step back of the clock makes the block end later.
+          clock.nowMs -= HOUR_MS;
+          await redis.pexpire(`tg:${run}`, forMs - HOUR_MS + 1000);
+          const [level] = (await taken(store, [bucketTake(take.key, started, 0)])).levels;
+          expect(await livesMs()).toBeGreaterThanOrEqual(decide(take.bucket, level!, 0, false).retryAfterMs!);
+          await redis.pexpire(`tg:${run}`, 1000);
+          await did({ kind: 'unblock' });
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -291,7 +349,9 @@ describe('an operation', () => {
 
 describe('in Redis', () => {
   const limit = startedLimit(
-    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 60_000, refill: 'greedy' }, 0);
+    { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 60_000, refill: 'greedy' },
+    0,
+  );
 
   test('a bucket is one integer, with a time to live not shorter than its time to full', async () => {
     await redis.flushall();
@@ -305,7 +365,18 @@ describe('in Redis', () => {
   test('a bucket that a day of 25 hours fills lives that long', async () => {
     const { store, clock } = await create();
     clock.nowMs = Date.parse('2026-10-24T22:00:00Z');
-    const daily = startedLimit({ name: 'l', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refill: 'interval', calendar: 'day', timeZone: 'Europe/Berlin' }, 0);
+    const daily = startedLimit(
+      {
+        name: 'l',
+        algorithm: 'token_bucket',
+        capacity: 1,
+        refillTokens: 1,
+        refill: 'interval',
+        calendar: 'day',
+        timeZone: 'Europe/Berlin',
+      },
+      0,
+    );
     expect(await takeFrom(store, [{ key: 'k', limit: daily }])).toMatchObject([{ allowed: true, resetAfterMs: 90_000_000 }]);
     expect(await redis.pttl('tg:k')).toBeGreaterThanOrEqual(90_000_000);
   });
@@ -329,35 +400,63 @@ describe('in Redis', () => {
     const HOUR_US = 3_600_000_000;
     const dateNow = Date.now;
     afterEach(() => void (Date.now = dateNow));
-    const hourly = startedLimit({ name: 'l', algorithm: 'token_bucket', capacity: 5, refillTokens: 1, refill: 'interval', calendar: 'hour' }, 0);
-    const edited = editLimits([hourly], [{ name: 'l', algorithm: 'token_bucket', capacity: 6, refillTokens: 1, refill: 'interval', calendar: 'hour' }], dateNow() - 100 * 60_000)[0]!;
+    const hourly = startedLimit(
+      { name: 'l', algorithm: 'token_bucket', capacity: 5, refillTokens: 1, refill: 'interval', calendar: 'hour' },
+      0,
+    );
+    const edited = editLimits(
+      [hourly],
+      [{ name: 'l', algorithm: 'token_bucket', capacity: 6, refillTokens: 1, refill: 'interval', calendar: 'hour' }],
+      dateNow() - 100 * 60_000,
+    )[0]!;
 
     test.each([
       // By one hour nothing has to be asked again; by more Redis says so, once.
-      [0, 1], [1, 1], [-1, 1], [2, 2], [-2, 2], [1000, 2], [-1000, 2],
+      [0, 1],
+      [1, 1],
+      [-1, 1],
+      [2, 2],
+      [-2, 2],
+      [1000, 2],
+      [-1000, 2],
     ])('by %d hours: asked %d times at first', async (hours, calls) => {
       await redis.flushall();
       const store = new RedisBucketStore(redis, { deadlineMs: 5000 });
       stores.push(store);
       const [seconds] = await redis.time();
       const hourUs = Math.floor(Number(seconds) / 3600) * HOUR_US;
-      for (const [ago, key] of [[1, 'a'], [4, 'b'], [6, 'c']] as const) await redis.set(`tg:${key}`, `${hourUs - ago * HOUR_US}:0i`);
+      for (const [ago, key] of [
+        [1, 'a'],
+        [4, 'b'],
+        [6, 'c'],
+      ] as const)
+        await redis.set(`tg:${key}`, `${hourUs - ago * HOUR_US}:0i`);
       Date.now = () => dateNow() + hours * 3_600_000;
       const takes = ['a', 'b', 'c', 'none'].map((key) => bucketTake(key, hourly));
       // The second time the clock of Redis is known, and what was packed by another is not used again.
-      for (const [tokens, expectedCalls] of [[[1, 4, 5, 5], calls], [[0, 3, 4, 4], 1]] as const) {
+      for (const [tokens, expectedCalls] of [
+        [[1, 4, 5, 5], calls],
+        [[0, 3, 4, 4], 1],
+      ] as const) {
         await redis.config('RESETSTAT');
         const receipts = await Promise.all(takes.map((take) => taken(store, [take])));
-        expect(receipts.map(({ levels: [level] }) => level)).toEqual(tokens.map((each) => expect.objectContaining({ tokens: each, steppedAtUs: hourUs })));
+        expect(receipts.map(({ levels: [level] }) => level)).toEqual(
+          tokens.map((each) => expect.objectContaining({ tokens: each, steppedAtUs: hourUs })),
+        );
         expect(Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))![1])).toBe(expectedCalls);
       }
     });
 
     test.each([
       // After two steps one token is owed. A gateway that is an hour late knows of the step since; one that is two hours late does not.
-      [0, 2, 1], [-1, 2, 1], [-2, 2, 0], [1, 2, 0],
+      [0, 2, 1],
+      [-1, 2, 1],
+      [-2, 2, 0],
+      [1, 2, 0],
       // A take is never later than now.
-      [0, 0, 3], [-2, 0, 3], [1, 0, 2],
+      [0, 0, 3],
+      [-2, 0, 3],
+      [1, 0, 2],
     ])('by %d hours when it refunds three tokens that were taken %d hours ago: gives back %d', async (hours, ago, given) => {
       await redis.flushall();
       const store = new RedisBucketStore(redis, { deadlineMs: 5000 });
@@ -369,7 +468,12 @@ describe('in Redis', () => {
       // What is sent in full comes behind what was sent after it.
       await loadScripts(redis);
       Date.now = () => dateNow() + hours * 3_600_000;
-      store.refund({ takes: [bucketTake('k', hourly, 3)], levels: [{ tokens: 5, steppedAtUs: thenUs, sinceStepUs: 0 }], takenAtUs: thenUs, slot: 0 });
+      store.refund({
+        takes: [bucketTake('k', hourly, 3)],
+        levels: [{ tokens: 5, steppedAtUs: thenUs, sinceStepUs: 0 }],
+        takenAtUs: thenUs,
+        slot: 0,
+      });
       await new Promise((resolve) => setImmediate(resolve));
       Date.now = dateNow;
       expect((await takeFrom(store, [{ key: 'k', limit: hourly, cost: 0 }]))[0]).toMatchObject({ remaining: given });
@@ -382,7 +486,10 @@ describe('in Redis', () => {
       const editedUs = edited.since.atMs * 1000;
       await redis.set('tg:k', `${Math.floor(editedUs / HOUR_US) * HOUR_US - 2 * HOUR_US}:0i`);
       Date.now = () => dateNow() + hours * 3_600_000;
-      const { levels: [level], takenAtUs } = await taken(store, [bucketTake('k', edited)]);
+      const {
+        levels: [level],
+        takenAtUs,
+      } = await taken(store, [bucketTake('k', edited)]);
       // Two steps before the edit, one or two after it.
       expect(level).toMatchObject({ tokens: 2 + Math.floor(takenAtUs / HOUR_US) - Math.floor(editedUs / HOUR_US) });
     });
@@ -397,9 +504,7 @@ describe('in Redis', () => {
 
   test('more takes than one call holds, on many keys, all get their own answer', async () => {
     const { store } = await create();
-    const answers = await Promise.all(
-      Array.from({ length: 3000 }, (_, i) => takeFrom(store, [{ key: `k${i % 700}`, limit }])),
-    );
+    const answers = await Promise.all(Array.from({ length: 3000 }, (_, i) => takeFrom(store, [{ key: `k${i % 700}`, limit }])));
     for (let i = 0; i < 3000; i++) expect(answers[i]![0]!.remaining).toBe(9 - Math.floor(i / 700));
   });
 });

@@ -39,7 +39,14 @@ async function storeAhead(byMs: number) {
   };
 }
 
-const daily = (limit: number): LimitSpec => ({ name: 'a day', algorithm: 'fixed_window', limit, calendar: 'day', timeZone: 'Europe/Berlin', start: 'clock' });
+const daily = (limit: number): LimitSpec => ({
+  name: 'a day',
+  algorithm: 'fixed_window',
+  limit,
+  calendar: 'day',
+  timeZone: 'Europe/Berlin',
+  start: 'clock',
+});
 /** By minutes, by days, and beyond all windows that are sent. */
 const OFFSETS_MS = [0, 3 * 60_000, -26 * HOUR_MS, 26 * HOUR_MS, 90 * 24 * HOUR_MS, -90 * 24 * HOUR_MS];
 
@@ -61,7 +68,11 @@ test('two of a calendar day, through gateways whose clocks differ by minutes or 
 
 test('likewise after an edit, and from one calendar to another', async () => {
   const before = [startedLimit(daily(2), trueNow() - 1000 * HOUR_MS)];
-  const edits: LimitSpec[] = [daily(3), { ...daily(3), timeZone: 'America/New_York' } as LimitSpec, { ...daily(3), calendar: 'month' } as LimitSpec];
+  const edits: LimitSpec[] = [
+    daily(3),
+    { ...daily(3), timeZone: 'America/New_York' } as LimitSpec,
+    { ...daily(3), calendar: 'month' } as LimitSpec,
+  ];
   for (const [i, spec] of edits.entries()) {
     const gateways = await Promise.all(OFFSETS_MS.map(storeAhead));
     const [first] = gateways;

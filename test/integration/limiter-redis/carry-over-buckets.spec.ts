@@ -22,12 +22,36 @@ afterAll(async () => {
 beforeEach(() => redis.flushall());
 
 const DAY_MS = 86_400_000;
-const bucket = (refillIntervalMs: number): LimitSpec => ({ name: 'b', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refillIntervalMs, refill: 'greedy' });
-const quota = (calendar: 'day' | 'month'): LimitSpec => ({ name: 'q', algorithm: 'fixed_window', limit: 10, calendar, timeZone: 'Asia/Tokyo', start: 'clock' });
+const bucket = (refillIntervalMs: number): LimitSpec => ({
+  name: 'b',
+  algorithm: 'token_bucket',
+  capacity: 10,
+  refillTokens: 10,
+  refillIntervalMs,
+  refill: 'greedy',
+});
+const quota = (calendar: 'day' | 'month'): LimitSpec => ({
+  name: 'q',
+  algorithm: 'fixed_window',
+  limit: 10,
+  calendar,
+  timeZone: 'Asia/Tokyo',
+  start: 'clock',
+});
 
 function snapshotOf(limits: readonly Limit[], key: Rule['key'] = ['merchant']): MerchantSnapshot {
   const rule: Rule = {
-    id: '7', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key, limits, cost: 1, onStoreFailure: 'closed',
+    id: '7',
+    name: 'r',
+    layer: 'merchant',
+    priority: 1,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key,
+    limits,
+    cost: 1,
+    onStoreFailure: 'closed',
   };
   return { merchantId: 'm', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [rule] };
 }

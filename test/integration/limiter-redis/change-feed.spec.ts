@@ -48,7 +48,8 @@ afterEach(() => undo.splice(0).forEach((each) => each()));
 test('what is no message of ours is ignored, and the next one is heard', async () => {
   const publisher = createRedis(server.url, 'limiter');
   await until('the connection is ready', () => publisher.status === 'ready');
-  for (const odd of ['x', '', '{', '{"merchantId":"acme"}', '[1]', '7', 'true', '"acme', '\u0000', '"'.repeat(100_000)]) await publisher.publish(CHANGES_CHANNEL, odd);
+  for (const odd of ['x', '', '{', '{"merchantId":"acme"}', '[1]', '7', 'true', '"acme', '\u0000', '"'.repeat(100_000)])
+    await publisher.publish(CHANGES_CHANNEL, odd);
   await until('a message comes', () => announced(server, 'after them'));
   expect(messages.filter((message) => message !== 'first')).toEqual(['after them']);
   publisher.disconnect();
@@ -90,7 +91,10 @@ test('polls go on after nothing came back', async () => {
 test('a read that was under way does not wait for ever', async () => {
   forwarder.swallow();
   let outcome: string | undefined;
-  void new RedisSnapshotStore(redis).read('acme').then(() => (outcome = 'answered'), () => (outcome = 'failed'));
+  void new RedisSnapshotStore(redis).read('acme').then(
+    () => (outcome = 'answered'),
+    () => (outcome = 'failed'),
+  );
   expect(await until('the read ends', () => outcome, 15_000)).toBe('failed');
 });
 

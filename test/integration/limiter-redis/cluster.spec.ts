@@ -31,7 +31,8 @@ const specs: LimitSpec[] = [
   { name: 'at once', algorithm: 'concurrency', limit: 11, slotTimeoutMs: HOUR_MS },
 ];
 const limits = startLimits(specs, 0);
-const keysOf = (merchantId: string): string[] => limits.map((limit: Limit) => bucketKey({ id: '1', key: ['merchant'] }, limit.id, { merchantId, ip: '', method: '', target: '' }));
+const keysOf = (merchantId: string): string[] =>
+  limits.map((limit: Limit) => bucketKey({ id: '1', key: ['merchant'] }, limit.id, { merchantId, ip: '', method: '', target: '' }));
 
 test('several limits of a merchant are asked in one call, exactly, by two stores at once', async () => {
   const merchants = Array.from({ length: 30 }, (_, i) => `m${i}`);
@@ -49,7 +50,10 @@ test('several limits of a merchant are asked in one call, exactly, by two stores
   expect([...passed.values()]).toEqual(merchants.map(() => 7));
   // What the smallest has refused was taken from none of the others.
   for (const merchantId of merchants) {
-    const [, log, slots] = await takeFrom(stores[0]!, keysOf(merchantId).map((key, n) => ({ key, limit: limits[n]!, cost: 0 })));
+    const [, log, slots] = await takeFrom(
+      stores[0]!,
+      keysOf(merchantId).map((key, n) => ({ key, limit: limits[n]!, cost: 0 })),
+    );
     expect([log!.remaining, slots!.remaining]).toEqual([2, 4]);
   }
 });
@@ -60,7 +64,10 @@ test('slots are freed', async () => {
   await taken(stores[0]!, [take], 5);
   expect((await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]! }]))[0]!.allowed).toBe(false);
   stores[0]!.release([take], 5);
-  await until('the slots are free', async () => (await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]!, cost: 0 }]))[0]!.remaining === 11);
+  await until(
+    'the slots are free',
+    async () => (await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]!, cost: 0 }]))[0]!.remaining === 11,
+  );
 });
 
 test('a cluster whose masters were frozen is used again', async () => {

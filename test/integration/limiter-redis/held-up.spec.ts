@@ -6,7 +6,10 @@ import { FakeHeart } from '../../../libs/limiter-redis/testing/fake-heart.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 
-const [limit] = startLimits([{ name: 'l', algorithm: 'token_bucket', capacity: 1000, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0);
+const [limit] = startLimits(
+  [{ name: 'l', algorithm: 'token_bucket', capacity: 1000, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
+  0,
+);
 
 let server: TestRedis;
 let redis: Redis;

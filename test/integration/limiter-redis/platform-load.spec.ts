@@ -47,7 +47,15 @@ test('a gateway that leaves counts no more at once', async () => {
 
 test('what is no report of ours is dropped, and does not stop the reports', async () => {
   await redis.del(PLATFORM_LOAD_KEY);
-  const strange = { a: '', b: 'x:1', c: `${Date.now()}`, d: `${Date.now()}:nan`, e: `${Date.now()}:-5`, f: `${Date.now()}:1e99`, g: `${Date.now()}:${'9'.repeat(400)}` };
+  const strange = {
+    a: '',
+    b: 'x:1',
+    c: `${Date.now()}`,
+    d: `${Date.now()}:nan`,
+    e: `${Date.now()}:-5`,
+    f: `${Date.now()}:1e99`,
+    g: `${Date.now()}:${'9'.repeat(400)}`,
+  };
   await redis.hset(PLATFORM_LOAD_KEY, strange);
   expect(await reportLoad(redis, 'mine', 2)).toEqual({ perSecond: 2, gateways: 1 });
   expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['mine']);

@@ -46,25 +46,34 @@ const specs: LimitSpec[] = [
 
 const timeToFullMs = (spec: LimitSpec): number => (spec.algorithm === 'sliding_counter' ? 1.25 : 1) * quotaWindowMs(spec);
 
-onShiftedRedis.each([['an hour', HOUR], ['ten years', 10 * YEAR]] as const)('after the clock of Redis stepped back by %s', (_name, seconds) => {
-  test.each(specs.map((spec) => [JSON.stringify(spec), spec] as const))('a bucket is full after its time to full, and its key lives no longer: %s', async (title, spec) => {
-    const key = `${seconds}.${title}`;
-    const limit = startedLimit(spec, Date.now() - 1000 * HOUR);
-    const capacity = capacityOf(spec);
-    shift(seconds);
-    await taken(store, [bucketTake(key, limit, capacity)], 1);
-    shift(0);
-    const [refused] = await takeFrom(store, [{ key, limit }]);
-    expect(refused).toMatchObject({ allowed: false, remaining: 0 });
-    expect(refused!.retryAfterMs).toBeLessThanOrEqual(timeToFullMs(spec) + 1);
-    expect(await redis.pttl(`tg:${key}`)).toBeLessThanOrEqual(timeToFullMs(spec) + LONGER_MS);
-    shift(Math.ceil(timeToFullMs(spec) / 1000) + 1);
-    expect((await takeFrom(store, [{ key, limit, cost: capacity }]))[0]).toMatchObject({ allowed: true });
-  });
+onShiftedRedis.each([
+  ['an hour', HOUR],
+  ['ten years', 10 * YEAR],
+] as const)('after the clock of Redis stepped back by %s', (_name, seconds) => {
+  test.each(specs.map((spec) => [JSON.stringify(spec), spec] as const))(
+    'a bucket is full after its time to full, and its key lives no longer: %s',
+    async (title, spec) => {
+      const key = `${seconds}.${title}`;
+      const limit = startedLimit(spec, Date.now() - 1000 * HOUR);
+      const capacity = capacityOf(spec);
+      shift(seconds);
+      await taken(store, [bucketTake(key, limit, capacity)], 1);
+      shift(0);
+      const [refused] = await takeFrom(store, [{ key, limit }]);
+      expect(refused).toMatchObject({ allowed: false, remaining: 0 });
+      expect(refused!.retryAfterMs).toBeLessThanOrEqual(timeToFullMs(spec) + 1);
+      expect(await redis.pttl(`tg:${key}`)).toBeLessThanOrEqual(timeToFullMs(spec) + LONGER_MS);
+      shift(Math.ceil(timeToFullMs(spec) / 1000) + 1);
+      expect((await takeFrom(store, [{ key, limit, cost: capacity }]))[0]).toMatchObject({ allowed: true });
+    },
+  );
 
   test('a block lasts as long as a block, and refusals count as now', async () => {
     const penalty: Penalty = { refusals: 2, windowMs: 10_000, blockMs: 60_000 };
-    const one = startedLimit({ name: 'l', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }, Date.now() - 1000 * HOUR);
+    const one = startedLimit(
+      { name: 'l', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' },
+      Date.now() - 1000 * HOUR,
+    );
     const asked = () => [bucketTake(`k.${seconds}`, one), penaltyTake(`p.${seconds}`, penalty, 1)];
     shift(seconds);
     for (let i = 0; i < 3; i++) await taken(store, asked());

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { bucketOf, StoreUnavailableError, type BucketTake } from '#limiter';
 import { bucketTake, isAllowed, startedLimit, taken, takeFrom } from '#limiter/testing';
-import { ChangeFeed, createRedis, preloadBuckets, RedisBucketStore, RedisSnapshotStore, reportLoad, type StoreFailure } from '#limiter-redis';
+import {
+  ChangeFeed,
+  createRedis,
+  preloadBuckets,
+  RedisBucketStore,
+  RedisSnapshotStore,
+  reportLoad,
+  type StoreFailure,
+} from '#limiter-redis';
 import { Redis } from 'ioredis';
 import { SLOWNESS } from '../../support/patience.mjs';
 import { Forwarder } from '../../support/forwarder.mjs';
@@ -35,7 +43,10 @@ afterAll(async () => {
 });
 
 const DEADLINE_MS = 100 * SLOWNESS;
-const limit = startedLimit({ name: 'l', algorithm: 'token_bucket', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }, 0);
+const limit = startedLimit(
+  { name: 'l', algorithm: 'token_bucket', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' },
+  0,
+);
 
 interface Watched {
   store: RedisBucketStore;
@@ -48,7 +59,11 @@ async function watchedStore(url = server.url, ready = true): Promise<Watched> {
   const redis = createRedis(url, 'limiter');
   const failures: StoreFailure[] = [];
   const changes: boolean[] = [];
-  const store = new RedisBucketStore(redis, { deadlineMs: DEADLINE_MS, onFailure: (failure) => failures.push(failure), onAvailability: (each) => changes.push(each) });
+  const store = new RedisBucketStore(redis, {
+    deadlineMs: DEADLINE_MS,
+    onFailure: (failure) => failures.push(failure),
+    onAvailability: (each) => changes.push(each),
+  });
   undo.push(() => {
     store.close();
     redis.disconnect();
@@ -61,10 +76,17 @@ const take = async (store: RedisBucketStore, key = 'k'): Promise<boolean> => (aw
 const codesOf = ({ failures }: Watched): string[] => [...new Set(failures.map(({ code }) => code))];
 
 /** Asks without a pause for so long, and says what was answered. */
-async function keepAsking(store: RedisBucketStore, ms: number, key = 'asked'): Promise<{ granted: number; refused: number; failed: number }> {
+async function keepAsking(
+  store: RedisBucketStore,
+  ms: number,
+  key = 'asked',
+): Promise<{ granted: number; refused: number; failed: number }> {
   const outcome = { granted: 0, refused: 0, failed: 0 };
   for (const end = performance.now() + ms; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 5))) {
-    await take(store, key).then((allowed) => outcome[allowed ? 'granted' : 'refused']++, () => outcome.failed++);
+    await take(store, key).then(
+      (allowed) => outcome[allowed ? 'granted' : 'refused']++,
+      () => outcome.failed++,
+    );
   }
   return outcome;
 }
@@ -103,10 +125,23 @@ describe('a full Redis', () => {
     const before = await contents();
     await fill();
     // In one turn of the event loop: one call.
-    const asked: BucketTake[][] = Array.from({ length: 40 }, (_, i) => [
-      i % 3 === 0 ? [bucketTake('empty', limit)] : i % 3 === 1 ? [bucketTake(`new${i}`, limit), bucketTake(`log${i}`, log)] : [bucketTake(`log${i}`, log)],
-    ].flat());
-    const outcomes = await Promise.all(asked.map((takes) => taken(store, takes).then((receipt) => (isAllowed(receipt) ? 'granted' : 'refused'), () => 'failed')));
+    const asked: BucketTake[][] = Array.from({ length: 40 }, (_, i) =>
+      [
+        i % 3 === 0
+          ? [bucketTake('empty', limit)]
+          : i % 3 === 1
+            ? [bucketTake(`new${i}`, limit), bucketTake(`log${i}`, log)]
+            : [bucketTake(`log${i}`, log)],
+      ].flat(),
+    );
+    const outcomes = await Promise.all(
+      asked.map((takes) =>
+        taken(store, takes).then(
+          (receipt) => (isAllowed(receipt) ? 'granted' : 'refused'),
+          () => 'failed',
+        ),
+      ),
+    );
     expect(outcomes).toEqual(asked.map((_, i) => (i % 3 === 0 ? 'refused' : 'failed')));
     expect(await contents()).toEqual(before);
   });
@@ -165,7 +200,9 @@ describe('a Redis that does not let in', () => {
   });
 
   test('a user with the permissions that the documentation lists can do all that Tollgate does', async () => {
-    const documented = /^ACL SETUSER tollgate (.+)$/m.exec(readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8'))![1]!;
+    const documented = /^ACL SETUSER tollgate (.+)$/m.exec(
+      readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8'),
+    )![1]!;
     await admin.call('ACL', 'SETUSER', 'tollgate', ...documented.replace('>PASSWORD', '>secret').split(' '));
     const { store, redis, failures } = await watchedStore(withUser('tollgate:secret'));
     const subscriber = createRedis(withUser('tollgate:secret'), 'subscriber');
@@ -183,7 +220,19 @@ describe('a Redis that does not let in', () => {
     for (const version of [1, 1, 2]) await snapshots.write([{ ...snapshot, version }], 60_000);
     await snapshots.writeDefaultRules({ version: 1, rules: [] });
     expect([await snapshots.read('acme'), await snapshots.readDefaultRules()]).toMatchObject([{ version: 2 }, { version: 1 }]);
-    const rule = { id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], limits: [limit], cost: 1, onStoreFailure: 'closed' } as const;
+    const rule = {
+      id: '1',
+      name: 'r',
+      layer: 'merchant',
+      priority: 1,
+      enabled: true,
+      mode: 'enforce',
+      match: { methods: [], paths: [] },
+      key: ['merchant'],
+      limits: [limit],
+      cost: 1,
+      onStoreFailure: 'closed',
+    } as const;
     await preloadBuckets(redis, [{ ...snapshot, rules: [rule] }], 60_000);
     for (const gateway of ['gone', 'here']) expect((await reportLoad(redis, gateway, 1)).gateways).toBeGreaterThan(0);
     await feed.start();
@@ -240,7 +289,12 @@ describe('a failover in which the address moves and the connection stays', () =>
     await until('takes are carried out', () => watched.store.available);
     // Nothing of what the replica has refused was sent again.
     expect(await fresh.exists('tg:k')).toBe(0);
-    expect([await take(watched.store), await take(watched.store), await take(watched.store), await take(watched.store)]).toEqual([true, true, true, false]);
+    expect([await take(watched.store), await take(watched.store), await take(watched.store), await take(watched.store)]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
     expect(watched.changes).toEqual([false, true]);
     expect(codesOf(watched)[0]).toBe('READONLY');
   });

@@ -1,4 +1,12 @@
-import { createRedis, DEFAULT_RULES_KEY, RedisSnapshotStore, reportLoad, snapshotKey, PLATFORM_LOAD_KEY, type Unreadable } from '#limiter-redis';
+import {
+  createRedis,
+  DEFAULT_RULES_KEY,
+  RedisSnapshotStore,
+  reportLoad,
+  snapshotKey,
+  PLATFORM_LOAD_KEY,
+  type Unreadable,
+} from '#limiter-redis';
 import type { MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -36,7 +44,15 @@ test('a newer snapshot stays, and the same one only lives longer', async () => {
   expect(await store.read('acme')).toEqual(snapshot(5));
 });
 
-test.each(['x', '{"version":1}', '9999999999999999{}', '0001000000000001{}', 'zzzzzzzzzzzzzzzz{}', '00000000000000-1{}', '0000000000000009'])('a writer overwrites what is no snapshot (%s)', async (text) => {
+test.each([
+  'x',
+  '{"version":1}',
+  '9999999999999999{}',
+  '0001000000000001{}',
+  'zzzzzzzzzzzzzzzz{}',
+  '00000000000000-1{}',
+  '0000000000000009',
+])('a writer overwrites what is no snapshot (%s)', async (text) => {
   await redis.set(snapshotKey('acme'), text);
   await redis.set(DEFAULT_RULES_KEY, text);
   expect(await store.write([snapshot(1)], 60_000)).toEqual({ written: 1, newer: 0 });
@@ -79,7 +95,15 @@ test('nothing is replaced by what nobody can read, and no format of later at all
 });
 
 test('garbage among the load reports is removed, and counts for nothing', async () => {
-  await redis.hset(PLATFORM_LOAD_KEY, { a: 'x', b: '', c: '123', d: `${Date.now()}:-5`, e: `${Date.now()}:1e300`, f: `${'9'.repeat(300)}:1`, g: `${Date.now()}:nan` });
+  await redis.hset(PLATFORM_LOAD_KEY, {
+    a: 'x',
+    b: '',
+    c: '123',
+    d: `${Date.now()}:-5`,
+    e: `${Date.now()}:1e300`,
+    f: `${'9'.repeat(300)}:1`,
+    g: `${Date.now()}:nan`,
+  });
   expect(await reportLoad(redis, 'one', 10)).toEqual({ perSecond: 10, gateways: 1 });
   expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['one']);
 });

@@ -137,7 +137,10 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     await server.kill();
     await until('Redis is seen to be gone', () => !reloads.handle.connected);
     await changed(['acme', 1]);
-    const open = () => dataSource.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`) as Promise<unknown[]>;
+    const open = () =>
+      dataSource.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`) as Promise<
+        unknown[]
+      >;
     await until('no open transaction', async () => (await open()).length === 0);
     expect(await rowsLeft()).toBe(1);
     await server.restart();

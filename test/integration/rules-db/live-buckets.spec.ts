@@ -6,7 +6,14 @@ import { BY, migratedDatabase, ruleSpec } from './database.js';
 /** Rows of docs/algorithms.md, "When anything else of a rule changes", by way of the database. */
 
 const HOUR_MS = 3_600_000;
-const bucket = (name: string, capacity: number): LimitSpec => ({ name, algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: HOUR_MS, refill: 'greedy' });
+const bucket = (name: string, capacity: number): LimitSpec => ({
+  name,
+  algorithm: 'token_bucket',
+  capacity,
+  refillTokens: 1,
+  refillIntervalMs: HOUR_MS,
+  refill: 'greedy',
+});
 
 describe('live buckets, after edits that PostgreSQL has kept', () => {
   const base = ruleSpec({ match: { methods: [], paths: [] }, limits: [bucket('a', 10), bucket('b', 100)] });
@@ -32,20 +39,67 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
   async function left(): Promise<[string, number][]> {
     const snapshot = await new RuleReader(dataSource).snapshot('acme');
     const verdict = await new Promise<Verdict>((resolve, reject) =>
-      limiter.check(merchantRules('acme', snapshot!.rules, [], snapshot!.timeZone), { merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target: '/' }, (outcome) =>
-        outcome instanceof Error ? reject(outcome) : resolve(outcome)));
+      limiter.check(
+        merchantRules('acme', snapshot!.rules, [], snapshot!.timeZone),
+        { merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target: '/' },
+        (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)),
+      ),
+    );
     return verdict.limits.map(({ limit, decision }) => [limit.name, decision.remaining]);
   }
 
   const replace = (id: string, changes: Partial<RuleSpec>) => rules.replace('acme', id, 'any', { ...base, ...changes }, BY);
 
   it.each<[string, Partial<RuleSpec>, [string, number][]]>([
-    ['new names, in another order', { name: 'renamed', limits: [bucket('y', 100), bucket('x', 10)] }, [['y', 98], ['x', 8]]],
-    ['a limit more, written first', { limits: [bucket('c', 50), bucket('a', 10), bucket('b', 100)] }, [['c', 49], ['a', 8], ['b', 98]]],
-    ['another layer, priority, cost', { layer: 'user', priority: 7, cost: 3 }, [['a', 6], ['b', 96]]],
-    ['other numbers', { limits: [bucket('a', 1000), bucket('b', 5)] }, [['a', 8], ['b', 4]]],
-    ['a limit for nobody', { limits: [bucket('a', 0), bucket('b', 100)] }, [['a', 0], ['b', 99]]],
-    ['another key', { key: ['merchant', 'ip'] }, [['a', 9], ['b', 99]]],
+    [
+      'new names, in another order',
+      { name: 'renamed', limits: [bucket('y', 100), bucket('x', 10)] },
+      [
+        ['y', 98],
+        ['x', 8],
+      ],
+    ],
+    [
+      'a limit more, written first',
+      { limits: [bucket('c', 50), bucket('a', 10), bucket('b', 100)] },
+      [
+        ['c', 49],
+        ['a', 8],
+        ['b', 98],
+      ],
+    ],
+    [
+      'another layer, priority, cost',
+      { layer: 'user', priority: 7, cost: 3 },
+      [
+        ['a', 6],
+        ['b', 96],
+      ],
+    ],
+    [
+      'other numbers',
+      { limits: [bucket('a', 1000), bucket('b', 5)] },
+      [
+        ['a', 8],
+        ['b', 4],
+      ],
+    ],
+    [
+      'a limit for nobody',
+      { limits: [bucket('a', 0), bucket('b', 100)] },
+      [
+        ['a', 0],
+        ['b', 99],
+      ],
+    ],
+    [
+      'another key',
+      { key: ['merchant', 'ip'] },
+      [
+        ['a', 9],
+        ['b', 99],
+      ],
+    ],
   ])('%s', async (_title, changes, expected) => {
     const { id } = await rules.create('acme', base, BY);
     await left();
@@ -60,7 +114,10 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
     expect(await left()).toEqual([]);
     nowMs += 2 * HOUR_MS;
     await replace(id, {});
-    expect(await left()).toEqual([['a', 7], ['b', 97]]);
+    expect(await left()).toEqual([
+      ['a', 7],
+      ['b', 97],
+    ]);
   });
 
   it('do not come back for a rule, nor for a limit, that is removed and created again', async () => {
@@ -68,10 +125,16 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
     for (let i = 0; i < 4; i++) await left();
     await replace(id, { limits: [bucket('b', 100)] });
     await replace(id, {});
-    expect(await left()).toEqual([['a', 9], ['b', 95]]);
+    expect(await left()).toEqual([
+      ['a', 9],
+      ['b', 95],
+    ]);
     await rules.delete('acme', id, 'any', BY);
     await rules.create('acme', base, BY);
-    expect(await left()).toEqual([['a', 9], ['b', 99]]);
+    expect(await left()).toEqual([
+      ['a', 9],
+      ['b', 99],
+    ]);
   });
 
   it('of a calendar quota go with the merchant to its new time zone: nobody gets a second one', async () => {
@@ -82,7 +145,10 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
     const { id, version } = await rules.create('acme', { ...base, limits: [daily, bucket('b', 100)] }, BY);
     for (let i = 0; i < 4; i++) await left();
     await merchants.update('acme', 'any', { timeZone: 'America/New_York' }, BY);
-    expect(await left()).toEqual([['daily', 0], ['b', 95]]);
+    expect(await left()).toEqual([
+      ['daily', 0],
+      ['b', 95],
+    ]);
     // Berlin's midnight is none any more; New York's is at five.
     nowMs = Date.parse('2026-11-17T00:00:00Z');
     expect((await left())[0]).toEqual(['daily', 0]);

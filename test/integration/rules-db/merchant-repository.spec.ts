@@ -52,7 +52,11 @@ describe('MerchantRepository', () => {
     await expect(merchants.update('acme', [1], { name: 'Stale' }, BY)).rejects.toThrow('the version is 2 by now');
     expect(await merchants.update('acme', 'any', { timeZone: 'UTC' }, BY)).toMatchObject({ version: 3 });
     await expect(merchants.update('nobody', 'any', { name: 'x' }, BY)).rejects.toThrow('there is no merchant "nobody"');
-    expect(await outbox()).toEqual([['acme', 1], ['acme', 2], ['acme', 3]]);
+    expect(await outbox()).toEqual([
+      ['acme', 1],
+      ['acme', 2],
+      ['acme', 3],
+    ]);
   });
 
   it('lets one of many simultaneous updates of one version win', async () => {
@@ -71,8 +75,18 @@ describe('MerchantRepository', () => {
     await merchants.delete('acme', [1], BY);
     expect(await merchants.find('acme')).toBeNull();
     expect(await dataSource.query('SELECT * FROM rule')).toEqual([]);
-    expect(await new RuleReader(dataSource).snapshot('acme')).toEqual({ merchantId: 'acme', version: 3, exists: false, timeZone: 'Etc/UTC', rules: [] });
-    expect(await outbox()).toEqual([['acme', 1], ['acme', 2], ['acme', 3]]);
+    expect(await new RuleReader(dataSource).snapshot('acme')).toEqual({
+      merchantId: 'acme',
+      version: 3,
+      exists: false,
+      timeZone: 'Etc/UTC',
+      rules: [],
+    });
+    expect(await outbox()).toEqual([
+      ['acme', 1],
+      ['acme', 2],
+      ['acme', 3],
+    ]);
     const audit = await dataSource.manager.find(AuditEntity, { order: { id: 'DESC' } });
     expect(audit[0]).toMatchObject({ action: 'merchant.deleted', before: { id: 'acme', rules: [{ name: 'card payments' }] }, after: null });
     await expect(merchants.delete('acme', 'any', BY)).rejects.toThrow(/no merchant/);
@@ -92,7 +106,10 @@ describe('MerchantRepository', () => {
     const versions: number[] = [];
     const churn = async (): Promise<void> => {
       for (let i = 0; i < 8; i++) {
-        await merchants.create(acme, BY).then(({ rulesVersion }) => versions.push(rulesVersion), () => undefined);
+        await merchants.create(acme, BY).then(
+          ({ rulesVersion }) => versions.push(rulesVersion),
+          () => undefined,
+        );
         await merchants.delete('acme', 'any', BY).catch(() => undefined);
       }
     };

@@ -93,7 +93,9 @@ describe('migrations', () => {
       import { createDataSource, migrate } from '#rules-db';
       console.log((await migrate(createDataSource(process.env.DATABASE_URL))).length);`;
     const start = () =>
-      promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], { env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url } });
+      promisify(execFile)(process.execPath, ['--input-type=module', '-e', program], {
+        env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
+      });
     const answers = await Promise.all([start(), start(), start()]);
     expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '3']);
   });

@@ -11,7 +11,9 @@ describe('drainOutbox', () => {
   });
   beforeEach(async () => {
     await dataSource.query('TRUNCATE outbox RESTART IDENTITY');
-    await dataSource.query("INSERT INTO outbox (merchant_id, version) SELECT CASE WHEN n = 3 THEN NULL ELSE 'm' || n END, n FROM generate_series(1, 5) n");
+    await dataSource.query(
+      "INSERT INTO outbox (merchant_id, version) SELECT CASE WHEN n = 3 THEN NULL ELSE 'm' || n END, n FROM generate_series(1, 5) n",
+    );
   });
   afterAll(() => close());
 

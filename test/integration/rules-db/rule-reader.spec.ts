@@ -47,7 +47,13 @@ describe('RuleReader', () => {
       if (chunk.length < 2) break;
       after = chunk.at(-1)?.merchantId ?? null;
     }
-    expect(seen).toEqual([['C', 0], ['a', 2], ['b', 0], ["it's {me}:", 1], ['🙂', 0]]);
+    expect(seen).toEqual([
+      ['C', 0],
+      ['a', 2],
+      ['b', 0],
+      ["it's {me}:", 1],
+      ['🙂', 0],
+    ]);
     expect(await reader.merchantCount()).toBe(5);
     expect(await reader.snapshotsAfter('🙂', 2)).toEqual([]);
   });
@@ -68,13 +74,24 @@ describe('RuleReader', () => {
       await dataSource.query(`UPDATE rule SET ${change} WHERE merchant_id = 'a' AND name = 'first'`);
       const chunk = await reader.snapshotsAfter(null, 10);
       expect(chunk.map(({ merchantId }) => merchantId)).toEqual(['C', 'a', 'b', "it's {me}:", '🙂']);
-      expect(chunk.filter((each) => !isReadable(each))).toEqual([{ merchantId: 'a', version: 4, unreadable: expect.objectContaining({ message: expect.stringMatching(reason) as string }) as Error }]);
+      expect(chunk.filter((each) => !isReadable(each))).toEqual([
+        { merchantId: 'a', version: 4, unreadable: expect.objectContaining({ message: expect.stringMatching(reason) as string }) as Error },
+      ]);
       await expect(reader.snapshot('a')).rejects.toThrow(reason);
     } finally {
       const { limits, layer, mode, cost, match, penalty, key } = before!;
-      await dataSource.query(`UPDATE rule SET limits = $1, layer = $2, mode = $3, cost = $4, match = $5, penalty = $6, key = $7 WHERE merchant_id = 'a' AND name = 'first'`, [
-        JSON.stringify(limits), layer, mode, cost, JSON.stringify(match), penalty === null ? null : JSON.stringify(penalty), JSON.stringify(key),
-      ]);
+      await dataSource.query(
+        `UPDATE rule SET limits = $1, layer = $2, mode = $3, cost = $4, match = $5, penalty = $6, key = $7 WHERE merchant_id = 'a' AND name = 'first'`,
+        [
+          JSON.stringify(limits),
+          layer,
+          mode,
+          cost,
+          JSON.stringify(match),
+          penalty === null ? null : JSON.stringify(penalty),
+          JSON.stringify(key),
+        ],
+      );
     }
   });
 
@@ -90,10 +107,15 @@ describe('RuleReader', () => {
     ['a negative version', `rules_version = -1`],
     ['a time zone that is none', `time_zone = 'Mars/Olympus'`],
   ])('tells a merchant with %s', async (_what, change) => {
-    const [before] = (await dataSource.query(`SELECT rules_version, time_zone FROM merchant WHERE id = 'b'`)) as [{ rules_version: string; time_zone: string }];
+    const [before] = (await dataSource.query(`SELECT rules_version, time_zone FROM merchant WHERE id = 'b'`)) as [
+      { rules_version: string; time_zone: string },
+    ];
     await dataSource.query(`UPDATE merchant SET ${change} WHERE id = 'b'`);
     expect((await reader.snapshotsAfter(null, 10)).filter((each) => !isReadable(each)).map(({ merchantId }) => merchantId)).toEqual(['b']);
-    await dataSource.query(`UPDATE merchant SET rules_version = $1, time_zone = $2 WHERE id = 'b'`, [before.rules_version, before.time_zone]);
+    await dataSource.query(`UPDATE merchant SET rules_version = $1, time_zone = $2 WHERE id = 'b'`, [
+      before.rules_version,
+      before.time_zone,
+    ]);
   });
 
   it('reads the default rules with their version', async () => {

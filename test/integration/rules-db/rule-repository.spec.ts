@@ -26,7 +26,9 @@ describe('RuleRepository', () => {
 
   async function outbox() {
     const rows: [string | null, number][] = [];
-    await drainOutbox(dataSource, 1_000, (found) => Promise.resolve(void rows.push(...found.map((row) => [row.merchantId, row.version] as [string | null, number]))));
+    await drainOutbox(dataSource, 1_000, (found) =>
+      Promise.resolve(void rows.push(...found.map((row) => [row.merchantId, row.version] as [string | null, number]))),
+    );
     return rows;
   }
 
@@ -54,7 +56,10 @@ describe('RuleRepository', () => {
       expect(replaced.limits).toMatchObject([{ id: 0, capacity: 20, generation: 1, previous: [{ capacity: 10, generation: 0 }] }]);
       await expect(rules.replace(owner, id, [1], spec, BY)).rejects.toThrow('the version is 2 by now');
       await expect(rules.replace(owner, '99', 'any', spec, BY)).rejects.toThrow(/no rule 99/);
-      expect(await outbox()).toEqual([[owner, firstVersion], [owner, firstVersion + 1]]);
+      expect(await outbox()).toEqual([
+        [owner, firstVersion],
+        [owner, firstVersion + 1],
+      ]);
     });
 
     it('is deleted on the version it expects', async () => {
@@ -63,7 +68,10 @@ describe('RuleRepository', () => {
       await rules.delete(owner, id, [1, 2], BY);
       expect(await rules.find(owner, id)).toBeNull();
       await expect(rules.delete(owner, id, 'any', BY)).rejects.toThrow(/no rule/);
-      expect(await outbox()).toEqual([[owner, firstVersion], [owner, firstVersion + 1]]);
+      expect(await outbox()).toEqual([
+        [owner, firstVersion],
+        [owner, firstVersion + 1],
+      ]);
     });
 
     it('has a name of its own', async () => {

@@ -22,7 +22,10 @@ class Line {
       this.sockets.add(near).add(far);
       near.on('data', (bytes) => this.silent || far.write(bytes));
       far.on('data', (bytes) => this.silent || near.write(bytes));
-      for (const [one, other] of [[near, far], [far, near]] as const) {
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
         one.on('error', () => other.destroy());
         one.on('close', () => other.destroy());
       }
@@ -63,7 +66,10 @@ describe('a database that is gone', () => {
 
   async function failure(work: Promise<unknown>): Promise<{ error: unknown; afterMs: number }> {
     const before = performance.now();
-    const error = await work.then(() => undefined, (reason: unknown) => reason);
+    const error = await work.then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
     return { error, afterMs: performance.now() - before };
   }
 

@@ -87,13 +87,7 @@ export class DataPlane {
    *
    * @param headers flat list of names and values
    */
-  dispatch(
-    path: string,
-    method: Dispatcher.HttpMethod,
-    headers: string[],
-    body: Buffer | Readable | null,
-    exchange: Exchange,
-  ): void {
+  dispatch(path: string, method: Dispatcher.HttpMethod, headers: string[], body: Buffer | Readable | null, exchange: Exchange): void {
     // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
     // whenever it changes.
     this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, exchange);

@@ -25,9 +25,6 @@ export class FailureLog {
     }
     this.seen.set(kind, { untilMs: nowMs + QUIET_MS, leftOut: 0 });
     const code = (error as NodeJS.ErrnoException).code;
-    this.logger.warn(
-      { requestId, kind, code, reason: error.message, leftOut: last?.leftOut ?? 0 },
-      'upstream failure',
-    );
+    this.logger.warn({ requestId, kind, code, reason: error.message, leftOut: last?.leftOut ?? 0 }, 'upstream failure');
   }
 }

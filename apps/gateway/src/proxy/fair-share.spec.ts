@@ -4,7 +4,7 @@ import { FairShare } from './fair-share.js';
 /** Takes one by one for each holder in turn until nobody may take any more; returns what each holds. */
 function fill(share: FairShare, holders: number): number[] {
   const held = Array.from({ length: holders }, () => 0);
-  for (let taken = true; taken; ) {
+  for (let taken = true; taken;) {
     taken = false;
     for (let i = 0; i < holders; i++) {
       if (!share.mayTake(held[i]!)) continue;
@@ -26,11 +26,14 @@ test.each([
   { holders: 20, share: 1, least: 12, most: 13, free: 12 },
   { holders: 1, share: 3, least: 192, most: 192, free: 64 },
   { holders: 20, share: 3, least: 12, most: 13, free: 4 },
-])('of 256 places, $holders holders get $least to $most each at a share of $share, and leave $free', ({ holders, share, least, most, free }) => {
-  const places = new FairShare(256, share);
-  const held = fill(places, holders);
-  expect([Math.min(...held), Math.max(...held), places.free]).toEqual([least, most, free]);
-});
+])(
+  'of 256 places, $holders holders get $least to $most each at a share of $share, and leave $free',
+  ({ holders, share, least, most, free }) => {
+    const places = new FairShare(256, share);
+    const held = fill(places, holders);
+    expect([Math.min(...held), Math.max(...held), places.free]).toEqual([least, most, free]);
+  },
+);
 
 test('a holder of nothing gets the last place, and then nobody gets one', () => {
   const places = new FairShare(3, 0.5);
@@ -52,10 +55,15 @@ test('no holder gets more than the most, however many are free', () => {
 
 test('n holders that take all they can leave capacity / (1 + n * share), as long as everybody has more than one', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 100, max: 10_000 }), fc.integer({ min: 1, max: 20 }), fc.constantFrom(0.25, 0.5, 1, 2), (capacity, holders, alpha) => {
-      const places = new FairShare(capacity, alpha);
-      fill(places, holders);
-      expect(places.free).toBeGreaterThanOrEqual(Math.floor(capacity / (1 + holders * alpha)) - 1);
-    }),
+    fc.property(
+      fc.integer({ min: 100, max: 10_000 }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.constantFrom(0.25, 0.5, 1, 2),
+      (capacity, holders, alpha) => {
+        const places = new FairShare(capacity, alpha);
+        fill(places, holders);
+        expect(places.free).toBeGreaterThanOrEqual(Math.floor(capacity / (1 + holders * alpha)) - 1);
+      },
+    ),
   );
 });

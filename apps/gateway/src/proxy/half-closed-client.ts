@@ -20,7 +20,10 @@ export class HalfClosedClient {
   private writtenAtLook = -1;
   private looksWithoutProgress = 0;
 
-  constructor(private readonly socket: Socket, private readonly current: () => AwaitedExchange | null) {
+  constructor(
+    private readonly socket: Socket,
+    private readonly current: () => AwaitedExchange | null,
+  ) {
     this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
   }
 

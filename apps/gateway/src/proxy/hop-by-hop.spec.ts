@@ -16,11 +16,13 @@ const ADDED = [
   ['X-Request-Id', 'r-1'],
 ];
 
-const pairs = (list: readonly string[]): string[][] =>
-  Array.from({ length: list.length / 2 }, (_, i) => list.slice(2 * i, 2 * i + 2));
+const pairs = (list: readonly string[]): string[][] => Array.from({ length: list.length / 2 }, (_, i) => list.slice(2 * i, 2 * i + 2));
 
 describe('headers for the upstream', () => {
-  const forward = (rawHeaders: string[], more: Partial<Omit<typeof SOURCE, 'connectionOptions'>> & { connectionOptions?: string[] } = {}) => {
+  const forward = (
+    rawHeaders: string[],
+    more: Partial<Omit<typeof SOURCE, 'connectionOptions'>> & { connectionOptions?: string[] } = {},
+  ) => {
     const source = { ...SOURCE, ...more };
     return pairs(upstreamHeaders(rawHeaders, source, source, source.requestId));
   };
@@ -31,8 +33,20 @@ describe('headers for the upstream', () => {
   });
 
   it.each([
-    'Connection', 'Keep-Alive', 'Proxy-Connection', 'Proxy-Authenticate', 'Proxy-Authorization', 'TE', 'Trailer',
-    'Transfer-Encoding', 'Upgrade', 'HTTP2-Settings', 'Expect', 'Host', 'Content-Length', 'X-Request-Id',
+    'Connection',
+    'Keep-Alive',
+    'Proxy-Connection',
+    'Proxy-Authenticate',
+    'Proxy-Authorization',
+    'TE',
+    'Trailer',
+    'Transfer-Encoding',
+    'Upgrade',
+    'HTTP2-Settings',
+    'Expect',
+    'Host',
+    'Content-Length',
+    'X-Request-Id',
   ])('do not include %s', (name) => {
     expect(forward([name, 'x', name.toLowerCase(), 'y'])).toEqual(ADDED);
   });
@@ -61,17 +75,44 @@ describe('headers for the upstream', () => {
   });
 
   it.each([
-    'X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix', 'Forwarded',
-    'X-Real-IP', 'X-Merchant-Id',
+    'X-Forwarded-For',
+    'X-Forwarded-Proto',
+    'X-Forwarded-Host',
+    'X-Forwarded-Port',
+    'X-Forwarded-Prefix',
+    'Forwarded',
+    'X-Real-IP',
+    'X-Merchant-Id',
   ])("do not include an untrusted peer's %s", (name) => {
     expect(forward([name, '1.1.1.1'], { trusted: false })).toEqual(ADDED);
   });
 
-  describe.each([['a trusted', true], ['an untrusted', false]])("of %s peer", (_peer, trusted) => {
+  describe.each([
+    ['a trusted', true],
+    ['an untrusted', false],
+  ])('of %s peer', (_peer, trusted) => {
     it.each([
-      'X_Merchant_Id', 'x-merchant_id', 'X_MERCHANT-ID', 'x_forwarded_for', 'X-Forwarded_Host', 'X_Forwarded_Proto', 'X_FORWARDED_ANYTHING',
-      'X_Real_IP', 'X_Request_Id', 'Content_Length', 'content_length', 'Transfer_Encoding', 'Keep_Alive', 'Proxy_Connection',
-      'Proxy_Authorization', 'HTTP2_Settings', 'RateLimit_Policy', 'X_RateLimit_Limit', 'Retry_After', 'X_Original_URL', 'X-Rewrite_URL',
+      'X_Merchant_Id',
+      'x-merchant_id',
+      'X_MERCHANT-ID',
+      'x_forwarded_for',
+      'X-Forwarded_Host',
+      'X_Forwarded_Proto',
+      'X_FORWARDED_ANYTHING',
+      'X_Real_IP',
+      'X_Request_Id',
+      'Content_Length',
+      'content_length',
+      'Transfer_Encoding',
+      'Keep_Alive',
+      'Proxy_Connection',
+      'Proxy_Authorization',
+      'HTTP2_Settings',
+      'RateLimit_Policy',
+      'X_RateLimit_Limit',
+      'Retry_After',
+      'X_Original_URL',
+      'X-Rewrite_URL',
     ])('do not include %s, which looks like a header that the gateway reads or sets', (name) => {
       expect(forward([name, 'x', 'Accept', '*/*'], { trusted })).toEqual([['Accept', '*/*'], ...ADDED]);
     });
@@ -95,12 +136,18 @@ describe('headers for the client', () => {
     expect(clientHeaders(raw(...sent), 200, 'r-1', [])).toEqual({ headers: [...sent, ...ID], contentLength: 12 });
   });
 
-  it.each(['Connection', 'Keep-Alive', 'Proxy-Connection', 'Proxy-Authenticate', 'Transfer-Encoding', 'Upgrade', 'Trailer', 'X-Request-Id'])(
-    'do not include %s',
-    (name) => {
-      expect(clientHeaders(raw(name, 'x'), 200, 'r-1', [])).toEqual({ headers: ID, contentLength: -1 });
-    },
-  );
+  it.each([
+    'Connection',
+    'Keep-Alive',
+    'Proxy-Connection',
+    'Proxy-Authenticate',
+    'Transfer-Encoding',
+    'Upgrade',
+    'Trailer',
+    'X-Request-Id',
+  ])('do not include %s', (name) => {
+    expect(clientHeaders(raw(name, 'x'), 200, 'r-1', [])).toEqual({ headers: ID, contentLength: -1 });
+  });
 
   it('do not include what Connection names, but always how long the body is', () => {
     const sent = raw('X-Internal', '1', 'Content-Length', '3', 'Connection', 'x-internal, content-length');
@@ -113,12 +160,17 @@ describe('headers for the client', () => {
     expect(clientHeaders(sent, 200, 'r-1', added).headers).toEqual(['RateLimit-Limit', '9', 'Retry-After', '7', ...added, ...ID]);
   });
 
-  it.each(['Content_Length', 'transfer_encoding', 'X_Request_Id', 'RateLimit_Policy', 'ratelimit_limit', 'X-RateLimit_Limit', 'Retry_After'])(
-    'do not include %s, which looks like a header that the gateway sets',
-    (name) => {
-      expect(clientHeaders(raw(name, '1', 'X_Thing', '2'), 200, 'r-1', []).headers).toEqual(['X_Thing', '2', ...ID]);
-    },
-  );
+  it.each([
+    'Content_Length',
+    'transfer_encoding',
+    'X_Request_Id',
+    'RateLimit_Policy',
+    'ratelimit_limit',
+    'X-RateLimit_Limit',
+    'Retry_After',
+  ])('do not include %s, which looks like a header that the gateway sets', (name) => {
+    expect(clientHeaders(raw(name, '1', 'X_Thing', '2'), 200, 'r-1', []).headers).toEqual(['X_Thing', '2', ...ID]);
+  });
 
   it('do not include a limit that Connection names', () => {
     expect(clientHeaders(raw('RateLimit', '1', 'Connection', 'ratelimit'), 200, 'r-1', []).headers).toEqual(ID);

@@ -35,7 +35,12 @@ export interface Hop {
  * - Whoever sends them, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
-export function upstreamHeaders(rawHeaders: readonly string[], { connectionOptions: named, host }: ForwardedHead, { trusted, peer }: Hop, requestId: string): string[] {
+export function upstreamHeaders(
+  rawHeaders: readonly string[],
+  { connectionOptions: named, host }: ForwardedHead,
+  { trusted, peer }: Hop,
+  requestId: string,
+): string[] {
   const headers: string[] = [];
   let forwardedFor = '';
   let hasProto = false;
@@ -95,12 +100,7 @@ export interface ClientHeaders {
  *
  * @param raw names and values alternating, as undici hands them out
  */
-export function clientHeaders(
-  raw: readonly Buffer[],
-  status: number,
-  requestId: string,
-  added: readonly string[],
-): ClientHeaders {
+export function clientHeaders(raw: readonly Buffer[], status: number, requestId: string, added: readonly string[]): ClientHeaders {
   const headers: string[] = [];
   let contentLength = -1;
   let named: string[] | null = null;

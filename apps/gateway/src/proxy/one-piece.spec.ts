@@ -10,8 +10,13 @@ async function answered(listener: RequestListener, method = 'GET'): Promise<{ st
     return await new Promise((resolve, reject) => {
       request({ port: (server.address() as AddressInfo).port, method }, (response) => {
         let body = '';
-        response.setEncoding('latin1').on('data', (text) => (body += text)).on('end', () => resolve({ status: response.statusCode!, body, length: response.headers['content-length'] }));
-      }).on('error', reject).end();
+        response
+          .setEncoding('latin1')
+          .on('data', (text) => (body += text))
+          .on('end', () => resolve({ status: response.statusCode!, body, length: response.headers['content-length'] }));
+      })
+        .on('error', reject)
+        .end();
     });
   } finally {
     server.close();
@@ -20,19 +25,32 @@ async function answered(listener: RequestListener, method = 'GET'): Promise<{ st
 
 test('an answer arrives whole, whatever its bytes', async () => {
   const body = `{"é":"\u0000\r\n\r\n"}`;
-  expect(await answered((_request, response) => endInOnePiece(response.writeHead(200, ['Content-Length', String(body.length)]), body))).toEqual({ status: 200, body, length: String(body.length) });
+  expect(
+    await answered((_request, response) => endInOnePiece(response.writeHead(200, ['Content-Length', String(body.length)]), body)),
+  ).toEqual({ status: 200, body, length: String(body.length) });
 });
 
-test.each([['HEAD', 200], ['GET', 204], ['GET', 304]])('%s with %i has no body', async (method, status) => {
-  expect(await answered((_request, response) => endInOnePiece(response.writeHead(status, ['Content-Length', '3']), 'abc'), method)).toMatchObject({ status, body: '' });
+test.each([
+  ['HEAD', 200],
+  ['GET', 204],
+  ['GET', 304],
+])('%s with %i has no body', async (method, status) => {
+  expect(
+    await answered((_request, response) => endInOnePiece(response.writeHead(status, ['Content-Length', '3']), 'abc'), method),
+  ).toMatchObject({ status, body: '' });
 });
 
 test('without a length, and behind what was sent before, it goes the usual way', async () => {
-  expect(await answered((_request, response) => endInOnePiece(response.writeHead(200, []), 'abc'))).toMatchObject({ body: 'abc', length: undefined });
-  expect(await answered((_request, response) => {
-    response.writeHead(200, ['Content-Length', '6']).write('abc');
-    endInOnePiece(response, 'def');
-  })).toMatchObject({ body: 'abcdef' });
+  expect(await answered((_request, response) => endInOnePiece(response.writeHead(200, []), 'abc'))).toMatchObject({
+    body: 'abc',
+    length: undefined,
+  });
+  expect(
+    await answered((_request, response) => {
+      response.writeHead(200, ['Content-Length', '6']).write('abc');
+      endInOnePiece(response, 'def');
+    }),
+  ).toMatchObject({ body: 'abcdef' });
 });
 
 test('it is one write of one string: node still holds headers back as this needs it', async () => {

@@ -6,7 +6,12 @@ test.each([
   { what: 'keeps the least rate', rate: 100, steps: Array<number>(50).fill(100), endsAt: null },
   { what: 'sends half of the least rate', rate: 100, steps: Array<number>(50).fill(50), endsAt: 21 },
   { what: 'sends much and then nothing', rate: 100, steps: [1_000_000, ...Array<number>(20).fill(0)], endsAt: 12 },
-  { what: 'sends a byte every five seconds, without a least rate', rate: 0, steps: Array.from({ length: 60 }, (_, i) => Number(i % 5 === 0)), endsAt: null },
+  {
+    what: 'sends a byte every five seconds, without a least rate',
+    rate: 0,
+    steps: Array.from({ length: 60 }, (_, i) => Number(i % 5 === 0)),
+    endsAt: null,
+  },
   { what: 'sends nothing, without a least rate', rate: 0, steps: Array<number>(20).fill(0), endsAt: 11 },
 ])('a body that $what, with a grace of 10 s', ({ rate, steps, endsAt }) => {
   const pace = new Pace(10_000, rate, 0);
@@ -36,7 +41,7 @@ test('a body below the least rate is too slow after grace / (1 - rate / least ra
     fc.property(fc.integer({ min: 0, max: 90 }), (percent) => {
       const pace = new Pace(5000, 1000, 0);
       let steps = 1;
-      for (let bytes = 0; !pace.tooSlow((bytes += percent), 100); ) steps++;
+      for (let bytes = 0; !pace.tooSlow((bytes += percent), 100);) steps++;
       expect(steps * 100).toBeLessThanOrEqual(5000 / (1 - percent / 100) + 200);
     }),
   );

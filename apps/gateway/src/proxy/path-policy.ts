@@ -21,9 +21,10 @@ interface ReadyException {
 
 const NOTHING: ReadonlySet<PathFault> = new Set();
 
-const PATH_PROBLEMS = Object.fromEntries(
-  Object.entries(PATH_FAULTS).map(([fault, what]) => [fault, pathProblem(fault, what)]),
-) as Record<PathFault, Problem>;
+const PATH_PROBLEMS = Object.fromEntries(Object.entries(PATH_FAULTS).map(([fault, what]) => [fault, pathProblem(fault, what)])) as Record<
+  PathFault,
+  Problem
+>;
 
 /**
  * One path for the rules and for the upstream: what servers read differently is refused (`strict`), or resolved before
@@ -109,7 +110,9 @@ const [PLAIN, SLASH, PERCENT, QUESTION_MARK, DEEPER_LOOK, NOT_ALLOWED] = [0, 1, 
 
 const KINDS = table((character, byte) => {
   if (byte <= 0x20 || byte >= 0x7f || character === '#') return NOT_ALLOWED;
-  return ({ '/': SLASH, '%': PERCENT, '?': QUESTION_MARK, '\\': DEEPER_LOOK, ';': DEEPER_LOOK } as Record<string, number>)[character] ?? PLAIN;
+  return (
+    ({ '/': SLASH, '%': PERCENT, '?': QUESTION_MARK, '\\': DEEPER_LOOK, ';': DEEPER_LOOK } as Record<string, number>)[character] ?? PLAIN
+  );
 });
 
 /** 1 for letters, digits, - . _ ~: an escape of one means the same, says RFC 3986, but not every server knows. */

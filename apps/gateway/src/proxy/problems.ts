@@ -1,7 +1,6 @@
 import { METHODS } from './methods.js';
 
-const TEMPORARY_REDUCED_CAPACITY =
-  'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity';
+const TEMPORARY_REDUCED_CAPACITY = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity';
 
 /** An answer that the proxy gives by itself, as RFC 9457 problem details. All but the request id is prepared. */
 export class Problem {
@@ -67,6 +66,10 @@ export const PROBLEMS = {
   gatewayTimeout: new Problem(504, 'Gateway Timeout', 'The upstream did not answer in time.'),
   bodyTimeout: new Problem(408, 'Request Timeout', 'The request body arrived too slowly. Send the whole body without pauses.'),
   merchantInFlight: unavailable('This merchant has too many requests in flight. Wait for answers before you send more.'),
-  upstreamQueue: unavailable('No connection to the upstream came free in time. The request was not forwarded and cost nothing; send it again later, and fewer at a time.'),
-  bufferedBytes: unavailable('Too many request bodies wait in memory. The request was not forwarded and cost nothing; send it again later, and fewer at a time.'),
+  upstreamQueue: unavailable(
+    'No connection to the upstream came free in time. The request was not forwarded and cost nothing; send it again later, and fewer at a time.',
+  ),
+  bufferedBytes: unavailable(
+    'Too many request bodies wait in memory. The request was not forwarded and cost nothing; send it again later, and fewer at a time.',
+  ),
 } as const;

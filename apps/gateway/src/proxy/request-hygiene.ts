@@ -34,12 +34,7 @@ export class RequestHead {
  * @param version of HTTP, like 1.1
  * @param knownHost a Host value that has been found valid on this connection before; spares the check
  */
-export function inspectHead(
-  target: string,
-  version: string,
-  rawHeaders: readonly string[],
-  knownHost: string,
-): RequestHead {
+export function inspectHead(target: string, version: string, rawHeaders: readonly string[], knownHost: string): RequestHead {
   const head = new RequestHead();
   head.problem = lineProblem(target, version) ?? scanHeaders(head, version === '1.0', rawHeaders, knownHost);
   return head;
@@ -52,12 +47,7 @@ function lineProblem(target: string, version: string): Problem | null {
   return null;
 }
 
-function scanHeaders(
-  head: RequestHead,
-  http10: boolean,
-  rawHeaders: readonly string[],
-  knownHost: string,
-): Problem | null {
+function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly string[], knownHost: string): Problem | null {
   let hosts = 0;
   let requestIds = 0;
   let transferEncodings = 0;

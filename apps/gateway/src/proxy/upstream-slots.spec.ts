@@ -89,59 +89,74 @@ test('a request that waits for too long is told so, and those that came later go
 test('a thousand requests that fail at once, one from within the other, need no stack', () => {
   const slots = new UpstreamSlots(1, 1, TIMEOUT_MS);
   const first = new Request(slots, new MerchantLoad('first'));
-  const requests = Array.from({ length: 20_000 }, (_, i) => new Request(slots, new MerchantLoad(`m${i % 7}`), 0, (request) => request.end()));
+  const requests = Array.from(
+    { length: 20_000 },
+    (_, i) => new Request(slots, new MerchantLoad(`m${i % 7}`), 0, (request) => request.end()),
+  );
   first.end();
   expect(requests.every(({ state }) => state === 'gone')).toBe(true);
   expect([slots.used, slots.waiting]).toEqual([0, 0]);
 });
 
 const command = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ do: fc.constant('ask' as const), merchant: fc.nat(5), fails: fc.integer({ min: 0, max: 9 }).map((n) => n === 0) }) },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      do: fc.constant('ask' as const),
+      merchant: fc.nat(5),
+      fails: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
+    }),
+  },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat(50) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(700) }) },
 );
 
 test('whatever happens: nobody has more than its share, nobody waits who may have a slot, each merchant is served in order', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 12 }), fc.constantFrom(0.25, 0.5, 1, 3, 100), fc.array(command, { maxLength: 200 }), (capacity, share, commands) => {
-      const slots = new UpstreamSlots(capacity, share, TIMEOUT_MS);
-      const merchants = Array.from({ length: 6 }, (_, i) => new MerchantLoad(`m${i}`));
-      const all: { request: Request; atMs: number }[] = [];
-      let nowMs = 0;
-      for (const each of commands) {
-        if (each.do === 'ask') {
-          const load = merchants[each.merchant]!;
-          const [before, used] = [load.slots, slots.used];
-          const request = new Request(slots, load, nowMs, (taken) => each.fails && taken.end());
-          if (request.state === 'holds') expect(before === 0 || before + 1 <= share * (capacity - used)).toBe(true);
-          all.push({ request, atMs: nowMs });
-        } else if (each.do === 'end') {
-          const open = all.filter(({ request: { state } }) => state === 'holds' || state === 'waits');
-          open[each.which % Math.max(1, open.length)]?.request.end();
-        } else {
-          nowMs += each.ms;
-          slots.expire(nowMs);
-        }
+    fc.property(
+      fc.integer({ min: 1, max: 12 }),
+      fc.constantFrom(0.25, 0.5, 1, 3, 100),
+      fc.array(command, { maxLength: 200 }),
+      (capacity, share, commands) => {
+        const slots = new UpstreamSlots(capacity, share, TIMEOUT_MS);
+        const merchants = Array.from({ length: 6 }, (_, i) => new MerchantLoad(`m${i}`));
+        const all: { request: Request; atMs: number }[] = [];
+        let nowMs = 0;
+        for (const each of commands) {
+          if (each.do === 'ask') {
+            const load = merchants[each.merchant]!;
+            const [before, used] = [load.slots, slots.used];
+            const request = new Request(slots, load, nowMs, (taken) => each.fails && taken.end());
+            if (request.state === 'holds') expect(before === 0 || before + 1 <= share * (capacity - used)).toBe(true);
+            all.push({ request, atMs: nowMs });
+          } else if (each.do === 'end') {
+            const open = all.filter(({ request: { state } }) => state === 'holds' || state === 'waits');
+            open[each.which % Math.max(1, open.length)]?.request.end();
+          } else {
+            nowMs += each.ms;
+            slots.expire(nowMs);
+          }
 
-        const holds = all.filter(({ request }) => request.state === 'holds');
-        const waits = all.filter(({ request }) => request.state === 'waits');
-        expect([slots.used, slots.waiting]).toEqual([holds.length, waits.length]);
-        expect(slots.used).toBeLessThanOrEqual(capacity);
-        const free = capacity - slots.used;
-        for (const load of merchants) {
-          const mine = all.filter(({ request }) => request.load === load);
-          expect(load.slots).toBe(mine.filter(({ request }) => request.state === 'holds').length);
-          const waiting = mine.filter(({ request }) => request.state === 'waits');
-          if (waiting.length > 0) expect(free > 0 && (load.slots === 0 || load.slots + 1 <= share * free)).toBe(false);
-          // Once one waits, all that came later have not been served.
-          const firstWaiting = mine.findIndex(({ request }) => request.state === 'waits');
-          if (firstWaiting >= 0) expect(mine.slice(firstWaiting).every(({ request }) => request.state !== 'holds')).toBe(true);
+          const holds = all.filter(({ request }) => request.state === 'holds');
+          const waits = all.filter(({ request }) => request.state === 'waits');
+          expect([slots.used, slots.waiting]).toEqual([holds.length, waits.length]);
+          expect(slots.used).toBeLessThanOrEqual(capacity);
+          const free = capacity - slots.used;
+          for (const load of merchants) {
+            const mine = all.filter(({ request }) => request.load === load);
+            expect(load.slots).toBe(mine.filter(({ request }) => request.state === 'holds').length);
+            const waiting = mine.filter(({ request }) => request.state === 'waits');
+            if (waiting.length > 0) expect(free > 0 && (load.slots === 0 || load.slots + 1 <= share * free)).toBe(false);
+            // Once one waits, all that came later have not been served.
+            const firstWaiting = mine.findIndex(({ request }) => request.state === 'waits');
+            if (firstWaiting >= 0) expect(mine.slice(firstWaiting).every(({ request }) => request.state !== 'holds')).toBe(true);
+          }
+          if (each.do === 'pass') for (const { atMs } of waits) expect(nowMs - atMs).toBeLessThan(TIMEOUT_MS);
         }
-        if (each.do === 'pass') for (const { atMs } of waits) expect(nowMs - atMs).toBeLessThan(TIMEOUT_MS);
-      }
-      for (const { request } of all) request.end();
-      expect([slots.used, slots.waiting, ...merchants.map((load) => load.slots)]).toEqual(Array(8).fill(0));
-    }),
+        for (const { request } of all) request.end();
+        expect([slots.used, slots.waiting, ...merchants.map((load) => load.slots)]).toEqual(Array(8).fill(0));
+      },
+    ),
     { numRuns: 300 },
   );
 });

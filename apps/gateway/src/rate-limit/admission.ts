@@ -39,7 +39,11 @@ export class RequestAdmission {
     }
     if (!request.belongsTo(identity.merchantId)) return;
     const descriptor = {
-      merchantId: identity.merchantId, ip: identity.ip, method: request.method, target: request.target, ignorePathCase: !this.options.pathCaseSensitive,
+      merchantId: identity.merchantId,
+      ip: identity.ip,
+      method: request.method,
+      target: request.target,
+      ignorePathCase: !this.options.pathCaseSensitive,
     };
     const rules = this.options.rules.get(identity.merchantId);
     if (rules !== undefined) {
@@ -95,7 +99,12 @@ export class RequestAdmission {
   private withoutRules(request: InboundRequest, done: Done, error?: unknown): void {
     if (error instanceof TooManyUnknownError) {
       this.options.metrics.countReason('too_many_unknown');
-      done(unavailable('It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.', request.requestId));
+      done(
+        unavailable(
+          'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
+          request.requestId,
+        ),
+      );
       return;
     }
     this.options.metrics.countReason('rules_unavailable');

@@ -20,14 +20,22 @@ export class DecisionMetrics {
   constructor(registry: Registry) {
     const { reasons } = this;
     new Counter({
-      name: 'gateway_decisions_total', help: 'Requests by the reason of their decision.', labelNames: ['reason'], registers: [registry],
+      name: 'gateway_decisions_total',
+      help: 'Requests by the reason of their decision.',
+      labelNames: ['reason'],
+      registers: [registry],
       collect() {
         this.reset();
         for (const [reason, count] of reasons) this.inc({ reason }, count);
       },
     });
     counterOf(registry, 'gateway_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
-    counterOf(registry, 'gateway_remembered_refusals_total', 'Refusals without asking the store, which has refused the same a moment ago.', () => this.remembered);
+    counterOf(
+      registry,
+      'gateway_remembered_refusals_total',
+      'Refusals without asking the store, which has refused the same a moment ago.',
+      () => this.remembered,
+    );
     counterOf(registry, 'gateway_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
     counterOf(registry, 'gateway_over_limit_total', 'Requests that passed above a soft or an elastic limit.', () => this.overLimit);
     counterOf(registry, 'gateway_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed);
@@ -63,7 +71,9 @@ export class DecisionMetrics {
 
 function counterOf(registry: Registry, name: string, help: string, count: () => number): void {
   new Counter({
-    name, help, registers: [registry],
+    name,
+    help,
+    registers: [registry],
     collect() {
       this.reset();
       this.inc(count());

@@ -3,7 +3,10 @@ export class Gate {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
-  constructor(private readonly maxRunning: number, private readonly maxWaiting: number) {}
+  constructor(
+    private readonly maxRunning: number,
+    private readonly maxWaiting: number,
+  ) {}
 
   /** Rejects at once when there are too many already. */
   async run<T>(task: () => Promise<T>): Promise<T> {

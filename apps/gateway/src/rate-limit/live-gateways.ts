@@ -26,7 +26,9 @@ export class LiveGateways {
   register(registry: Registry): void {
     const count = (): number => this.count;
     new Gauge({
-      name: 'gateway_live_gateways', help: 'Gateways that were alive when Redis was last asked: among so many local limits are shared.', registers: [registry],
+      name: 'gateway_live_gateways',
+      help: 'Gateways that were alive when Redis was last asked: among so many local limits are shared.',
+      registers: [registry],
       collect() {
         this.set(count());
       },

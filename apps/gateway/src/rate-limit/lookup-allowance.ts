@@ -72,7 +72,11 @@ class Tokens implements CacheEntry {
   bytes = PEER_BYTES;
   left: number;
 
-  constructor(private readonly capacity: number, private readonly perSecond: number, private atMs: number) {
+  constructor(
+    private readonly capacity: number,
+    private readonly perSecond: number,
+    private atMs: number,
+  ) {
     this.left = capacity;
   }
 

@@ -1,27 +1,77 @@
 import * as fc from 'fast-check';
-import { allPass, capacityOf, decide, editLimits, MemoryBucketStore, startLimits, type BucketLevel, type Decision, type Limit, type LimitReport, type TokenBucketSpec, type Verdict } from '#limiter';
+import {
+  allPass,
+  capacityOf,
+  decide,
+  editLimits,
+  MemoryBucketStore,
+  startLimits,
+  type BucketLevel,
+  type Decision,
+  type Limit,
+  type LimitReport,
+  type TokenBucketSpec,
+  type Verdict,
+} from '#limiter';
 import { anyLimitSpecs, arrivals, bucketTake, FakeClock, startedLimit } from '#limiter/testing';
 import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
-  const [limit] = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }], 0);
-  return { ruleId, limit: limit!, decision: { allowed: true, limit: capacityOf(limit!), remaining: 9, retryAfterMs: 0, resetAfterMs: 200, ...decision } };
+  const [limit] = startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }],
+    0,
+  );
+  return {
+    ruleId,
+    limit: limit!,
+    decision: { allowed: true, limit: capacityOf(limit!), remaining: 9, retryAfterMs: 0, resetAfterMs: 200, ...decision },
+  };
 }
 
 test.each([
   // 100 a minute: the draft's mapping, q = capacity, w = ceil(capacity / rate), t = seconds to the next token.
-  [{ capacity: 100, refillTokens: 100, refillIntervalMs: 60_000 }, { remaining: 50, resetAfterMs: 30_000 }, '"burst";q=100;w=60', '"burst";r=50;t=1'],
-  [{ capacity: 10, refillTokens: 1, refillIntervalMs: 60_000 }, { remaining: 0, resetAfterMs: 590_000 }, '"burst";q=10;w=600', '"burst";r=0;t=50'],
+  [
+    { capacity: 100, refillTokens: 100, refillIntervalMs: 60_000 },
+    { remaining: 50, resetAfterMs: 30_000 },
+    '"burst";q=100;w=60',
+    '"burst";r=50;t=1',
+  ],
+  [
+    { capacity: 10, refillTokens: 1, refillIntervalMs: 60_000 },
+    { remaining: 0, resetAfterMs: 590_000 },
+    '"burst";q=10;w=600',
+    '"burst";r=0;t=50',
+  ],
   [{}, { remaining: 10, resetAfterMs: 0 }, '"burst";q=10;w=2', '"burst";r=10'],
   // In steps of 3 a minute, 15 s before the next one.
-  [{ capacity: 9, refillTokens: 3, refillIntervalMs: 60_000, refill: 'interval' as const }, { remaining: 2, resetAfterMs: 135_000 }, '"burst";q=9;w=180', '"burst";r=2;t=15'],
+  [
+    { capacity: 9, refillTokens: 3, refillIntervalMs: 60_000, refill: 'interval' as const },
+    { remaining: 2, resetAfterMs: 135_000 },
+    '"burst";q=9;w=180',
+    '"burst";r=2;t=15',
+  ],
   // At each midnight, six hours before the next one; the days after it are not all of one length.
-  [{ capacity: 200, refillTokens: 50, refill: 'interval' as const, calendar: 'day' as const, refillIntervalMs: undefined as never }, { remaining: 20, resetAfterMs: 277_200_000, nextStepMs: 21_600_000 }, '"burst";q=200;w=345600', '"burst";r=20;t=21600'],
+  [
+    { capacity: 200, refillTokens: 50, refill: 'interval' as const, calendar: 'day' as const, refillIntervalMs: undefined as never },
+    { remaining: 20, resetAfterMs: 277_200_000, nextStepMs: 21_600_000 },
+    '"burst";q=200;w=345600',
+    '"burst";r=20;t=21600',
+  ],
   // For nobody: the window is never 0, and no time is promised after which there would be more.
   [{ capacity: 0 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=1', '"burst";r=0'],
-  [{ capacity: 0, refillTokens: 1, refillIntervalMs: 86_400_000 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=86400', '"burst";r=0'],
+  [
+    { capacity: 0, refillTokens: 1, refillIntervalMs: 86_400_000 },
+    { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 },
+    '"burst";q=0;w=86400',
+    '"burst";r=0',
+  ],
   // Blocked for an hour, which is longer than the bucket needs for a token.
-  [{}, { allowed: false, remaining: 0, retryAfterMs: 3_600_000, resetAfterMs: 3_600_000, blocked: true as const }, '"burst";q=10;w=2', '"burst";r=0;t=3600'],
+  [
+    {},
+    { allowed: false, remaining: 0, retryAfterMs: 3_600_000, resetAfterMs: 3_600_000, blocked: true as const },
+    '"burst";q=10;w=2',
+    '"burst";r=0;t=3600',
+  ],
   [{ capacity: 1, refillTokens: 1000, refillIntervalMs: 1000 }, { remaining: 0, resetAfterMs: 1 }, '"burst";q=1;w=1', '"burst";r=0;t=1'],
 ])('%j with %j', (spec, decision, policy, state) => {
   expect(rateLimitHeaders([report(spec, decision)])).toEqual(['RateLimit-Policy', policy, 'RateLimit', state]);
@@ -55,7 +105,9 @@ test.each([
 
 test('whatever the limit, its edits and the clock: nothing negative, nothing that is no number', () => {
   const specs = fc.tuple(anyLimitSpecs(), anyLimitSpecs());
-  const cases = specs.chain(([spec, edited]) => fc.tuple(fc.constant({ spec, edited }), arrivals(spec, { maxLength: 12, stepsBack: true }), fc.nat({ max: 12 })));
+  const cases = specs.chain(([spec, edited]) =>
+    fc.tuple(fc.constant({ spec, edited }), arrivals(spec, { maxLength: 12, stepsBack: true }), fc.nat({ max: 12 })),
+  );
   let written = 0;
   fc.assert(
     fc.property(cases, ([{ spec, edited }, requests, editAt]) => {
@@ -85,7 +137,17 @@ function bucketUnder(limit: () => Limit): (cost: number, nowUs: number) => Decis
     clock.nowMs = nowUs / 1000;
     const take = bucketTake('k', limit(), cost);
     let decision: Decision | undefined;
-    store.take([take], (outcome) => (decision = decide(take.bucket, (outcome as readonly BucketLevel[])[0]!, cost, allPass([take], outcome as readonly BucketLevel[], false))), ++slot);
+    store.take(
+      [take],
+      (outcome) =>
+        (decision = decide(
+          take.bucket,
+          (outcome as readonly BucketLevel[])[0]!,
+          cost,
+          allPass([take], outcome as readonly BucketLevel[], false),
+        )),
+      ++slot,
+    );
     return decision!;
   };
 }

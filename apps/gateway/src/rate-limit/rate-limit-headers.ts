@@ -14,8 +14,10 @@ export function rateLimitHeaders(limits: readonly LimitReport[]): string[] {
   }
   const names = policyNames(limits);
   const headers = [
-    'RateLimit-Policy', limits.map(({ limit }, i) => policyOf(limit, names[i])).join(', '),
-    'RateLimit', limits.map(({ limit, decision }, i) => stateOf(limit, decision, names[i])).join(', '),
+    'RateLimit-Policy',
+    limits.map(({ limit }, i) => policyOf(limit, names[i])).join(', '),
+    'RateLimit',
+    limits.map(({ limit, decision }, i) => stateOf(limit, decision, names[i])).join(', '),
   ];
   const over = names.filter((_, i) => limits[i]!.decision.overLimit);
   if (over.length > 0) headers.push(OVER_LIMIT, over.map((name) => `"${name}"`).join(', '));

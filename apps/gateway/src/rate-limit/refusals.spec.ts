@@ -1,14 +1,42 @@
-import { bucketOf, MemoryBucketStore, merchantRules, RateLimiter, startLimits, StoreUnavailableError, type BucketStore, type Rule, type Verdict } from '#limiter';
+import {
+  bucketOf,
+  MemoryBucketStore,
+  merchantRules,
+  RateLimiter,
+  startLimits,
+  StoreUnavailableError,
+  type BucketStore,
+  type Rule,
+  type Verdict,
+} from '#limiter';
 import { FakeClock } from '#limiter/testing';
 import { refusalOf } from './refusals.js';
 
 test('what costs more than a share of its limit is told that this is for now', () => {
-  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }], 0);
-  const rule: Rule = { id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], limits, cost: 3, onStoreFailure: 'local' };
+  const limits = startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
+    0,
+  );
+  const rule: Rule = {
+    id: '1',
+    name: 'r',
+    layer: 'merchant',
+    priority: 1,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits,
+    cost: 3,
+    onStoreFailure: 'local',
+  };
   const away: BucketStore = { take: (_takes, answer) => answer(new StoreUnavailableError('gone'), 0), release: () => {}, refund: () => {} };
   let verdict: Verdict | undefined;
-  new RateLimiter(away, new MemoryBucketStore(() => 0), { gateways: () => 4 })
-    .check(merchantRules('acme', [rule], []), { merchantId: 'acme', ip: '', method: 'GET', target: '/' }, (outcome) => (verdict = outcome as Verdict));
+  new RateLimiter(away, new MemoryBucketStore(() => 0), { gateways: () => 4 }).check(
+    merchantRules('acme', [rule], []),
+    { merchantId: 'acme', ip: '', method: 'GET', target: '/' },
+    (outcome) => (verdict = outcome as Verdict),
+  );
   const { status, headers, body } = refusalOf(verdict!, 'id');
   expect([status, headers]).toEqual([503, ['Retry-After', '1']]);
   expect(JSON.parse(String(body)).detail).toContain('costs more than the share');
@@ -16,11 +44,31 @@ test('what costs more than a share of its limit is told that this is for now', (
 
 test('who is blocked by an operator is told so, and for how long', async () => {
   const store = new MemoryBucketStore(() => 0);
-  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }], 0);
-  const rule: Rule = { id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], limits, cost: 1, onStoreFailure: 'closed' };
+  const limits = startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
+    0,
+  );
+  const rule: Rule = {
+    id: '1',
+    name: 'r',
+    layer: 'merchant',
+    priority: 1,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits,
+    cost: 1,
+    onStoreFailure: 'closed',
+  };
   await store.operate('{acme}1.0', bucketOf(limits[0]!), { kind: 'block', forMs: 90_000 });
   const verdict = await new Promise<Verdict>((resolve) =>
-    new RateLimiter(store, store).check(merchantRules('acme', [rule], []), { merchantId: 'acme', ip: '', method: 'GET', target: '/' }, (outcome) => resolve(outcome as Verdict)));
+    new RateLimiter(store, store).check(
+      merchantRules('acme', [rule], []),
+      { merchantId: 'acme', ip: '', method: 'GET', target: '/' },
+      (outcome) => resolve(outcome as Verdict),
+    ),
+  );
   const { status, headers, body } = refusalOf(verdict, 'id');
   expect(status).toBe(429);
   expect(JSON.parse(String(body))).toMatchObject({ detail: 'Blocked by an operator. Try again in 90 s.', 'violated-policies': ['burst'] });
@@ -29,8 +77,24 @@ test('who is blocked by an operator is told so, and for how long', async () => {
 
 test('a refusal that is said again differs by its id, and by nothing that is no longer true', () => {
   const clock = new FakeClock();
-  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 10_000, refill: 'greedy' }], 0);
-  const rule: Rule = { id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] }, key: ['merchant'], limits, cost: 2, onStoreFailure: 'closed', penalty: { refusals: 4, windowMs: 60_000, blockMs: 60_000 } };
+  const limits = startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 10_000, refill: 'greedy' }],
+    0,
+  );
+  const rule: Rule = {
+    id: '1',
+    name: 'r',
+    layer: 'merchant',
+    priority: 1,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits,
+    cost: 2,
+    onStoreFailure: 'closed',
+    penalty: { refusals: 4, windowMs: 60_000, blockMs: 60_000 },
+  };
   const store = new MemoryBucketStore(clock.now);
   const limiter = new RateLimiter(store, store);
   const rules = merchantRules('acme', [rule], []);
@@ -47,6 +111,12 @@ test('a refusal that is said again differs by its id, and by nothing that is no 
   expect(ask('the-second')).toEqual(['"burst";r=0;t=10', '20', 'Too many requests: burst. Try again in 20 s.', 'the-second', 429]);
   clock.advance(10_000);
   expect(ask('3')).toEqual(['"burst";r=1;t=10', '10', 'Too many requests: burst. Try again in 10 s.', '3', 429]);
-  expect(ask('4')).toEqual(['"burst";r=1;t=10', '60', 'Too many requests: burst. That was refused too often: everything is blocked now. Try again in 60 s.', '4', 429]);
+  expect(ask('4')).toEqual([
+    '"burst";r=1;t=10',
+    '60',
+    'Too many requests: burst. That was refused too often: everything is blocked now. Try again in 60 s.',
+    '4',
+    429,
+  ]);
   expect(ask('5')).toEqual(['"burst";r=1;t=10', '60', 'Blocked, because too many requests were refused. Try again in 60 s.', '5', 429]);
 });

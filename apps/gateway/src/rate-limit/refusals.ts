@@ -25,11 +25,18 @@ export function refusal({ status, type = 'about:blank', title, detail, requestId
 
 /** The limits said no, or nobody could ask them. */
 export function refusalOf(verdict: Verdict, requestId: string): Refusal {
-  if (verdict.reason === 'store_unavailable') return unavailable(verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
+  if (verdict.reason === 'store_unavailable')
+    return unavailable(verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
   const prepared = verdict.limits.length === 1 ? PREPARED.get(verdict.limits[0]!.limit) : undefined;
-  if (prepared !== undefined && saysTheSame(prepared.verdict, verdict)) return { ...prepared.refusal, body: prepared.bodyUntilId + requestId + END_OF_BODY };
+  if (prepared !== undefined && saysTheSame(prepared.verdict, verdict))
+    return { ...prepared.refusal, body: prepared.bodyUntilId + requestId + END_OF_BODY };
   const made = quotaExceeded(verdict, requestId);
-  if (verdict.limits.length === 1) PREPARED.set(verdict.limits[0]!.limit, { verdict, refusal: made, bodyUntilId: made.body.slice(0, -requestId.length - END_OF_BODY.length) });
+  if (verdict.limits.length === 1)
+    PREPARED.set(verdict.limits[0]!.limit, {
+      verdict,
+      refusal: made,
+      bodyUntilId: made.body.slice(0, -requestId.length - END_OF_BODY.length),
+    });
   return made;
 }
 
@@ -48,8 +55,13 @@ const END_OF_BODY = '"}';
 function saysTheSame(a: Verdict, b: Verdict): boolean {
   const [{ limit, decision: before }, { decision: now }] = [a.limits[0]!, b.limits[0]!];
   return (
-    a.reason === b.reason && a.beganBlock === b.beganBlock && secondsOf(a.retryAfterMs) === secondsOf(b.retryAfterMs) &&
-    before.allowed === now.allowed && before.remaining === now.remaining && before.blocked === now.blocked && before.overLimit === now.overLimit &&
+    a.reason === b.reason &&
+    a.beganBlock === b.beganBlock &&
+    secondsOf(a.retryAfterMs) === secondsOf(b.retryAfterMs) &&
+    before.allowed === now.allowed &&
+    before.remaining === now.remaining &&
+    before.blocked === now.blocked &&
+    before.overLimit === now.overLimit &&
     secondsOf(msToMore(limit, before)) === secondsOf(msToMore(limit, now))
   );
 }
@@ -73,7 +85,8 @@ function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
 }
 
 const REFUSED_BY_RULE = 'The rate limiter cannot be asked, and the rule says to refuse then.';
-const COSTS_MORE_THAN_A_SHARE = 'The rate limiter cannot be asked, and the request costs more than the share of the limit that this gateway has until then.';
+const COSTS_MORE_THAN_A_SHARE =
+  'The rate limiter cannot be asked, and the request costs more than the share of the limit that this gateway has until then.';
 
 function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
   if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';
@@ -84,7 +97,12 @@ function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly strin
 
 export function unavailable(detail: string, requestId: string): Refusal {
   return refusal({
-    status: 503, type: `${TYPES}temporary-reduced-capacity`, title: 'Service unavailable', detail, requestId, headers: ['Retry-After', '1'],
+    status: 503,
+    type: `${TYPES}temporary-reduced-capacity`,
+    title: 'Service unavailable',
+    detail,
+    requestId,
+    headers: ['Retry-After', '1'],
   });
 }
 

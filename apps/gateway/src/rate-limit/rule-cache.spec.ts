@@ -31,8 +31,17 @@ class Cold implements ColdReader {
 }
 
 const ruleOf = (priority: number) => ({
-  id: '1', name: 'r', layer: 'merchant' as const, priority, enabled: true, mode: 'enforce' as const, match: { methods: [], paths: [] },
-  key: ['merchant' as const], limits: [], cost: 1, onStoreFailure: 'local' as const,
+  id: '1',
+  name: 'r',
+  layer: 'merchant' as const,
+  priority,
+  enabled: true,
+  mode: 'enforce' as const,
+  match: { methods: [], paths: [] },
+  key: ['merchant' as const],
+  limits: [],
+  cost: 1,
+  onStoreFailure: 'local' as const,
 });
 
 /** The priority of the first rule tells which version of the rules is in use. */
@@ -113,19 +122,22 @@ test('default rules reach merchants that are already known', async () => {
   expect(inUse(await cache.load('stranger'))).toBe(7);
 });
 
-test.each([false, true])('ids that nobody created are bounded, and push out no merchant (by default rules: %s)', async (defaultForUnknown) => {
-  const { cold, cache } = create({ defaultForUnknown, maxBytes: 100_000, maxUnknownBytes: 10_000 });
-  cold.defaults = { version: 1, rules: [ruleOf(1)] };
-  await cache.load('acme');
-  for (let i = 0; i < 5_000; i++) await cache.load(`nobody-${i}`);
-  expect(cache.unknownSize).toBeLessThan(50);
-  expect(cache.unknownSize).toBeGreaterThan(5);
-  expect(cache.bytes).toBeLessThan(20_000);
-  expect(cache.size).toBe(1);
-  expect(cache.get('acme')).toBeDefined();
-  expect(cache.get('nobody-4999')).toBeDefined();
-  expect(cache.get('nobody-0')).toBeUndefined();
-});
+test.each([false, true])(
+  'ids that nobody created are bounded, and push out no merchant (by default rules: %s)',
+  async (defaultForUnknown) => {
+    const { cold, cache } = create({ defaultForUnknown, maxBytes: 100_000, maxUnknownBytes: 10_000 });
+    cold.defaults = { version: 1, rules: [ruleOf(1)] };
+    await cache.load('acme');
+    for (let i = 0; i < 5_000; i++) await cache.load(`nobody-${i}`);
+    expect(cache.unknownSize).toBeLessThan(50);
+    expect(cache.unknownSize).toBeGreaterThan(5);
+    expect(cache.bytes).toBeLessThan(20_000);
+    expect(cache.size).toBe(1);
+    expect(cache.get('acme')).toBeDefined();
+    expect(cache.get('nobody-4999')).toBeDefined();
+    expect(cache.get('nobody-0')).toBeUndefined();
+  },
+);
 
 test('merchants are bounded in bytes; those in use stay', async () => {
   const { cold, cache } = create({ maxBytes: 200_000 });
@@ -143,7 +155,18 @@ test('merchants are bounded in bytes; those in use stay', async () => {
 
 test('what requests make ready counts in the bytes of a merchant', async () => {
   const { cold, cache } = create();
-  cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits: startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0) }] };
+  cold.defaults = {
+    version: 1,
+    rules: [
+      {
+        ...ruleOf(1),
+        limits: startLimits(
+          [{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
+          0,
+        ),
+      },
+    ],
+  };
   cold.merchants.set('plain', { merchantId: 'plain', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [] });
   const rules = (await cache.load('plain')) as MerchantRules;
   const before = cache.bytes;
@@ -154,7 +177,10 @@ test('what requests make ready counts in the bytes of a merchant', async () => {
 
 test('what the only request of an id made ready counts as well', async () => {
   const { cold, cache } = create({ defaultForUnknown: true, maxUnknownBytes: 20_000 });
-  const limits = startLimits([{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }], 0);
+  const limits = startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
+    0,
+  );
   cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits }] };
   for (let i = 0; i < 100; i++) {
     const rules = (await cache.load(`once-${i}`)) as MerchantRules;

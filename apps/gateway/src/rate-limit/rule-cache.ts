@@ -222,7 +222,16 @@ export class RuleCache {
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
     other.delete(merchantId);
     this.countRecent();
-    const entry = { merchantId, snapshot: newest, rules, defaults, takesCounted: 0, readAgainAtMs: isStale ? NOW : FRESH, used: false, bytes: bytesOf(merchantId, newest, rules) };
+    const entry = {
+      merchantId,
+      snapshot: newest,
+      rules,
+      defaults,
+      takesCounted: 0,
+      readAgainAtMs: isStale ? NOW : FRESH,
+      used: false,
+      bytes: bytesOf(merchantId, newest, rules),
+    };
     held.set(merchantId, entry);
     if (rules !== 'unknown_merchant') this.recent.push(entry);
     return rules;

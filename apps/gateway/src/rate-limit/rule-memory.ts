@@ -27,7 +27,13 @@ export function bytesOfUnknown(merchantId: string): number {
 
 /** @param takesMade how many takes were made ready for it so far */
 export function bytesOfMerchant(merchantId: string, snapshot: MerchantSnapshot | null, takesMade: number): number {
-  return bytesOfUnknown(merchantId) + RULES + (snapshot?.rules ?? []).reduce((sum, rule) => sum + bytesOfRule(rule), 0) + (takesMade > 0 ? USED : 0) + takesMade * TAKE;
+  return (
+    bytesOfUnknown(merchantId) +
+    RULES +
+    (snapshot?.rules ?? []).reduce((sum, rule) => sum + bytesOfRule(rule), 0) +
+    (takesMade > 0 ? USED : 0) +
+    takesMade * TAKE
+  );
 }
 
 function bytesOfRule({ name, match: { paths }, limits }: Rule): number {

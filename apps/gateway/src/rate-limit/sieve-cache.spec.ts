@@ -14,7 +14,10 @@ test('of what nobody asks for the oldest goes first', () => {
 });
 
 test('what is in use stays, however many come once', () => {
-  const cache = filled(100, Array.from({ length: 100 }, (_, i) => `known-${i}`));
+  const cache = filled(
+    100,
+    Array.from({ length: 100 }, (_, i) => `known-${i}`),
+  );
   for (let i = 0; i < 10_000; i++) {
     if (i % 10 === 0) for (let known = 0; known < 50; known++) expect(cache.get(`known-${known}`)).toBeDefined();
     cache.set(`once-${i}`, entry());
@@ -54,7 +57,10 @@ test('an entry that is larger than the whole is held alone', () => {
 
 test('an eviction costs the same however many have gone before', () => {
   const costOf = (evictions: number): number => {
-    const cache = filled(20_000, Array.from({ length: 20_000 }, (_, i) => `a${i}`));
+    const cache = filled(
+      20_000,
+      Array.from({ length: 20_000 }, (_, i) => `a${i}`),
+    );
     const began = process.cpuUsage();
     for (let i = 0; i < evictions; i++) cache.set(`b${i}`, entry());
     const { user, system } = process.cpuUsage(began);

@@ -164,7 +164,10 @@ export class JobWorker<Data> {
       logger.warn({ ...fields, attempts: job.opts.attempts ?? ATTEMPTS }, 'a job failed and is tried again');
       onRetried?.(job);
     } else {
-      logger.error(fields, error instanceof UnrecoverableError ? 'a job cannot be read and is set aside' : 'a job failed too often and is set aside');
+      logger.error(
+        fields,
+        error instanceof UnrecoverableError ? 'a job cannot be read and is set aside' : 'a job failed too often and is set aside',
+      );
       onSetAside(job, error);
     }
   }

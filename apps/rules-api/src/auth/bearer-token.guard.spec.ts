@@ -28,14 +28,24 @@ describe('BearerTokenGuard', () => {
     expect(guard.canActivate(contextOf(Closed, authorization))).toBe(true);
   });
 
-  it.each([undefined, '', 'Bearer', 'Bearer ', 'the-right-token-1', 'Basic the-right-token-1', 'Bearer the-right-token-2', 'Bearer the-right-token-11', 'Bearer the right-token-1'])(
-    'refuses %p with a challenge',
-    (authorization) => {
-      expect(() => guard.canActivate(contextOf(Closed, authorization))).toThrow(
-        expect.objectContaining({ status: 401, headers: { 'www-authenticate': expect.stringMatching(/^Bearer realm="tollgate"/) as string } }) as Error,
-      );
-    },
-  );
+  it.each([
+    undefined,
+    '',
+    'Bearer',
+    'Bearer ',
+    'the-right-token-1',
+    'Basic the-right-token-1',
+    'Bearer the-right-token-2',
+    'Bearer the-right-token-11',
+    'Bearer the right-token-1',
+  ])('refuses %p with a challenge', (authorization) => {
+    expect(() => guard.canActivate(contextOf(Closed, authorization))).toThrow(
+      expect.objectContaining({
+        status: 401,
+        headers: { 'www-authenticate': expect.stringMatching(/^Bearer realm="tollgate"/) as string },
+      }) as Error,
+    );
+  });
 
   it('asks nobody on a public route', () => expect(guard.canActivate(contextOf(Open))).toBe(true));
 });

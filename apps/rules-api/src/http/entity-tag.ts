@@ -23,7 +23,7 @@ export function expectedVersions(ifMatch: string | undefined): Expected {
   if (ifMatch === undefined) {
     throw new ProblemError({
       status: 428,
-      detail: 'send If-Match with the ETag that you have read, so that nobody\'s change is lost; * overwrites whatever is there',
+      detail: "send If-Match with the ETag that you have read, so that nobody's change is lost; * overwrites whatever is there",
     });
   }
   const text = ifMatch.trim();

@@ -73,7 +73,8 @@ function isLine(value: unknown): value is string {
 
 export const plainObject: Check = (value) => (isPlainObject(value) ? [] : fault('must be an object', value));
 
-export const plainObjectOrNull: Check = (value) => (value === null || isPlainObject(value) ? [] : fault('must be an object, or null for none', value));
+export const plainObjectOrNull: Check = (value) =>
+  value === null || isPlainObject(value) ? [] : fault('must be an object, or null for none', value);
 
 export function isPlainObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -53,19 +53,28 @@ describe('ValidationPipe', () => {
     [{ name: 'toolong' }, [{ pointer: '/name', detail: expect.stringContaining('got "toolong"') }]],
     [{ name: 'a', fast: 'true' }, [{ pointer: '/fast', detail: 'must be true or false, got "true"' }]],
     [{ name: 'a', colour: undefined }, [{ pointer: '/colour', detail: 'must be one of red, blue, got nothing' }]],
-    [{ name: 'a', wheels: [{ size: 1 }, { size: '2' }] }, [{ pointer: '/wheels/1/size', detail: 'must be a whole number from 1 to 9, got "2"' }]],
+    [
+      { name: 'a', wheels: [{ size: 1 }, { size: '2' }] },
+      [{ pointer: '/wheels/1/size', detail: 'must be a whole number from 1 to 9, got "2"' }],
+    ],
     [{ name: 'a', wheels: [null] }, [{ pointer: '/wheels/0', detail: 'must be an object, got null' }]],
     [{ name: 'a', wheels: { 0: { size: 99 } } }, [{ pointer: '/wheels', detail: 'must be a list, got {"0":{"size":99},"size":5}' }]],
     [{ name: 'a', wheels: [[{}]] }, [{ pointer: '/wheels/0', detail: expect.stringContaining('must be an object') }]],
     [{ name: 'a', wheels: [1, 2, 3, 4] }, [{ pointer: '/wheels', detail: 'must have 0 to 3 items, got 4' }]],
-    [{ name: 'a', spare: { size: 0, rim: 1 } }, [
-      { pointer: '/spare/rim', detail: 'is not a field that is known here' },
-      { pointer: '/spare/size', detail: 'must be a whole number from 1 to 9, got 0' },
-    ]],
-    [{ name: 'a', constructor: 1, toString: 2 }, [
-      { pointer: '/constructor', detail: 'is not a field that is known here' },
-      { pointer: '/toString', detail: 'is not a field that is known here' },
-    ]],
+    [
+      { name: 'a', spare: { size: 0, rim: 1 } },
+      [
+        { pointer: '/spare/rim', detail: 'is not a field that is known here' },
+        { pointer: '/spare/size', detail: 'must be a whole number from 1 to 9, got 0' },
+      ],
+    ],
+    [
+      { name: 'a', constructor: 1, toString: 2 },
+      [
+        { pointer: '/constructor', detail: 'is not a field that is known here' },
+        { pointer: '/toString', detail: 'is not a field that is known here' },
+      ],
+    ],
   ])('refuses %j', (body, errors) => expect(errorsOf(body)).toEqual(errors));
 
   it('says how many fields are wrong', () => {

@@ -69,7 +69,8 @@ function fieldErrors(error: ValidationError, parent: string): BodyFieldError[] {
       : [];
   const below = children.flatMap((child) => fieldErrors(child, pointer));
   // Where a thing is no object or list at all, what it lacks below is no news.
-  const isNews = (each: BodyFieldError) => !own.some((other) => each.pointer === other.pointer || each.pointer.startsWith(`${other.pointer}/`));
+  const isNews = (each: BodyFieldError) =>
+    !own.some((other) => each.pointer === other.pointer || each.pointer.startsWith(`${other.pointer}/`));
   return [...own, ...below.filter(isNews)];
 }
 

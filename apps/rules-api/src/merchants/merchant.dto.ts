@@ -17,7 +17,14 @@ const unless =
     actual === value ? [] : check(actual, object, property);
 
 export class CreateMerchantDto {
-  @ApiProperty({ type: String, minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH, pattern: `(?!^\\.{1,2}$)${LINE_PATTERN}`, example: 'acme', description: MERCHANT_ID_EXPECTED })
+  @ApiProperty({
+    type: String,
+    minLength: 1,
+    maxLength: MERCHANT_ID_MAX_LENGTH,
+    pattern: `(?!^\\.{1,2}$)${LINE_PATTERN}`,
+    example: 'acme',
+    description: MERCHANT_ID_EXPECTED,
+  })
   @Fits(merchantId)
   id: string;
 

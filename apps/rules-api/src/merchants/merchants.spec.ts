@@ -6,7 +6,9 @@ const create = (body: object) => pipe.transform(body, { type: 'body', metatype: 
 const update = (body: object) => pipe.transform(body, { type: 'body', metatype: UpdateMerchantDto });
 
 describe('CreateMerchantDto', () => {
-  it.each(['acme', 'a:b{c}', '🙂', 'a b', '...', "o'hara"])('takes the id %s', (id) => expect(create({ id, name: 'x' })).toMatchObject({ id }));
+  it.each(['acme', 'a:b{c}', '🙂', 'a b', '...', "o'hara"])('takes the id %s', (id) =>
+    expect(create({ id, name: 'x' })).toMatchObject({ id }),
+  );
 
   it.each(['', ' a', 'a ', 'a\nb', 'a\0', '\ud800', '.', '..', 5, null, undefined, ['a'], 'x'.repeat(129)])('refuses the id %p', (id) => {
     expect(() => create({ id, name: 'x' })).toThrow(/field/);

@@ -25,16 +25,21 @@ describe('the OpenAPI document', () => {
     const module = RulesApiModule.register({ database, adminToken: 'a-token-for-tests', health: new Health(), registry, logger });
     app = await createHttpApp(module, { logger, registry });
     document = openApiDocument(app);
-    app.getHttpAdapter().getInstance().addHook('onRoute', ({ method, url }) => {
-      for (const each of [method].flat()) routes.push(`${each} ${url}`);
-    });
+    app
+      .getHttpAdapter()
+      .getInstance()
+      .addHook('onRoute', ({ method, url }) => {
+        for (const each of [method].flat()) routes.push(`${each} ${url}`);
+      });
     await app.init();
   });
   afterAll(() => app.close());
 
   describe('is as strict as the validation', () => {
     type Validator = (value: unknown) => boolean;
-    const { default: Ajv } = createRequire(import.meta.url)('ajv') as { default: new (options: object) => { addSchema(schema: unknown, key: string): void; compile(schema: unknown): Validator } };
+    const { default: Ajv } = createRequire(import.meta.url)('ajv') as {
+      default: new (options: object) => { addSchema(schema: unknown, key: string): void; compile(schema: unknown): Validator };
+    };
     const DTOS = { CreateMerchantDto, RuleDto };
 
     const validatorOf = (name: string): Validator => {
@@ -51,7 +56,14 @@ describe('the OpenAPI document', () => {
       }
     };
     const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
-    const RULE = { name: 'card payments', match: { methods: ['POST'], paths: ['/transactions/**'] }, key: ['merchant'], limits: [LIMIT], cost: 1, penalty: { refusals: 3, windowMs: 1_000, blockMs: 1_000 } };
+    const RULE = {
+      name: 'card payments',
+      match: { methods: ['POST'], paths: ['/transactions/**'] },
+      key: ['merchant'],
+      limits: [LIMIT],
+      cost: 1,
+      penalty: { refusals: 3, windowMs: 1_000, blockMs: 1_000 },
+    };
     const MERCHANT = { id: 'acme', name: 'Acme', timeZone: 'UTC' };
 
     it.each<[string, keyof typeof DTOS, unknown, boolean]>([
@@ -77,7 +89,10 @@ describe('the OpenAPI document', () => {
       expect(validatorOf('RuleDto')({ ...RULE, penalty: 7 })).toBe(false);
     });
 
-    it.each([['RuleDto', RULE], ['CreateMerchantDto', MERCHANT]] as const)('and no stricter: whatever is accepted as %s fits the schema', (name, example) => {
+    it.each([
+      ['RuleDto', RULE],
+      ['CreateMerchantDto', MERCHANT],
+    ] as const)('and no stricter: whatever is accepted as %s fits the schema', (name, example) => {
       const fits = validatorOf(name);
       let accepts = 0;
       fc.assert(
@@ -94,15 +109,29 @@ describe('the OpenAPI document', () => {
 
   const operations = () =>
     Object.entries(document.paths).flatMap(([path, item]) =>
-      Object.entries(item as Record<string, { parameters?: { in: string; name: string; required?: boolean }[]; responses: Record<string, object>; security?: object[]; requestBody?: object }>).map(
-        ([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation }),
-      ),
+      Object.entries(
+        item as Record<
+          string,
+          {
+            parameters?: { in: string; name: string; required?: boolean }[];
+            responses: Record<string, object>;
+            security?: object[];
+            requestBody?: object;
+          }
+        >,
+      ).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, operation })),
     );
 
   it('has every route under /v1, and no other', () => {
-    const served = routes.filter((route) => route.includes(' /v1/') && !route.startsWith('HEAD ')).map((route) => route.replace(/:(\w+)/g, '{$1}'));
+    const served = routes
+      .filter((route) => route.includes(' /v1/') && !route.startsWith('HEAD '))
+      .map((route) => route.replace(/:(\w+)/g, '{$1}'));
     expect(served.length).toBeGreaterThan(10);
-    expect(operations().map(({ name }) => name).sort()).toEqual(served.sort());
+    expect(
+      operations()
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(served.sort());
   });
 
   it('says of each operation what holds for all of its kind', () => {

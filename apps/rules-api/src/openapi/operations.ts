@@ -91,7 +91,8 @@ function ifMatch() {
   return ApiHeader({
     name: 'If-Match',
     required: true,
-    description: 'Required: without it the answer is 428. The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
+    description:
+      'Required: without it the answer is 428. The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
     schema: { type: 'string', example: '"3"' },
   });
 }

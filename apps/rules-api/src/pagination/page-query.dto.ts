@@ -23,7 +23,12 @@ export class PageQueryDto {
   @Fits(pageSize)
   limit: string = String(DEFAULT_PAGE_SIZE);
 
-  @ApiPropertyOptional({ type: String, maxLength: MAX_CURSOR_LENGTH, pattern: '^[A-Za-z0-9_-]+$', description: 'The nextCursor of the page before' })
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: MAX_CURSOR_LENGTH,
+    pattern: '^[A-Za-z0-9_-]+$',
+    description: 'The nextCursor of the page before',
+  })
   @Fits(cursor)
   cursor?: string;
 

@@ -16,13 +16,22 @@ describe('a cursor', () => {
     ['that is empty', ''],
   ])('%s is refused', (_name, cursor) => {
     expect(() => decodeCursor('list', cursor, isNumber)).toThrow(
-      expect.objectContaining({ status: 400, errors: [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }] }) as Error,
+      expect.objectContaining({
+        status: 400,
+        errors: [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }],
+      }) as Error,
     );
   });
 });
 
 describe('toPage', () => {
-  const page = (rows: number[], limit: number) => toPage(rows, limit, (row) => `item ${row}`, (row) => `after ${row}`);
+  const page = (rows: number[], limit: number) =>
+    toPage(
+      rows,
+      limit,
+      (row) => `item ${row}`,
+      (row) => `after ${row}`,
+    );
 
   it('has a next cursor only when more follows', () => {
     expect(page([1, 2, 3], 2)).toEqual({ items: ['item 1', 'item 2'], nextCursor: 'after 2' });

@@ -2,7 +2,22 @@ import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, getSchemaPath } from '@nestjs/swagger';
 import { plainToInstance } from 'class-transformer';
 import {
-  type Align, ALGORITHM_NAMES, ALIGNS, CALENDAR_UNITS, type CalendarUnit, fieldsOf, LIMIT_BOUNDS, limitFaults, type LimitSpec, ON_EDITS, type OnEdit, REFILLS, type Refill, type Throttle, THROTTLES, WINDOW_STARTS,
+  type Align,
+  ALGORITHM_NAMES,
+  ALIGNS,
+  CALENDAR_UNITS,
+  type CalendarUnit,
+  fieldsOf,
+  LIMIT_BOUNDS,
+  limitFaults,
+  type LimitSpec,
+  ON_EDITS,
+  type OnEdit,
+  REFILLS,
+  type Refill,
+  type Throttle,
+  THROTTLES,
+  WINDOW_STARTS,
   type WindowStart,
 } from '#limiter';
 import { type Check, Fits, isPlainObject, oneOf, shown } from '../http/field-rules.js';
@@ -38,15 +53,30 @@ function limitDtoOf<const A extends LimitSpec['algorithm']>(...algorithms: reado
     @Fits(oneOf(ALGORITHM_NAMES))
     algorithm: A;
 
-    @ApiPropertyOptional({ enum: ON_EDITS, default: 'as_is', description: 'What an edit of the numbers does to the tokens of live buckets' })
+    @ApiPropertyOptional({
+      enum: ON_EDITS,
+      default: 'as_is',
+      description: 'What an edit of the numbers does to the tokens of live buckets',
+    })
     @Fits(limitField)
     onEdit: OnEdit = 'as_is';
 
-    @ApiPropertyOptional({ enum: THROTTLES, default: 'hard', example: 'soft', description: 'soft lets excessPercent of the limit pass above it, and says so; elastic does while the platform has spare capacity' })
+    @ApiPropertyOptional({
+      enum: THROTTLES,
+      default: 'hard',
+      example: 'soft',
+      description: 'soft lets excessPercent of the limit pass above it, and says so; elastic does while the platform has spare capacity',
+    })
     @Fits(limitField)
     throttle: Throttle = 'hard';
 
-    @ApiPropertyOptional({ type: 'integer', minimum: LIMIT_BOUNDS.excessPercent.min, maximum: LIMIT_BOUNDS.excessPercent.max, example: 10, description: 'For throttle soft' })
+    @ApiPropertyOptional({
+      type: 'integer',
+      minimum: LIMIT_BOUNDS.excessPercent.min,
+      maximum: LIMIT_BOUNDS.excessPercent.max,
+      example: 10,
+      description: 'For throttle soft',
+    })
     @Fits(limitField)
     excessPercent?: number;
   }
@@ -68,19 +98,35 @@ export class TokenBucketDto extends limitDtoOf('token_bucket') {
   @Fits(limitField)
   refillIntervalMs?: number;
 
-  @ApiPropertyOptional({ enum: REFILLS, default: 'greedy', example: 'interval', description: 'greedy refills continuously, interval in whole steps' })
+  @ApiPropertyOptional({
+    enum: REFILLS,
+    default: 'greedy',
+    example: 'interval',
+    description: 'greedy refills continuously, interval in whole steps',
+  })
   @Fits(limitField)
   refill: Refill = 'greedy';
 
-  @ApiPropertyOptional({ enum: ALIGNS, example: 'clock', description: 'For refill interval. limit (default): intervals count from the start of the limit; clock: from 1970' })
+  @ApiPropertyOptional({
+    enum: ALIGNS,
+    example: 'clock',
+    description: 'For refill interval. limit (default): intervals count from the start of the limit; clock: from 1970',
+  })
   @Fits(limitField)
   align?: Align;
 
-  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'For refill interval, instead of refillIntervalMs: a step at each start of a minute, hour, day ... in timeZone; weeks begin on Monday. At most 60 steps may fill the bucket, of years 10' })
+  @ApiPropertyOptional({
+    enum: CALENDAR_UNITS,
+    description:
+      'For refill interval, instead of refillIntervalMs: a step at each start of a minute, hour, day ... in timeZone; weeks begin on Monday. At most 60 steps may fill the bucket, of years 10',
+  })
   @Fits(limitField)
   calendar?: CalendarUnit;
 
-  @ApiPropertyOptional({ type: String, description: 'IANA name like Europe/Berlin, for calendar; the time zone of the merchant unless given' })
+  @ApiPropertyOptional({
+    type: String,
+    description: 'IANA name like Europe/Berlin, for calendar; the time zone of the merchant unless given',
+  })
   @Fits(limitField)
   timeZone?: string;
 
@@ -119,7 +165,13 @@ export class LeakyBucketDto extends limitDtoOf('leaky_bucket') {
 
   @ApiPropertyOptional({
     type: 'object',
-    properties: { delay: { type: 'object', properties: { maxWaitMs: bounded(LIMIT_BOUNDS.maxWaitMs, 2_000, 'Who would wait longer is refused') }, required: ['maxWaitMs'] } },
+    properties: {
+      delay: {
+        type: 'object',
+        properties: { maxWaitMs: bounded(LIMIT_BOUNDS.maxWaitMs, 2_000, 'Who would wait longer is refused') },
+        required: ['maxWaitMs'],
+      },
+    },
     required: ['delay'],
     description: 'As a queue: what is admitted waits its turn, and leaves at the rate of the drain',
   })
@@ -136,15 +188,25 @@ export class FixedWindowDto extends limitDtoOf('fixed_window') {
   @Fits(limitField)
   windowMs?: number;
 
-  @ApiPropertyOptional({ enum: CALENDAR_UNITS, description: 'Windows of the calendar, in timeZone; weeks begin on Monday, years on the first of January' })
+  @ApiPropertyOptional({
+    enum: CALENDAR_UNITS,
+    description: 'Windows of the calendar, in timeZone; weeks begin on Monday, years on the first of January',
+  })
   @Fits(limitField)
   calendar?: CalendarUnit;
 
-  @ApiPropertyOptional({ type: String, description: 'IANA name like Europe/Berlin, for calendar; the time zone of the merchant unless given' })
+  @ApiPropertyOptional({
+    type: String,
+    description: 'IANA name like Europe/Berlin, for calendar; the time zone of the merchant unless given',
+  })
   @Fits(limitField)
   timeZone?: string;
 
-  @ApiPropertyOptional({ enum: WINDOW_STARTS, default: 'clock', description: 'clock: windows follow the clock; first_request: the first request after a window opens the next' })
+  @ApiPropertyOptional({
+    enum: WINDOW_STARTS,
+    default: 'clock',
+    description: 'clock: windows follow the clock; first_request: the first request after a window opens the next',
+  })
   @Fits(limitField)
   start: WindowStart = 'clock';
 }
@@ -176,7 +238,11 @@ export class ConcurrencyDto extends limitDtoOf('concurrency') {
   @NumberField(LIMIT_BOUNDS.slots, 10, 'Requests in flight; a slot is freed at the end of the response; with 0 nothing passes')
   limit: number;
 
-  @NumberField(LIMIT_BOUNDS.slotTimeoutMs, 30_000, 'Milliseconds after which a slot is free again, in case a gateway has died; more than a response takes')
+  @NumberField(
+    LIMIT_BOUNDS.slotTimeoutMs,
+    30_000,
+    'Milliseconds after which a slot is free again, in case a gateway has died; more than a response takes',
+  )
   slotTimeoutMs: number;
 }
 
@@ -210,7 +276,10 @@ function limitDto(item: Partial<LimitDto>): object {
 /** For OpenAPI. */
 export const LIMIT_SCHEMA = {
   oneOf: LIMIT_DTOS.map((dto) => ({ $ref: getSchemaPath(dto) })),
-  discriminator: { propertyName: 'algorithm', mapping: Object.fromEntries(Object.entries(DTOS).map(([name, dto]) => [name, getSchemaPath(dto)])) },
+  discriminator: {
+    propertyName: 'algorithm',
+    mapping: Object.fromEntries(Object.entries(DTOS).map(([name, dto]) => [name, getSchemaPath(dto)])),
+  },
 };
 
 /** Limits are told apart by name: in headers, and when a rule is edited. */
@@ -227,5 +296,7 @@ export const differentNames: Check = (value) => {
 export function limitSpec(limit: LimitSpec | LimitDto): LimitSpec {
   const fields = ['name', 'algorithm', ...fieldsOf(limit.algorithm), 'onEdit', 'throttle', 'excessPercent'];
   const values = limit as unknown as Record<string, unknown>;
-  return Object.fromEntries(fields.flatMap((field) => (values[field] === undefined ? [] : [[field, values[field]]]))) as unknown as LimitSpec;
+  return Object.fromEntries(
+    fields.flatMap((field) => (values[field] === undefined ? [] : [[field, values[field]]])),
+  ) as unknown as LimitSpec;
 }

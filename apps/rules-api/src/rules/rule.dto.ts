@@ -17,7 +17,19 @@ import {
   type StoreFailurePolicy,
 } from '#limiter';
 import { type RuleEntity } from '#rules-db';
-import { type Check, fault, Fits, line, LINE_PATTERN, listOf, oneOf, plainObject, plainObjectOrNull, trueOrFalse, wholeNumber } from '../http/field-rules.js';
+import {
+  type Check,
+  fault,
+  Fits,
+  line,
+  LINE_PATTERN,
+  listOf,
+  oneOf,
+  plainObject,
+  plainObjectOrNull,
+  trueOrFalse,
+  wholeNumber,
+} from '../http/field-rules.js';
 import { bounded, differentNames, LIMIT_DTOS, LIMIT_SCHEMA, type LimitDto, limitDtos, limitSpec } from './limit.dto.js';
 
 const method = (value: unknown) =>
@@ -39,7 +51,14 @@ const listOfLimits: Check = (value, object, property) => {
 
 /** When a rule applies. */
 export class RuleMatchDto {
-  @ApiPropertyOptional({ type: 'array', items: { type: 'string', pattern: '^[A-Z][A-Z-]{0,31}$' }, maxItems: RULE_BOUNDS.methods.max, default: [], example: ['POST'], description: 'HTTP methods in capitals; none means any' })
+  @ApiPropertyOptional({
+    type: 'array',
+    items: { type: 'string', pattern: '^[A-Z][A-Z-]{0,31}$' },
+    maxItems: RULE_BOUNDS.methods.max,
+    default: [],
+    example: ['POST'],
+    description: 'HTTP methods in capitals; none means any',
+  })
   @Fits(listOf(method, { min: 0, max: RULE_BOUNDS.methods.max }))
   methods: string[] = [];
 
@@ -72,7 +91,14 @@ export class PenaltyDto {
 /** A rule as an administrator writes it. */
 @ApiExtraModels(...LIMIT_DTOS)
 export class RuleDto {
-  @ApiProperty({ type: String, minLength: 1, maxLength: RULE_BOUNDS.name.maxLength, pattern: LINE_PATTERN, example: 'card payments', description: 'Different from the names of the other rules here' })
+  @ApiProperty({
+    type: String,
+    minLength: 1,
+    maxLength: RULE_BOUNDS.name.maxLength,
+    pattern: LINE_PATTERN,
+    example: 'card payments',
+    description: 'Different from the names of the other rules here',
+  })
   @Fits(line(RULE_BOUNDS.name.maxLength))
   name: string;
 
@@ -80,7 +106,13 @@ export class RuleDto {
   @Fits(oneOf(LAYERS))
   layer: Layer = 'merchant';
 
-  @ApiPropertyOptional({ type: 'integer', minimum: RULE_BOUNDS.priority.min, maximum: RULE_BOUNDS.priority.max, default: 100, description: 'The highest wins' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: RULE_BOUNDS.priority.min,
+    maximum: RULE_BOUNDS.priority.max,
+    default: 100,
+    description: 'The highest wins',
+  })
   @Fits(wholeNumber(RULE_BOUNDS.priority.min, RULE_BOUNDS.priority.max))
   priority: number = 100;
 
@@ -98,17 +130,35 @@ export class RuleDto {
   @Type(() => RuleMatchDto)
   match: RuleMatchDto = new RuleMatchDto();
 
-  @ApiPropertyOptional({ enum: KEY_PARTS, isArray: true, maxItems: KEY_PARTS.length, default: ['merchant'], description: 'What tells buckets apart, in any order; none means one bucket for all' })
+  @ApiPropertyOptional({
+    enum: KEY_PARTS,
+    isArray: true,
+    maxItems: KEY_PARTS.length,
+    default: ['merchant'],
+    description: 'What tells buckets apart, in any order; none means one bucket for all',
+  })
   @Fits(listOf(keyPart, { min: 0, max: KEY_PARTS.length }))
   key: KeyPart[] = ['merchant'];
 
-  @ApiProperty({ type: 'array', items: LIMIT_SCHEMA, minItems: RULE_BOUNDS.limits.min, maxItems: RULE_BOUNDS.limits.max, description: 'All must pass, or nothing is taken. Headers and problems name them in this order' })
+  @ApiProperty({
+    type: 'array',
+    items: LIMIT_SCHEMA,
+    minItems: RULE_BOUNDS.limits.min,
+    maxItems: RULE_BOUNDS.limits.max,
+    description: 'All must pass, or nothing is taken. Headers and problems name them in this order',
+  })
   @Fits(listOfLimits)
   @ValidateNested()
   @Transform(({ value }) => limitDtos(value), { toClassOnly: true })
   limits: LimitDto[];
 
-  @ApiPropertyOptional({ type: 'integer', minimum: RULE_BOUNDS.cost.min, maximum: RULE_BOUNDS.cost.max, default: 1, description: 'Tokens that one request takes from each limit' })
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: RULE_BOUNDS.cost.min,
+    maximum: RULE_BOUNDS.cost.max,
+    default: 1,
+    description: 'Tokens that one request takes from each limit',
+  })
   @Fits(wholeNumber(RULE_BOUNDS.cost.min, RULE_BOUNDS.cost.max))
   cost: number = 1;
 
@@ -120,7 +170,12 @@ export class RuleDto {
   @Fits(oneOf(STORE_FAILURE_POLICIES))
   onStoreFailure: StoreFailurePolicy = 'local';
 
-  @ApiPropertyOptional({ type: PenaltyDto, nullable: true, default: null, description: 'After so many refusals in a window, everything behind a bucket key is refused for a time; null for none' })
+  @ApiPropertyOptional({
+    type: PenaltyDto,
+    nullable: true,
+    default: null,
+    description: 'After so many refusals in a window, everything behind a bucket key is refused for a time; null for none',
+  })
   @Fits(plainObjectOrNull)
   @ValidateNested()
   @Type(() => PenaltyDto)
@@ -166,14 +221,29 @@ export class RulePage {
   @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
   nextCursor: string | null;
 
-  @ApiPropertyOptional({ type: [UnreadableRule], description: 'Rules of this page that cannot be shown, if there are any; replace or delete them' })
+  @ApiPropertyOptional({
+    type: [UnreadableRule],
+    description: 'Rules of this page that cannot be shown, if there are any; replace or delete them',
+  })
   unreadable?: UnreadableRule[];
 }
 
 export function ruleSpec(rule: RuleDto | RuleEntity): RuleSpec {
   const { name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty } = rule;
   const { methods, paths } = match;
-  return { name, layer, priority, enabled, mode, match: { methods, paths }, key, limits: limits.map(limitSpec), cost, onStoreFailure, penalty: penalty && penaltySpec(penalty) };
+  return {
+    name,
+    layer,
+    priority,
+    enabled,
+    mode,
+    match: { methods, paths },
+    key,
+    limits: limits.map(limitSpec),
+    cost,
+    onStoreFailure,
+    penalty: penalty && penaltySpec(penalty),
+  };
 }
 
 function penaltySpec({ refusals, windowMs, blockMs }: Penalty): Penalty {

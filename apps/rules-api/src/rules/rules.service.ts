@@ -1,6 +1,15 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, type Expected, MerchantNotFoundError, MerchantRepository, RuleNotFoundError, type RuleEntity, type RuleOwner, RuleRepository } from '#rules-db';
+import {
+  type Actor,
+  type Expected,
+  MerchantNotFoundError,
+  MerchantRepository,
+  RuleNotFoundError,
+  type RuleEntity,
+  type RuleOwner,
+  RuleRepository,
+} from '#rules-db';
 import { decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
 import { type PageQueryDto } from '../pagination/page-query.dto.js';
 import { type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
@@ -25,8 +34,15 @@ export class RulesService {
   async list(owner: RuleOwner, { size, cursor }: PageQueryDto): Promise<RulePage> {
     const rows = await this.rules.list(owner, { after: cursor === undefined ? undefined : positionIn(cursor), limit: size + 1 });
     if (rows.length === 0) await this.mustExist(owner);
-    const { items, nextCursor } = toPage(rows, size, (rule) => ({ rule, fault: this.unreadable.faultOf(rule) }), ({ priority, id }) => encodeCursor(LIST, [priority, id]));
-    const unreadable = items.flatMap(({ rule: { id, name, version }, fault }) => (fault === undefined ? [] : [{ id, name, version, detail: fault }]));
+    const { items, nextCursor } = toPage(
+      rows,
+      size,
+      (rule) => ({ rule, fault: this.unreadable.faultOf(rule) }),
+      ({ priority, id }) => encodeCursor(LIST, [priority, id]),
+    );
+    const unreadable = items.flatMap(({ rule: { id, name, version }, fault }) =>
+      fault === undefined ? [] : [{ id, name, version, detail: fault }],
+    );
     const readable = items.flatMap(({ rule, fault }) => (fault === undefined ? [ruleView(rule)] : []));
     return { items: readable, nextCursor, ...(unreadable.length > 0 && { unreadable }) };
   }
@@ -49,7 +65,10 @@ export class RulesService {
   private view(rule: RuleEntity): RuleView {
     const fault = this.unreadable.faultOf(rule);
     if (fault === undefined) return ruleView(rule);
-    throw new ProblemError({ status: 500, detail: `what is stored of rule ${rule.id}, version ${rule.version}, cannot be read (${fault}); replace or delete it` });
+    throw new ProblemError({
+      status: 500,
+      detail: `what is stored of rule ${rule.id}, version ${rule.version}, cannot be read (${fault}); replace or delete it`,
+    });
   }
 
   private async mustExist(owner: RuleOwner): Promise<void> {

@@ -15,7 +15,11 @@ export class UnreadableRules {
     private readonly logger: Logger,
     registry: Registry,
   ) {
-    this.counter = new Counter({ name: 'rules_api_unreadable_rules_total', help: 'Rules that were read from the database and made no sense', registers: [registry] });
+    this.counter = new Counter({
+      name: 'rules_api_unreadable_rules_total',
+      help: 'Rules that were read from the database and made no sense',
+      registers: [registry],
+    });
   }
 
   /** What is wrong with a rule; nothing if it can be shown. */
@@ -36,6 +40,9 @@ export class UnreadableRules {
     if (this.told.has(name)) return;
     if (this.told.size >= MAX_REMEMBERED) this.told.clear();
     this.told.add(name);
-    this.logger.error({ merchantId, ruleId: id, version, reason: error.message }, 'what is stored of a rule cannot be read; replace or delete it');
+    this.logger.error(
+      { merchantId, ruleId: id, version, reason: error.message },
+      'what is stored of a rule cannot be read; replace or delete it',
+    );
   }
 }

@@ -13,18 +13,48 @@ const cases = anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arriva
 
 /** Failures that random runs have found. */
 const FOUND_QUEUE_OF_FRACTIONS: [LimitSpec, Arrival[]] = [
-  { name: 'found', algorithm: 'leaky_bucket', capacity: 4564, drainTokens: 2784, drainIntervalMs: 2_678_400_000, onLimit: { delay: { maxWaitMs: 15_903 } } },
-  [{ gapUs: 0, cost: 2530 }, { gapUs: 1_769_430_758, cost: 1 }, { gapUs: 0, cost: 1 }],
+  {
+    name: 'found',
+    algorithm: 'leaky_bucket',
+    capacity: 4564,
+    drainTokens: 2784,
+    drainIntervalMs: 2_678_400_000,
+    onLimit: { delay: { maxWaitMs: 15_903 } },
+  },
+  [
+    { gapUs: 0, cost: 2530 },
+    { gapUs: 1_769_430_758, cost: 1 },
+    { gapUs: 0, cost: 1 },
+  ],
 ];
 const FOUND_REFUNDS_IN_TURN: [LimitSpec, Arrival[], number[]] = [
   { name: 'found', algorithm: 'gcra', capacity: 5, refillTokens: 1, refillIntervalMs: 11 },
-  [{ gapUs: 0, cost: 1 }, { gapUs: 0, cost: 1 }, { gapUs: 6388, cost: 1 }, { gapUs: 15_612, cost: 1 }],
+  [
+    { gapUs: 0, cost: 1 },
+    { gapUs: 0, cost: 1 },
+    { gapUs: 6388, cost: 1 },
+    { gapUs: 15_612, cost: 1 },
+  ],
   [0, 0, 2, 3],
 ];
 
 const FOUND_REFUND_OF_SURPLUS: [LimitSpec, Arrival[], number[]] = [
-  { name: 'found', algorithm: 'token_bucket', capacity: 11, refillTokens: 7, refillIntervalMs: 60_000, refill: 'interval', initialTokens: 4088 },
-  [{ gapUs: 36_687_070, cost: 8 }, { gapUs: 4_782_958, cost: 0 }, { gapUs: 16_542_415, cost: 1 }, { gapUs: 1_987_557, cost: 1 }, { gapUs: 0, cost: 0 }],
+  {
+    name: 'found',
+    algorithm: 'token_bucket',
+    capacity: 11,
+    refillTokens: 7,
+    refillIntervalMs: 60_000,
+    refill: 'interval',
+    initialTokens: 4088,
+  },
+  [
+    { gapUs: 36_687_070, cost: 8 },
+    { gapUs: 4_782_958, cost: 0 },
+    { gapUs: 16_542_415, cost: 1 },
+    { gapUs: 1_987_557, cost: 1 },
+    { gapUs: 0, cost: 0 },
+  ],
   [0, 0, 0, 1, 0],
 ];
 
@@ -90,10 +120,18 @@ test('law 3: after its time to full a bucket cannot be told from a missing one',
 });
 
 describe('a refund', () => {
-  interface Passed { readonly past: PastTake<BucketLevel>; given: boolean }
+  interface Passed {
+    readonly past: PastTake<BucketLevel>;
+    given: boolean;
+  }
 
   /** Takes and gives back in turn, and tells of each refund. */
-  function replayWithRefunds(bucket: Bucket, requests: readonly Arrival[], refunds: readonly number[], see: (seen: { state: BucketState; passed: readonly Passed[]; nowUs: number; given: Passed | undefined }) => void): void {
+  function replayWithRefunds(
+    bucket: Bucket,
+    requests: readonly Arrival[],
+    refunds: readonly number[],
+    see: (seen: { state: BucketState; passed: readonly Passed[]; nowUs: number; given: Passed | undefined }) => void,
+  ): void {
     const passed: Passed[] = [];
     let state: BucketState = bucket.start;
     let nowUs = START_US;
@@ -116,7 +154,8 @@ describe('a refund', () => {
 
   const left = (bucket: Bucket, state: BucketState, nowUs: number): number => take(bucket, state, 0, nowUs / 1000).decision.remaining;
   const withRefunds = anyLimitSpecs().chain((spec) =>
-    fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 30 }), fc.array(fc.nat({ max: 20 }), { minLength: 30, maxLength: 30 })));
+    fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 30 }), fc.array(fc.nat({ max: 20 }), { minLength: 30, maxLength: 30 })),
+  );
 
   test('never creates tokens: nobody has more than if the request had not come', () => {
     let gaveBack = 0;
@@ -125,7 +164,10 @@ describe('a refund', () => {
         const bucket = bucketOf(startedLimit(spec, START_US / 1000));
         replayWithRefunds(bucket, requests, refunds, ({ state, passed, nowUs, given }) => {
           let without: BucketState = bucket.start;
-          for (const { past: { cost, takenAtUs, slot }, given: wasGiven } of passed) {
+          for (const {
+            past: { cost, takenAtUs, slot },
+            given: wasGiven,
+          } of passed) {
             if (!wasGiven) without = stateAfter(bucket, without, levelAt(bucket, without, takenAtUs, cost), cost, takenAtUs, slot);
           }
           expect(left(bucket, state, nowUs)).toBeLessThanOrEqual(left(bucket, without, nowUs));
@@ -142,7 +184,8 @@ describe('a refund', () => {
       fc.property(cases, fc.integer({ min: 1, max: 100 }), ([spec, requests], cost) => {
         const bucket = bucketOf(startedLimit(spec, START_US / 1000));
         // A launch surplus that is spent stays spent; and who has opened a window for others does not close it.
-        if ((bucket.kind === 'greedy' && bucket.surplusUs < 0) || (bucket.kind === 'interval' && bucket.start.tokens > bucket.capacity)) return;
+        if ((bucket.kind === 'greedy' && bucket.surplusUs < 0) || (bucket.kind === 'interval' && bucket.start.tokens > bucket.capacity))
+          return;
         if (bucket.kind === 'fixed_window' && bucket.startsWith === 'first_request') return;
         const { state, nowUs } = replay(bucket, requests);
         const level = levelAt(bucket, state, nowUs, cost);
@@ -158,18 +201,21 @@ describe('a refund', () => {
 
 test('gcra decides as the greedy token bucket does', () => {
   fc.assert(
-    fc.property(greedySpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec))), ([spec, requests]) => {
-      const { initialTokens: _none, ...numbers } = spec;
-      const { refill: _refill, ...cells } = numbers;
-      const decisions = (bucket: Bucket): Decision[] => {
-        const seen: Decision[] = [];
-        replay(bucket, requests, ({ decision }) => seen.push(decision));
-        return seen;
-      };
-      expect(decisions(bucketOf(startedLimit({ ...cells, refillIntervalMs: cells.refillIntervalMs!, algorithm: 'gcra' }, START_US / 1000)))).toEqual(
-        decisions(bucketOf(startedLimit(numbers, START_US / 1000))),
-      );
-    }),
+    fc.property(
+      greedySpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec))),
+      ([spec, requests]) => {
+        const { initialTokens: _none, ...numbers } = spec;
+        const { refill: _refill, ...cells } = numbers;
+        const decisions = (bucket: Bucket): Decision[] => {
+          const seen: Decision[] = [];
+          replay(bucket, requests, ({ decision }) => seen.push(decision));
+          return seen;
+        };
+        expect(
+          decisions(bucketOf(startedLimit({ ...cells, refillIntervalMs: cells.refillIntervalMs!, algorithm: 'gcra' }, START_US / 1000))),
+        ).toEqual(decisions(bucketOf(startedLimit(numbers, START_US / 1000))));
+      },
+    ),
     { numRuns: 200 },
   );
 });
@@ -181,7 +227,12 @@ describe('how many pass', () => {
     replay(bucketOf(startedLimit(spec, START_US / 1000)), requests, ({ decision, cost, nowUs }) => {
       if (decision.allowed) passed.push({ atUs: nowUs, cost });
     });
-    return Math.max(0, ...passed.map(({ atUs }) => passed.filter((other) => other.atUs <= atUs && other.atUs > atUs - lengthUs).reduce((sum, { cost }) => sum + cost, 0)));
+    return Math.max(
+      0,
+      ...passed.map(({ atUs }) =>
+        passed.filter((other) => other.atUs <= atUs && other.atUs > atUs - lengthUs).reduce((sum, { cost }) => sum + cost, 0),
+      ),
+    );
   }
   const within = (algorithms: readonly string[], most: number) =>
     fc.assert(

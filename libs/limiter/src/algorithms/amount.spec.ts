@@ -5,7 +5,8 @@ import { greatestCommonDivisor } from './exact-span.js';
 
 /** Against fractions of whole numbers of any size. */
 
-const upTo = (max: number) => fc.oneof(fc.integer({ min: 0, max: Math.min(max, 20) }), fc.integer({ min: 0, max }), fc.integer({ min: Math.max(0, max - 20), max }));
+const upTo = (max: number) =>
+  fc.oneof(fc.integer({ min: 0, max: Math.min(max, 20) }), fc.integer({ min: 0, max }), fc.integer({ min: Math.max(0, max - 20), max }));
 const positive = (max: number) => upTo(max - 1).map((n) => n + 1);
 const YEAR_US = 366 * 86_400_000_000;
 const TEN_YEARS_US = 10 * YEAR_US;
@@ -26,10 +27,13 @@ test('a product is divided exactly', () => {
   );
 });
 
-const rates = fc.tuple(positive(94_906_265), positive(YEAR_US)).filter(([n, intervalUs]) => n <= intervalUs).map(([n, intervalUs]) => {
-  const divisor = greatestCommonDivisor(n, intervalUs);
-  return { n: n / divisor, intervalUs: intervalUs / divisor };
-});
+const rates = fc
+  .tuple(positive(94_906_265), positive(YEAR_US))
+  .filter(([n, intervalUs]) => n <= intervalUs)
+  .map(([n, intervalUs]) => {
+    const divisor = greatestCommonDivisor(n, intervalUs);
+    return { n: n / divisor, intervalUs: intervalUs / divisor };
+  });
 
 test('a debt of time is so many tokens, to the last part, a surplus too', () => {
   fc.assert(

@@ -103,9 +103,7 @@ function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): Gr
   const price = greedyCost(bucket, cost);
   const part = level.part + price.part;
   const { n } = bucket.rate;
-  return part >= n
-    ? { debtUs: level.debtUs + price.whole + 1, part: part - n }
-    : { debtUs: level.debtUs + price.whole, part };
+  return part >= n ? { debtUs: level.debtUs + price.whole + 1, part: part - n } : { debtUs: level.debtUs + price.whole, part };
 }
 
 function hasRoom(bucket: GreedyBucket, spent: GreedyLevel): boolean {

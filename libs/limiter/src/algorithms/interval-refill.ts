@@ -93,7 +93,12 @@ function intervalLevel(bucket: IntervalBucket, { tokens, steppedAtUs }: Interval
   return { tokens: Math.min(bucket.capacity, tokens + steps * bucket.refillTokens), steppedAtUs: lastUs, sinceStepUs: nowUs - lastUs };
 }
 
-function intervalDecision(bucket: IntervalBucket & { readonly excess?: number }, level: IntervalLevel, cost: number, taken: boolean): Decision {
+function intervalDecision(
+  bucket: IntervalBucket & { readonly excess?: number },
+  level: IntervalLevel,
+  cost: number,
+  taken: boolean,
+): Decision {
   const allowed = cost <= level.tokens;
   const remaining = taken ? level.tokens - cost : level.tokens;
   const decision = {
@@ -135,7 +140,10 @@ function intervalRefunded(bucket: IntervalBucket, state: IntervalState, past: Pa
 function intervalAdjusted(bucket: IntervalBucket, state: IntervalState, tokens: number, nowUs: number): IntervalState {
   const level = intervalLevel(bucket, state, nowUs);
   const moved = level.tokens + tokens;
-  return { tokens: tokens < 0 ? Math.max(0, moved) : Math.max(level.tokens, Math.min(bucket.capacity, moved)), steppedAtUs: level.steppedAtUs };
+  return {
+    tokens: tokens < 0 ? Math.max(0, moved) : Math.max(level.tokens, Math.min(bucket.capacity, moved)),
+    steppedAtUs: level.steppedAtUs,
+  };
 }
 
 export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLevel> = {
@@ -144,7 +152,8 @@ export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLe
   allows: (_bucket, level, cost) => cost <= level.tokens,
   after: (_bucket, _state, { tokens, steppedAtUs }, cost) => ({ tokens: tokens - cost, steppedAtUs }),
   decide: intervalDecision,
-  later: (bucket, { tokens, steppedAtUs, sinceStepUs }, us) => intervalLevel(bucket, { tokens, steppedAtUs }, steppedAtUs + sinceStepUs + us),
+  later: (bucket, { tokens, steppedAtUs, sinceStepUs }, us) =>
+    intervalLevel(bucket, { tokens, steppedAtUs }, steppedAtUs + sinceStepUs + us),
   refunded: intervalRefunded,
   adjusted: intervalAdjusted,
   missing: (bucket, state, atUs) => wholeAmount(bucket.capacity - intervalLevel(bucket, state, atUs).tokens),

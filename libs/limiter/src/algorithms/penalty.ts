@@ -70,7 +70,13 @@ export function penalizedLevel(bucket: PenaltyBucket, { blockedUs, refusals }: P
 
 function decide(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): Decision {
   const waitMs = ceilMs(blockedUs, 0);
-  return { allowed: blockedUs === 0, limit: bucket.refusals, remaining: blockedUs === 0 ? bucket.refusals - refusals : 0, retryAfterMs: waitMs, resetAfterMs: waitMs };
+  return {
+    allowed: blockedUs === 0,
+    limit: bucket.refusals,
+    remaining: blockedUs === 0 ? bucket.refusals - refusals : 0,
+    retryAfterMs: waitMs,
+    resetAfterMs: waitMs,
+  };
 }
 
 export const penalty: Algorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {

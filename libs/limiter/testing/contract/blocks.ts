@@ -1,12 +1,22 @@
-import { bucketOf, bucketOfPenalty, type BucketOperation, type BucketReading, type Decision, type Limit, type Penalty } from '../../src/index.js';
+import {
+  bucketOf,
+  bucketOfPenalty,
+  type BucketOperation,
+  type BucketReading,
+  type Decision,
+  type Limit,
+  type Penalty,
+} from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { bucketTake, burst, isAllowed, penaltyTake, taken, takeFrom } from '../takes.js';
 import type { CreateStore, OperableStore } from './store-under-test.js';
 
 /** What a bucket that an operator has blocked does to requests with other limits, to penalties, and when the clock steps. */
 export function describeBlocks(create: CreateStore): void {
-  const operate = (store: OperableStore, limit: Limit, operation: BucketOperation, key = 'k'): Promise<BucketReading> => store.operate(key, bucketOf(limit), operation);
-  const look = async (store: OperableStore, limit: Limit, key = 'k'): Promise<Decision> => (await takeFrom(store, [{ key, limit, cost: 0 }]))[0]!;
+  const operate = (store: OperableStore, limit: Limit, operation: BucketOperation, key = 'k'): Promise<BucketReading> =>
+    store.operate(key, bucketOf(limit), operation);
+  const look = async (store: OperableStore, limit: Limit, key = 'k'): Promise<Decision> =>
+    (await takeFrom(store, [{ key, limit, cost: 0 }]))[0]!;
 
   describe('a block', () => {
     const limit = startedLimit(burst(), 0);
@@ -15,9 +25,17 @@ export function describeBlocks(create: CreateStore): void {
     test('of one of two limits takes nothing from the other', async () => {
       const { store } = await create();
       await block(store, 1000);
-      for (const asked of [['k', 'other'], ['other', 'k']]) {
-        const decisions = await takeFrom(store, asked.map((key) => ({ key, limit })));
-        expect(decisions.map(({ blocked, allowed }) => [blocked, allowed])).toEqual(asked.map((key) => (key === 'k' ? [true, false] : [undefined, true])));
+      for (const asked of [
+        ['k', 'other'],
+        ['other', 'k'],
+      ]) {
+        const decisions = await takeFrom(
+          store,
+          asked.map((key) => ({ key, limit })),
+        );
+        expect(decisions.map(({ blocked, allowed }) => [blocked, allowed])).toEqual(
+          asked.map((key) => (key === 'k' ? [true, false] : [undefined, true])),
+        );
       }
       expect((await look(store, limit, 'other')).remaining).toBe(10);
       expect(await operate(store, limit, { kind: 'read' })).toMatchObject({ remaining: 10 });
@@ -51,7 +69,10 @@ export function describeBlocks(create: CreateStore): void {
     test('leaves a bucket full that nobody has touched, wherever the clock steps', async () => {
       const { store, clock } = await create();
       for (const startMs of [-3_600_000, 0, 3_600_000]) {
-        const untouched = startedLimit({ ...burst(), algorithm: 'leaky_bucket', drainTokens: 7, drainIntervalMs: 1100, capacity: 10 }, 3_600_000 + startMs);
+        const untouched = startedLimit(
+          { ...burst(), algorithm: 'leaky_bucket', drainTokens: 7, drainIntervalMs: 1100, capacity: 10 },
+          3_600_000 + startMs,
+        );
         const key = `untouched.${startMs}`;
         clock.nowMs = 3_600_000;
         await operate(store, untouched, { kind: 'block', forMs: 1000 }, key);
@@ -94,7 +115,11 @@ export function describeBlocks(create: CreateStore): void {
       for (const asked of [['k'], ['k', 'other'], ['other', 'k']]) {
         const takes = asked.map((key) => bucketTake(key, elastic));
         expect(isAllowed(await taken(store, takes, 0, true), true)).toBe(false);
-        const decisions = await takeFrom(store, asked.map((key) => ({ key, limit: elastic })), true);
+        const decisions = await takeFrom(
+          store,
+          asked.map((key) => ({ key, limit: elastic })),
+          true,
+        );
         expect(decisions[asked.indexOf('k')]).toMatchObject({ allowed: false, blocked: true, overLimit: false });
       }
       expect((await look(store, elastic, 'other')).remaining).toBe(10);
@@ -110,7 +135,8 @@ export function describeBlocks(create: CreateStore): void {
     describe('and a penalty', () => {
       const penalty: Penalty = { refusals: 2, windowMs: 10_000, blockMs: 60_000 };
       const bucket = bucketOfPenalty(penalty, 2);
-      const ask = (store: OperableStore) => taken(store, [bucketTake('a', limit, 1), bucketTake('k', limit, 1), penaltyTake('p', penalty, 2)]);
+      const ask = (store: OperableStore) =>
+        taken(store, [bucketTake('a', limit, 1), bucketTake('k', limit, 1), penaltyTake('p', penalty, 2)]);
       const refusals = async (store: OperableStore) => 2 - (await store.operate('p', bucket, { kind: 'read' })).remaining;
 
       test('refusals by a block are not counted, whatever else would refuse', async () => {
@@ -140,7 +166,12 @@ export function describeBlocks(create: CreateStore): void {
         await ask(store);
         expect(await store.operate('p', bucket, { kind: 'reset' })).toEqual({ limit: 2, remaining: 2, resetAfterMs: 0, blockedForMs: 0 });
         for (let i = 0; i < 2; i++) await ask(store);
-        expect(await store.operate('p', bucket, { kind: 'read' })).toEqual({ limit: 2, remaining: 0, resetAfterMs: 60_000, blockedForMs: 0 });
+        expect(await store.operate('p', bucket, { kind: 'read' })).toEqual({
+          limit: 2,
+          remaining: 0,
+          resetAfterMs: 60_000,
+          blockedForMs: 0,
+        });
         await operate(store, limit, { kind: 'reset' }, 'a');
         expect(isAllowed(await ask(store))).toBe(false);
         await store.operate('p', bucket, { kind: 'reset' });

@@ -1,4 +1,14 @@
-import { editLimits, NewerRulesError, ON_EDITS, startLimits, type CalendarUnit, type Limit, type LimitSpec, type OnEdit, type TokenBucketSpec } from '../../src/index.js';
+import {
+  editLimits,
+  NewerRulesError,
+  ON_EDITS,
+  startLimits,
+  type CalendarUnit,
+  type Limit,
+  type LimitSpec,
+  type OnEdit,
+  type TokenBucketSpec,
+} from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { burst, takeFrom } from '../takes.js';
 import type { CreateStore } from './store-under-test.js';
@@ -8,18 +18,74 @@ export function describeEdits(create: CreateStore): void {
   const limit = startedLimit(burst(), 0);
 
   describe('after an edit of the numbers (as_is)', () => {
-    const rows: { title: string; from: Partial<TokenBucketSpec>; spent: number; to: Partial<TokenBucketSpec>; editAtMs: number; lookAtMs: number; remaining: number }[] = [
+    const rows: {
+      title: string;
+      from: Partial<TokenBucketSpec>;
+      spent: number;
+      to: Partial<TokenBucketSpec>;
+      editAtMs: number;
+      lookAtMs: number;
+      remaining: number;
+    }[] = [
       { title: 'a larger capacity gives no tokens', from: {}, spent: 10, to: { capacity: 1000 }, editAtMs: 1, lookAtMs: 1, remaining: 0 },
       { title: 'a full bucket keeps what it held', from: {}, spent: 0, to: { capacity: 1000 }, editAtMs: 1, lookAtMs: 1, remaining: 10 },
       { title: 'a smaller capacity cuts', from: {}, spent: 2, to: { capacity: 5 }, editAtMs: 1, lookAtMs: 1, remaining: 5 },
-      { title: 'the old rate counts up to the edit, the new one from there', from: {}, spent: 10, to: { refillTokens: 1 }, editAtMs: 1000, lookAtMs: 3000, remaining: 7 },
-      { title: 'a faster rate does not reach back', from: { refillTokens: 1, refillIntervalMs: 3_600_000 }, spent: 10, to: { refillTokens: 1000 }, editAtMs: 3_600_000, lookAtMs: 3_600_000, remaining: 1 },
+      {
+        title: 'the old rate counts up to the edit, the new one from there',
+        from: {},
+        spent: 10,
+        to: { refillTokens: 1 },
+        editAtMs: 1000,
+        lookAtMs: 3000,
+        remaining: 7,
+      },
+      {
+        title: 'a faster rate does not reach back',
+        from: { refillTokens: 1, refillIntervalMs: 3_600_000 },
+        spent: 10,
+        to: { refillTokens: 1000 },
+        editAtMs: 3_600_000,
+        lookAtMs: 3_600_000,
+        remaining: 1,
+      },
       { title: 'greedy to interval', from: {}, spent: 10, to: { refill: 'interval' }, editAtMs: 500, lookAtMs: 1499, remaining: 2 },
-      { title: 'interval to greedy', from: { refill: 'interval' }, spent: 10, to: { refill: 'greedy' }, editAtMs: 1500, lookAtMs: 1700, remaining: 6 },
-      { title: 'steps from the start of the limit to steps of the clock', from: { refill: 'interval', refillIntervalMs: 700 }, spent: 10, to: { align: 'clock' }, editAtMs: 1500, lookAtMs: 2099, remaining: 10 },
-      { title: 'steps of the clock to steps from the start of the limit', from: { refill: 'interval', align: 'clock' }, spent: 10, to: { align: 'limit' }, editAtMs: 1500, lookAtMs: 2499, remaining: 5 },
+      {
+        title: 'interval to greedy',
+        from: { refill: 'interval' },
+        spent: 10,
+        to: { refill: 'greedy' },
+        editAtMs: 1500,
+        lookAtMs: 1700,
+        remaining: 6,
+      },
+      {
+        title: 'steps from the start of the limit to steps of the clock',
+        from: { refill: 'interval', refillIntervalMs: 700 },
+        spent: 10,
+        to: { align: 'clock' },
+        editAtMs: 1500,
+        lookAtMs: 2099,
+        remaining: 10,
+      },
+      {
+        title: 'steps of the clock to steps from the start of the limit',
+        from: { refill: 'interval', align: 'clock' },
+        spent: 10,
+        to: { align: 'limit' },
+        editAtMs: 1500,
+        lookAtMs: 2499,
+        remaining: 5,
+      },
       { title: 'to a rate of fractions', from: {}, spent: 7, to: { refillTokens: 7 }, editAtMs: 0, lookAtMs: 1000, remaining: 10 },
-      { title: 'a launch surplus does not survive', from: { initialTokens: 1000 }, spent: 1, to: { capacity: 20 }, editAtMs: 1, lookAtMs: 1, remaining: 20 },
+      {
+        title: 'a launch surplus does not survive',
+        from: { initialTokens: 1000 },
+        spent: 1,
+        to: { capacity: 20 },
+        editAtMs: 1,
+        lookAtMs: 1,
+        remaining: 20,
+      },
     ];
     test.each(rows)('$title', async ({ from, spent, to, editAtMs, lookAtMs, remaining }) => {
       const { store, clock } = await create();
@@ -37,8 +103,16 @@ export function describeEdits(create: CreateStore): void {
       const none = editLimits(some, [burst({ capacity: 0, onEdit })], 0);
       const again = editLimits(none, [burst({ onEdit })], 1000);
       // One bucket is touched at each stage, the other one before and after only.
-      await takeFrom(store, [{ key: 'a', limit: some[0]! }, { key: 'b', limit: some[0]! }]);
-      expect((await takeFrom(store, [{ key: 'a', limit: none[0]! }]))[0]).toMatchObject({ allowed: false, limit: 0, remaining: 0, retryAfterMs: null });
+      await takeFrom(store, [
+        { key: 'a', limit: some[0]! },
+        { key: 'b', limit: some[0]! },
+      ]);
+      expect((await takeFrom(store, [{ key: 'a', limit: none[0]! }]))[0]).toMatchObject({
+        allowed: false,
+        limit: 0,
+        remaining: 0,
+        retryAfterMs: null,
+      });
       clock.nowMs = 1000;
       for (const key of ['a', 'b', 'never touched']) {
         expect((await takeFrom(store, [{ key, limit: again[0]!, cost: 0 }]))[0]).toMatchObject({ remaining: opened[onEdit] });
@@ -48,8 +122,16 @@ export function describeEdits(create: CreateStore): void {
     test('steps of a calendar, edited to others and back, each at its own time', async () => {
       const { store, clock } = await create();
       const at = (text: string): number => Date.parse(text);
-      const steps = (calendar: CalendarUnit, more: Partial<TokenBucketSpec> = {}): TokenBucketSpec =>
-        ({ name: 'steps', algorithm: 'token_bucket', capacity: 20, refillTokens: 2, refill: 'interval', calendar, timeZone: 'Europe/Berlin', ...more });
+      const steps = (calendar: CalendarUnit, more: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
+        name: 'steps',
+        algorithm: 'token_bucket',
+        capacity: 20,
+        refillTokens: 2,
+        refill: 'interval',
+        calendar,
+        timeZone: 'Europe/Berlin',
+        ...more,
+      });
       const days = startLimits([steps('day')], at('2026-03-27T12:00:00Z'));
       clock.nowMs = at('2026-03-27T12:00:00Z');
       for (const key of ['a', 'b']) await takeFrom(store, [{ key, limit: days[0]!, cost: 20 }]);
@@ -80,7 +162,12 @@ export function describeEdits(create: CreateStore): void {
       const [edited] = editLimits(old, [burst({ capacity: 20 })], 0) as [Limit];
       await takeFrom(store, [{ key: 'k', limit: edited }]);
       await expect(takeFrom(store, [{ key: 'k', limit: old[0]! }])).rejects.toBeInstanceOf(NewerRulesError);
-      await expect(takeFrom(store, [{ key: 'other', limit }, { key: 'k', limit: old[0]! }])).rejects.toBeInstanceOf(NewerRulesError);
+      await expect(
+        takeFrom(store, [
+          { key: 'other', limit },
+          { key: 'k', limit: old[0]! },
+        ]),
+      ).rejects.toBeInstanceOf(NewerRulesError);
       clock.advance(0);
       expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(9);
       expect((await takeFrom(store, [{ key: 'other', limit, cost: 0 }]))[0]!.remaining).toBe(10);
@@ -122,10 +209,21 @@ export function describeEdits(create: CreateStore): void {
 
     test('fractions of a token are carried over an edit, of a bucket that was touched and of one that was not', async () => {
       const { store, clock } = await create();
-      const hourly: LimitSpec = { name: 'burst', algorithm: 'token_bucket', capacity: 100, refillTokens: 7, refillIntervalMs: 3_600_000, refill: 'greedy' };
+      const hourly: LimitSpec = {
+        name: 'burst',
+        algorithm: 'token_bucket',
+        capacity: 100,
+        refillTokens: 7,
+        refillIntervalMs: 3_600_000,
+        refill: 'greedy',
+      };
       const before = startLimits([hourly], 0);
       await takeFrom(store, [{ key: 'k', limit: before[0]!, cost: 37 }]);
-      const [window] = editLimits(before, [{ name: 'burst', algorithm: 'fixed_window', limit: 100, windowMs: 86_400_000, start: 'clock' }], 0) as [Limit];
+      const [window] = editLimits(
+        before,
+        [{ name: 'burst', algorithm: 'fixed_window', limit: 100, windowMs: 86_400_000, start: 'clock' }],
+        0,
+      ) as [Limit];
       expect((await takeFrom(store, [{ key: 'k', limit: window, cost: 0 }]))[0]).toMatchObject({ remaining: 63 });
       // Two and a half tokens of five were there, then two and a half of six.
       const slowly = startLimits([{ ...slow(5), initialTokens: 0 }], 0);
@@ -143,7 +241,9 @@ export function describeEdits(create: CreateStore): void {
       const { store } = await create();
       const before = startLimits([burst({ capacity: 1, refillTokens: 7, refillIntervalMs: 1000 })], 0);
       await takeFrom(store, [{ key: 'k', limit: before[0]! }]);
-      const [edited] = editLimits(before, [burst({ capacity: 1, refillTokens: 7, refillIntervalMs: 1000, refill: 'interval' })], 0) as [Limit];
+      const [edited] = editLimits(before, [burst({ capacity: 1, refillTokens: 7, refillIntervalMs: 1000, refill: 'interval' })], 0) as [
+        Limit,
+      ];
       expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]).toMatchObject({ remaining: 0 });
     });
   });

@@ -8,7 +8,12 @@ export function describeElasticLimits(create: CreateStore): void {
     const elastic = startLimits([{ ...burst({ capacity: 2, refillTokens: 1, refillIntervalMs: 60_000 }), throttle: 'elastic' }], 0)[0]!;
     const hard = startLimits([burst({ capacity: 5, refillTokens: 1, refillIntervalMs: 60_000 })], 0)[0]!;
     const remaining = async (store: BucketStore): Promise<number[]> =>
-      (await takeFrom(store, [{ key: 'e', limit: elastic, cost: 0 }, { key: 'h', limit: hard, cost: 0 }])).map((decision) => decision.remaining);
+      (
+        await takeFrom(store, [
+          { key: 'e', limit: elastic, cost: 0 },
+          { key: 'h', limit: hard, cost: 0 },
+        ])
+      ).map((decision) => decision.remaining);
 
     test('H2: has no say where it has nothing left and there is spare capacity; the others have theirs', async () => {
       const { store } = await create();

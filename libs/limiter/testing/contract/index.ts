@@ -25,7 +25,10 @@ export function describeBucketStore(name: string, create: CreateStore): void {
     test('all or nothing: a refusal by one limit takes nothing from the others', async () => {
       const { store } = await create();
       await takeFrom(store, [{ key: 'small', limit: small, cost: 2 }]);
-      const [big, little] = await takeFrom(store, [{ key: 'big', limit }, { key: 'small', limit: small }]);
+      const [big, little] = await takeFrom(store, [
+        { key: 'big', limit },
+        { key: 'small', limit: small },
+      ]);
       expect(big).toMatchObject({ allowed: true, remaining: 10 });
       expect(little).toMatchObject({ allowed: false, remaining: 0, retryAfterMs: 1000 });
       expect((await takeFrom(store, [{ key: 'big', limit, cost: 0 }]))[0]).toMatchObject({ remaining: 10 });
@@ -33,18 +36,33 @@ export function describeBucketStore(name: string, create: CreateStore): void {
 
     test('W6: two limits in one rule, 2 a second and 5 a minute: a refusal by one takes nothing from the other', async () => {
       const { store, clock } = await create();
-      const [second, minute] = startLimits([
-        { name: 'second', algorithm: 'fixed_window', limit: 2, windowMs: 1000, start: 'clock' },
-        { name: 'minute', algorithm: 'fixed_window', limit: 5, windowMs: 60_000, start: 'clock' },
-      ], 0) as [Limit, Limit];
+      const [second, minute] = startLimits(
+        [
+          { name: 'second', algorithm: 'fixed_window', limit: 2, windowMs: 1000, start: 'clock' },
+          { name: 'minute', algorithm: 'fixed_window', limit: 5, windowMs: 60_000, start: 'clock' },
+        ],
+        0,
+      ) as [Limit, Limit];
       const seen: [boolean, number, number][] = [];
       for (const atMs of [0, 0, 0, 1000, 1000, 1000, 2000, 2000, 59_999, 60_000]) {
         clock.nowMs = atMs;
-        const [a, b] = (await takeFrom(store, [{ key: 'second', limit: second }, { key: 'minute', limit: minute }])) as [Decision, Decision];
+        const [a, b] = (await takeFrom(store, [
+          { key: 'second', limit: second },
+          { key: 'minute', limit: minute },
+        ])) as [Decision, Decision];
         seen.push([a.allowed && b.allowed, a.remaining, b.remaining]);
       }
       expect(seen).toEqual([
-        [true, 1, 4], [true, 0, 3], [false, 0, 3], [true, 1, 2], [true, 0, 1], [false, 0, 1], [true, 1, 0], [false, 1, 0], [false, 2, 0], [true, 1, 4],
+        [true, 1, 4],
+        [true, 0, 3],
+        [false, 0, 3],
+        [true, 1, 2],
+        [true, 0, 1],
+        [false, 0, 1],
+        [true, 1, 0],
+        [false, 1, 0],
+        [false, 2, 0],
+        [true, 1, 4],
       ]);
     });
 
@@ -52,7 +70,9 @@ export function describeBucketStore(name: string, create: CreateStore): void {
       const { store, clock } = await create();
       let run = 0;
       let refusals = 0;
-      const mixes = fc.array(anyLimitSpecs(), { minLength: 2, maxLength: 5 }).chain((specs) => fc.tuple(fc.constant(specs), arrivals(specs[0]!, { maxLength: 20 })));
+      const mixes = fc
+        .array(anyLimitSpecs(), { minLength: 2, maxLength: 5 })
+        .chain((specs) => fc.tuple(fc.constant(specs), arrivals(specs[0]!, { maxLength: 20 })));
       await fc.assert(
         fc.asyncProperty(mixes, async ([specs, requests]) => {
           run++;
@@ -141,7 +161,9 @@ export function describeBucketStore(name: string, create: CreateStore): void {
       test('live on over an edit of their number', async () => {
         const { store } = await create();
         await ask(store, 1, 2);
-        const [edited] = editLimits([three], [{ name: 'at once', algorithm: 'concurrency', limit: 5, slotTimeoutMs: 10_000 }], 0) as [Limit];
+        const [edited] = editLimits([three], [{ name: 'at once', algorithm: 'concurrency', limit: 5, slotTimeoutMs: 10_000 }], 0) as [
+          Limit,
+        ];
         expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(3);
         store.release([bucketTake('k', edited)], 1);
         for (let i = 0; i < 1000 && (await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining === 3; i++);

@@ -1,4 +1,14 @@
-import { bucketOf, bucketOfPenalty, editLimits, NewerRulesError, OperationNotPossibleError, type BucketOperation, type BucketReading, type Limit, type LimitSpec } from '../../src/index.js';
+import {
+  bucketOf,
+  bucketOfPenalty,
+  editLimits,
+  NewerRulesError,
+  OperationNotPossibleError,
+  type BucketOperation,
+  type BucketReading,
+  type Limit,
+  type LimitSpec,
+} from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { describeAdjustments } from '../properties/adjustments.js';
 import { bucketTake, burst, isAllowed, taken, takeFrom } from '../takes.js';
@@ -13,7 +23,14 @@ const withTokens: LimitSpec[] = [
   { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refillIntervalMs: MINUTE_MS, refill: 'greedy' },
   { name: 'l', algorithm: 'token_bucket', capacity: 10, refillTokens: 10, refillIntervalMs: MINUTE_MS, refill: 'interval' },
   { name: 'l', algorithm: 'gcra', capacity: 10, refillTokens: 10, refillIntervalMs: MINUTE_MS },
-  { name: 'l', algorithm: 'leaky_bucket', capacity: 10, drainTokens: 20, drainIntervalMs: MINUTE_MS, onLimit: { delay: { maxWaitMs: 30_000 } } },
+  {
+    name: 'l',
+    algorithm: 'leaky_bucket',
+    capacity: 10,
+    drainTokens: 20,
+    drainIntervalMs: MINUTE_MS,
+    onLimit: { delay: { maxWaitMs: 30_000 } },
+  },
   { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: MINUTE_MS, start: 'clock' },
   { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: MINUTE_MS, start: 'first_request' },
   { name: 'l', algorithm: 'fixed_window', limit: 10, calendar: 'day', timeZone: 'Asia/Kolkata', start: 'clock' },
@@ -25,7 +42,8 @@ const titled = (specs: readonly LimitSpec[]) => specs.map((spec) => [JSON.string
 
 /** What operators do to live buckets. */
 export function describeOperations(create: CreateStore): void {
-  const operate = (store: OperableStore, limit: Limit, operation: BucketOperation, key = 'k'): Promise<BucketReading> => store.operate(key, bucketOf(limit), operation);
+  const operate = (store: OperableStore, limit: Limit, operation: BucketOperation, key = 'k'): Promise<BucketReading> =>
+    store.operate(key, bucketOf(limit), operation);
   const adjust = (store: OperableStore, limit: Limit, tokens: number) => operate(store, limit, { kind: 'adjust', tokens });
   const look = async (store: OperableStore, limit: Limit, key = 'k') => (await takeFrom(store, [{ key, limit, cost: 0 }]))[0]!;
   const started = async (spec: LimitSpec) => {
@@ -43,7 +61,8 @@ export function describeOperations(create: CreateStore): void {
       const { remaining, limit: most, resetAfterMs } = await look(store, limit);
       expect(remaining).toBe(6);
       expect(resetAfterMs).toBeGreaterThan(0);
-      for (let i = 0; i < 2; i++) expect(await operate(store, limit, { kind: 'read' })).toEqual({ remaining, limit: most, resetAfterMs, blockedForMs: 0 });
+      for (let i = 0; i < 2; i++)
+        expect(await operate(store, limit, { kind: 'read' })).toEqual({ remaining, limit: most, resetAfterMs, blockedForMs: 0 });
     });
 
     test('reset fills it up', async () => {
@@ -65,7 +84,14 @@ export function describeOperations(create: CreateStore): void {
       clock.advance(1);
       for (const cost of [0, 1, 2]) {
         const [decision] = await takeFrom(store, [{ key: 'k', limit, cost }]);
-        expect(decision).toMatchObject({ allowed: false, blocked: true, limit: 10, remaining: 0, retryAfterMs: 89_999_999, resetAfterMs: 89_999_999 });
+        expect(decision).toMatchObject({
+          allowed: false,
+          blocked: true,
+          limit: 10,
+          remaining: 0,
+          retryAfterMs: 89_999_999,
+          resetAfterMs: 89_999_999,
+        });
       }
       expect((await takeFrom(store, [{ key: 'k', limit, cost: 11 }]))[0]).toMatchObject({ allowed: false, retryAfterMs: null });
       clock.advance(89_999_998);
@@ -86,7 +112,11 @@ export function describeOperations(create: CreateStore): void {
       expect(await operate(store, limit, { kind: 'unblock' })).toEqual(before);
       expect(await operate(store, limit, { kind: 'unblock' })).toEqual(before);
       expect((await takeFrom(store, [{ key: 'k', limit, cost: 3 }]))[0]).toMatchObject({ allowed: true, remaining: 0 });
-      expect(await operate(store, limit, { kind: 'unblock' }, 'missing')).toMatchObject({ remaining: 10, resetAfterMs: 0, blockedForMs: 0 });
+      expect(await operate(store, limit, { kind: 'unblock' }, 'missing')).toMatchObject({
+        remaining: 10,
+        resetAfterMs: 0,
+        blockedForMs: 0,
+      });
     });
 
     test('an edit, a reset and a refund in a block keep it', async () => {
@@ -102,7 +132,9 @@ export function describeOperations(create: CreateStore): void {
       expect(await operate(store, limit, { kind: 'read' })).toMatchObject({ remaining: 7, blockedForMs: 10_000 });
       clock.advance(1000);
       expect(await operate(store, limit, { kind: 'reset' })).toMatchObject({ remaining: 10, blockedForMs: 9000 });
-      const [smaller] = editLimits([limit], [{ ...spec, ...('capacity' in spec ? { capacity: 6 } : { limit: 6 }) }], clock.nowMs) as [Limit];
+      const [smaller] = editLimits([limit], [{ ...spec, ...('capacity' in spec ? { capacity: 6 } : { limit: 6 }) }], clock.nowMs) as [
+        Limit,
+      ];
       expect((await takeFrom(store, [{ key: 'k', limit: smaller }]))[0]).toMatchObject({ blocked: true, retryAfterMs: 9000 });
       const [other] = editLimits([smaller], [{ name: 'l', algorithm: 'sliding_log', limit: 5, windowMs: 1000 }], clock.nowMs) as [Limit];
       expect((await takeFrom(store, [{ key: 'k', limit: other }]))[0]).toMatchObject({ blocked: true, retryAfterMs: 9000 });
@@ -129,7 +161,11 @@ export function describeOperations(create: CreateStore): void {
     test('are carried over an edit before they are adjusted', async () => {
       const { store, clock, limit } = await started(spec);
       await taken(store, [bucketTake('k', limit, 10)]);
-      const [edited] = editLimits([limit], [{ ...spec, ...('capacity' in spec ? { capacity: 20 } : { limit: 20 }), onEdit: 'additive' }], clock.nowMs) as [Limit];
+      const [edited] = editLimits(
+        [limit],
+        [{ ...spec, ...('capacity' in spec ? { capacity: 20 } : { limit: 20 }), onEdit: 'additive' }],
+        clock.nowMs,
+      ) as [Limit];
       expect(await adjust(store, edited, 3)).toMatchObject({ remaining: 13, limit: 20 });
     });
   });
@@ -163,8 +199,10 @@ export function describeOperations(create: CreateStore): void {
       const { store, clock } = await create();
       const log = startedLimit({ name: 'l', algorithm: 'sliding_log', limit: 10, windowMs: 1000 }, 0);
       const counter = startedLimit({ name: 'l', algorithm: 'sliding_counter', limit: 10, windowMs: 1000, parts: 2 }, 0);
-      const each = async (operation: (limit: Limit, key: string) => Promise<{ remaining: number }>): Promise<number[]> =>
-        [(await operation(log, 'log')).remaining, (await operation(counter, 'counter')).remaining];
+      const each = async (operation: (limit: Limit, key: string) => Promise<{ remaining: number }>): Promise<number[]> => [
+        (await operation(log, 'log')).remaining,
+        (await operation(counter, 'counter')).remaining,
+      ];
       const by = (tokens: number) => each((limit, key) => operate(store, limit, { kind: 'adjust', tokens }, key));
       const looks = () => each((limit, key) => look(store, limit, key));
       await each(async (limit, key) => (await takeFrom(store, [{ key, limit, cost: 3 }]))[0]!);
@@ -205,7 +243,9 @@ export function describeOperations(create: CreateStore): void {
       const refused = await adjust(store, atOnce, 1).catch((error: unknown) => error);
       expect(refused).toBeInstanceOf(OperationNotPossibleError);
       expect(refused).toMatchObject({ algorithm: 'concurrency', operation: 'adjust' });
-      await expect(store.operate('p', bucketOfPenalty({ refusals: 1, windowMs: 1, blockMs: 1 }, 1), { kind: 'adjust', tokens: 1 })).rejects.toThrow('penalty');
+      await expect(
+        store.operate('p', bucketOfPenalty({ refusals: 1, windowMs: 1, blockMs: 1 }, 1), { kind: 'adjust', tokens: 1 }),
+      ).rejects.toThrow('penalty');
     });
 
     test.each<BucketOperation>([
@@ -215,7 +255,10 @@ export function describeOperations(create: CreateStore): void {
       const { store } = await create();
       const limit = startedLimit(burst(), 0);
       await takeFrom(store, [{ key: 'k', limit, cost: 4 }]);
-      await expect(operate(store, limit, operation)).rejects.toMatchObject({ name: 'InvalidOperationError', field: operation.kind === 'block' ? 'forMs' : 'tokens' });
+      await expect(operate(store, limit, operation)).rejects.toMatchObject({
+        name: 'InvalidOperationError',
+        field: operation.kind === 'block' ? 'forMs' : 'tokens',
+      });
       expect(await look(store, limit)).toMatchObject({ allowed: true, remaining: 6 });
     });
 
@@ -224,13 +267,24 @@ export function describeOperations(create: CreateStore): void {
       const old = startedLimit(burst(), 0);
       const [edited] = editLimits([old], [burst({ capacity: 20 })], 0) as [Limit];
       await takeFrom(store, [{ key: 'k', limit: edited, cost: 1 }]);
-      for (const operation of [{ kind: 'read' }, { kind: 'reset' }, { kind: 'adjust', tokens: 1 }, { kind: 'block', forMs: 1000 }, { kind: 'unblock' }] as const) {
+      for (const operation of [
+        { kind: 'read' },
+        { kind: 'reset' },
+        { kind: 'adjust', tokens: 1 },
+        { kind: 'block', forMs: 1000 },
+        { kind: 'unblock' },
+      ] as const) {
         await expect(operate(store, old, operation)).rejects.toBeInstanceOf(NewerRulesError);
       }
       expect(await operate(store, edited, { kind: 'block', forMs: 1000 })).toMatchObject({ remaining: 9, blockedForMs: 1000 });
       // Whoever has old rules fetches them again, blocked or not.
       await expect(takeFrom(store, [{ key: 'k', limit: old }])).rejects.toBeInstanceOf(NewerRulesError);
-      await expect(takeFrom(store, [{ key: 'k', limit: old }, { key: 'other', limit: old }])).rejects.toBeInstanceOf(NewerRulesError);
+      await expect(
+        takeFrom(store, [
+          { key: 'k', limit: old },
+          { key: 'other', limit: old },
+        ]),
+      ).rejects.toBeInstanceOf(NewerRulesError);
     });
   });
 

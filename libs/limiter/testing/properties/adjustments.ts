@@ -7,8 +7,10 @@ import { runs } from './runs.js';
 
 /** What adding and taking tokens by hand may do, over random limits and arrivals. */
 export function describeAdjustments(create: CreateStore): void {
-  const adjust = (store: OperableStore, key: string, limit: Limit, tokens: number): Promise<BucketReading> => store.operate(key, bucketOf(limit), { kind: 'adjust', tokens });
-  const read = (store: OperableStore, key: string, limit: Limit): Promise<BucketReading> => store.operate(key, bucketOf(limit), { kind: 'read' });
+  const adjust = (store: OperableStore, key: string, limit: Limit, tokens: number): Promise<BucketReading> =>
+    store.operate(key, bucketOf(limit), { kind: 'adjust', tokens });
+  const read = (store: OperableStore, key: string, limit: Limit): Promise<BucketReading> =>
+    store.operate(key, bucketOf(limit), { kind: 'read' });
 
   test('law 1 with operators: what passed and what they took <= capacity + rate * d + what they added', async () => {
     const { store, clock } = await create();
@@ -16,37 +18,40 @@ export function describeAdjustments(create: CreateStore): void {
     let added = 0;
     let passed = 0;
     await fc.assert(
-      fc.asyncProperty(cases(limitSpecs().filter(({ initialTokens, refillIntervalMs }) => initialTokens === undefined && refillIntervalMs !== undefined)), async ([spec, events]) => {
-        const key = `law1.${++run}`;
-        clock.nowMs = START_MS;
-        const limit = startedLimit(spec, START_MS);
-        const seen: { atUs: number; tokens: number }[] = [];
-        let nowUs = START_MS * 1000;
-        for (const { gapUs, cost, tokens } of events) {
-          nowUs += gapUs;
-          clock.nowMs = nowUs / 1000;
-          if (tokens !== 0) {
-            const { remaining } = await read(store, key, limit);
-            await adjust(store, key, limit, tokens);
-            // Never more than it was asked for, and than there was room for or tokens were left.
-            const moved = tokens > 0 ? Math.min(tokens, spec.capacity - remaining) : -Math.min(-tokens, remaining);
-            if (moved > 0) added++;
-            seen.push({ atUs: nowUs, tokens: -moved });
-          } else if (isAllowed(await taken(store, [bucketTake(key, limit, cost)]))) {
-            if (cost > 0) passed++;
-            seen.push({ atUs: nowUs, tokens: cost });
+      fc.asyncProperty(
+        cases(limitSpecs().filter(({ initialTokens, refillIntervalMs }) => initialTokens === undefined && refillIntervalMs !== undefined)),
+        async ([spec, events]) => {
+          const key = `law1.${++run}`;
+          clock.nowMs = START_MS;
+          const limit = startedLimit(spec, START_MS);
+          const seen: { atUs: number; tokens: number }[] = [];
+          let nowUs = START_MS * 1000;
+          for (const { gapUs, cost, tokens } of events) {
+            nowUs += gapUs;
+            clock.nowMs = nowUs / 1000;
+            if (tokens !== 0) {
+              const { remaining } = await read(store, key, limit);
+              await adjust(store, key, limit, tokens);
+              // Never more than it was asked for, and than there was room for or tokens were left.
+              const moved = tokens > 0 ? Math.min(tokens, spec.capacity - remaining) : -Math.min(-tokens, remaining);
+              if (moved > 0) added++;
+              seen.push({ atUs: nowUs, tokens: -moved });
+            } else if (isAllowed(await taken(store, [bucketTake(key, limit, cost)]))) {
+              if (cost > 0) passed++;
+              seen.push({ atUs: nowUs, tokens: cost });
+            }
           }
-        }
-        const intervalUs = BigInt(spec.refillIntervalMs!) * 1000n;
-        seen.forEach((first, i) => {
-          let sum = 0n;
-          for (const { atUs, tokens } of seen.slice(i)) {
-            sum += BigInt(tokens);
-            const steps = BigInt(atUs - first.atUs) + (spec.refill === 'interval' ? intervalUs : 0n);
-            expect(sum * intervalUs <= BigInt(spec.capacity) * intervalUs + BigInt(spec.refillTokens) * steps).toBe(true);
-          }
-        });
-      }),
+          const intervalUs = BigInt(spec.refillIntervalMs!) * 1000n;
+          seen.forEach((first, i) => {
+            let sum = 0n;
+            for (const { atUs, tokens } of seen.slice(i)) {
+              sum += BigInt(tokens);
+              const steps = BigInt(atUs - first.atUs) + (spec.refill === 'interval' ? intervalUs : 0n);
+              expect(sum * intervalUs <= BigInt(spec.capacity) * intervalUs + BigInt(spec.refillTokens) * steps).toBe(true);
+            }
+          });
+        },
+      ),
       runs(200),
     );
     expect(added).toBeGreaterThan(50);
@@ -99,7 +104,17 @@ interface Event extends Arrival {
 }
 
 function cases<Spec extends LimitSpec>(specs: fc.Arbitrary<Spec>): fc.Arbitrary<[Spec, Event[]]> {
-  const tokens = fc.oneof({ weight: 2, arbitrary: fc.constant(0) }, { weight: 2, arbitrary: fc.integer({ min: -20, max: 20 }) }, { weight: 1, arbitrary: fc.integer({ min: -1e9, max: 1e9 }) });
+  const tokens = fc.oneof(
+    { weight: 2, arbitrary: fc.constant(0) },
+    { weight: 2, arbitrary: fc.integer({ min: -20, max: 20 }) },
+    { weight: 1, arbitrary: fc.integer({ min: -1e9, max: 1e9 }) },
+  );
   return specs.chain((spec) =>
-    fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 20 }).chain((each) => fc.tuple(...each.map((arrival) => tokens.map((by) => ({ ...arrival, tokens: by })))))));
+    fc.tuple(
+      fc.constant(spec),
+      arrivals(spec, { maxLength: 20 }).chain((each) =>
+        fc.tuple(...each.map((arrival) => tokens.map((by) => ({ ...arrival, tokens: by })))),
+      ),
+    ),
+  );
 }

@@ -1,5 +1,14 @@
 import * as fc from 'fast-check';
-import { bucketOf, capacityOf, excessOf, quotaWindowMs, type FixedWindowBucket, type Limit, type LimitSpec, type TokenBucketSpec } from '../../src/index.js';
+import {
+  bucketOf,
+  capacityOf,
+  excessOf,
+  quotaWindowMs,
+  type FixedWindowBucket,
+  type Limit,
+  type LimitSpec,
+  type TokenBucketSpec,
+} from '../../src/index.js';
 import { anyLimitSpecs, arrivals, startedLimit, stepMs, type Arrival } from '../arbitraries.js';
 import type { CreateEngine } from '../engine.js';
 import { runs } from './runs.js';
@@ -101,31 +110,54 @@ const YEAR_US = 365 * 86_400_000_000;
 const START_US = 1_763_000_000_123_456;
 
 /** A launch surplus, and the wait of a queue, are promises of their own. */
-const specs = anyLimitSpecs().filter((spec) => !('initialTokens' in spec && (spec.initialTokens ?? 0) > capacityOf(spec)) && !('onLimit' in spec));
+const specs = anyLimitSpecs().filter(
+  (spec) => !('initialTokens' in spec && (spec.initialTokens ?? 0) > capacityOf(spec)) && !('onLimit' in spec),
+);
 
 const stepUs = fc.oneof(
-  fc.integer({ min: -3, max: 3 }), fc.integer({ min: -2_000_000, max: 2_000_000 }), fc.constantFrom(-HOUR_US, HOUR_US, -YEAR_US, YEAR_US, -10 * YEAR_US, 10 * YEAR_US),
+  fc.integer({ min: -3, max: 3 }),
+  fc.integer({ min: -2_000_000, max: 2_000_000 }),
+  fc.constantFrom(-HOUR_US, HOUR_US, -YEAR_US, YEAR_US, -10 * YEAR_US, 10 * YEAR_US),
 );
 
 /** Requests at the pace of the limit, with steps of the clock between them. */
 const cases: fc.Arbitrary<[LimitSpec, Arrival[]]> = specs.chain((spec) =>
-  fc.tuple(fc.constant(spec), fc.array(fc.oneof(
-    { weight: 3, arbitrary: arrivals(spec, { maxLength: 1, stepsBack: true }).map(([arrival]) => arrival!) },
-    { weight: 1, arbitrary: fc.record({ gapUs: stepUs, cost: fc.constantFrom(0, 1, capacityOf(spec)) }) },
-  ), { minLength: 1, maxLength: 25 })));
+  fc.tuple(
+    fc.constant(spec),
+    fc.array(
+      fc.oneof(
+        { weight: 3, arbitrary: arrivals(spec, { maxLength: 1, stepsBack: true }).map(([arrival]) => arrival!) },
+        { weight: 1, arbitrary: fc.record({ gapUs: stepUs, cost: fc.constantFrom(0, 1, capacityOf(spec)) }) },
+      ),
+      { minLength: 1, maxLength: 25 },
+    ),
+  ),
+);
 
 /** Failures that random runs have found. */
 const FOUND: [LimitSpec, Arrival[]][] = [];
 
 function isCrossing(limit: Limit, beforeUs: number, nowUs: number): boolean {
   const bucket = bucketOf(limit);
-  return bucket.kind === 'fixed_window' && bucket.startsWith === 'clock' && nowUs > beforeUs && windowOf(bucket, beforeUs) !== windowOf(bucket, nowUs);
+  return (
+    bucket.kind === 'fixed_window' &&
+    bucket.startsWith === 'clock' &&
+    nowUs > beforeUs &&
+    windowOf(bucket, beforeUs) !== windowOf(bucket, nowUs)
+  );
 }
 
 const windowOf = ({ windows }: FixedWindowBucket, atUs: number): number => windows.around(atUs).startUs;
 
 /** The shortest that the windows of a calendar are: clocks change by an hour, and on Lord Howe Island by half of one. */
-const SHORTEST_MS = { minute: 60_000, hour: 1_800_000, day: 82_800_000, week: 601_200_000, month: 2_415_600_000, year: 31_532_400_000 } as const;
+const SHORTEST_MS = {
+  minute: 60_000,
+  hour: 1_800_000,
+  day: 82_800_000,
+  week: 601_200_000,
+  month: 2_415_600_000,
+  year: 31_532_400_000,
+} as const;
 
 /** By how much clocks change, dates left out or repeated included. */
 const CHANGES_US = 26 * HOUR_US;
@@ -163,7 +195,8 @@ function timeToFullUs(spec: LimitSpec): number {
   switch (spec.algorithm) {
     case 'token_bucket':
       return spec.refill === 'interval'
-        ? (Math.ceil((capacityOf(spec) + excessOf(spec)) / spec.refillTokens) + stepsAgain(spec)) * stepMs(spec) * 1000 + (spec.calendar === undefined ? 0 : CHANGES_US)
+        ? (Math.ceil((capacityOf(spec) + excessOf(spec)) / spec.refillTokens) + stepsAgain(spec)) * stepMs(spec) * 1000 +
+            (spec.calendar === undefined ? 0 : CHANGES_US)
         : Math.ceil(quotaWindowMs(spec) * soft * 1000) + 1;
     case 'gcra':
     case 'leaky_bucket':

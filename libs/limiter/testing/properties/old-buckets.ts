@@ -1,5 +1,22 @@
 import * as fc from 'fast-check';
-import { bucketOf, clamped, decide, levelAt, missingAfterEdit, missingAt, mostTokens, stateAfter, stateMissing, allows, editLimits, limitFaults, type Bucket, type BucketState, type Decision, type LimitSpec } from '../../src/index.js';
+import {
+  bucketOf,
+  clamped,
+  decide,
+  levelAt,
+  missingAfterEdit,
+  missingAt,
+  mostTokens,
+  stateAfter,
+  stateMissing,
+  allows,
+  editLimits,
+  limitFaults,
+  type Bucket,
+  type BucketState,
+  type Decision,
+  type LimitSpec,
+} from '../../src/index.js';
 import { anyLimitSpecs, startedLimit } from '../arbitraries.js';
 import type { CreateEngine } from '../engine.js';
 import { runs } from './runs.js';
@@ -78,7 +95,12 @@ const YEAR_MS = 365 * 86_400_000;
 /** Slots are held by requests, and are no tokens that an edit could carry over. */
 const specs = anyLimitSpecs().filter((spec) => spec.algorithm !== 'concurrency');
 
-const idleMs = fc.oneof(fc.constant(0), fc.integer({ min: 0, max: MINUTE_MS }), fc.integer({ min: 0, max: 30 * MINUTE_MS }), fc.integer({ min: 0, max: YEAR_MS }));
+const idleMs = fc.oneof(
+  fc.constant(0),
+  fc.integer({ min: 0, max: MINUTE_MS }),
+  fc.integer({ min: 0, max: 30 * MINUTE_MS }),
+  fc.integer({ min: 0, max: YEAR_MS }),
+);
 
 const cases: fc.Arbitrary<[LimitSpec, Event[]]> = specs.chain((spec) => {
   const events: fc.Arbitrary<Event>[] = [

@@ -24,5 +24,10 @@ describe('the perfect log', () => {
 });
 
 test('the size of a state is that of its numbers', () => {
-  expect([stateBytes(undefined), stateBytes({ whole: 1, part: 2 }), stateBytes({ counts: [1, 2, 3], startUs: 4 }), stateBytes(new Float64Array(5))]).toEqual([0, 16, 32, 40]);
+  expect([
+    stateBytes(undefined),
+    stateBytes({ whole: 1, part: 2 }),
+    stateBytes({ counts: [1, 2, 3], startUs: 4 }),
+    stateBytes(new Float64Array(5)),
+  ]).toEqual([0, 16, 32, 40]);
 });

@@ -12,7 +12,12 @@ const MOST_ARRIVALS = 20_000;
  *
  * @param nowMs a clock that counts on, with fractions
  */
-export function priceOf(choices: readonly AlgorithmChoice[], arrivals: readonly Arrival[], bound: Bound, nowMs: () => number): Map<string, number> {
+export function priceOf(
+  choices: readonly AlgorithmChoice[],
+  arrivals: readonly Arrival[],
+  bound: Bound,
+  nowMs: () => number,
+): Map<string, number> {
   const some = arrivals.slice(0, MOST_ARRIVALS);
   const best = new Map<string, number>();
   for (let round = 0; round < ROUNDS; round++) {

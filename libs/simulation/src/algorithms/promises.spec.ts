@@ -38,15 +38,28 @@ describe('worst cases', () => {
   it.each([1, 4, 60])('a sliding counter of %d parts is fooled by a burst at the end of a part, up to nearly twice its limit', (parts) => {
     const partMs = BOUND.windowMs / parts;
     // The counter takes the burst for spread over its part, and lets it go as that leaves; the log keeps it to the end.
-    const { worstWindow } = figures(`sliding_counter_${parts}`, [...at(partMs - 1, 100), ...every(partMs / 1000, BOUND.windowMs, BOUND.windowMs + partMs - 1)]);
+    const { worstWindow } = figures(`sliding_counter_${parts}`, [
+      ...at(partMs - 1, 100),
+      ...every(partMs / 1000, BOUND.windowMs, BOUND.windowMs + partMs - 1),
+    ]);
     expect(worstWindow).toBeGreaterThan(190);
     expect(worstWindow).toBeLessThanOrEqual(200);
   });
 
   it.each([2, 4, 60])('but in a window that is one part shorter it keeps its limit: %d parts', (parts) => {
     const partMs = BOUND.windowMs / parts;
-    const spec = ({ limit }: Bound): LimitSpec => ({ name: 'counter', algorithm: 'sliding_counter', limit, windowMs: BOUND.windowMs, parts });
-    const arrivals = [...at(partMs - 1, 100), ...every(partMs / 1000, BOUND.windowMs, BOUND.windowMs + partMs - 1), ...every(50, 200_000, 600_000)];
+    const spec = ({ limit }: Bound): LimitSpec => ({
+      name: 'counter',
+      algorithm: 'sliding_counter',
+      limit,
+      windowMs: BOUND.windowMs,
+      parts,
+    });
+    const arrivals = [
+      ...at(partMs - 1, 100),
+      ...every(partMs / 1000, BOUND.windowMs, BOUND.windowMs + partMs - 1),
+      ...every(50, 200_000, 600_000),
+    ];
     expect(replay({ name: 'counter', title: '', spec }, arrivals, { limit: 100, windowMs: BOUND.windowMs - partMs }).worstWindow).toBe(100);
   });
 
@@ -60,7 +73,8 @@ test('K2: a queue passes evenly what it admits, whatever came', () => {
   const { course, admitted, worstWindow } = figures('leaky_bucket_queue', [...at(0, 200), ...at(120_000, 200)]);
   // Fifty wait half a minute at most, and one goes at once; then, two minutes later, again.
   expect({ admitted, worstWindow }).toEqual({ admitted: 102, worstWindow: 51 });
-  const within = (fromMs: number, toMs: number) => course.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map((point) => point.admitted);
+  const within = (fromMs: number, toMs: number) =>
+    course.filter(({ atMs }) => atMs >= fromMs && atMs < toMs).map((point) => point.admitted);
   expect(within(0, 30_000)).toEqual([...within(0, 30_000)].sort((a, b) => a - b));
   expect(Math.max(...within(0, 3_000))).toBeLessThan(7);
 });
@@ -86,15 +100,26 @@ describe('S6: the mean error against the perfect log falls as parts rise', () =>
   /** Fixed window, then 2 x 60 s, 3 x 30 s, 5 x 15 s, 61 x 1 s: one more counter than the window has parts. */
   const specs: LimitSpec[] = [
     { name: 'fixed', algorithm: 'fixed_window', limit: 1_000_000, windowMs: 60_000, start: 'clock' },
-    ...[1, 2, 4, 60].map((parts): LimitSpec => ({ name: `parts ${parts}`, algorithm: 'sliding_counter', limit: 1_000_000, windowMs: 60_000, parts })),
+    ...[1, 2, 4, 60].map((parts): LimitSpec => ({
+      name: `parts ${parts}`,
+      algorithm: 'sliding_counter',
+      limit: 1_000_000,
+      windowMs: 60_000,
+      parts,
+    })),
   ];
 
   // Constant means a constant rate here: at exactly equal distances every counter is right, but for the rounding of one request.
-  it.each<[string, PatternName]>([['bursty', 'bursty'], ['constant', 'poisson']])('on %s traffic', (_title, pattern) => {
+  it.each<[string, PatternName]>([
+    ['bursty', 'bursty'],
+    ['constant', 'poisson'],
+  ])('on %s traffic', (_title, pattern) => {
     for (const seed of [1, 2, 3]) {
       const arrivals = [...traffic(pattern, { ...load, seed, seconds: 3600, ratePerSecond: 10 })];
       // A limit that refuses nothing: what is compared is how they count.
-      const errors = specs.map((spec) => replay({ name: spec.name, title: '', spec: () => spec }, arrivals, { limit: 1_000_000, windowMs: 60_000 }).meanError);
+      const errors = specs.map(
+        (spec) => replay({ name: spec.name, title: '', spec: () => spec }, arrivals, { limit: 1_000_000, windowMs: 60_000 }).meanError,
+      );
       expect(errors).toEqual([...errors].sort((a, b) => b - a));
       expect(new Set(errors).size).toBe(errors.length);
     }

@@ -11,7 +11,11 @@ export interface AlgorithmChoice {
 }
 
 export const ALGORITHMS: readonly AlgorithmChoice[] = [
-  { name: 'sliding_log', title: 'sliding log', spec: ({ limit, windowMs }) => ({ name: 'sliding_log', algorithm: 'sliding_log', limit, windowMs }) },
+  {
+    name: 'sliding_log',
+    title: 'sliding log',
+    spec: ({ limit, windowMs }) => ({ name: 'sliding_log', algorithm: 'sliding_log', limit, windowMs }),
+  },
   slidingCounter(1),
   slidingCounter(4),
   slidingCounter(60),
@@ -26,13 +30,23 @@ export const ALGORITHMS: readonly AlgorithmChoice[] = [
   {
     name: 'leaky_bucket',
     title: 'leaky bucket',
-    spec: ({ limit, windowMs }) => ({ name: 'leaky_bucket', algorithm: 'leaky_bucket', capacity: limit, drainTokens: limit, drainIntervalMs: windowMs }),
+    spec: ({ limit, windowMs }) => ({
+      name: 'leaky_bucket',
+      algorithm: 'leaky_bucket',
+      capacity: limit,
+      drainTokens: limit,
+      drainIntervalMs: windowMs,
+    }),
   },
   {
     name: 'leaky_bucket_queue',
     title: 'leaky, as a queue',
     spec: ({ limit, windowMs }) => ({
-      name: 'leaky_bucket_queue', algorithm: 'leaky_bucket', capacity: limit, drainTokens: limit, drainIntervalMs: windowMs,
+      name: 'leaky_bucket_queue',
+      algorithm: 'leaky_bucket',
+      capacity: limit,
+      drainTokens: limit,
+      drainIntervalMs: windowMs,
       onLimit: { delay: { maxWaitMs: Math.min(windowMs, LIMIT_BOUNDS.maxWaitMs.max) } },
     }),
   },
@@ -46,7 +60,14 @@ export function boundFault({ spec }: AlgorithmChoice, bound: Bound): string | un
 
 /** Holds one window's tokens and refills them in the course of a window. */
 export function tokenBucketSpec({ limit, windowMs }: Bound): LimitSpec {
-  return { name: 'token_bucket', algorithm: 'token_bucket', capacity: limit, refillTokens: limit, refillIntervalMs: windowMs, refill: 'greedy' };
+  return {
+    name: 'token_bucket',
+    algorithm: 'token_bucket',
+    capacity: limit,
+    refillTokens: limit,
+    refillIntervalMs: windowMs,
+    refill: 'greedy',
+  };
 }
 
 function fixedWindow(start: 'clock' | 'first_request', name: string, title: string): AlgorithmChoice {
@@ -55,5 +76,9 @@ function fixedWindow(start: 'clock' | 'first_request', name: string, title: stri
 
 function slidingCounter(parts: number): AlgorithmChoice {
   const name = `sliding_counter_${parts}`;
-  return { name, title: `counter, ${parts} part${parts === 1 ? '' : 's'}`, spec: ({ limit, windowMs }) => ({ name, algorithm: 'sliding_counter', limit, windowMs, parts }) };
+  return {
+    name,
+    title: `counter, ${parts} part${parts === 1 ? '' : 's'}`,
+    spec: ({ limit, windowMs }) => ({ name, algorithm: 'sliding_counter', limit, windowMs, parts }),
+  };
 }

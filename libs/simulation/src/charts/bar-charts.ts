@@ -56,7 +56,14 @@ function barPanel({ name, bars, logFrom, format = short, mark }: BarPanel, { x, 
       const end = across(Math.max(bar.value, axis.domain[0]));
       return (
         text(bar.name, { x: x + NAMES - 8, y: barY + 12, 'text-anchor': 'end' }) +
-        element('rect', { class: `bar ${lookOf(bar.look)}`, x: x + NAMES, y: barY, width: Math.max(1, end - x - NAMES), height: BAR, rx: 2 }) +
+        element('rect', {
+          class: `bar ${lookOf(bar.look)}`,
+          x: x + NAMES,
+          y: barY,
+          width: Math.max(1, end - x - NAMES),
+          height: BAR,
+          rx: 2,
+        }) +
         text(bar.note ?? format(bar.value), { class: 'quiet', x: end + 6, y: barY + 12 })
       );
     }),

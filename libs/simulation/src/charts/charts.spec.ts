@@ -5,17 +5,43 @@ const heading = { title: 'Bars & <lines>', subtitle: 'seed 1' };
 const panel = {
   x: { label: 'seconds', domain: [0, 10] as const },
   y: { label: 'admitted', domain: [0, 5] as const },
-  lines: [{ look: 0, points: [[0, 1], [5, 4], [10, 2]] as const }],
+  lines: [
+    {
+      look: 0,
+      points: [
+        [0, 1],
+        [5, 4],
+        [10, 2],
+      ] as const,
+    },
+  ],
 };
 const charts = {
   bars: barCharts(heading, [
-    { name: 'plain', bars: [{ name: 'a "quoted" one', value: 3, look: 0 }, { name: 'nothing', value: 0, look: 1 }], mark: 2 },
-    { name: 'by powers of ten', bars: [{ name: 'a', value: 0, look: 0 }, { name: 'b', value: 1000, look: 12 }], logFrom: 1 },
+    {
+      name: 'plain',
+      bars: [
+        { name: 'a "quoted" one', value: 3, look: 0 },
+        { name: 'nothing', value: 0, look: 1 },
+      ],
+      mark: 2,
+    },
+    {
+      name: 'by powers of ten',
+      bars: [
+        { name: 'a', value: 0, look: 0 },
+        { name: 'b', value: 1000, look: 12 },
+      ],
+      logFrom: 1,
+    },
   ]),
   'bars of nothing': barCharts(heading, [{ name: 'none', bars: [{ name: 'a', value: 0, look: 0 }] }]),
   lines: lineChart(heading, { ...panel, mark: { y: 3, label: 'limit' } }, ['one']),
   'lines by powers of ten': lineChart(heading, { ...panel, x: { ...panel.x, domain: [1, 1000], log: true } }, ['one']),
-  'small multiples': smallMultiples(heading, [1, 2, 3].map((look) => ({ ...panel, name: `panel ${look}`, reference: panel.lines[0]!.points, steps: true }))),
+  'small multiples': smallMultiples(
+    heading,
+    [1, 2, 3].map((look) => ({ ...panel, name: `panel ${look}`, reference: panel.lines[0]!.points, steps: true })),
+  ),
 };
 
 describe.each(Object.entries(charts))('%s', (_name, svg) => {

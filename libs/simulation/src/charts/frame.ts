@@ -24,7 +24,14 @@ export const TOP = 76;
 export function frame({ title, subtitle }: Heading, height: number, ...children: readonly string[]): string {
   const picture = element(
     'svg',
-    { xmlns: 'http://www.w3.org/2000/svg', viewBox: `0 0 ${WIDTH} ${Math.ceil(height)}`, width: WIDTH, height: Math.ceil(height), role: 'img', 'aria-label': `${title}. ${subtitle}` },
+    {
+      xmlns: 'http://www.w3.org/2000/svg',
+      viewBox: `0 0 ${WIDTH} ${Math.ceil(height)}`,
+      width: WIDTH,
+      height: Math.ceil(height),
+      role: 'img',
+      'aria-label': `${title}. ${subtitle}`,
+    },
     element('title', {}, escape(title)),
     element('style', {}, STYLE),
     element('rect', { class: 'ground', width: '100%', height: '100%', rx: 6 }),

@@ -30,7 +30,9 @@ export function lineChart(heading: Heading, panel: LinePanel, names: readonly st
   const key = panel.lines.map(({ look }, index) => {
     const x = WIDTH - MARGIN - keyWidth;
     const y = TOP + 34 + index * 24;
-    return element('path', { class: `line dashed ${lookOf(look)}`, d: `M${x},${y}h30` }) + text(names[index] ?? '', { x: x + 38, y: y + 4 });
+    return (
+      element('path', { class: `line dashed ${lookOf(look)}`, d: `M${x},${y}h30` }) + text(names[index] ?? '', { x: x + 38, y: y + 4 })
+    );
   });
   return frame(heading, TOP + 24 + height + BELOW + 8, linePanel(panel, box), ...key);
 }

@@ -28,8 +28,15 @@ export interface LinePanel {
 export function linePanel({ x, y, lines, reference, mark, steps }: LinePanel, box: Box): string {
   const across = scaleOf(x, [box.x, box.x + box.width]);
   const up = scaleOf(y, [box.y + box.height, box.y]);
-  const path = line<Point>(([atX]) => across(atX), ([, atY]) => up(atY)).digits(1);
-  const shade = area<Point>(([atX]) => across(atX), box.y + box.height, ([, atY]) => up(atY)).digits(1);
+  const path = line<Point>(
+    ([atX]) => across(atX),
+    ([, atY]) => up(atY),
+  ).digits(1);
+  const shade = area<Point>(
+    ([atX]) => across(atX),
+    box.y + box.height,
+    ([, atY]) => up(atY),
+  ).digits(1);
   if (steps) {
     path.curve(curveStepAfter);
     shade.curve(curveStepAfter);
@@ -37,7 +44,9 @@ export function linePanel({ x, y, lines, reference, mark, steps }: LinePanel, bo
   return [
     yAxis(up, y, box),
     reference ? element('path', { class: 'reference', d: shade([...reference]) ?? '' }) : '',
-    ...lines.map(({ points, look }) => element('path', { class: `line ${reference ? '' : 'dashed '}${lookOf(look)}`, d: path([...points]) ?? '' })),
+    ...lines.map(({ points, look }) =>
+      element('path', { class: `line ${reference ? '' : 'dashed '}${lookOf(look)}`, d: path([...points]) ?? '' }),
+    ),
     mark ? element('path', { class: 'mark', d: `M${box.x},${Math.round(up(mark.y))}h${box.width}` }) : '',
     mark ? text(mark.label, { class: 'marked', x: box.x + box.width, y: Math.round(up(mark.y)) - 4, 'text-anchor': 'end' }) : '',
     xAxis(across, x, box),

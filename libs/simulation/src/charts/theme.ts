@@ -18,8 +18,7 @@ const DASHES = ['', '7 3', '2 3', '9 3 2 3', '4 4', '12 4', '1 2', '6 2 1 2 1 2'
 /** The look of the n-th series: class names, repeated when there are more series than looks. */
 export const lookOf = (index: number): string => `s${index % SERIES.length}`;
 
-const series = (mode: 0 | 1): string =>
-  SERIES.map((colours, i) => `.s${i}{--c:${colours[mode]}}`).join('');
+const series = (mode: 0 | 1): string => SERIES.map((colours, i) => `.s${i}{--c:${colours[mode]}}`).join('');
 
 export const STYLE = [
   'svg{--ground:#fff;--ink:#1c2024;--quiet:#5a6169;--rule:#d9dde2;--mark:#b00020;font-family:system-ui,sans-serif;font-size:12px}',

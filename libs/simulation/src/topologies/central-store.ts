@@ -10,7 +10,10 @@ export const centralStore: Topology = {
     const store = new BucketMap(tokenBucketSpec(bound));
     return ({ key, cost }, _node, decide) => {
       // Decided where the tokens are: the way back of the answer changes nothing of it.
-      network.ask(() => decide(store.take(key, cost, clock.nowMs).allowed), () => undefined);
+      network.ask(
+        () => decide(store.take(key, cost, clock.nowMs).allowed),
+        () => undefined,
+      );
     };
   },
 };

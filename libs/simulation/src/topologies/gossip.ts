@@ -23,7 +23,11 @@ class View {
   private spent: Float64Array;
   private given = false;
 
-  constructor(private readonly bound: Bound, nodes: number, private settled: boolean) {
+  constructor(
+    private readonly bound: Bound,
+    nodes: number,
+    private settled: boolean,
+  ) {
     this.bucket = new DebtBucket(bound);
     this.spent = new Float64Array(nodes);
   }

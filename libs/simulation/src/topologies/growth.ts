@@ -9,7 +9,11 @@ export const GROWTH_NODES: readonly number[] = [2, 4, 10, 30, 100, 300, 1000];
 export const GROWTH_SECONDS = 5;
 
 /** The topologies at growing numbers of nodes, of which half join in the middle of each run. */
-export function* growth(topologies: readonly Topology[], arrivals: readonly Arrival[], run: Omit<TopologyRun, 'nodes' | 'nodesAtFirst'>): Generator<TopologyFigures> {
+export function* growth(
+  topologies: readonly Topology[],
+  arrivals: readonly Arrival[],
+  run: Omit<TopologyRun, 'nodes' | 'nodesAtFirst'>,
+): Generator<TopologyFigures> {
   for (const nodes of GROWTH_NODES) {
     for (const topology of topologies) yield runTopology(topology, arrivals, { ...run, nodes, nodesAtFirst: Math.ceil(nodes / 2) });
   }

@@ -26,7 +26,9 @@ export const leases: Topology = {
     const store = new BucketMap(tokenBucketSpec(bound));
     const size = Math.max(1, Math.floor(bound.limit * LEASE_SHARE));
     const lifeMs = bound.windowMs * LEASE_WINDOWS;
-    const held = new Table((_node: number) => new Table((_key: string): Lease => ({ tokens: 0, endsAtMs: 0, refusedUntilMs: 0, waiting: undefined })));
+    const held = new Table(
+      (_node: number) => new Table((_key: string): Lease => ({ tokens: 0, endsAtMs: 0, refusedUntilMs: 0, waiting: undefined })),
+    );
 
     /** A whole lease, or what there is, if that is enough for the request. */
     const grant = (key: string, cost: number): { tokens: number; refusal?: Decision } => {

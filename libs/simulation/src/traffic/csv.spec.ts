@@ -28,7 +28,11 @@ describe('traffic from CSV', () => {
   });
 
   it.each([
-    ['a word for a time', 'timestamp,cost\n1,1\nnoon,1\n', 'line 3, timestamp: must be milliseconds or ISO 8601 with a zone, such as 2026-01-31T12:00:00.250Z; got "noon"'],
+    [
+      'a word for a time',
+      'timestamp,cost\n1,1\nnoon,1\n',
+      'line 3, timestamp: must be milliseconds or ISO 8601 with a zone, such as 2026-01-31T12:00:00.250Z; got "noon"',
+    ],
     ['a time without a zone', 'timestamp\n2026-01-31T12:00:00\n', 'line 2, timestamp: must be'],
     ['a day that does not exist', 'timestamp\n2026-13-45T12:00:00Z\n', 'line 2, timestamp: must be'],
     ['no cost', 'timestamp,cost\n1,\n', 'line 2, cost: must be a whole number from 1 to 1000000000; got ""'],

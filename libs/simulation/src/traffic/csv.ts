@@ -33,7 +33,8 @@ export function arrivalsFromCsv(text: string): Arrival[] {
     const fault = (field: string, detail: string): number => faults.push(`line ${info.lines}, ${field}: ${detail}`);
     const { timestamp = '', key = 'all', cost = '1' } = record;
     const atMs = timeOf(timestamp);
-    if (atMs === undefined) fault('timestamp', `must be milliseconds or ISO 8601 with a zone, such as 2026-01-31T12:00:00.250Z; got ${quoted(timestamp)}`);
+    if (atMs === undefined)
+      fault('timestamp', `must be milliseconds or ISO 8601 with a zone, such as 2026-01-31T12:00:00.250Z; got ${quoted(timestamp)}`);
     if (key === '' || key.length > MAX_KEY_LENGTH) fault('key', `must have 1 to ${MAX_KEY_LENGTH} characters; got ${key.length}`);
     const tokens = /^\d{1,10}$/.test(cost) ? Number(cost) : Number.NaN;
     if (!(tokens >= 1 && tokens <= MAX_COST)) fault('cost', `must be a whole number from 1 to ${MAX_COST}; got ${quoted(cost)}`);

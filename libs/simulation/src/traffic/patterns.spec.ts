@@ -1,6 +1,14 @@
 import { PATTERN_NAMES, traffic, type Load, type PatternName } from './patterns.js';
 
-const load = (numbers: Partial<Load> = {}): Load => ({ seed: 1, seconds: 600, ratePerSecond: 5, keys: ['a', 'b'], limit: 100, windowMs: 10_000, ...numbers });
+const load = (numbers: Partial<Load> = {}): Load => ({
+  seed: 1,
+  seconds: 600,
+  ratePerSecond: 5,
+  keys: ['a', 'b'],
+  limit: 100,
+  windowMs: 10_000,
+  ...numbers,
+});
 const arrivals = (pattern: PatternName, numbers: Partial<Load> = {}) => [...traffic(pattern, load(numbers))];
 
 describe.each(PATTERN_NAMES)('the pattern %s', (pattern) => {
