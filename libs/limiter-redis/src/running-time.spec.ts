@@ -53,9 +53,10 @@ describe('on a machine where this process had to wait for a core', () => {
     { late: 5, used: 0, beats: 6, why: 'it did not wait' },
     { late: 7, used: 0, beats: 6, why: 'timers of an idle machine are no better' },
     { late: 40, used: 33, beats: 6, why: 'it computed: whoever is to answer had a core of its own' },
-    { late: 17, used: 0, beats: 14, why: '10 ms of waiting extend a deadline by nearly 40' },
-    { late: 27, used: 10, beats: 14, why: 'likewise if it computed as well' },
-    { late: 60_000, used: 0, beats: 51, why: 'by nine deadlines at most' },
+    { late: 9, used: 0, beats: 8, why: '2 ms of waiting extend a deadline by nearly 8' },
+    { late: 19, used: 10, beats: 8, why: 'likewise if it computed as well' },
+    { late: 17, used: 0, beats: 9, why: '10 ms would extend it by 40, and half of the deadline is the most' },
+    { late: 60_000, used: 0, beats: 9, why: 'half of the deadline is the most' },
   ])('$late ms for a beat, $used of them computing: 25 ms take $beats beats, because $why', ({ late, used, beats }) => {
     expect(beatsOf25(late, used)).toBe(beats);
   });
@@ -63,7 +64,7 @@ describe('on a machine where this process had to wait for a core', () => {
   test('half of it is forgotten in half a second, also while nobody waits', () => {
     const { heart, time } = setUp();
     time.after(0, () => {});
-    heart.pass(27, 0);
+    heart.pass(11, 0);
     heart.pass(500);
     const since = time.nowMs;
     let beats = 0;
@@ -71,14 +72,14 @@ describe('on a machine where this process had to wait for a core', () => {
       time.after(0, () => beats++);
       heart.pass(5);
     }
-    // 30 ms, and nearly four times 10 for the 20 that it had to wait.
-    expect(beats).toBe(14);
+    // 30 ms, and nearly four times 2 for the 4 that it had to wait.
+    expect(beats).toBe(8);
   });
 
   test('what it computed while nobody waited says nothing about a late beat', () => {
     const { heart } = setUp();
     heart.pass(60_000, 60_000);
-    expect(beatsOf25(17, 0, heart)).toBe(14);
+    expect(beatsOf25(9, 0, heart)).toBe(8);
   });
 });
 

@@ -8,8 +8,8 @@ const MOST_IN_A_BEAT_MS = BEAT_MS + 1;
 const PUNCTUAL_MS = 2;
 /** A process that has to wait for a core sees a part of the waiting only, and others may be worse off. */
 const PATIENCE = 4;
-/** However busy the machine is, nobody waits longer than this many deadlines. */
-const MOST_DEADLINES = 10;
+/** However busy the machine is, a deadline is extended by this share of itself at most: 25 ms end within 50, whatever happens. */
+const MOST_EXTENSION = 0.5;
 /** How soon a busy machine is half forgotten. */
 const HALF_LIFE_MS = 500;
 
@@ -68,7 +68,7 @@ export class RunningTime {
 
   /** Whether at least `ms` have passed since `nowMs` was `sinceMs`, which may have been read up to a beat after the beat. */
   passed(sinceMs: number, ms: number): boolean {
-    return this.countedMs - sinceMs >= ms + BEAT_MS + Math.min(PATIENCE * this.starvedMs, (MOST_DEADLINES - 1) * ms);
+    return this.countedMs - sinceMs >= ms + BEAT_MS + Math.min(PATIENCE * this.starvedMs, MOST_EXTENSION * ms);
   }
 
   /** Calls back once `ms` have passed; 0: at the next beat. Returns what calls it off. */
