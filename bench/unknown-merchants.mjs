@@ -3,6 +3,7 @@ import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { startLimits } from '#limiter';
 import { createDataSource } from '#rules-db';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ROOT } from '../scripts/paths.mjs';
 import { figure, median, megabytes, rate } from './shared/figures.mjs';
 import { load, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
@@ -13,69 +14,106 @@ export const title = 'a flood of ids that nobody created';
 const IDS = 1_000_000;
 const RULES_SINCE_MS = Date.UTC(2026, 0, 1);
 
-/** Share of what the gateway can answer at most that the known merchants ask for: half, and the flood comes on top. */
-const HALF = 0.5;
-/** The flood is as large a share of it, as far as the load generator can. */
-const FLOOD = 0.25;
+/**
+ * The gateway is at half of what it can answer, always: the merchants that are measured ask for three quarters of that, and a
+ * second stream for the rest, of other known merchants when it is quiet and of ids that nobody created in the flood.
+ */
+const MEASURED = 0.375;
+const SECOND_STREAM = 0.125;
+const STREAM_CONNECTIONS = 32;
 
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
-export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
-  const redis = await workshop.redis();
-  const upstream = await startUpstream(workshop);
+export async function run(bench) {
+  const redis = await bench.workshop.redis();
+  const upstream = await startUpstream(bench.workshop);
   await writeDefaultRules(redis.url);
   const figures = [];
-  for (const policy of ['deny', 'default']) {
-    const { server, ruled, databaseUrl } = await startGateway(
-      workshop,
-      upstream,
-      redis.url,
-      { UNKNOWN_MERCHANT: policy },
-      { defaultRules: false },
-    );
-    await warmUp(workshop, server, { merchants: ruled, seconds: warmupSeconds });
-    const full = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, limited: true, quick });
-    const perSecond = Math.round(full.perSecond * HALF);
-    say(`${policy}: at most ${rate(full.perSecond)}; half of it are ${rate(perSecond)}`);
-    const quiet = () => load(workshop, server, { merchants: ruled, seconds, warmupSeconds, perSecond, limited: true, quick });
-
-    const ids = quick ? IDS / 50 : IDS;
-    const floodPerSecond = Math.round(full.perSecond * FLOOD);
-    const quietMs = [];
-    for (let round = 0; round < rounds; round++) quietMs.push((await quiet()).p99Ms);
-    const memory = new MemorySampler(server.pid, 200);
-    const lookUps = await lookUpCounter(databaseUrl);
-    const settings = { port: server.port, ids, perSecond: floodPerSecond, connections: 32, first: 0 };
-    const job = workshop.node(join(ROOT, 'bench', 'load', 'unknown-load.mjs'), { args: [JSON.stringify(settings)] });
-    const whole = job.line((line) => line.startsWith('{'), (ids / floodPerSecond) * 5000 + 600_000);
-    const floodedMs = [];
-    const flood = { over: false };
-    void whole.finally(() => (flood.over = true));
-    while (!flood.over && floodedMs.length < rounds) floodedMs.push((await quiet()).p99Ms);
-    // What the merchants notice is known now; for the memory and the look-ups the rest may come as fast as it can.
-    if (!flood.over) process.kill(job.pid, 'SIGUSR1');
-    const result = JSON.parse(await whole);
-    const asked = await lookUps();
-    const resident = Math.max(...memory.stop());
-    say(
-      `${policy}: ${result.answered} ids at ${rate(result.perSecond)} ${JSON.stringify(result.statuses)}, resident ${megabytes(resident)}, PostgreSQL ${asked.toFixed(1)} /s, p99 ${median(quietMs).toFixed(2)} ms quiet, ${floodedMs.length ? median(floodedMs).toFixed(2) : '-'} ms in the flood`,
-    );
-    figures.push(
-      figure(`unknown merchants, ${policy}: resident memory of the gateway`, [resident / 2 ** 20], {
-        unit: 'MB',
-        goal: { atMost: 400 },
-        details: result,
-      }),
-      figure(`  ${policy}: transactions of PostgreSQL a second`, [asked], { unit: '/s', goal: { atMost: 100 } }),
-    );
-    if (floodedMs.length > 0)
-      figures.push(
-        figure(`  ${policy}: p99 of known merchants at half load, in the flood / quiet`, [median(floodedMs) / median(quietMs)], {
-          goal: { atMost: 1.1 },
-          details: { quietMs, floodedMs },
-        }),
-      );
-  }
+  for (const policy of ['deny', 'default']) figures.push(...(await flooded(bench, upstream, redis.url, policy)));
   return figures;
+}
+
+/**
+ * @param {import('./run.mjs').Bench} bench
+ * @param {import('./shared/http-bed.mjs').Server} upstream
+ * @param {string} redisUrl
+ * @param {string} policy of ids that nobody created
+ * @returns {Promise<import('./shared/figures.mjs').Figure[]>}
+ */
+async function flooded({ workshop, rounds, seconds, warmupSeconds, quick, say }, upstream, redisUrl, policy) {
+  const { server, ruled, databaseUrl } = await startGateway(
+    workshop,
+    upstream,
+    redisUrl,
+    { UNKNOWN_MERCHANT: policy },
+    { defaultRules: false },
+  );
+  await warmUp(workshop, server, { merchants: ruled, seconds: warmupSeconds });
+  const full = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, limited: true, quick });
+  const perSecond = Math.round(full.perSecond * MEASURED);
+  const streamPerSecond = Math.round(full.perSecond * SECOND_STREAM);
+  say(
+    `${policy}: at most ${rate(full.perSecond)}; the merchants ask for ${rate(perSecond)}, the second stream for ${rate(streamPerSecond)}`,
+  );
+
+  const ids = quick ? IDS / 50 : IDS;
+  const flood = { answered: 0, seconds: 0, transactions: 0, statuses: /** @type {Record<string, number>} */ ({}) };
+  const lookUps = await lookUpCounter(databaseUrl);
+  const memory = new MemorySampler(server.pid, 200);
+
+  /** @param {object} settings */
+  const stream = (settings) => {
+    const job = workshop.node(join(ROOT, 'bench', 'load', 'unknown-load.mjs'), {
+      args: [JSON.stringify({ port: server.port, perSecond: streamPerSecond, connections: STREAM_CONNECTIONS, ...settings })],
+    });
+    return { job, result: job.line((line) => line.startsWith('{'), 1_200_000).then((line) => JSON.parse(line)) };
+  };
+  /** @param {object} settings @param {(job: import('./shared/workshop.mjs').Job) => unknown} meanwhile */
+  const floodWith = async (settings, meanwhile) => {
+    const before = await lookUps.count();
+    const { job, result } = stream({ ids: ids - flood.answered, first: flood.answered, ...settings });
+    await meanwhile(job);
+    const { answered, seconds: took, statuses } = await result;
+    flood.answered += answered;
+    flood.seconds += took;
+    flood.transactions += (await lookUps.count()) - before;
+    for (const [status, count] of Object.entries(statuses)) flood.statuses[status] = (flood.statuses[status] ?? 0) + Number(count);
+  };
+  const p99Ms = async () =>
+    (await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, perSecond, limited: true, quick })).p99Ms;
+
+  const [quietMs, floodedMs, ratios] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
+  for (let round = 0; round < rounds; round++) {
+    const quiet = stream({ ids: IDS, merchants: ruled });
+    quietMs.push(await p99Ms());
+    process.kill(quiet.job.pid, 'SIGTERM');
+    await quiet.result;
+    await floodWith({}, async (job) => {
+      floodedMs.push(await p99Ms());
+      process.kill(job.pid, 'SIGTERM');
+    });
+    ratios.push(/** @type {number} */ (floodedMs.at(-1)) / /** @type {number} */ (quietMs.at(-1)));
+  }
+  // What the merchants notice is known now; for the memory and the look-ups the rest may come as fast as it can.
+  await floodWith({}, (job) => sleep(1000).then(() => process.kill(job.pid, 'SIGUSR1')));
+  await lookUps.close();
+  const resident = Math.max(...memory.stop());
+  const perSecondAsked = flood.transactions / flood.seconds;
+  say(
+    `${policy}: ${flood.answered} ids ${JSON.stringify(flood.statuses)}, resident ${megabytes(resident)}, PostgreSQL ${perSecondAsked.toFixed(1)} /s, ` +
+      `p99 ${median(quietMs).toFixed(2)} ms beside merchants, ${median(floodedMs).toFixed(2)} ms beside the flood`,
+  );
+  return [
+    figure(`unknown merchants, ${policy}: resident memory of the gateway`, [resident / 2 ** 20], {
+      unit: 'MB',
+      goal: { atMost: 400 },
+      details: flood,
+    }),
+    figure(`  ${policy}: transactions of PostgreSQL a second`, [perSecondAsked], { unit: '/s', goal: { atMost: 100 } }),
+    figure(`  ${policy}: p99 of merchants at half load, beside the flood / beside as many requests of merchants`, ratios, {
+      goal: { atMost: 1.1 },
+      details: { quietMs, floodedMs },
+    }),
+  ];
 }
 
 /**
@@ -117,21 +155,17 @@ async function writeDefaultRules(/** @type {string} */ redisUrl) {
 }
 
 /**
- * Counts by PostgreSQL's own statistics, so that whatever asks is counted.
+ * Counts the transactions of PostgreSQL by its own statistics, so that whatever asks is counted.
  * @param {string} databaseUrl
- * @returns {Promise<() => Promise<number>>} transactions a second since
  */
 async function lookUpCounter(databaseUrl) {
   const dataSource = await createDataSource(databaseUrl).initialize();
-  const count = async () =>
-    Number(
-      (await dataSource.query('SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()'))[0]
-        .count,
-    );
-  const [startedMs, before] = [performance.now(), await count()];
-  return async () => {
-    const perSecond = ((await count()) - before) / ((performance.now() - startedMs) / 1000);
-    await dataSource.destroy();
-    return perSecond;
+  return {
+    count: async () =>
+      Number(
+        (await dataSource.query('SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()'))[0]
+          .count,
+      ),
+    close: () => dataSource.destroy(),
   };
 }

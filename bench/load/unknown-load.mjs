@@ -1,12 +1,12 @@
 /**
  * Asks a gateway for ids that nobody created, each once, at a steady rate and then, told by SIGUSR1, as fast as it is answered, until all were
- * answered or it is told to stop; and prints what it saw:
+ * answered or it is told to stop (SIGTERM); and prints what it saw. With `merchants` it asks for those in turn instead, which is what a flood is compared with:
  * node unknown-load.mjs '{"port":8080,"ids":1000000,"perSecond":4000,"connections":32,"first":0}'
  */
 import { connect } from 'node:net';
 import { AnswerReader } from './answer-reader.mjs';
 
-const { port, ids, perSecond, connections, first } = JSON.parse(process.argv[2] ?? '');
+const { port, ids, perSecond, connections, first = 0, merchants } = JSON.parse(process.argv[2] ?? '');
 
 /** @type {Record<string, number>} */
 const statuses = {};
@@ -21,7 +21,8 @@ const startedMs = performance.now();
 function openConnection() {
   const reader = new AnswerReader();
   const ask = () => {
-    const id = `nobody-${first + sent++}`;
+    const id = merchants ? merchants[sent % merchants.length] : `nobody-${first + sent}`;
+    sent++;
     socket.write(
       `GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\nx-forwarded-for: 10.${sent % 256}.${(sent >> 8) % 256}.1\r\n\r\n`,
     );
