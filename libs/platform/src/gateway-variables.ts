@@ -1,4 +1,4 @@
-import { parsePathExceptions, type PathException } from './path-exceptions.js';
+import { parsePathExceptions } from './path-exceptions.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { wholeNumber, oneOf, host, port, expected, type Variable } from './variable.js';
 
@@ -50,10 +50,7 @@ export const GATEWAY_VARIABLES = {
     apps: ['gateway'],
     default: '127.0.0.1/32,::1/128',
     meaning: 'peers whose X-Merchant-Id and X-Forwarded-For are believed: addresses and CIDR ranges, or none',
-    parse: (text: string): readonly string[] => {
-      const ranges = parseTrustedProxies(text);
-      return typeof ranges === 'string' ? expected(ranges) : ranges;
-    },
+    parse: parseTrustedProxies,
   },
   pathPolicy: {
     name: 'PATH_POLICY',
@@ -67,10 +64,7 @@ export const GATEWAY_VARIABLES = {
     apps: ['gateway'],
     default: 'none',
     meaning: 'where paths may have what the policy would refuse, like encoded-slashes:/objects/**, separated by spaces; or none',
-    parse: (text: string): readonly PathException[] => {
-      const exceptions = parsePathExceptions(text);
-      return typeof exceptions === 'string' ? expected(exceptions) : exceptions;
-    },
+    parse: parsePathExceptions,
   },
   pathCaseSensitive: {
     name: 'PATH_CASE_SENSITIVE',

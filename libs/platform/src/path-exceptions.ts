@@ -1,3 +1,5 @@
+import { expected } from './variable.js';
+
 /** What PATH_POLICY refuses or rewrites and PATH_POLICY_EXCEPTIONS can let through; everything else it never lets through. */
 export const PATH_EXCEPTION_KINDS = ['encoded-slashes', 'parameters', 'encoded-delimiters', 'double-escapes'] as const;
 export type PathExceptionKind = (typeof PATH_EXCEPTION_KINDS)[number];
@@ -18,27 +20,25 @@ const EXPECTED = 'entries like encoded-slashes:/objects/** or encoded-slashes+pa
  */
 const PATTERN = /^\/[\w.~!$&'(),=:@-]+(?:\/(?:\*\*|[\w.~!$&'(),=:@-]*\*?[\w.~!$&'(),=:@-]*))*$/;
 
-/** The exceptions of PATH_POLICY_EXCEPTIONS, or a text that says what was expected. */
-export function parsePathExceptions(text: string): readonly PathException[] | string {
+/**
+ * Parses PATH_POLICY_EXCEPTIONS.
+ *
+ * @throws ExpectationError
+ */
+export function parsePathExceptions(text: string): readonly PathException[] {
   const entries = text.trim().split(/\s+/);
   if (entries.length === 1 && entries[0] === 'none') return Object.freeze([]);
-  if (entries.length > MAX_EXCEPTIONS) return `at most ${MAX_EXCEPTIONS} entries`;
-  const exceptions: PathException[] = [];
-  for (const entry of entries) {
-    const exception = parseEntry(entry);
-    if (typeof exception === 'string') return exception;
-    exceptions.push(exception);
-  }
-  return Object.freeze(exceptions);
+  if (entries.length > MAX_EXCEPTIONS) return expected(`at most ${MAX_EXCEPTIONS} entries`);
+  return Object.freeze(entries.map(parseEntry));
 }
 
-function parseEntry(entry: string): PathException | string {
+function parseEntry(entry: string): PathException {
   const colon = entry.indexOf(':');
-  if (colon === -1) return EXPECTED;
+  if (colon === -1) return expected(EXPECTED);
   const kinds: PathExceptionKind[] = [];
   for (const name of entry.slice(0, colon).split('+')) {
     const kind = PATH_EXCEPTION_KINDS.find((each) => each === name);
-    if (kind === undefined) return `${EXPECTED}; the kinds are ${PATH_EXCEPTION_KINDS.join(', ')}`;
+    if (kind === undefined) return expected(`${EXPECTED}; the kinds are ${PATH_EXCEPTION_KINDS.join(', ')}`);
     kinds.push(kind);
   }
   const pattern = entry.slice(colon + 1);
@@ -49,5 +49,5 @@ function parseEntry(entry: string): PathException | string {
     segments.filter((segment) => segment === '**').length <= 1 &&
     !segments.some((segment) => segment === '.' || segment === '..') &&
     !segments.slice(0, -1).includes('');
-  return fits ? { kinds, pattern } : `${EXPECTED}; a pattern starts with a segment without wildcard, and has no escapes`;
+  return fits ? { kinds, pattern } : expected(`${EXPECTED}; a pattern starts with a segment without wildcard, and has no escapes`);
 }
