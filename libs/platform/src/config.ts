@@ -57,7 +57,7 @@ export function loadConfigOrExit<A extends App>(app: A): Config<A> {
     return loadConfig(app);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    console.error(error.message);
+    process.stderr.write(`${error.message}\n`);
     process.exit(EXIT_BAD_CONFIGURATION);
   }
 }

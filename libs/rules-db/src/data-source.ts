@@ -3,7 +3,7 @@ import { MIGRATIONS } from '#migrations';
 import { AuditEntity } from './audit.entity.js';
 import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
-import { ImpatientClient } from './impatient-client.js';
+import { DeadlineClient } from './deadline-client.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { RuleEntity } from './rule.entity.js';
@@ -48,10 +48,10 @@ export function createDataSource(
     // An idle connection that breaks is replaced at its next use; there is nothing to do about it now.
     poolErrorHandler: () => undefined,
     extra: {
-      Client: ImpatientClient,
+      Client: DeadlineClient,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
-      siblings: new Set<ImpatientClient>(),
+      siblings: new Set<DeadlineClient>(),
       ...(statementTimeoutMs > 0 && {
         statement_timeout: statementTimeoutMs,
         answerTimeoutMs: statementTimeoutMs + SERVER_HEAD_START_MS,

@@ -1,5 +1,5 @@
 import { DataSource, type DataSourceOptions, type Migration } from 'typeorm';
-import { ImpatientClient } from './impatient-client.js';
+import { DeadlineClient } from './deadline-client.js';
 
 /** Any number that nobody else uses for an advisory lock in this database ("tollgate" on a telephone). */
 const MIGRATION_LOCK = 86_554_283;
@@ -42,7 +42,7 @@ async function withMigrationLock<T>(dataSource: DataSource, work: (migrator: Dat
     ...dataSource.options,
     poolSize: 2,
     connectTimeoutMS: 10_000,
-    extra: { Client: ImpatientClient, answerTimeoutMs: ANSWER_TIMEOUT_MS },
+    extra: { Client: DeadlineClient, answerTimeoutMs: ANSWER_TIMEOUT_MS },
   } as DataSourceOptions);
   await migrator.initialize();
   const holder = migrator.createQueryRunner();

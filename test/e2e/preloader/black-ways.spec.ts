@@ -56,7 +56,7 @@ test('after the way to Redis was black, an edit made meanwhile is carried, and a
   await until('ready', ready);
   const { jobId } = await house.preloads.request();
   await until('the full preload', async () => (await house.preloads.look(jobId))?.state === 'completed', 15_000);
-  expect(await metric(app, 'jobs_set_aside')).toBe(0);
+  expect(await metric(app, 'jobs_failed')).toBe(0);
 });
 
 test('connections to Redis that alone went black are replaced while new ones come through', async () => {

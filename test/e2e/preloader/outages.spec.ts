@@ -2,7 +2,7 @@ import { PATIENCE } from '../../support/patience.mjs';
 import { type RunningApp } from '../../support/processes.js';
 import { freshPostgres, type TestServer } from '../../support/services.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, setAsideJobs } from './house.js';
+import { BY, House, merchant, metric, failedJobs } from './house.js';
 
 const readiness = async (app: RunningApp) =>
   (await (await fetch(`${app.managementUrl}/readyz`)).json()) as { ready: boolean; checks: { name: string; ok: boolean }[] };
@@ -30,7 +30,7 @@ describe('the preloader', () => {
     await house.redisServer.kill();
     await house.merchants.create(merchant('during'), BY);
     await until('unready', async () => (await failing(app)).includes('redis') && (await failing(app)).includes('queue'));
-    await app.waitForLog(({ msg }) => String(msg).startsWith('changes cannot be relayed'), 15_000);
+    await app.waitForLog(({ msg }) => String(msg).startsWith('rule changes cannot be relayed'), 15_000);
     expect(await house.outboxRows()).toBe(1);
 
     await house.redisServer.restart();
@@ -63,8 +63,8 @@ describe('the preloader', () => {
 
     await house.merchants.create(merchant('after'), BY);
     await carried('after', 15_000);
-    expect((await setAsideJobs(app)).total).toBe(0);
-    expect(await metric(app, 'jobs_set_aside')).toBe(0);
+    expect((await failedJobs(app)).total).toBe(0);
+    expect(await metric(app, 'jobs_failed')).toBe(0);
   });
 
   test('starts before PostgreSQL and Redis and is ready when they are', async () => {

@@ -25,7 +25,7 @@ describe('a full preload whose process is killed with -9', () => {
     const resumed = await second.waitForLog(({ msg }) => msg === 'full preload resumed', 20_000);
     expect(resumed).toMatchObject({ jobId, done: left?.done });
     const done = await second.waitForLog(({ msg }) => msg === 'full preload done', 30_000);
-    expect(done).toMatchObject({ jobId, merchants: MERCHANTS, setAside: 0 });
+    expect(done).toMatchObject({ jobId, merchants: MERCHANTS, skipped: 0 });
 
     expect(await metric(second, 'preload_merchants_total')).toBe(MERCHANTS - (left?.done ?? 0));
     expect(await metric(second, 'preload_progress_ratio')).toBe(1);

@@ -83,7 +83,7 @@ describe('a change in PostgreSQL', () => {
     await until('nothing left to do', async () => (await metric(app, 'reload_jobs_total', { outcome: 'missing' })) === 1);
     expect(await house.snapshots.read('often')).toEqual(snapshot);
     expect(await house.snapshots.read('nobody')).toBeNull();
-    expect(await metric(app, 'jobs_set_aside')).toBe(0);
+    expect(await metric(app, 'jobs_failed')).toBe(0);
   });
 
   test('never goes back: an older version does not overwrite a newer one', async () => {

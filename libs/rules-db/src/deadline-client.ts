@@ -1,11 +1,11 @@
 import pg from 'pg';
 
 /** Options of the pool, which passes them on to each client. */
-export interface ImpatientOptions extends pg.ClientConfig {
+export interface DeadlineClientOptions extends pg.ClientConfig {
   /** Milliseconds that a statement may take, seen from here. 0 waits for ever. */
   answerTimeoutMs?: number;
   /** The open connections of the same pool. When one of them is given up, so are those of which nobody expects anything. */
-  siblings?: Set<ImpatientClient>;
+  siblings?: Set<DeadlineClient>;
 }
 
 /** The socket of a connection, which pg does not tell of. */
@@ -18,13 +18,13 @@ interface WithSocket {
  * the connection goes back to the pool with its transaction still open, and the next user would commit it. What has
  * silenced one connection has mostly silenced all, and each idle one in the pool would cost its next user the same wait.
  */
-export class ImpatientClient extends pg.Client {
+export class DeadlineClient extends pg.Client {
   private readonly answerTimeoutMs: number;
-  private readonly siblings: Set<ImpatientClient>;
+  private readonly siblings: Set<DeadlineClient>;
   /** Statements that were not answered yet. */
   private expected = 0;
 
-  constructor(options: ImpatientOptions = {}) {
+  constructor(options: DeadlineClientOptions = {}) {
     super(options);
     this.answerTimeoutMs = options.answerTimeoutMs ?? 0;
     this.siblings = options.siblings ?? new Set();
