@@ -1,10 +1,10 @@
 import { expected } from './variable.js';
 
-/** What PATH_POLICY refuses or rewrites and PATH_POLICY_EXCEPTIONS can let through; everything else it never lets through. */
+/** The kinds of paths that PATH_POLICY refuses or rewrites and PATH_POLICY_EXCEPTIONS can allow. No other kind can be allowed. */
 export const PATH_EXCEPTION_KINDS = ['encoded-slashes', 'parameters', 'encoded-delimiters', 'double-escapes'] as const;
 export type PathExceptionKind = (typeof PATH_EXCEPTION_KINDS)[number];
 
-/** On paths that match the pattern, exactly as they are sent, these kinds are let through. */
+/** Allows these kinds on paths that match the pattern exactly as they are sent. */
 export interface PathException {
   readonly kinds: readonly PathExceptionKind[];
   readonly pattern: string;
@@ -15,8 +15,8 @@ const MAX_PATTERN_LENGTH = 256;
 const EXPECTED = 'entries like encoded-slashes:/objects/** or encoded-slashes+parameters:/objects/**, separated by spaces, or none';
 
 /**
- * The first segment stands there literally: an exception that began with a wildcard would let `/transactions%2f1` through,
- * which the rules see as one segment and some upstreams as two. No escapes: an exception says what it means.
+ * The first segment has no wildcard: otherwise an exception would allow `/transactions%2f1`, which is one segment for the rules and
+ * two for some upstreams. Escapes are not allowed, because a pattern is compared with decoded segments.
  */
 const PATTERN = /^\/[\w.~!$&'(),=:@-]+(?:\/(?:\*\*|[\w.~!$&'(),=:@-]*\*?[\w.~!$&'(),=:@-]*))*$/;
 

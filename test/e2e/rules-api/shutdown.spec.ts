@@ -29,7 +29,7 @@ describe('the process of the Rules API', () => {
     expect(new Set(statuses)).toEqual(new Set([201]));
   });
 
-  it('names every bad variable and ends with 1', async () => {
+  it('names every bad variable and ends with 2', async () => {
     const starting = startApp('rules-api', { DATABASE_URL: 'nonsense', TOLLGATE_ADMIN_TOKEN: 'short', LOG_LEVEL: 'loud' });
     await expect(starting).rejects.toThrow(/DATABASE_URL[^]*TOLLGATE_ADMIN_TOKEN[^]*LOG_LEVEL/);
   });
