@@ -31,7 +31,7 @@ const carried = async (id: string) => {
   await until(`the snapshot of ${id}`, () => house.snapshots.read(id));
 };
 
-test('jobs of a wrong shape and of a later format fail at once with a plain reason, and the next edit is carried', async () => {
+test('invalid jobs and jobs of a later format fail at once with a plain reason, and the next edit is reloaded', async () => {
   const before = await metric(app, 'preloader_unreadable_total', { what: 'job' });
   const odd: [unknown, RegExp][] = [
     [{ format: 2, merchant: 'acme' }, /format 2.*a newer one has written it/],
@@ -50,7 +50,7 @@ test('jobs of a wrong shape and of a later format fail at once with a plain reas
   expect(app.logs.filter(({ msg }) => msg === 'a job cannot be parsed and has failed')).toHaveLength(odd.length);
 });
 
-test('a full preload that nobody could have asked for fails, and one with a checkpoint that is none begins anew', async () => {
+test('a full preload without a known requester fails, and one with an invalid checkpoint begins anew', async () => {
   const broken = await preloads.add(PRELOAD_JOB, { requestedBy: 'nobody' }, { attempts: 5 });
   const again = await preloads.add(
     PRELOAD_JOB,
@@ -63,7 +63,7 @@ test('a full preload that nobody could have asked for fails, and one with a chec
   expect(job?.returnvalue).toMatchObject({ resumes: 0, skipped: 0 });
 });
 
-test('a job whose data is no JSON does not keep others from being carried', async () => {
+test('a job whose data is not JSON does not block other jobs', async () => {
   const job = await reloads.add(RELOAD_JOB, { merchantId: 'acme', version: 1, changedAtMs: null }, { delay: 500 });
   await house.redis.hset(`${QUEUE_PREFIX}:${RELOAD_QUEUE}:${job.id}`, 'data', '{"merchantId":');
   await new Promise((resolve) => setTimeout(resolve, 700));
@@ -72,7 +72,7 @@ test('a job whose data is no JSON does not keep others from being carried', asyn
   expect((await fetch(`${app.managementUrl}/jobs/failed`)).status).toBe(200);
 });
 
-test('rows of the outbox that name nobody, or a time that is none, do not hold up those behind them', async () => {
+test('rows of the outbox without a merchant or with an invalid time do not block the rows behind them', async () => {
   await house.dataSource.query(
     `INSERT INTO outbox (merchant_id, version, created_at) VALUES (' odd ', 1, now()), ('m-00001', -7, 'infinity')`,
   );

@@ -24,7 +24,7 @@ describe('the preloader', () => {
 
   const carried = (id: string, withinMs: number) => until(`snapshot of ${id}`, () => house.snapshots.read(id), withinMs);
 
-  test('keeps changes in the outbox while Redis is gone, and carries them when it is back, empty', async () => {
+  test('keeps changes in the outbox while Redis is gone, and relays them when it is back without its data', async () => {
     await house.merchants.create(merchant('before'), BY);
     await carried('before', 15_000);
     await house.redisServer.kill();
@@ -41,7 +41,7 @@ describe('the preloader', () => {
     await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
   });
 
-  test('waits while Redis is frozen and goes on when it thaws', async () => {
+  test('waits while Redis is frozen, and goes on afterwards', async () => {
     house.redisServer.freeze();
     await house.merchants.create(merchant('frozen'), BY);
     await until('unready', async () => (await failing(app)).includes('redis'));
@@ -50,7 +50,7 @@ describe('the preloader', () => {
     await until('ready', async () => (await readiness(app)).ready);
   });
 
-  test('postpones what needs PostgreSQL while it is gone, without using up the tries', async () => {
+  test('postpones jobs while PostgreSQL is gone, without using up their attempts', async () => {
     const preload = await house.preloads.request();
     await until('an idle queue', async () => (await house.preloads.look(preload.jobId))?.state === 'completed');
     await postgres.kill();
@@ -67,7 +67,7 @@ describe('the preloader', () => {
     expect(await metric(app, 'jobs_failed')).toBe(0);
   });
 
-  test('starts before PostgreSQL and Redis and is ready when they are', async () => {
+  test('starts before PostgreSQL and Redis, and is ready once they are', async () => {
     await Promise.all([postgres.kill(), house.redisServer.kill()]);
     const early = await house.preloader({}, { untilReady: false });
     expect(await failing(early)).toEqual(['postgres', 'redis', 'queue']);
@@ -77,7 +77,7 @@ describe('the preloader', () => {
     expect(await early.stop()).toBe(0);
   });
 
-  test('ends when told to, also while Redis is gone', async () => {
+  test('stops on a signal, also while Redis is gone', async () => {
     await house.redisServer.kill();
     const startedMs = Date.now();
     expect(await app.stop()).toBe(0);
