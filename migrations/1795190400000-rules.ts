@@ -3,13 +3,13 @@ import { archiveTables, restoreTables } from './archive.js';
 
 const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant'] as const;
 
-/** Merchants, their rules, the default rules, and the versions by which snapshots are told apart. */
+/** Creates merchants, rules, and the versions of their snapshots. */
 export class Rules1795190400000 implements MigrationInterface {
   readonly name = 'Rules1795190400000';
 
   async up(runner: QueryRunner): Promise<void> {
     if (await restoreTables(runner, TABLES)) return;
-    // Ids are compared byte by byte: keyset pagination must not depend on the server's locale.
+    // COLLATE "C" compares ids byte by byte, so that keyset pagination does not depend on the server's locale.
     await runner.query(`
       CREATE TABLE merchant (
         id text COLLATE "C" NOT NULL,
@@ -61,7 +61,7 @@ export class Rules1795190400000 implements MigrationInterface {
       )`);
   }
 
-  /** Keeps every row: see archive.ts. */
+  /** Archives the tables with every row: see archive.ts. */
   async down(runner: QueryRunner): Promise<void> {
     await archiveTables(runner, TABLES);
   }

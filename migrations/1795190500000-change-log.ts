@@ -3,13 +3,13 @@ import { archiveTables, restoreTables } from './archive.js';
 
 const TABLES = ['audit', 'outbox'] as const;
 
-/** What is written beside each change: who did it, and the news that the preloader still has to carry. */
+/** Creates the two tables that each change also writes to: the audit, and the outbox that the preloader relays to its queue. */
 export class ChangeLog1795190500000 implements MigrationInterface {
   readonly name = 'ChangeLog1795190500000';
 
   async up(runner: QueryRunner): Promise<void> {
     if (await restoreTables(runner, TABLES)) return;
-    // No foreign keys: both outlive the merchant that they tell about.
+    // Neither table has a foreign key, because their rows outlive the merchant.
     await runner.query(`
       CREATE TABLE audit (
         id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
@@ -34,7 +34,7 @@ export class ChangeLog1795190500000 implements MigrationInterface {
       )`);
   }
 
-  /** Keeps every row: see archive.ts. */
+  /** Archives the tables with every row: see archive.ts. */
   async down(runner: QueryRunner): Promise<void> {
     await archiveTables(runner, TABLES);
   }

@@ -1,7 +1,7 @@
 import { type MigrationInterface, type QueryRunner } from 'typeorm';
 import { archiveColumn, restoreColumn } from './archive.js';
 
-/** What a rule does to a key that it refuses again and again. */
+/** Adds the penalty of a rule: how long it blocks a bucket key after too many refusals. */
 export class Penalty1795305600000 implements MigrationInterface {
   readonly name = 'Penalty1795305600000';
 
@@ -10,7 +10,7 @@ export class Penalty1795305600000 implements MigrationInterface {
     await restoreColumn(runner, 'rule', 'penalty');
   }
 
-  /** Keeps every penalty: see archive.ts. */
+  /** Archives the column with every value: see archive.ts. */
   async down(runner: QueryRunner): Promise<void> {
     await archiveColumn(runner, 'rule', 'penalty');
   }

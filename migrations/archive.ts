@@ -1,19 +1,22 @@
 import { type QueryRunner } from 'typeorm';
 
-/** Where tables wait that a reverted migration took out of service. */
+/** The schema that holds the tables and columns of reverted migrations. */
 const ARCHIVE_SCHEMA = 'tollgate_archived';
 
 /**
- * Takes tables out of service without losing a row: they move, with their data, indexes, constraints and sequences,
- * into the archive schema, from which `restoreTables` brings them back. Nothing is ever dropped by a revert; who really
- * wants the rows gone drops the schema by hand.
+ * Archives tables: they move, with their rows, indexes, constraints and sequences, into the archive schema, from which
+ * `restoreTables` brings them back. A revert never drops a row; an administrator who wants to lose them drops the schema by hand.
  */
 export async function archiveTables(runner: QueryRunner, tables: readonly string[]): Promise<void> {
   await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
   for (const table of tables) await runner.query(`ALTER TABLE "${table}" SET SCHEMA ${ARCHIVE_SCHEMA}`);
 }
 
-/** Puts archived tables back into service. False when there are none, and the migration has to create them. */
+/**
+ * Moves archived tables back. Returns false if none is archived: then the migration has to create them.
+ *
+ * @throws Error if only some of the tables are archived
+ */
 export async function restoreTables(runner: QueryRunner, tables: readonly string[]): Promise<boolean> {
   const found = (await runner.query('SELECT table_name FROM information_schema.tables WHERE table_schema = $1 AND table_name = ANY($2)', [
     ARCHIVE_SCHEMA,
@@ -31,8 +34,8 @@ export async function restoreTables(runner: QueryRunner, tables: readonly string
 }
 
 /**
- * Takes a column out of service without losing a value: they move, with the ids of their rows, into a table of the archive
- * schema, from which `restoreColumn` brings back those whose rows are still there.
+ * Archives a column: its values move, with the ids of their rows, into a table of the archive schema, from which `restoreColumn`
+ * brings back those whose rows still exist.
  */
 export async function archiveColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
   await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
@@ -42,7 +45,7 @@ export async function archiveColumn(runner: QueryRunner, table: string, column: 
   await runner.query(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
 }
 
-/** Fills a column that was added again with the values that it had. Without an archive there is nothing to do. */
+/** Fills a column that was added again with its archived values; does nothing if none are archived. */
 export async function restoreColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
   const archive = archivedColumn(table, column);
   const [{ found }] = (await runner.query('SELECT to_regclass($1) IS NOT NULL AS found', [archive])) as [{ found: boolean }];

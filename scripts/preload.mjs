@@ -117,7 +117,7 @@ async function follow(queue, jobId) {
 function describe(state, walk) {
   if (walk === undefined) return state === 'active' ? 'beginning' : 'waiting for a preloader';
   const counts = `${walk.done.toLocaleString('en')} of ${walk.total.toLocaleString('en')} merchants`;
-  const problems = walk.setAside > 0 ? `, ${walk.setAside} set aside` : '';
+  const problems = walk.skipped > 0 ? `, ${walk.skipped} skipped` : '';
   const pause = state === 'active' || state === 'completed' ? '' : `, ${state}`;
   return `${counts}${problems}${pause}`;
 }
@@ -158,9 +158,9 @@ function finish(walk) {
   if (process.stdout.isTTY) process.stdout.write('\n');
   const count = walk === undefined ? 0 : walk.done;
   console.log(`Done: ${count.toLocaleString('en')} merchants preloaded.`);
-  if (walk !== undefined && walk.setAside > 0) {
+  if (walk !== undefined && walk.skipped > 0) {
     console.log(
-      `${walk.setAside} could not be and are retried one by one; those that still fail are listed at /jobs/set-aside on the preloader's management port.`,
+      `${walk.skipped} could not be and are retried one by one; those that still fail are listed at /jobs/failed on the preloader's management port.`,
     );
   }
 }

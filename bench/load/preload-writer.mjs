@@ -46,7 +46,7 @@ async function carryAll() {
     ttlMs: TTL_MS,
   });
   return async () => {
-    const begun = { jobId: 'bench', cursor: null, done: 0, setAside: 0, total: merchants, startedAtMs: Date.now(), resumes: 0 };
+    const begun = { jobId: 'bench', cursor: null, done: 0, skipped: 0, total: merchants, startedAtMs: Date.now(), resumes: 0 };
     const { done } = await preload.continue(begun, async () => {}, new AbortController().signal);
     if (done !== merchants) failed(`${done} merchants were carried, not ${merchants}`);
   };

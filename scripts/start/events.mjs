@@ -23,9 +23,9 @@ export function eventOf(line) {
 const EVENTS = {
   request: ({ method, route, status }) => `${method} ${route} was answered with ${status}`,
   'full preload done': ({ done, total }) => `has carried ${done ?? total ?? 'all'} merchants to Redis`,
-  'changes are relayed again': () => 'carries changes again',
+  'rule changes are relayed again': () => 'relays rule changes again',
   'Redis is back': () => 'Redis is back',
-  'PostgreSQL is there': () => 'PostgreSQL is there',
+  'PostgreSQL is connected': () => 'PostgreSQL is connected',
 };
 
 /** @param {LogLine} line */

@@ -2,7 +2,7 @@ import type { Logger } from '#platform';
 import { connectWhenUp } from '#rules-db';
 import type { DataSource } from 'typeorm';
 
-/** The connection to PostgreSQL: made in the background, however long that takes, and let go at the end. */
+/** The connection to PostgreSQL. It is opened in the background, however long that takes, and closed at the end. */
 export class Database {
   private readonly stopped = new AbortController();
   private connecting: Promise<void> | undefined;
@@ -26,14 +26,14 @@ export class Database {
     let failures = 0;
     const onFailure = (err: unknown): void => {
       failures += 1;
-      if (failures === 1) this.logger.warn({ err }, 'PostgreSQL is not there yet, waiting for it');
+      if (failures === 1) this.logger.warn({ err }, 'PostgreSQL does not answer yet, the preloader waits for it');
     };
     try {
       await connectWhenUp(this.dataSource, { signal: this.stopped.signal, onFailure });
-      if (failures > 0) this.logger.info('PostgreSQL is there');
+      if (failures > 0) this.logger.info('PostgreSQL is connected');
     } catch (error) {
-      // It rejects only because this process ends.
-      this.logger.debug({ err: error }, 'the waiting for PostgreSQL ended');
+      // It rejects only if this process is ending.
+      this.logger.debug({ err: error }, 'the process ends before PostgreSQL has answered');
     }
   }
 }

@@ -1,7 +1,7 @@
 import { ManagementModule } from '#platform';
 import { type DynamicModule, Module } from '@nestjs/common';
-import { SetAsideController } from './jobs/set-aside.controller.js';
-import { SetAside } from './jobs/set-aside.js';
+import { FailedJobsController } from './jobs/failed-jobs.controller.js';
+import { FailedJobs } from './jobs/failed-jobs.js';
 import { Preloader, type PreloaderOptions } from './preloader.js';
 import { PreloaderService } from './preloader.service.js';
 
@@ -12,8 +12,8 @@ export class PreloaderModule {
     return {
       module: PreloaderModule,
       imports: [ManagementModule.register({ ...options, managementToken: options.config.managementToken })],
-      controllers: [SetAsideController],
-      providers: [PreloaderService, { provide: Preloader, useValue: preloader }, { provide: SetAside, useValue: preloader.setAside }],
+      controllers: [FailedJobsController],
+      providers: [PreloaderService, { provide: Preloader, useValue: preloader }, { provide: FailedJobs, useValue: preloader.failedJobs }],
     };
   }
 }

@@ -19,27 +19,27 @@ import { FullPreload } from './full-preload/full-preload.js';
 import { PreloadJob } from './full-preload/preload-job.js';
 import { PreloadSchedule } from './full-preload/preload-schedule.js';
 import { JobWorker } from './jobs/job-worker.js';
-import { SetAside } from './jobs/set-aside.js';
+import { FailedJobs } from './jobs/failed-jobs.js';
 import { PreloaderMetrics } from './metrics.js';
-import { Parts } from './parts.js';
+import { Dependencies } from './dependencies.js';
 import { connectRedis, type RedisConnections } from './redis-connections.js';
 import { MerchantReload } from './reload/merchant-reload.js';
 
-/** Reloads of single merchants at once. One that fails or waits for its retry holds up none of the others. */
+/** How many reloads of single merchants run at once. A reload that fails or waits for its retry delays none of the others. */
 const RELOADS_AT_ONCE = 8;
 
-/** A reload that takes longer counts as failed: a PostgreSQL or Redis that is frozen says nothing at all. */
+/** A reload that takes longer than this many milliseconds counts as failed: a frozen PostgreSQL or Redis never answers. */
 const RELOAD_TIMEOUT_MS = 15_000;
 
-/** Connections to PostgreSQL: the reloads, the relay, the full preload's reading ahead, health. */
+/** Connections to PostgreSQL: one for each reload, and one each for the relay, the full preload, its next chunk, and health. */
 const POSTGRES_CONNECTIONS = RELOADS_AT_ONCE + 4;
 const STATEMENT_TIMEOUT_MS = 10_000;
 
-/** A snapshot outlives this many missed full preloads, and at least an hour. */
+/** A snapshot lives for this many intervals between full preloads, and for at least MIN_SNAPSHOT_LIFE_MS. */
 const SNAPSHOT_LIFE_INTERVALS = 4;
 const MIN_SNAPSHOT_LIFE_MS = 3_600_000;
 
-/** How long snapshots live in Redis unless a full preload or a change renews them, in milliseconds. */
+/** How long snapshots live in Redis, in milliseconds, unless a full preload or a change renews them. */
 export function snapshotTtlMs(preloadIntervalMs: number): number {
   return Math.max(MIN_SNAPSHOT_LIFE_MS, SNAPSHOT_LIFE_INTERVALS * preloadIntervalMs);
 }
@@ -51,12 +51,12 @@ export interface PreloaderOptions {
   readonly registry: Registry;
 }
 
-/** Everything the preloader does, wired together: the relay, the two workers, and the schedule. */
+/** The relay, the two workers and the schedule, with their connections. */
 export class Preloader {
-  readonly setAside: SetAside;
+  readonly failedJobs: FailedJobs;
   private readonly database: Database;
   private readonly redis: RedisConnections;
-  private readonly parts: Parts;
+  private readonly dependencies: Dependencies;
   private readonly metrics: PreloaderMetrics;
   private readonly reloads: ReloadQueue;
   private readonly preloads: PreloadQueue;
@@ -75,11 +75,11 @@ export class Preloader {
     });
     this.database = new Database(dataSource, logger);
     this.redis = connectRedis(config, logger);
-    this.parts = new Parts(dataSource, this.redis.data);
+    this.dependencies = new Dependencies(dataSource, this.redis.data);
     this.reloads = new ReloadQueue(this.redis.producer);
     this.preloads = new PreloadQueue(this.redis.producer);
-    this.setAside = new SetAside(this.redis.producer, this.reloads, this.preloads);
-    this.metrics = new PreloaderMetrics(registry, () => this.setAside.count());
+    this.failedJobs = new FailedJobs(this.redis.producer, this.reloads, this.preloads);
+    this.metrics = new PreloaderMetrics(registry, () => this.failedJobs.count());
     const reader = new RuleReader(dataSource);
     this.relay = this.createRelay();
     this.reloadWorker = this.createReloadWorker(reader);
@@ -88,15 +88,15 @@ export class Preloader {
     this.addChecks();
   }
 
-  /** Starts every part; none waits for another, and none needs PostgreSQL or Redis to be there already. */
+  /** Starts everything at once. Nothing waits for something else, and nothing needs PostgreSQL or Redis to be available already. */
   start(): void {
-    for (const part of [this.database, this.relay, this.reloadWorker, this.preloadWorker, this.schedule]) part.start();
+    for (const component of [this.database, this.relay, this.reloadWorker, this.preloadWorker, this.schedule]) component.start();
   }
 
-  /** Hands back what is at work, or leaves it for another replica to resume, and lets go of every connection. */
+  /** Gives jobs at work back to the queue, or leaves them for another replica to resume, and closes every connection. */
   async stop(): Promise<void> {
     this.stopping.abort();
-    // Without Redis no job can report its end, so there is nothing to wait for. Some of the grace is left to hang up in.
+    // Without Redis no job can report its end, so there is nothing to wait for. The rest of the grace is for closing connections.
     const graceMs = this.redis.worker.status === 'ready' ? this.options.config.shutdownGraceMs * 0.8 : 0;
     await Promise.all([this.relay.stop(), this.schedule.stop(), this.reloadWorker.stop(graceMs), this.preloadWorker.stop(graceMs)]);
     await Promise.all([this.reloads.handle.close(), this.preloads.handle.close()]);
@@ -115,14 +115,14 @@ export class Preloader {
       enqueue: (reloads) => this.reloads.enqueue(reloads),
       canEnqueue: () => this.database.dataSource.isInitialized && this.reloads.handle.connected,
       onRelayed: (rows) => this.metrics.outboxRelayed.inc(rows),
-      onFailing: (err) => logger.warn({ err }, 'changes cannot be relayed to the queue, they wait in the outbox'),
-      onHealed: () => logger.info('changes are relayed again'),
+      onFailing: (err) => logger.warn({ err }, 'rule changes cannot be relayed to the queue, they wait in the outbox'),
+      onHealed: () => logger.info('rule changes are relayed again'),
     });
   }
 
   private createReloadWorker(reader: RuleReader): JobWorker<ReloadJobData> {
     const { config, logger } = this.options;
-    const { metrics, parts, redis, setAside } = this;
+    const { metrics, dependencies, redis, failedJobs } = this;
     const reload = new MerchantReload({
       reader,
       store: new RedisSnapshotStore(redis.data),
@@ -135,36 +135,38 @@ export class Preloader {
       redis: redis.worker,
       concurrency: RELOADS_AT_ONCE,
       lockMs: config.jobLockMs,
-      parts,
+      dependencies,
       logger,
       read: readReloadJob,
       handle: async (data) => {
         const outcome = await within(reload.run(data), RELOAD_TIMEOUT_MS, 'reloading a merchant');
         metrics.reload(outcome);
-        logger.debug({ merchantId: data.merchantId, version: data.version, outcome }, 'merchant reloaded');
-        await setAside.clear(data.merchantId);
+        logger.debug({ merchantId: data.merchantId, version: data.version, outcome }, 'a merchant is reloaded');
+        await failedJobs.clear(data.merchantId);
         return outcome;
       },
       onUnreadable: () => metrics.unreadable('job'),
       onPostponed: () => metrics.reload('postponed'),
       onRetried: () => metrics.reload('retried'),
-      onSetAside: (job) => {
-        metrics.reload('set_aside');
-        setAside
+      onFailed: (job) => {
+        metrics.reload('failed');
+        failedJobs
           .record(job)
-          .catch((err: unknown) => logger.warn({ err, jobId: job.id }, 'an earlier job of the same merchant may stay listed'));
+          .catch((err: unknown) =>
+            logger.warn({ err, jobId: job.id }, 'the list of failed jobs may still show an earlier job of the same merchant'),
+          );
       },
     });
   }
 
   private createPreloadWorker(reader: RuleReader): JobWorker<PreloadJobData> {
     const { config, logger } = this.options;
-    const { metrics, parts, redis } = this;
+    const { metrics, dependencies, redis } = this;
     const preload = new FullPreload({
       reader,
       store: new RedisSnapshotStore(redis.data),
       redis: redis.data,
-      parts,
+      dependencies,
       metrics,
       logger,
       enqueueReloads: (reloads) => this.reloads.enqueue(reloads),
@@ -177,19 +179,19 @@ export class Preloader {
       redis: redis.worker,
       concurrency: 1,
       lockMs: config.jobLockMs,
-      parts,
+      dependencies,
       logger,
       read: readPreloadJob,
       handle: (data, preloadJob, token) => job.run(data, preloadJob, token),
       onUnreadable: () => metrics.unreadable('job'),
-      onSetAside: () => undefined,
+      onFailed: () => undefined,
     });
   }
 
   private addChecks(): void {
     const { health } = this.options;
-    health.addCheck('postgres', () => this.parts.postgres());
-    health.addCheck('redis', () => this.parts.redisAnswers());
+    health.addCheck('postgres', () => this.dependencies.postgres());
+    health.addCheck('redis', () => this.dependencies.redisAnswers());
     health.addCheck('queue', () => {
       this.reloadWorker.assertRunning();
       this.preloadWorker.assertRunning();

@@ -2,7 +2,7 @@ import { createRedis, failureOf } from '#limiter-redis';
 import type { Config, Logger } from '#platform';
 import type { Redis } from 'ioredis';
 
-/** The preloader's connections: one for the snapshots and buckets, and for the queue one to ask and one to work. */
+/** The preloader's connections: one for snapshots and buckets, and for the queue one to add jobs and one that its workers block on. */
 export interface RedisConnections {
   readonly data: Redis;
   readonly producer: Redis;
@@ -15,8 +15,8 @@ export function connectRedis({ redisUrl, queueRedisUrl }: Config<'preloader'>, l
     let away = false;
     const redis = createRedis(url, purpose, {
       onError: (error) => {
-        // Said once for each outage, not for each try to reconnect. Not the error itself: it carries the command, and that of
-        // a failed login is the password.
+        // An outage is logged once, not for each attempt to reconnect. The error itself is not logged, because it holds the command,
+        // and the command of a failed login holds the password.
         const { code, meaning, said } = failureOf(error);
         if (!away) logger.warn({ connection: name, code, said }, `Redis is away: ${meaning}`);
         away = true;

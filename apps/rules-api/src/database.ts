@@ -3,9 +3,10 @@ import { type DataSource } from 'typeorm';
 import { type Logger } from '#platform';
 import { connectWhenUp, isDatabaseUnavailable, migrate } from '#rules-db';
 
+/** The wait before the next attempt after PostgreSQL went away in a migration, in milliseconds. */
 const RETRY_MS = 500;
 
-/** The database from the start of the process: first absent, then connected, then migrated. */
+/** The database during the life of the process: first not connected, then connected, then migrated. */
 export class RulesDatabase {
   private migrated = false;
 
@@ -14,12 +15,12 @@ export class RulesDatabase {
     private readonly logger: Logger,
   ) {}
 
-  /** True once it was there and migrated; it may have gone away since. */
+  /** True once the database was connected and migrated; PostgreSQL may be unavailable again. */
   get isReady(): boolean {
     return this.migrated;
   }
 
-  /** Throws while requests cannot be answered. */
+  /** The health check. @throws Error with the reason while requests cannot be answered */
   readonly check = async (): Promise<void> => {
     if (!this.dataSource.isInitialized) throw new Error('not connected yet');
     if (!this.migrated) throw new Error('not migrated yet');
@@ -30,14 +31,17 @@ export class RulesDatabase {
     if (this.dataSource.isInitialized) await this.dataSource.destroy();
   }
 
-  /** Connects and migrates, waiting as long as it takes for PostgreSQL. Ends early when the signal aborts, and rejects when a migration is wrong. */
+  /** Connects and migrates, and waits for PostgreSQL as long as necessary. Resolves early if the signal aborts; rejects if a migration fails. */
   async prepare(signal: AbortSignal): Promise<void> {
     while (!this.migrated && !signal.aborted) {
       try {
-        await connectWhenUp(this.dataSource, { signal, onFailure: (err) => this.logger.warn({ err }, 'PostgreSQL is not there yet') });
+        await connectWhenUp(this.dataSource, {
+          signal,
+          onFailure: (err) => this.logger.warn({ err }, 'PostgreSQL does not answer yet, the Rules API waits for it'),
+        });
         const migrations = await migrate(this.dataSource);
         this.migrated = true;
-        this.logger.info({ migrations }, 'the database is ready');
+        this.logger.info({ migrations }, 'the database is migrated and ready');
       } catch (error) {
         if (signal.aborted) return;
         if (!isDatabaseUnavailable(error)) throw error;

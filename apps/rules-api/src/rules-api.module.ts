@@ -11,7 +11,8 @@ import { MerchantsModule } from './merchants/merchants.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
 
-export interface RulesApiParts {
+/** The objects that the Rules API needs; the caller makes and closes them. */
+export interface RulesApiDependencies {
   readonly database: RulesDatabase;
   readonly adminToken: string;
   readonly managementToken?: string | undefined;
@@ -23,7 +24,7 @@ export interface RulesApiParts {
 /** The database and its repositories, for every resource. */
 @Module({})
 class DatabaseModule {
-  static register({ database, logger, registry }: RulesApiParts): DynamicModule {
+  static register({ database, logger, registry }: RulesApiDependencies): DynamicModule {
     const { dataSource } = database;
     const providers = [
       { provide: RulesDatabase, useValue: database },
@@ -37,11 +38,11 @@ class DatabaseModule {
 
 @Module({})
 export class RulesApiModule {
-  static register(parts: RulesApiParts): DynamicModule {
-    const { adminToken } = parts;
+  static register(dependencies: RulesApiDependencies): DynamicModule {
+    const { adminToken } = dependencies;
     return {
       module: RulesApiModule,
-      imports: [DatabaseModule.register(parts), ManagementModule.register(parts), MerchantsModule, RulesModule],
+      imports: [DatabaseModule.register(dependencies), ManagementModule.register(dependencies), MerchantsModule, RulesModule],
       providers: [
         { provide: ADMIN_TOKEN, useValue: adminToken },
         { provide: APP_GUARD, useClass: BearerTokenGuard },

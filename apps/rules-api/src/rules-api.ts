@@ -3,12 +3,12 @@ import { createHttpApp } from '#platform';
 import { refusalBeforeBody } from './auth/bearer-token.guard.js';
 import { RulesApiExceptionFilter } from './http/rules-api-exception.filter.js';
 import { serveOpenApi } from './openapi/openapi.js';
-import { RulesApiModule, type RulesApiParts } from './rules-api.module.js';
+import { RulesApiModule, type RulesApiDependencies } from './rules-api.module.js';
 
-/** The Rules API, complete but not yet listening. */
-export async function createRulesApi(parts: RulesApiParts): Promise<NestFastifyApplication> {
-  const { adminToken, logger, registry } = parts;
-  const app = await createHttpApp(RulesApiModule.register(parts), {
+/** Creates the Rules API. The caller makes it listen. */
+export async function createRulesApi(dependencies: RulesApiDependencies): Promise<NestFastifyApplication> {
+  const { adminToken, logger, registry } = dependencies;
+  const app = await createHttpApp(RulesApiModule.register(dependencies), {
     logger,
     registry,
     filter: new RulesApiExceptionFilter(logger),

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { ProblemError } from './problem.js';
 
-/** A token that a caller has to send. */
+/** A token that callers have to send in the header Authorization. */
 export class BearerToken {
   private readonly digest: Buffer;
 
@@ -9,11 +9,11 @@ export class BearerToken {
     this.digest = sha256(token);
   }
 
-  /** Why a request with this Authorization header is refused; nothing if it carries the token. */
+  /** The problem with which a request with this Authorization header is refused; undefined if it has the token. */
   refusal(authorization: string | undefined): ProblemError | undefined {
     if (authorization === undefined) return unauthorized('send the header Authorization: Bearer TOKEN');
     const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization) ?? [];
-    // Digests have one length, and comparing them takes one time: nothing tells how much of a guess was right.
+    // Digests have the same length and take the same time to compare, so the time does not show how much of a guess was right.
     if (token === undefined || !timingSafeEqual(sha256(token), this.digest))
       return unauthorized('this is not a valid token', 'invalid_token');
     return undefined;

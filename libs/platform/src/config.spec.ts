@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { ConfigError, loadConfig } from './config.js';
 import { VARIABLES } from './variables.js';
 
@@ -32,20 +33,20 @@ describe('loadConfig', () => {
     });
   });
 
-  it('gives an app nothing that is not its own', () => {
+  it('ignores the variables of other apps', () => {
     const config = loadConfig('rules-api', { ...API, REDIS_URL: 'not even a URL' });
     expect(config).not.toHaveProperty('redisUrl');
     expect(config).toMatchObject({ rulesApiPort: 3000, adminToken: 'an-admin-token-123' });
   });
 
-  it('is frozen', () => expect(Object.isFrozen(loadConfig('rules-api', API))).toBe(true));
+  it('returns a frozen object', () => expect(Object.isFrozen(loadConfig('rules-api', API))).toBe(true));
 
-  it('uses the Redis of the buckets for the queue unless there is another', () => {
+  it('uses the Redis of the buckets for the queue unless QUEUE_REDIS_URL is set', () => {
     expect(loadConfig('preloader', GATEWAY).queueRedisUrl).toBe('redis://r:6379');
     expect(loadConfig('preloader', { ...GATEWAY, QUEUE_REDIS_URL: 'redis://q:1' }).queueRedisUrl).toBe('redis://q:1');
   });
 
-  it('takes an empty variable for one that is not set', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig('rules-api', { ...API, RULES_API_PORT: '' }).rulesApiPort).toBe(3000);
     expect(faultsOf(() => loadConfig('rules-api', { ...API, DATABASE_URL: '' }))).toHaveLength(1);
   });
@@ -77,7 +78,7 @@ describe('loadConfig', () => {
     expect(fault).not.toContain('secret');
   });
 
-  it('does not show credentials that stand in the wrong place', () => {
+  it('does not show credentials in a variable that must not have any', () => {
     const [fault] = faultsOf(() => loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: 'http://me:hunter2@x/' }));
     expect(fault).not.toContain('hunter2');
   });
@@ -95,7 +96,13 @@ describe('loadConfig', () => {
     expect(faultsOf(() => loadConfig('preloader', { ...GATEWAY, PRELOAD_INTERVAL_MS: text }))).toHaveLength(1),
   );
 
-  it('has a variable for each name once', () => {
+  it('parses only variables that have a row in docs/operations.md', () => {
+    const rows = readFileSync('docs/operations.md', 'utf8').match(/^\| `[A-Z_]+`/gm) ?? [];
+    const documented = rows.map((row) => row.slice(3, -1));
+    expect(documented.sort()).toEqual(expect.arrayContaining(Object.values(VARIABLES).map(({ name }) => name)));
+  });
+
+  it('has every name once', () => {
     const names = Object.values(VARIABLES).map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });

@@ -5,14 +5,14 @@ type Variables = typeof VARIABLES;
 type Key = keyof Variables;
 
 /**
- * What `A` reads from the environment, parsed and frozen. Without an argument: what every app has.
- * Reading a variable that is not the app's own is a type error.
+ * The values that app `A` reads from the environment, parsed and frozen. Without an argument: the values that every app has.
+ * Reading a variable of another app is a type error.
  */
 export type Config<A extends App = App> = {
   readonly [K in Key as [A] extends [Variables[K]['apps'][number]] ? K : never]: ReturnType<Variables[K]['parse']>;
 };
 
-/** The environment does not make a configuration; the message has one line for every bad variable. */
+/** The environment is not a usable configuration; the message has one line for every bad variable. */
 export class ConfigError extends Error {
   constructor(readonly faults: readonly string[]) {
     super(`The configuration is not usable:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
@@ -21,15 +21,16 @@ export class ConfigError extends Error {
 }
 
 /**
- * The configuration of one app.
- * @throws ConfigError naming every bad variable, what was expected and what it got; secrets are not shown.
+ * Parses the configuration of one app.
+ *
+ * @throws ConfigError naming every bad variable, what was expected and what was found; secrets are not shown
  */
 export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = process.env): Config<A> {
   const config: Record<string, unknown> = {};
   const faults: string[] = [];
   for (const [key, variable] of Object.entries<Variable<unknown>>(VARIABLES)) {
     if (!variable.apps.includes(app)) continue;
-    // A deployment file that passes `NAME=` on means: not set.
+    // A deployment file that passes `NAME=` on means that the variable is not set.
     const text = env[variable.name] || variable.default;
     if (text === undefined) {
       if (variable.defaultFrom !== undefined) config[key] = config[variable.defaultFrom];
@@ -45,6 +46,20 @@ export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = proce
   }
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(config) as Config<A>;
+}
+
+/** The exit code of an app that could not start because of its configuration. A restart does not help; every other failure is 1. */
+export const EXIT_BAD_CONFIGURATION = 2;
+
+/** The configuration of the app of this process. If it is not usable, prints every fault to stderr and exits with EXIT_BAD_CONFIGURATION. */
+export function loadConfigOrExit<A extends App>(app: A): Config<A> {
+  try {
+    return loadConfig(app);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(EXIT_BAD_CONFIGURATION);
+  }
 }
 
 function shown(variable: Variable<unknown>, text: string): string {

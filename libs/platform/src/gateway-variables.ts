@@ -1,4 +1,4 @@
-import { parsePathExceptions, type PathException } from './path-exceptions.js';
+import { parsePathExceptions } from './path-exceptions.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { wholeNumber, oneOf, host, port, expected, type Variable } from './variable.js';
 
@@ -50,33 +50,28 @@ export const GATEWAY_VARIABLES = {
     apps: ['gateway'],
     default: '127.0.0.1/32,::1/128',
     meaning: 'peers whose X-Merchant-Id and X-Forwarded-For are believed: addresses and CIDR ranges, or none',
-    parse: (text: string): readonly string[] => {
-      const ranges = parseTrustedProxies(text);
-      return typeof ranges === 'string' ? expected(ranges) : ranges;
-    },
+    parse: parseTrustedProxies,
   },
   pathPolicy: {
     name: 'PATH_POLICY',
     apps: ['gateway'],
     default: 'strict',
-    meaning: 'what happens to a path that servers read differently: strict (400) or normalize (rewritten before rules and upstream see it)',
+    meaning:
+      'what happens to a path that servers interpret differently: strict (400) or normalize (rewritten before rules and upstream see it)',
     parse: oneOf(PATH_POLICIES),
   },
   pathPolicyExceptions: {
     name: 'PATH_POLICY_EXCEPTIONS',
     apps: ['gateway'],
     default: 'none',
-    meaning: 'where paths may have what the policy would refuse, like encoded-slashes:/objects/**, separated by spaces; or none',
-    parse: (text: string): readonly PathException[] => {
-      const exceptions = parsePathExceptions(text);
-      return typeof exceptions === 'string' ? expected(exceptions) : exceptions;
-    },
+    meaning: 'exceptions from the path policy, like encoded-slashes:/objects/**, separated by spaces; or none',
+    parse: parsePathExceptions,
   },
   pathCaseSensitive: {
     name: 'PATH_CASE_SENSITIVE',
     apps: ['gateway'],
     default: 'true',
-    meaning: 'whether rules tell /a from /A: true, or false for an upstream that does not, like Express',
+    meaning: 'whether rules distinguish /a from /A: true, or false for an upstream that does not, like Express',
     parse: (text: string): boolean => oneOf(['true', 'false'])(text) === 'true',
   },
   upstreamCapacityPerSecond: {
@@ -84,14 +79,14 @@ export const GATEWAY_VARIABLES = {
     apps: ['gateway'],
     default: '0',
     meaning:
-      'requests a second that the upstream can carry, from all gateways together; what is left of it elastic limits let pass; 0: they are hard',
+      'requests a second that the upstream can handle, from all gateways together; elastic limits may use what is left of it; 0 turns them into hard ones',
     parse: wholeNumber(0, 10_000_000, ' requests a second'),
   },
   upstreamConnections: {
     name: 'UPSTREAM_CONNECTIONS',
     apps: ['gateway'],
     default: '256',
-    meaning: 'connections to the upstream at most, each for one request at a time',
+    meaning: 'maximum of connections to the upstream, each for one request at a time',
     parse: wholeNumber(1, 65_535, ' connections'),
   },
   upstreamQueueTimeoutMs: {
@@ -105,49 +100,50 @@ export const GATEWAY_VARIABLES = {
     name: 'UPSTREAM_RESPONSE_TIMEOUT_MS',
     apps: ['gateway'],
     default: '30000',
-    meaning: 'milliseconds that the upstream has to begin its answer to a whole request',
+    meaning: 'milliseconds that the upstream has to begin its answer once it has the whole request',
     parse: wholeNumber(100, 3_600_000, ' milliseconds'),
   },
   upstreamIdleTimeoutMs: {
     name: 'UPSTREAM_IDLE_TIMEOUT_MS',
     apps: ['gateway'],
     default: '60000',
-    meaning: 'milliseconds between two pieces of an answer of the upstream',
+    meaning: 'maximum of milliseconds between two pieces of an answer of the upstream',
     parse: wholeNumber(100, 3_600_000, ' milliseconds'),
   },
   merchantSharePercent: {
     name: 'MERCHANT_SHARE_PERCENT',
     apps: ['gateway'],
     default: '50',
-    meaning: 'what one merchant may have of connections to the upstream, requests in flight and buffered bytes, in percent of what is free',
+    meaning:
+      'how much one merchant may hold of the connections to the upstream, requests in flight and buffered bytes, in percent of what is free',
     parse: wholeNumber(1, 10_000, ' percent'),
   },
   maxInFlight: {
     name: 'MAX_IN_FLIGHT',
     apps: ['gateway'],
     default: '10000',
-    meaning: 'requests in flight at most',
+    meaning: 'maximum of requests in flight',
     parse: wholeNumber(1, 1_000_000, ' requests'),
   },
   maxBufferedBytes: {
     name: 'MAX_BUFFERED_BYTES',
     apps: ['gateway'],
     default: '67108864',
-    meaning: 'bytes of request bodies at most that wait in memory',
+    meaning: 'maximum of bytes of request bodies that wait in memory',
     parse: wholeNumber(1_048_576, 17_179_869_184, ' bytes'),
   },
   maxConnections: {
     name: 'MAX_CONNECTIONS',
     apps: ['gateway'],
     default: '20000',
-    meaning: 'connections from clients at most',
+    meaning: 'maximum of connections from clients',
     parse: wholeNumber(1, 1_000_000, ' connections'),
   },
   maxConnectionsPerPeer: {
     name: 'MAX_CONNECTIONS_PER_PEER',
     apps: ['gateway'],
     default: '256',
-    meaning: 'connections at most from a peer that is no trusted proxy',
+    meaning: 'maximum of connections from one peer that is no trusted proxy',
     parse: wholeNumber(1, 1_000_000, ' connections'),
   },
   clientHeadersTimeoutMs: {
@@ -161,28 +157,28 @@ export const GATEWAY_VARIABLES = {
     name: 'MIN_BODY_BYTES_PER_SECOND',
     apps: ['gateway'],
     default: '1024',
-    meaning: 'bytes a second that a client has to send of a body, or read of an answer; 0: any',
+    meaning: 'bytes a second that a client has to send of a body, or read of an answer; 0 allows any rate',
     parse: wholeNumber(0, 1_000_000_000, ' bytes a second'),
   },
   requestBodyGraceMs: {
     name: 'REQUEST_BODY_GRACE_MS',
     apps: ['gateway'],
     default: '10000',
-    meaning: 'milliseconds that a client may be silent with a request body, or behind the least rate',
+    meaning: 'milliseconds that a client may stop sending a request body, or be slower than the minimum rate',
     parse: wholeNumber(100, 3_600_000, ' milliseconds'),
   },
   responseBodyGraceMs: {
     name: 'RESPONSE_BODY_GRACE_MS',
     apps: ['gateway'],
     default: '30000',
-    meaning: 'milliseconds that a client may leave an answer unread, or be behind the least rate',
+    meaning: 'milliseconds that a client may stop reading an answer, or be slower than the minimum rate',
     parse: wholeNumber(100, 3_600_000, ' milliseconds'),
   },
   exchangeTimeoutMs: {
     name: 'EXCHANGE_TIMEOUT_MS',
     apps: ['gateway'],
     default: '3600000',
-    meaning: 'milliseconds from the headers of a request to the end of its answer at most',
+    meaning: 'maximum of milliseconds from the headers of a request to the end of its answer',
     parse: wholeNumber(1_000, 86_400_000, ' milliseconds'),
   },
   gatewaysExpected: {
@@ -190,35 +186,35 @@ export const GATEWAY_VARIABLES = {
     apps: ['gateway'],
     default: '1',
     meaning:
-      'gateways among which a gateway that has never reached Redis shares the limits of rules that say local; once it has, those that it found alive',
+      'number of gateways among which limits of rules that say local are shared by a gateway that has never reached Redis; later it uses the number that it found alive',
     parse: wholeNumber(1, 1000, ' gateways'),
   },
   unknownMerchant: {
     name: 'UNKNOWN_MERCHANT',
     apps: ['gateway'],
     default: 'deny',
-    meaning: 'what happens to a merchant that nobody created: deny (403) or default (the default rules)',
+    meaning: 'what happens to requests of an id that no merchant has: deny (403) or default (the default rules)',
     parse: oneOf(UNKNOWN_MERCHANT_POLICIES),
   },
   unknownLookupsPerSecond: {
     name: 'UNKNOWN_LOOKUPS_PER_SECOND',
     apps: ['gateway'],
     default: '60',
-    meaning: 'ids a second that a gateway looks up in PostgreSQL and that turn out to be nobody; beyond it such requests get 503',
+    meaning: 'look-ups a second in PostgreSQL that may find no merchant; beyond them requests of unknown ids get 503',
     parse: wholeNumber(1, 100_000, ' look-ups a second'),
   },
   unknownLookupsPerPeer: {
     name: 'UNKNOWN_LOOKUPS_PER_PEER',
     apps: ['gateway'],
     default: '15',
-    meaning: 'the same for one client address',
+    meaning: 'look-ups a second in PostgreSQL that may find no merchant, for one client address',
     parse: wholeNumber(1, 100_000, ' look-ups a second'),
   },
   ruleCacheMb: {
     name: 'RULE_CACHE_MB',
     apps: ['gateway'],
     default: '128',
-    meaning: 'megabytes that the rules of merchants may take in a gateway, by estimate, and never more than a quarter of its heap',
+    meaning: 'estimated megabytes that the rules of merchants may take in a gateway; never more than a quarter of its heap',
     parse: wholeNumber(1, 65_536, ' megabytes'),
   },
   storeTimeoutMs: {
@@ -232,7 +228,7 @@ export const GATEWAY_VARIABLES = {
     name: 'DRAIN_DELAY_MS',
     apps: ['gateway'],
     default: '0',
-    meaning: 'milliseconds after SIGTERM in which the gateway is unready and still serves; at most half of SHUTDOWN_GRACE_MS counts',
+    meaning: 'milliseconds after SIGTERM in which the gateway is unready and still serves, at most half of SHUTDOWN_GRACE_MS',
     parse: wholeNumber(0, 300_000, ' milliseconds'),
   },
 } as const satisfies Record<string, Variable<unknown>>;

@@ -5,7 +5,7 @@ describe('Health', () => {
     expect(await new Health().readiness()).toEqual({ ready: true, stopping: false, checks: [] });
   });
 
-  it('says which part is not ready, and why', async () => {
+  it('is unready if a required check fails, and says which one and why', async () => {
     const health = new Health();
     health.addCheck('redis', () => undefined);
     health.addCheck('postgres', () => Promise.reject(new Error('connect ECONNREFUSED')));
@@ -19,7 +19,7 @@ describe('Health', () => {
     });
   });
 
-  it('is ready although a part fails that is not required, and says why that fails', async () => {
+  it('is ready if a check fails that is not required, and says why it fails', async () => {
     const health = new Health();
     health.addCheck('rules', () => undefined);
     health.addCheck('store', () => Promise.reject(new Error('OOM')), { required: false });
@@ -33,7 +33,7 @@ describe('Health', () => {
     });
   });
 
-  it('gives no check longer than its time', async () => {
+  it('counts a check that takes too long as failed', async () => {
     const health = new Health();
     health.addCheck('hangs', () => new Promise(() => undefined));
     health.addCheck('hangs too', () => new Promise(() => undefined));
@@ -54,7 +54,7 @@ describe('Health', () => {
     expect(await health.readiness()).toMatchObject({ ready: false, stopping: true, checks: [{ ok: true }] });
   });
 
-  it('finds a reason in errors without a message, and hides credentials', async () => {
+  it('shows the reason of errors without a message, and hides credentials', async () => {
     const health = new Health();
     health.addCheck('a', () => Promise.reject(new AggregateError([new Error('ECONNREFUSED ::1:5432')])));
     health.addCheck('b', () => {
@@ -64,7 +64,7 @@ describe('Health', () => {
     expect(checks.map(({ detail }) => detail)).toEqual(['ECONNREFUSED ::1:5432', 'no redis://[redacted]@r']);
   });
 
-  it('refuses a second check of one name', () => {
+  it('refuses a second check of the same name', () => {
     const health = new Health();
     health.addCheck('redis', () => undefined);
     expect(() => health.addCheck('redis', () => undefined)).toThrow(/redis/);

@@ -1,12 +1,12 @@
-/** A check that takes longer than this counts as failed. */
+/** A check that takes longer than this many milliseconds counts as failed. */
 export const CHECK_TIMEOUT_MS = 1_000;
 
 export interface CheckResult {
   readonly name: string;
   readonly ok: boolean;
-  /** Only of checks without which the process is ready all the same. */
+  /** False if the process is ready even though this check fails; absent otherwise. */
   readonly required?: false;
-  /** Why it failed, in words without secrets. */
+  /** Why the check failed, without secrets. */
   readonly detail?: string;
 }
 
@@ -24,26 +24,28 @@ interface NamedCheck {
   readonly required: boolean;
 }
 
-/** Whether this process can do its work: the sum of named checks, those that are not required left out. */
+/** Whether this process can do its work: it can if every required check passes. */
 export class Health {
   private readonly checks = new Map<string, NamedCheck>();
   private isStopping = false;
 
   /**
-   * Adds a part that must work for the process to be ready, or, if it is not required, one whose failure is only shown. The check
-   * throws when it does not work; its message is shown.
+   * Adds a check that has to pass for the process to be ready; if it is not required, its failure is only shown. A check fails by
+   * throwing, or by rejecting, with a message that may be shown.
+   *
+   * @throws Error if a check of this name exists
    */
   addCheck(name: string, check: Check, { required = true } = {}): void {
     if (this.checks.has(name)) throw new Error(`there already is a health check named ${name}`);
     this.checks.set(name, { check, required });
   }
 
-  /** From now on the process is not ready: load balancers shall send it nothing more. */
+  /** Makes the process unready for good, so that load balancers send it nothing more. */
   stopping(): void {
     this.isStopping = true;
   }
 
-  /** Runs all checks at once, each for at most CHECK_TIMEOUT_MS. Never rejects. */
+  /** Runs all checks at once, each for at most CHECK_TIMEOUT_MS milliseconds. Never rejects. */
   async readiness(): Promise<Readiness> {
     const checks = await Promise.all([...this.checks].map(([name, check]) => run(name, check)));
     return { ready: !this.isStopping && checks.every(({ ok, required }) => ok || required === false), stopping: this.isStopping, checks };
@@ -66,7 +68,7 @@ async function run(name: string, { check, required }: NamedCheck): Promise<Check
   }
 }
 
-/** Node's refused connections to a name with two addresses come as an AggregateError without a message. */
+/** If a connection to a name with two addresses is refused, Node throws an AggregateError without a message. */
 function reasonOf(error: unknown): string {
   const { name, message, errors } = (error ?? {}) as { name?: unknown; message?: unknown; errors?: unknown };
   if (!message && Array.isArray(errors) && errors.length > 0) return reasonOf(errors[0]);

@@ -104,7 +104,7 @@ describe('createHttpApp', () => {
     ['an exception of Nest', () => fetch(`${base}/things/missing`), 404, /./],
   ])('answers %s with a problem', async (_name, request, status, detail) => expectProblem(await request(), status, detail));
 
-  it('answers a ProblemError as it is', async () => {
+  it('answers a ProblemError with its status, headers and extensions', async () => {
     const answer = await fetch(`${base}/things/problem?q=1`);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(await answer.json()).toEqual({
@@ -118,12 +118,12 @@ describe('createHttpApp', () => {
     });
   });
 
-  it('logs what nobody expected, with the request id', async () => {
+  it('logs an unexpected error with the request id', async () => {
     await fetch(`${base}/things/crash`, { headers: { 'x-request-id': 'crash-1' } });
     expect(lines).toContainEqual(expect.objectContaining({ level: 'error', requestId: 'crash-1', msg: 'request failed' }));
   });
 
-  it('answers what is no HTTP', async () => {
+  it('answers bytes that are not HTTP with a problem', async () => {
     const text = await new Promise<string>((resolve, reject) => {
       const socket = connect((app.getHttpServer().address() as AddressInfo).port, '127.0.0.1', () => socket.end('what?\r\n\r\n'));
       let received = '';
@@ -143,7 +143,7 @@ describe('createHttpApp', () => {
       socket.on('error', reject);
     });
 
-  it.each(['TRACE', 'OPTIONS', 'PROPFIND', 'BREW', 'Get'])('answers %s with 405 and the methods that there are', async (method) => {
+  it.each(['TRACE', 'OPTIONS', 'PROPFIND', 'BREW', 'Get'])('answers %s with 405 and the list of allowed methods', async (method) => {
     const text = await raw(`${method} /things/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(text).toMatch(/^HTTP\/1\.1 405 Method Not Allowed\r\n/);
     expect(text).toMatch(/\r\nallow: GET, HEAD, POST, PUT, PATCH, DELETE\r\n/i);
@@ -156,7 +156,7 @@ describe('createHttpApp', () => {
     ['a crash', () => raw('GET /things/crash HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
     ['a target that cannot be read', () => raw('GET /%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
     ['what is no HTTP', () => raw('\u0001\u0002\r\n\r\n')],
-  ])('sends %s with headers that keep it from being kept, guessed at, run or framed', async (_what, ask) => {
+  ])('sends %s with headers that forbid caching, sniffing, scripts and framing', async (_what, ask) => {
     const text = (await ask()).toLowerCase();
     for (const header of [
       'x-content-type-options: nosniff',
@@ -184,7 +184,7 @@ describe('createHttpApp', () => {
     ['32 levels', '['.repeat(32) + ']'.repeat(32)],
     ['brackets in a text', JSON.stringify(['[{'.repeat(100) + '\\"['])],
     ['a name of the world', '["näme 🦊"]'],
-  ])('takes a body with %s', async (_what, body) => {
+  ])('accepts a body with %s', async (_what, body) => {
     const answer = await post(body);
     expect([answer.status, await answer.json()]).toEqual([201, JSON.parse(body)]);
   });
@@ -196,12 +196,12 @@ describe('createHttpApp', () => {
     expect(replaced.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  it('has the request id in lines that a handler logs after reading a body', async () => {
+  it('adds the request id to lines that a handler logs after the body was read', async () => {
     await post('{"a":1}', { 'content-type': 'application/json', 'x-request-id': 'body-1' });
     expect(lines).toContainEqual(expect.objectContaining({ msg: 'inside', requestId: 'body-1' }));
   });
 
-  it('reads parameters that are long, percent-encoded and not ASCII', async () => {
+  it('accepts path parameters that are long, percent-encoded and not ASCII', async () => {
     const id = '🙂/'.repeat(40);
     const answer = await fetch(`${base}/things/${encodeURIComponent(id)}`);
     expect(await answer.json()).toEqual({ id });
@@ -215,7 +215,7 @@ describe('createHttpApp', () => {
     expect(text).toContain('process_cpu_seconds_total');
   });
 
-  it('closes soon after the last answer, connections kept alive or not', async () => {
+  it('closes soon after the last answer, even if connections are kept alive', async () => {
     const closing = await createHttpApp(TestModule, { logger, registry: createRegistry('rules-api') });
     await closing.listen(0, '127.0.0.1');
     const agent = new Agent({ keepAlive: true });
@@ -232,7 +232,7 @@ describe('createHttpApp', () => {
     agent.destroy();
   });
 
-  it('is alive while it is not ready', async () => {
+  it('answers /healthz with 200 while /readyz answers 503', async () => {
     expect((await fetch(`${base}/readyz`)).status).toBe(200);
     postgresFails = true;
     const unready = await fetch(`${base}/readyz`);

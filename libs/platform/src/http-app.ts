@@ -15,30 +15,30 @@ export interface HttpAppOptions {
   readonly logger: Logger;
   /** Where requests are counted. */
   readonly registry: Registry;
-  /** What answers errors; the plain ProblemDetailsFilter unless given. */
+  /** The filter that answers errors; a ProblemDetailsFilter unless given. */
   readonly filter?: ProblemDetailsFilter;
   /**
-   * Whether log lines of whatever a request causes carry its id. Costs the whole process a tenth of its time, once the first
-   * request has come: not for the gateway, whose management port is not what it is there for.
+   * Whether every log line that a request causes carries its id; true unless given. This costs the whole process a tenth of its
+   * time from the first request on. The gateway goes without, because this app serves only its management port.
    */
   readonly requestIdInLogs?: boolean;
-  /** Bodies above this many bytes are refused with 413. 64 KiB unless given. */
+  /** Larger bodies are refused with 413; 64 KiB unless given. */
   readonly bodyLimitBytes?: number;
-  /** Looks at a request before its body is read, and says why it is refused. */
+  /** Called before the body of a request is read. Returns the problem with which the request is refused, if it is. */
   readonly refusal?: (request: FastifyRequest) => ProblemError | undefined;
-  /** Routes that begin like this serve pages for browsers, with scripts and styles of their own. */
+  /** Routes with this prefix serve pages for browsers, with their own scripts and styles. */
   readonly pages?: string;
 }
 
-/** What any route of ours has. TRACE, which would echo secrets, and whatever else there is have none. */
+/** The methods of our routes. Every other method is refused, TRACE because it would echo secrets. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-/** A merchant id of 128 characters, percent-encoded, in one path segment. */
+/** Enough for a merchant id of 128 characters, percent-encoded, in one path segment. */
 const MAX_PATH_PARAMETER_LENGTH = 2_048;
 
 /**
- * A Nest app on Fastify as all apps of Tollgate want it: problem details for every error, only JSON bodies, a request id
- * in each log line and answer, requests counted by route. The caller listens.
+ * A Nest app on Fastify with what all apps of Tollgate share: problem details for every error, JSON bodies only, a request id
+ * in each log line and answer, and requests counted by route. The caller makes it listen.
  */
 export async function createHttpApp(
   module: Parameters<typeof NestFactory.create>[0],
@@ -56,7 +56,7 @@ export async function createHttpApp(
     logger: false,
     bodyLimit: bodyLimitBytes,
     requestTimeout: 30_000,
-    // What arrives on an open connection while closing is still answered, with Connection: close.
+    // A request that arrives on an open connection during shutdown is still answered, with Connection: close.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     requestIdHeader: false,
@@ -72,7 +72,7 @@ export async function createHttpApp(
   addSafeHeaders(fastify, pages);
   refuseEarly(fastify, refusal);
   if (requestIdInLogs) addLogContext(fastify);
-  letGoWhenClosing(fastify);
+  closeConnectionsWhenClosing(fastify);
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     logger: new NestLogger(logger),
     bodyParser: false,
@@ -121,7 +121,7 @@ function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): vo
   });
 }
 
-/** Before the body is read: whoever may not ask is not listened to. */
+/** Refuses before the body is read, so that a caller without permission cannot make this process parse anything. */
 function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal']): void {
   fastify.addHook('onRequest', (request, _reply, done) => {
     if (METHODS.includes(request.method)) done(refusal?.(request));
@@ -137,12 +137,12 @@ function addLogContext(fastify: FastifyInstance): void {
   const inContext = (request: FastifyRequest, _reply: FastifyReply, done: () => void): void =>
     requestContext.run({ requestId: request.id }, done);
   fastify.addHook('onRequest', inContext);
-  // Reading a body continues in the socket's context, not in the request's.
+  // After the body is read Fastify continues in the async context of the socket: the id has to be set again.
   fastify.addHook('preValidation', inContext);
 }
 
-/** A connection whose request is answered while the server closes would otherwise be kept open, and the server with it. */
-function letGoWhenClosing(fastify: FastifyInstance): void {
+/** Closes connections with the answers that they get during shutdown; otherwise they would stay open, and the server with them. */
+function closeConnectionsWhenClosing(fastify: FastifyInstance): void {
   let closing = false;
   fastify.addHook('preClose', (done) => {
     closing = true;
@@ -154,7 +154,7 @@ function letGoWhenClosing(fastify: FastifyInstance): void {
   });
 }
 
-/** The router could not read the request target: no hook and no filter of Nest sees it. */
+/** Answers a request whose target the router could not parse. No hook and no filter of Nest sees such a request. */
 function refuseTarget(error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   const problem = toProblem(error, request);
   void reply
@@ -167,7 +167,7 @@ function refuseTarget(error: FastifyError, request: FastifyRequest, reply: Fasti
 
 const STATUS_OF_PARSER_ERROR: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** The parser stops at a method that it does not know, whatever comes after it: a request, or no HTTP at all. */
+/** Node's parser stops at an unknown method. This tells whether a request followed, or something that is not HTTP. */
 function isUnknownMethod({ code, rawPacket }: { code?: string | undefined; rawPacket?: unknown }): boolean {
   return (
     code === 'HPE_INVALID_METHOD' &&
@@ -176,7 +176,7 @@ function isUnknownMethod({ code, rawPacket }: { code?: string | undefined; rawPa
   );
 }
 
-/** What arrived is no HTTP: there is no request and no reply, only the socket. */
+/** Answers bytes that Node could not parse as HTTP. There is no request and no reply, only the socket. */
 function refuseConnection(error: NodeJS.ErrnoException & { rawPacket?: unknown }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();

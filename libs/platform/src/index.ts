@@ -2,6 +2,7 @@ export * from './bearer-token.js';
 export * from './config.js';
 export * from './health.js';
 export * from './http-app.js';
+export * from './ip-range.js';
 export * from './lifecycle.js';
 export * from './logger.js';
 export * from './management.module.js';

@@ -1,6 +1,6 @@
 import { ProblemError } from './problem.js';
 
-/** No body of ours is nested a quarter as deep. */
+/** Four times the depth of the deepest valid body, at least. */
 const MAX_DEPTH = 32;
 
 const QUOTE = 0x22;
@@ -9,8 +9,8 @@ const OPENING = new Set([0x5b, 0x7b]);
 const CLOSING = new Set([0x5d, 0x7d]);
 
 /**
- * The text of a JSON body. A body that is not UTF-8 is refused, for otherwise two different names could be stored as one, with
- * U+FFFD where they differ; and so is one that is nested deeply, before anything walks it.
+ * Decodes a JSON body. A body that is not UTF-8 is refused: otherwise two different names could be stored as one, with U+FFFD where
+ * they differ. A body that is nested deeply is refused as well, before any recursive code reads it.
  *
  * @throws ProblemError 400
  */
@@ -23,7 +23,7 @@ export function jsonText(body: Buffer): string {
   }
 }
 
-/** How deeply lists and objects are nested, or one more than allowed. What is no JSON has a depth too, and is refused later. */
+/** The depth of nested lists and objects, or a value above MAX_DEPTH. Invalid JSON has a depth too, and is refused later. */
 function depthOf(body: Buffer): number {
   let depth = 0;
   let deepest = 0;

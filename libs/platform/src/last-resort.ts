@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 
 /**
- * Waits for the end of its input, which is the end of whoever started it, in whatever way. When that has not come after $1
- * seconds it kills process $2. At the end it goes with its whole process group, the sleep included.
+ * Waits for the end of its input, which closes when the process that started it ends, in whatever way. If that has not happened
+ * after $1 seconds, the script kills process $2. In the end it kills its own process group, the sleep included.
  */
 const GUARD = `
 (sleep "$1"; kill -KILL "$2"; kill -KILL 0) &
@@ -11,13 +11,13 @@ kill -KILL 0
 `;
 
 /**
- * Sees to it that this process has ended after `ms` milliseconds, also if its event loop is blocked by then, or process.exit
- * waits for a thread that hangs in a name look-up: no timer and no thread of its own could help it out. A small shell
- * beside it does. A shell that cannot be started is no reason not to stop.
+ * Ends this process after at most `ms` milliseconds, even if its event loop is blocked by then or process.exit waits for a thread
+ * that hangs in a name look-up. No timer and no thread of the process could do that; a small shell beside it does. If the shell
+ * cannot be started, nothing happens: the process then relies on its own deadlines.
  */
 export function endAtTheLatestIn(ms: number): void {
   try {
-    // A session of its own, so that what is sent to our process group does not end it before its time.
+    // The shell has a session of its own, so that a signal to our process group does not end it too early.
     const guard: ChildProcess = spawn('/bin/sh', ['-c', GUARD, 'sh', (ms / 1000).toFixed(3), String(process.pid)], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -27,6 +27,6 @@ export function endAtTheLatestIn(ms: number): void {
     guard.unref();
     (guard.stdin as unknown as { unref?(): void } | null)?.unref?.();
   } catch {
-    // No process can be started: what is left are the deadlines in this one.
+    // No process can be started: only the deadlines in this process are left.
   }
 }

@@ -7,23 +7,23 @@ export interface Lifecycle {
   readonly health: Health;
   /** Milliseconds that `close` may take before the process ends anyway. */
   readonly graceMs: number;
-  /** Finishes what is in flight and lets go of every connection. */
+  /** Finishes the requests and jobs in flight and closes every connection. */
   readonly close: () => Promise<void>;
 }
 
-/** A process that is still there so long after its grace is killed from outside. */
+/** A process that still runs so many milliseconds after its grace is killed from outside. */
 const LAST_RESORT_MS = 500;
 
-/** A signal that comes this long after the first is a second one; sooner, it is the same one, heard from two sides. */
-const IMPATIENT_AFTER_MS = 1_000;
+/** A signal that arrives sooner after the first one, in milliseconds, is the same: a terminal and a parent may both send it. */
+const SECOND_SIGNAL_AFTER_MS = 1_000;
 
-/** How long the last lines of the log may take to be read. */
+/** How long the process waits for the reader of its last log lines, in milliseconds. */
 const LAST_LINES_MS = 250;
 
 /**
- * Keeps the process until SIGTERM or SIGINT: it then becomes unready, closes, and exits with 0, or with 1 when closing
- * failed, took longer than `graceMs`, or was cut short by a second signal. Whatever is broken, be it the log, the
- * event loop or a thread that hangs, the process is gone LAST_RESORT_MS after its grace. An error that nobody caught ends it at once.
+ * Ends the process in order on SIGTERM or SIGINT: it becomes unready, closes, and exits with 0. It exits with 1 if closing fails,
+ * takes longer than `graceMs`, or is cut short by a second signal. Even if the log, the event loop or a thread hangs, the process
+ * has ended LAST_RESORT_MS after its grace. An uncaught error ends it at once, with 1.
  */
 export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): void {
   let firstMs: number | undefined;
@@ -32,7 +32,7 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
     firstMs = performance.now();
     endAtTheLatestIn(graceMs + LAST_RESORT_MS);
     const forced = setTimeout(() => {
-      logger.error({ graceMs }, 'not everything ended in time, stopping anyway');
+      logger.error({ graceMs }, 'the grace is over before everything has ended, the process stops anyway');
       void exit(logger, 1);
     }, graceMs);
     logger.info({ signal }, 'stopping');
@@ -43,23 +43,23 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
       logger.info('stopped');
       await exit(logger, 0);
     } catch (err) {
-      logger.error({ err }, 'could not stop cleanly');
+      logger.error({ err }, 'closing failed');
       await exit(logger, 1);
     }
   };
 
-  const hear = (signal: NodeJS.Signals): void => {
+  const onSignal = (signal: NodeJS.Signals): void => {
     if (firstMs === undefined) return void end(signal);
-    if (performance.now() - firstMs < IMPATIENT_AFTER_MS) return;
-    logger.warn({ signal }, 'a second signal: stopping at once');
+    if (performance.now() - firstMs < SECOND_SIGNAL_AFTER_MS) return;
+    logger.warn({ signal }, 'a second signal, the process stops at once');
     void exit(logger, 1);
   };
-  process.on('SIGTERM', hear);
-  process.on('SIGINT', hear);
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
   const crash = (err: unknown): void => {
     endAtTheLatestIn(LAST_LINES_MS + LAST_RESORT_MS);
     try {
-      logger.fatal({ err }, 'an error that nobody caught');
+      logger.fatal({ err }, 'an uncaught error ends the process');
     } finally {
       process.exit(1);
     }
@@ -68,7 +68,7 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
   process.on('unhandledRejection', crash);
 }
 
-/** Ends the process when the log is read, or a little later without. */
+/** Ends the process once the log is read, and after LAST_LINES_MS in any case. */
 async function exit(logger: Logger, code: number): Promise<never> {
   await new Promise<void>((resolve) => {
     setTimeout(resolve, LAST_LINES_MS);

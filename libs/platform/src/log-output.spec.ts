@@ -24,7 +24,7 @@ function slowPipe() {
 }
 
 describe('a log on a pipe', () => {
-  it('keeps a bounded backlog for a reader who is behind, and tells afterwards how many lines were lost', async () => {
+  it('keeps a bounded backlog for a slow reader, and reports afterwards how many lines were lost', async () => {
     const { pipe, read, readOn } = slowPipe();
     const lost: number[] = [];
     const output = new PipeOutput(pipe, (lines) => lost.push(lines), 10);
@@ -40,7 +40,7 @@ describe('a log on a pipe', () => {
     expect(read.at(-1)).toBe('9\n');
   });
 
-  it('is flushed when its reader has read everything', async () => {
+  it('calls back from flush when its reader has read everything', async () => {
     const { pipe, readOn } = slowPipe();
     const output = new PipeOutput(pipe, () => undefined);
     let flushed = false;
@@ -52,7 +52,7 @@ describe('a log on a pipe', () => {
     expect(flushed).toBe(true);
   });
 
-  it('goes nowhere, and is flushed at once, when its reader has gone', async () => {
+  it('drops all lines, and calls back from flush at once, when its reader has closed the pipe', async () => {
     const pipe = new Writable({ write: (_line, _encoding, done) => done(Object.assign(new Error('gone'), { code: 'EPIPE' })) });
     const output = new PipeOutput(pipe, () => undefined);
     output.write('a\n');
@@ -63,7 +63,7 @@ describe('a log on a pipe', () => {
 });
 
 describe('a log in a file', () => {
-  it('goes on after the disk was full, and tells how many lines were lost', () => {
+  it('continues after the disk was full, and reports how many lines were lost', () => {
     const lines: string[] = [];
     const lost: number[] = [];
     let full = false;

@@ -1,32 +1,32 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { type Writable } from 'node:stream';
 
-/** What a reader of the log may be behind; lines beyond that are lost. */
+/** How far the reader of the log may fall behind; further lines are lost. */
 const MAX_BACKLOG_BYTES = 1_048_576;
 
 /**
- * Where the log goes: a stream that pino can write to and that never throws, never blocks this process, and never keeps it from
- * ending. The log tells what happens; what happens must not depend on somebody reading it. Lines are dropped, and
- * counted, while the reader is too far behind or the disk is full, and for good once the reader has gone.
+ * The output of the log: a stream for pino that never throws, never blocks this process, and never keeps it from ending, because the
+ * work of an app must not depend on a reader of its log. Lines are dropped and counted while the reader is too far behind or the
+ * disk is full. Once the reader has closed the pipe, all lines are dropped.
  */
 export interface LogOutput {
   write(line: string): void;
-  /** Calls back when everything written so far is out or lost; never, while nobody reads. */
+  /** Calls back when everything written so far has been read or lost. While nobody reads a pipe, it never calls back. */
   flush(done: () => void): void;
 }
 
-/** @param onLost told of lines that were dropped, as soon as lines get through again */
+/** @param onLost called with the number of dropped lines as soon as lines get through again */
 export function logOutput(fd: 1 | 2, stream: Writable, onLost: (lines: number) => void): LogOutput {
   return isPipe(fd) ? new PipeOutput(stream, onLost) : new FileOutput(fd, onLost);
 }
 
-/** Node writes to these without blocking, and keeps what the kernel does not take. */
+/** Node writes to pipes and sockets without blocking, and buffers what the kernel does not accept. */
 function isPipe(fd: number): boolean {
   try {
     const stat = fstatSync(fd);
     return stat.isFIFO() || stat.isSocket();
   } catch {
-    // Closed: writing fails, which is dealt with there.
+    // The descriptor is closed: writing fails, and the write handles that.
     return false;
   }
 }
@@ -40,9 +40,9 @@ export class PipeOutput implements LogOutput {
     private readonly onLost: (lines: number) => void,
     private readonly maxBacklogBytes = MAX_BACKLOG_BYTES,
   ) {
-    // EPIPE: the reader has gone, and does not come back to this pipe.
+    // EPIPE: the reader has closed this pipe for good.
     stream.on('error', () => (this.gone = true));
-    stream.on('drain', () => this.tellLost());
+    stream.on('drain', () => this.reportLost());
   }
 
   write(line: string): void {
@@ -56,7 +56,7 @@ export class PipeOutput implements LogOutput {
     else this.stream.write('', () => done());
   }
 
-  private tellLost(): void {
+  private reportLost(): void {
     if (this.lost === 0) return;
     const lines = this.lost;
     this.lost = 0;
@@ -64,7 +64,7 @@ export class PipeOutput implements LogOutput {
   }
 }
 
-/** A file, a terminal, /dev/null: written at once. A full disk may have room for the next line. */
+/** Writes a file, a terminal or /dev/null synchronously. After a full disk, the next line may succeed again. */
 export class FileOutput implements LogOutput {
   private lost = 0;
 

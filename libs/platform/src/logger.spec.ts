@@ -52,7 +52,7 @@ describe('NestLogger', () => {
     expect(last()).toMatchObject({ level: 'error', msg: 'broken', context: 'Module', stack: 'Error: broken\n    at here' });
   });
 
-  it('tells of the wiring only when debugging', () => {
+  it('logs the wiring of Nest at the level debug', () => {
     const { logger, last } = recorded();
     new NestLogger(logger).log('Mapped {/x, GET} route', 'RouterExplorer');
     expect(last()).toMatchObject({ level: 'debug', context: 'RouterExplorer' });
@@ -60,7 +60,7 @@ describe('NestLogger', () => {
     expect(last()).toMatchObject({ level: 'info' });
   });
 
-  it('takes errors and objects', () => {
+  it('logs errors and objects as fields', () => {
     const { logger, last } = recorded();
     new NestLogger(logger).error(new Error('boom'));
     expect(last()).toMatchObject({ msg: 'boom', err: { message: 'boom' } });

@@ -9,12 +9,12 @@ export type { Logger } from 'pino';
 const SECRET_FIELDS = ['authorization', 'token', 'adminToken', 'password', 'secret', 'cookie', 'apiKey'];
 const SECRET_PATHS = SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
 
-/** Credentials inside text: in URLs (`scheme://user:password@`) and bearer tokens. Messages of drivers quote such things. */
+/** Redacts credentials inside text: in URLs (`scheme://user:password@`) and Authorization values. Drivers quote both in their messages. */
 function withoutCredentials(line: string): string {
   return line.replace(/(:\/\/[^\s"/@:]*):[^\s"/]*@/g, '$1:[redacted]@').replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi, '$1 [redacted]');
 }
 
-/** ioredis' errors carry the command that failed: of a login the password, of others the keys and rules of merchants. */
+/** Errors of ioredis hold the failed command: the password of a login, or the keys and rules of merchants. It is left out. */
 function withoutCommand(error: Error): unknown {
   const fields: unknown = stdSerializers.err(error);
   if (typeof fields !== 'object' || fields === null) return fields;
@@ -24,7 +24,7 @@ function withoutCommand(error: Error): unknown {
 
 /**
  * A logger that writes one JSON object a line, with `app`, `time` (ISO 8601), `level`, `msg`, and `requestId`
- * while a request is handled. Writes to stdout unless told otherwise; secrets are redacted.
+ * while a request is handled. It writes to stdout unless a destination is given. Secrets are redacted.
  */
 export function createLogger(app: App, level: LogLevel, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
@@ -38,26 +38,26 @@ export function createLogger(app: App, level: LogLevel, destination?: Destinatio
     hooks: { streamWrite: withoutCredentials },
   };
   if (destination) return pino(options, destination);
-  // Not pino's own stream: it waits for ever, in process.exit too, for a reader that has gone or does not read.
+  // pino's own stream is not used: it waits for ever, also in process.exit, for a reader that has gone or does not read.
   const logger: Logger = pino(
     options,
     logOutput(1, process.stdout, (lines) => {
-      logger.warn({ lines }, 'lines of the log were lost, because they could not be written in time');
+      logger.warn({ lines }, 'log lines were lost because they could not be written in time');
     }),
   );
   return logger;
 }
 
-/** At boot Nest tells of every module and route; that interests only those who look for a fault in the wiring. */
-const CHATTY_CONTEXTS = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
+/** The contexts in which Nest logs every module and route at boot. They help only to debug the wiring. */
+const WIRING_CONTEXTS = new Set(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
 
-/** Lets Nest log through pino. */
+/** Nest's own log lines, written by pino. */
 export class NestLogger implements LoggerService {
   constructor(private readonly logger: Logger) {}
 
   log(message: unknown, ...params: unknown[]): void {
     const { context } = describe(params);
-    this.write(context !== undefined && CHATTY_CONTEXTS.has(context) ? 'debug' : 'info', message, params);
+    this.write(context !== undefined && WIRING_CONTEXTS.has(context) ? 'debug' : 'info', message, params);
   }
 
   error(message: unknown, ...params: unknown[]): void {

@@ -19,13 +19,13 @@ import { Public } from './public-route.js';
 export interface ManagementOptions {
   readonly health: Health;
   readonly registry: Registry;
-  /** What is told to those alone who send it; nothing: to everybody. */
+  /** The bearer token that metrics and lists of jobs require. Undefined: they require none. */
   readonly managementToken?: string | undefined;
 }
 
 const MANAGEMENT_TOKEN = Symbol('management token');
 
-/** On routes that tell of the inside: lets pass who sends the management token, or everybody where there is none. */
+/** Protects routes that show internals: a request needs the management token, if one is configured. */
 @Injectable()
 export class ManagementTokenGuard implements CanActivate {
   constructor(@Inject(MANAGEMENT_TOKEN) private readonly token: BearerToken | null) {}
@@ -37,7 +37,7 @@ export class ManagementTokenGuard implements CanActivate {
   }
 }
 
-/** Health and metrics of one process. Health is for probes, which carry no token. */
+/** Health and metrics of one process. Health needs no token, because probes send none. */
 @Public()
 @Controller()
 class ManagementController {
@@ -46,20 +46,20 @@ class ManagementController {
     @Inject(Registry) private readonly registry: Registry,
   ) {}
 
-  /** Alive: this process can answer. It says nothing about the parts it needs. */
+  /** Liveness: 200 as long as this process can answer, whatever its dependencies do. */
   @Get('healthz')
   healthz(): { status: 'ok' } {
     return { status: 'ok' };
   }
 
-  /** Ready: 200, or 503 with the checks that failed. */
+  /** Readiness: 200 or 503, with the result of every check. */
   @Get('readyz')
   async readyz(@Res() reply: FastifyReply): Promise<void> {
     const readiness = await this.health.readiness();
     await reply.status(readiness.ready ? 200 : 503).send(readiness);
   }
 
-  /** Everything this process counts, in the text format of Prometheus. */
+  /** All metrics of this process, in the text format of Prometheus. */
   @Get('metrics')
   @UseGuards(ManagementTokenGuard)
   async metrics(@Res() reply: FastifyReply): Promise<void> {

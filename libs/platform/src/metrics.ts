@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { type App } from './variable.js';
 
-/** A registry of its own for one app, with Node's default metrics; every series carries the label `app`. */
+/** A registry for one app, with Node's default metrics; every series has the label `app`. */
 export function createRegistry(app: App): Registry {
   const registry = new Registry();
   registry.setDefaultLabels({ app });

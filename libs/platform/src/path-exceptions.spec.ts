@@ -1,4 +1,5 @@
 import { parsePathExceptions } from './path-exceptions.js';
+import { ExpectationError } from './variable.js';
 
 it.each([
   ['none', []],
@@ -10,7 +11,7 @@ it.each([
       { kinds: ['encoded-delimiters'], pattern: '/search' },
     ],
   ],
-])('%s is understood', (text, exceptions) => {
+])('the exceptions %j are parsed', (text, exceptions) => {
   expect(parsePathExceptions(text)).toEqual(exceptions);
 });
 
@@ -30,7 +31,6 @@ it.each([
   ['a parameter', 'parameters:/a;b/**'],
   ['a comma between two', 'encoded-slashes:/a/**,none'],
   ['too many', Array.from({ length: 33 }, (_, i) => `parameters:/a${i}`).join(' ')],
-])('%s is refused with what was expected', (_case, text) => {
-  const parsed = parsePathExceptions(text);
-  expect(typeof parsed).toBe('string');
+])('%s is refused, and the error says what was expected', (_case, text) => {
+  expect(() => parsePathExceptions(text)).toThrow(ExpectationError);
 });

@@ -1,8 +1,10 @@
-/** What PATH_POLICY refuses or rewrites and PATH_POLICY_EXCEPTIONS can let through; everything else it never lets through. */
+import { expected } from './variable.js';
+
+/** The kinds of paths that PATH_POLICY refuses or rewrites and PATH_POLICY_EXCEPTIONS can allow. No other kind can be allowed. */
 export const PATH_EXCEPTION_KINDS = ['encoded-slashes', 'parameters', 'encoded-delimiters', 'double-escapes'] as const;
 export type PathExceptionKind = (typeof PATH_EXCEPTION_KINDS)[number];
 
-/** On paths that match the pattern, exactly as they are sent, these kinds are let through. */
+/** Allows these kinds on paths that match the pattern exactly as they are sent. */
 export interface PathException {
   readonly kinds: readonly PathExceptionKind[];
   readonly pattern: string;
@@ -13,32 +15,30 @@ const MAX_PATTERN_LENGTH = 256;
 const EXPECTED = 'entries like encoded-slashes:/objects/** or encoded-slashes+parameters:/objects/**, separated by spaces, or none';
 
 /**
- * The first segment stands there literally: an exception that began with a wildcard would let `/transactions%2f1` through,
- * which the rules see as one segment and some upstreams as two. No escapes: an exception says what it means.
+ * The first segment has no wildcard: otherwise an exception would allow `/transactions%2f1`, which is one segment for the rules and
+ * two for some upstreams. Escapes are not allowed, because a pattern is compared with decoded segments.
  */
 const PATTERN = /^\/[\w.~!$&'(),=:@-]+(?:\/(?:\*\*|[\w.~!$&'(),=:@-]*\*?[\w.~!$&'(),=:@-]*))*$/;
 
-/** The exceptions of PATH_POLICY_EXCEPTIONS, or a text that says what was expected. */
-export function parsePathExceptions(text: string): readonly PathException[] | string {
+/**
+ * Parses PATH_POLICY_EXCEPTIONS.
+ *
+ * @throws ExpectationError
+ */
+export function parsePathExceptions(text: string): readonly PathException[] {
   const entries = text.trim().split(/\s+/);
   if (entries.length === 1 && entries[0] === 'none') return Object.freeze([]);
-  if (entries.length > MAX_EXCEPTIONS) return `at most ${MAX_EXCEPTIONS} entries`;
-  const exceptions: PathException[] = [];
-  for (const entry of entries) {
-    const exception = parseEntry(entry);
-    if (typeof exception === 'string') return exception;
-    exceptions.push(exception);
-  }
-  return Object.freeze(exceptions);
+  if (entries.length > MAX_EXCEPTIONS) return expected(`at most ${MAX_EXCEPTIONS} entries`);
+  return Object.freeze(entries.map(parseEntry));
 }
 
-function parseEntry(entry: string): PathException | string {
+function parseEntry(entry: string): PathException {
   const colon = entry.indexOf(':');
-  if (colon === -1) return EXPECTED;
+  if (colon === -1) return expected(EXPECTED);
   const kinds: PathExceptionKind[] = [];
   for (const name of entry.slice(0, colon).split('+')) {
     const kind = PATH_EXCEPTION_KINDS.find((each) => each === name);
-    if (kind === undefined) return `${EXPECTED}; the kinds are ${PATH_EXCEPTION_KINDS.join(', ')}`;
+    if (kind === undefined) return expected(`${EXPECTED}; the kinds are ${PATH_EXCEPTION_KINDS.join(', ')}`);
     kinds.push(kind);
   }
   const pattern = entry.slice(colon + 1);
@@ -49,5 +49,5 @@ function parseEntry(entry: string): PathException | string {
     segments.filter((segment) => segment === '**').length <= 1 &&
     !segments.some((segment) => segment === '.' || segment === '..') &&
     !segments.slice(0, -1).includes('');
-  return fits ? { kinds, pattern } : `${EXPECTED}; a pattern starts with a segment without wildcard, and has no escapes`;
+  return fits ? { kinds, pattern } : expected(`${EXPECTED}; a pattern starts with a segment without wildcard, and has no escapes`);
 }

@@ -1,7 +1,7 @@
 import { SetMetadata } from '@nestjs/common';
 
-/** Metadata key that guards look for. */
+/** The metadata key of routes that need no token. */
 export const PUBLIC_ROUTE = 'tollgate:public-route';
 
-/** Marks a controller or handler that answers without a token. */
+/** Marks a controller or handler that needs no token. */
 export const Public = (): ClassDecorator & MethodDecorator => SetMetadata(PUBLIC_ROUTE, true);

@@ -5,12 +5,12 @@ export interface RequestContext {
   readonly requestId: string;
 }
 
-/** What is known about the request being handled; loggers read it, so that every line of a request carries its id. */
+/** The request that is being handled. Loggers read it, so that every line that a request causes has its id. */
 export const requestContext = new AsyncLocalStorage<RequestContext>();
 
 export const REQUEST_ID_HEADER = 'x-request-id';
 
-/** The caller's request id if it is harmless to log and to echo, otherwise a new one. */
+/** The caller's request id if it is safe to log and to echo, otherwise a new one. */
 export function requestIdFrom(header: string | readonly string[] | undefined): string {
   return typeof header === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(header) ? header : randomUUID();
 }

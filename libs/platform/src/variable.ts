@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 
-/** The runnable parts of Tollgate, by the names of their folders. */
+/** The apps of Tollgate, by the names of their folders. */
 export const APPS = ['rules-api', 'preloader', 'gateway'] as const;
 export type App = (typeof APPS)[number];
 
@@ -12,19 +12,20 @@ export class ExpectationError extends Error {}
 
 export interface Variable<T> {
   readonly name: string;
-  /** The apps that read it; in the others it is not even looked at. */
+  /** The apps that read it; the others ignore it. */
   readonly apps: readonly App[];
-  /** Text that stands in when the variable is unset or empty. Without one the variable is required. */
+  /** The text that is used if the variable is unset or empty. Without a default the variable is required. */
   readonly default?: string;
-  /** The variable whose value stands in when this one is unset. */
+  /** The key of the variable whose value is used if this one is unset. */
   readonly defaultFrom?: string;
-  /** Its value is never printed, also not when it is wrong. */
+  /** The value is never printed, not even if it is wrong. */
   readonly secret?: boolean;
   readonly meaning: string;
   /** Turns the text into the value or throws an ExpectationError. */
   readonly parse: (text: string) => T;
 }
 
+/** @throws ExpectationError */
 export function expected(what: string): never {
   throw new ExpectationError(what);
 }
@@ -51,12 +52,12 @@ export function adminToken(text: string): string {
   return /^[\x21-\x7e]{16,512}$/.test(text) ? text : expected('16 to 512 visible ASCII characters without spaces');
 }
 
-/** Of what is there only if somebody wants it. */
+/** A token that may be left out. */
 export function optionalToken(text: string): string | undefined {
   return text === '' ? undefined : adminToken(text);
 }
 
-/** An address of this machine, or a name of it; the system says whether it is one. */
+/** An address or a name of this machine. Only its form is checked; listening fails if it belongs to another machine. */
 export function host(text: string): string {
   return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text)
     ? text

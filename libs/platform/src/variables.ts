@@ -22,7 +22,7 @@ export const VARIABLES = {
     apps: ['preloader'],
     defaultFrom: 'redisUrl',
     secret: true,
-    meaning: 'Redis for the job queue, when it is not the one with the buckets (it wants the policy noeviction)',
+    meaning: 'Redis for the job queue, if it is not the one with the buckets; it needs the policy noeviction',
     parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
   },
   rulesApiPort: {
@@ -51,8 +51,7 @@ export const VARIABLES = {
     apps: ['rules-api', 'preloader', 'gateway'],
     default: '',
     secret: true,
-    meaning:
-      'bearer token without which metrics and lists of jobs are not shown, at least 16 characters; unset: they are shown to whoever reaches them',
+    meaning: 'bearer token that metrics and lists of jobs require, at least 16 characters; if it is unset they require none',
     parse: optionalToken,
   },
   preloaderManagementPort: {
@@ -95,21 +94,21 @@ export const VARIABLES = {
     name: 'PRELOAD_CHUNK_MERCHANTS',
     apps: ['preloader'],
     default: '1000',
-    meaning: 'merchants that a full preload reads and writes at a time',
+    meaning: 'merchants that a full preload reads and writes in one chunk',
     parse: wholeNumber(1, 10_000),
   },
   jobLockMs: {
     name: 'JOB_LOCK_MS',
     apps: ['preloader'],
     default: '6000',
-    meaning: 'milliseconds without a sign of life after which the job of a dead preloader passes to another one',
+    meaning: 'milliseconds without renewal after which the lock of a job expires and another preloader may resume the job',
     parse: wholeNumber(500, 60_000, ' milliseconds'),
   },
   shutdownGraceMs: {
     name: 'SHUTDOWN_GRACE_MS',
     apps: ['rules-api', 'preloader', 'gateway'],
     default: '10000',
-    meaning: 'milliseconds that requests and jobs in flight get to finish after SIGTERM',
+    meaning: 'milliseconds that requests and jobs in flight have to finish after SIGTERM',
     parse: wholeNumber(0, 600_000, ' milliseconds'),
   },
 } as const satisfies Record<string, Variable<unknown>>;

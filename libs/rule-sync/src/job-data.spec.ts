@@ -4,23 +4,23 @@ import { readPreloadJob, readReloadJob, readWalk, UnreadableJobError } from './j
 import { reloadKey } from './queues.js';
 
 const RELOAD = { merchantId: 'acme', version: 4, changedAtMs: 1_795_000_000_000 };
-const WALK = { jobId: '7', cursor: 'm-00010', done: 11, setAside: 1, total: 50, startedAtMs: 1_795_000_000_000, resumes: 0 };
+const WALK = { jobId: '7', cursor: 'm-00010', done: 11, skipped: 1, total: 50, startedAtMs: 1_795_000_000_000, resumes: 0 };
 const PRELOAD = { requestedBy: 'schedule', walk: WALK };
 
-describe('a job as we write it', () => {
-  test('is read as it was', () => {
+describe('the data of a job', () => {
+  test('is parsed as it was written', () => {
     expect(readReloadJob(RELOAD)).toEqual(RELOAD);
     expect(readReloadJob({ merchantId: null, version: 0, changedAtMs: null })).toEqual({ merchantId: null, version: 0, changedAtMs: null });
     expect(readPreloadJob(PRELOAD)).toEqual(PRELOAD);
     expect(readPreloadJob({ requestedBy: 'boot' })).toEqual({ requestedBy: 'boot' });
   });
 
-  test('may have fields that are not known', () => {
+  test('may have unknown fields', () => {
     expect(readReloadJob({ ...RELOAD, format: 1, later: {} })).toEqual(RELOAD);
   });
 });
 
-describe('a job that names nobody, or is of a later format, is not read, and says why', () => {
+describe('a job without a merchant, or of a later format, is refused with the reason', () => {
   test.each<[unknown, RegExp]>([
     [undefined, /carry an object, got undefined/],
     [null, /carry an object, got null/],
@@ -34,30 +34,35 @@ describe('a job that names nobody, or is of a later format, is not read, and say
     [{ ...RELOAD, format: 2 }, /format 2, and this preloader reads format 1: a newer one/],
   ])('%j', (data, why) => expect(() => readReloadJob(data)).toThrow(why));
 
-  test('a full preload that nobody asked for', () =>
+  test('a full preload without a known requester is refused', () =>
     expect(() => readPreloadJob({ walk: WALK })).toThrow(/requestedBy must be one of schedule, boot, command, got undefined/));
 });
 
-test('hints that are none do not keep a change from being carried', () => {
+test('an invalid version or time is left out, and the job is accepted', () => {
   for (const odd of [-1, 0.5, '4', NaN, 2 ** 60, null, {}]) {
     expect(readReloadJob({ ...RELOAD, version: odd, changedAtMs: odd })).toEqual({ merchantId: 'acme', version: 0, changedAtMs: null });
   }
 });
 
 test.each<[string, object]>([
-  ['of no job', { jobId: 7 }],
-  ['at no merchant', { cursor: 7 }],
-  ['at a merchant that PostgreSQL cannot be asked for', { cursor: 'a\0' }],
-  ['that counts backwards', { done: -1 }],
-  ['that has done half a merchant', { done: 0.5 }],
-  ['of unknown length', { total: '50' }],
-])('a checkpoint %s is none, and the run begins anew', (_what, change) => {
+  ['without a job id', { jobId: 7 }],
+  ['whose cursor is no text', { cursor: 7 }],
+  ['whose cursor PostgreSQL cannot compare', { cursor: 'a\0' }],
+  ['with a negative count', { done: -1 }],
+  ['with a fraction of a merchant', { done: 0.5 }],
+  ['whose total is a text', { total: '50' }],
+])('a checkpoint %s is ignored, and the run begins anew', (_what, change) => {
   expect(readWalk({ ...WALK, ...change })).toBeUndefined();
   expect(readPreloadJob({ requestedBy: 'boot', walk: { ...WALK, ...change } })).toEqual({ requestedBy: 'boot' });
 });
 
-test('whatever stands in a job, it is read or refused with a short reason, and what is read can be worked with', () => {
-  // As JSON brings it.
+test('a checkpoint of a preloader that still called skipped merchants setAside is resumed', () => {
+  const { skipped: setAside, ...others } = WALK;
+  expect(readWalk({ ...others, setAside })).toEqual(WALK);
+});
+
+test('any data of a job is either refused with a short reason or parsed into a usable job', () => {
+  // Only what survives JSON can stand in a job.
   const odd = fc.oneof(mutated(RELOAD), mutated(PRELOAD), fc.anything()).map((data): unknown => JSON.parse(JSON.stringify(data) ?? 'null'));
   let read = 0;
   fc.assert(

@@ -2,14 +2,14 @@ import { isMerchantId } from '#limiter';
 import { type PreloadJobData, type PreloadReason, type PreloadWalk, type ReloadJobData } from './queues.js';
 
 /**
- * What stands in a job is input from outside: another version of Tollgate may have written it, or somebody with redis-cli. Fields
- * that are not known are ignored; whoever changes what the known ones mean counts the format up.
+ * The data of a job is input from outside: another version of Tollgate may have written it, or somebody with redis-cli. Unknown
+ * fields are ignored. A change of what a known field means needs the next format.
  */
 const JOB_FORMAT = 1;
 
 const REASONS: readonly PreloadReason[] = ['schedule', 'boot', 'command'];
 
-/** The job cannot be done, now or ever: it is not to be tried again. The message is for people. */
+/** No attempt of the job could ever succeed, so it must not be retried. The message is for people. */
 export class UnreadableJobError extends Error {
   constructor(message: string) {
     super(message);
@@ -17,16 +17,16 @@ export class UnreadableJobError extends Error {
   }
 }
 
-/** @throws UnreadableJobError */
+/** Parses the data of a reload job. @throws UnreadableJobError */
 export function readReloadJob(data: unknown): ReloadJobData {
   const { merchantId, version, changedAtMs } = fieldsOf(data);
   if (merchantId !== null && !isMerchantId(merchantId))
     throw new UnreadableJobError(`merchantId must be that of a merchant, or null, got ${shown(merchantId)}`);
-  // Only hints: what PostgreSQL says now is carried. They must not keep a change from being carried.
+  // Both are hints, because the reload reads PostgreSQL again. A wrong hint must not stop it.
   return { merchantId, version: isCount(version) ? version : 0, changedAtMs: isCount(changedAtMs) ? changedAtMs : null };
 }
 
-/** @throws UnreadableJobError. Without the walk where that is none: the run then begins anew. */
+/** Parses the data of a full preload. An invalid checkpoint is left out: the run then begins anew. @throws UnreadableJobError */
 export function readPreloadJob(data: unknown): PreloadJobData {
   const { requestedBy, walk } = fieldsOf(data);
   const reason = REASONS.find((each) => each === requestedBy);
@@ -35,14 +35,15 @@ export function readPreloadJob(data: unknown): PreloadJobData {
   return left === undefined ? { requestedBy: reason } : { requestedBy: reason, walk: left };
 }
 
-/** Undefined if it is none. */
+/** Parses a checkpoint; undefined if it is invalid. */
 export function readWalk(value: unknown): PreloadWalk | undefined {
   if (!isObject(value)) return undefined;
-  const { jobId, cursor, done, setAside, total, startedAtMs, resumes } = value;
-  // The cursor need not be the id of a merchant that a request could carry: the walk comes past those that are not.
+  // Preloaders of before called the skipped merchants `setAside`.
+  const { jobId, cursor, done, setAside, skipped = setAside, total, startedAtMs, resumes } = value;
+  // The cursor may be an id that no request could send: the walk passes such merchants too.
   if (typeof jobId !== 'string' || !(cursor === null || (typeof cursor === 'string' && !cursor.includes('\0')))) return undefined;
-  if (!isCount(done) || !isCount(setAside) || !isCount(total) || !isCount(startedAtMs) || !isCount(resumes)) return undefined;
-  return { jobId, cursor, done, setAside, total, startedAtMs, resumes };
+  if (!isCount(done) || !isCount(skipped) || !isCount(total) || !isCount(startedAtMs) || !isCount(resumes)) return undefined;
+  return { jobId, cursor, done, skipped, total, startedAtMs, resumes };
 }
 
 function fieldsOf(data: unknown): Readonly<Record<string, unknown>> {
@@ -63,7 +64,7 @@ function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** Texts and numbers, shortly: what is wrong may be large, or deep. */
+/** A short form of a value for a message: a wrong value may be large or deep. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
   if (value === null || typeof value !== 'object') return String(value).slice(0, 40);

@@ -1,45 +1,46 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReloadJobData } from './queues.js';
 
-/** A row of the outbox: "this merchant changed". */
+/** A row of the outbox: this merchant changed. */
 export interface OutboxRow {
   readonly id: string;
   /** Null stands for the default rules. */
   readonly merchantId: string | null;
   readonly version: number;
-  /** When it changed; null if nobody knows. */
+  /** When it changed; null if the row does not say. */
   readonly createdAt: Date | null;
 }
 
 /**
- * Takes up to `max` rows in the order they were written, hands them to `publish` and forgets them only if it succeeds.
- * @returns the number of rows taken.
+ * Takes at most `max` rows in the order in which they were written, hands them to `publish` and deletes them if it succeeds.
+ *
+ * @returns the number of rows taken
  */
 export type DrainOutbox = (max: number, publish: (rows: OutboxRow[]) => Promise<void>) => Promise<number>;
 
 export interface OutboxRelayOptions {
   readonly drain: DrainOutbox;
   readonly enqueue: (reloads: ReloadJobData[]) => Promise<void>;
-  /** Asked before each round: while false no transaction is opened, so that none stays open waiting for Redis. */
+  /** Asked before each round. While it is false no transaction is opened, so that none stays open while Redis is unavailable. */
   readonly canEnqueue: () => boolean;
   readonly onRelayed?: (rows: number) => void;
-  /** Called once when relaying has failed a few times in a row, not for each try. */
+  /** Called once when FAILURES_BEFORE_REPORT rounds in a row have failed, and not for further failures. */
   readonly onFailing?: (error: Error) => void;
-  /** Called at the first success after that. */
+  /** Called at the first round that succeeds after `onFailing`. */
   readonly onHealed?: () => void;
-  /** Wait between rounds that found less than a full batch, in milliseconds. */
+  /** The wait after a round that found less than a full batch, in milliseconds. */
   readonly pollMs?: number;
   readonly batchRows?: number;
-  /** Upper bound of the wait between failing rounds, in milliseconds. */
+  /** The longest wait between failing rounds, in milliseconds. */
   readonly maxBackoffMs?: number;
 }
 
-/** One failure is a hiccup, or the moment before the first connection. */
-const FAILURES_TO_TELL = 3;
+/** A single failure is reported to nobody: it is normal before the first connection. */
+const FAILURES_BEFORE_REPORT = 3;
 
 /**
- * Carries the outbox to the queue. A row leaves the outbox only after its job is in the queue, so a crash or an outage on
- * either side can double a job but never lose one. Several relays may run at once.
+ * Moves the rows of the outbox to the queue. A row is deleted only after its job is in the queue, so a crash or an outage on
+ * either side can duplicate a job but never lose one. Several relays may run at once.
  */
 export class OutboxRelay {
   private readonly stopped = new AbortController();
@@ -51,7 +52,7 @@ export class OutboxRelay {
     this.running ??= this.run();
   }
 
-  /** Ends after the round that is under way. */
+  /** Resolves after the current round. */
   async stop(): Promise<void> {
     this.stopped.abort();
     await this.running;
@@ -63,12 +64,12 @@ export class OutboxRelay {
     while (!this.stopped.signal.aborted) {
       try {
         const rows = await this.round(batchRows);
-        if (failures >= FAILURES_TO_TELL) this.options.onHealed?.();
+        if (failures >= FAILURES_BEFORE_REPORT) this.options.onHealed?.();
         failures = 0;
         if (rows < batchRows) await this.wait(pollMs);
       } catch (error) {
         failures += 1;
-        if (failures === FAILURES_TO_TELL) this.options.onFailing?.(error as Error);
+        if (failures === FAILURES_BEFORE_REPORT) this.options.onFailing?.(error as Error);
         await this.wait(Math.min(maxBackoffMs, pollMs * 2 ** Math.min(failures, 10)));
       }
     }
@@ -86,7 +87,7 @@ export class OutboxRelay {
   }
 }
 
-/** One reload for each merchant: its highest version, and the oldest change that waits for it. */
+/** Merges rows into one reload for each merchant, with its highest version and the time of its oldest change. */
 export function collapse(rows: readonly OutboxRow[]): ReloadJobData[] {
   const reloads = new Map<string | null, ReloadJobData>();
   for (const { merchantId, version, createdAt } of rows) {

@@ -6,8 +6,8 @@ import { QueueHandle } from './queue-handle.js';
 import {
   ATTEMPTS,
   FIRST_RETRY_MS,
-  KEEP_FINISHED,
-  KEEP_SET_ASIDE,
+  KEEP_COMPLETED,
+  KEEP_FAILED,
   PRELOAD_JOB,
   PRELOAD_QUEUE,
   type PreloadJobData,
@@ -16,34 +16,34 @@ import {
 
 const SCHEDULE_ID = 'every-interval';
 
-/** Replicas that start one after the other share the run of the first. */
+/** A run that ended within this many milliseconds also serves a preloader that starts now: replicas start one after the other. */
 const JUST_ENDED_MS = 60_000;
 
-/** A scheduled run that is this near, or overdue, is as good as one at boot. */
+/** A scheduled run that is due within this many milliseconds, or overdue, replaces the run at boot. */
 const SOON_MS = 5_000;
 
 const JOB_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.2 },
-  removeOnComplete: KEEP_FINISHED,
-  removeOnFail: KEEP_SET_ASIDE,
+  removeOnComplete: KEEP_COMPLETED,
+  removeOnFail: KEEP_FAILED,
 } as const;
 
 export interface PreloadRequest {
   readonly jobId: string;
-  /** True if it is an earlier request that is not finished yet. */
+  /** True if an earlier request is not finished yet: then its run serves this request too. */
   readonly joined: boolean;
 }
 
-export interface PreloadStanding {
+export interface PreloadStatus {
   readonly state: JobState | 'unknown';
-  /** How far it is; undefined before it begins. */
+  /** The latest checkpoint; undefined before the run begins. */
   readonly walk: PreloadWalk | undefined;
-  /** Why it, or its last try, failed. */
+  /** Why the latest attempt failed; null if none has. */
   readonly error: string | null;
 }
 
-/** The producer's end of the queue of full preloads. Of its jobs only one is ever active, over all replicas. */
+/** The producer of full preloads. Among all replicas, at most one of its jobs is active. Methods reject if Redis is unavailable. */
 export class PreloadQueue {
   readonly handle: QueueHandle<PreloadJobData>;
 
@@ -52,9 +52,10 @@ export class PreloadQueue {
   }
 
   /**
-   * Sees to it that a full preload runs every `intervalMs`, the first one now. Harmless to repeat, also from several
-   * replicas at once: a schedule that is already right is left alone. A Redis that lost its data gets its schedule back this way.
-   * @returns whether the schedule had to be written.
+   * Schedules a full preload every `intervalMs` milliseconds, the first one now. A schedule that is already right stays as it is, so
+   * that several replicas may call this at once, and again after Redis lost its data.
+   *
+   * @returns whether the schedule was written
    */
   async ensureSchedule(intervalMs: number): Promise<boolean> {
     return this.handle.use(async (queue) => {
@@ -70,11 +71,12 @@ export class PreloadQueue {
     });
   }
 
+  /** Whether full preloads are scheduled. */
   async hasSchedule(): Promise<boolean> {
     return this.handle.use(async (queue) => (await queue.getJobScheduler(SCHEDULE_ID)) !== undefined);
   }
 
-  /** Asks for a run because a preloader starts, unless one runs, waits, is about to or has just ended. */
+  /** Requests a run because a preloader starts, unless a run is active, waits, is about to start or has just ended. */
   async requestAtBoot(): Promise<void> {
     await this.handle.use(async (queue) => {
       const [pending, scheduled, [latest]] = await Promise.all([
@@ -90,7 +92,7 @@ export class PreloadQueue {
     });
   }
 
-  /** Asks for a run on command. While an earlier such request is not finished, that one is joined instead. */
+  /** Requests a run on command. An earlier such request that is not finished is joined instead. */
   async request(): Promise<PreloadRequest> {
     return this.handle.use(async (queue) => {
       await queue.setGlobalConcurrency(1);
@@ -100,10 +102,10 @@ export class PreloadQueue {
     });
   }
 
-  /** Where a run stands; undefined if there is none of this id (any more). */
-  async look(jobId: string): Promise<PreloadStanding | undefined> {
+  /** The status of a run; undefined if no run with this id exists, or exists any longer. */
+  async look(jobId: string): Promise<PreloadStatus | undefined> {
     return this.handle.use(async (queue) => {
-      // First the state: what a run has reached is then at least as far as its state says.
+      // The state is read first: the checkpoint is then at least as new as the state.
       const state = await queue.getJobState(jobId);
       const job = (await queue.getJob(jobId)) as Job<PreloadJobData> | undefined;
       if (job === undefined) return undefined;
@@ -113,7 +115,7 @@ export class PreloadQueue {
     });
   }
 
-  /** How many preloaders work on this queue; 0 also where the server does not tell who is connected. */
+  /** How many preloaders work on this queue; also 0 if the server does not list its clients. */
   async workers(): Promise<number> {
     return this.handle.use((queue) => queue.getWorkersCount());
   }

@@ -3,10 +3,10 @@ import type { Redis } from 'ioredis';
 import { QUEUE_PREFIX } from './queues.js';
 import { within } from './within.js';
 
-/** How long opening a queue, or a call on it, may take before it counts as failed. */
+/** Opening a queue, or a call on it, fails after this many milliseconds. */
 export const QUEUE_CALL_TIMEOUT_MS = 5_000;
 
-/** Thrown where a queue is asked for while its Redis is not connected. */
+/** A call on a queue failed because its Redis is not connected. */
 export class QueueUnavailableError extends Error {
   constructor(name: string, status: string) {
     super(`queue ${name}: Redis is not connected (${status})`);
@@ -15,13 +15,13 @@ export class QueueUnavailableError extends Error {
 }
 
 /**
- * A BullMQ queue that fails at once while Redis is away and works again when it is back. BullMQ opens a queue once, and
- * one whose opening failed stays broken for ever; here it is thrown away and opened anew at the next call.
+ * A BullMQ queue that fails at once while Redis is unavailable and works again afterwards. BullMQ opens a queue once, and a queue
+ * whose opening failed stays broken for ever; here it is discarded and opened anew at the next call.
  */
 export class QueueHandle<Data> {
   private opened: Queue<Data> | undefined;
 
-  /** @param redis a producer's connection; it stays the caller's to close. */
+  /** @param redis a producer's connection; the caller closes it */
   constructor(
     readonly name: string,
     private readonly redis: Redis,
@@ -32,7 +32,7 @@ export class QueueHandle<Data> {
     return this.redis.status === 'ready';
   }
 
-  /** Runs `call` on the open queue. Rejects when Redis is away, or after QUEUE_CALL_TIMEOUT_MS. */
+  /** Runs `call` on the open queue. Rejects with QueueUnavailableError if Redis is not connected, or after QUEUE_CALL_TIMEOUT_MS. */
   async use<T>(call: (queue: Queue<Data>) => Promise<T>): Promise<T> {
     const queue = await this.open();
     return within(call(queue), QUEUE_CALL_TIMEOUT_MS, `a call on queue ${this.name}`);
@@ -62,7 +62,7 @@ export class QueueHandle<Data> {
       prefix: QUEUE_PREFIX,
       defaultJobOptions: this.defaultJobOptions,
     });
-    // The connection's owner logs its errors; without a listener here they would end the process.
+    // The owner of the connection logs its errors. Without a listener here they would end the process.
     queue.on('error', () => undefined);
     return queue;
   }

@@ -1,65 +1,66 @@
 import { createHash } from 'node:crypto';
 
 /**
- * The queues between whoever changes rules and the preloader, and what their jobs carry. A job never carries a rule:
- * only who changed and to which version, so that late, doubled and reordered jobs all lead to what PostgreSQL says now.
+ * The queues between the Rules API and the preloader, and the data of their jobs. A job never holds a rule, only which merchant
+ * changed and its version. Therefore late, duplicate and reordered jobs all lead to the rules that PostgreSQL holds now.
  */
 
 /** The braces keep all keys of the queues in one slot of a Redis cluster. */
 export const QUEUE_PREFIX = '{tollgate}';
 
-/** Two queues, so that a changed merchant never waits behind a walk through all of them. */
+/** There are two queues, so that a changed merchant never waits behind a walk through all merchants. */
 export const RELOAD_QUEUE = 'merchant-reloads';
 export const PRELOAD_QUEUE = 'full-preloads';
 
 export const RELOAD_JOB = 'reload-merchant';
 export const PRELOAD_JOB = 'preload-all';
 
-/** "This merchant changed": reread it and carry it to Redis. */
+/** "This merchant changed": read it again and write it to Redis. */
 export interface ReloadJobData {
   /** Null stands for the default rules. */
   readonly merchantId: string | null;
   readonly version: number;
-  /** When the change was committed, in milliseconds since the epoch; null when nobody waits for this reload. */
+  /** When the change was committed, in milliseconds since 1970; null if the reload was not caused by a change. */
   readonly changedAtMs: number | null;
 }
 
-/** "Carry all merchants to Redis." */
+/** "Write all merchants to Redis." */
 export interface PreloadJobData {
   readonly requestedBy: PreloadReason;
-  /** How far the walk has come; written after each chunk, so that a run resumes where its worker died. */
+  /** The checkpoint: how far the walk has come. It is written after each chunk, so that a run resumes where its worker died. */
   readonly walk?: PreloadWalk;
 }
 
 export type PreloadReason = 'schedule' | 'boot' | 'command';
 
 export interface PreloadWalk {
-  /** The run that wrote this. A walk found in another run's data is not its own and is ignored. */
+  /** The run that wrote this checkpoint. A run ignores the checkpoint of another run. */
   readonly jobId: string;
-  /** Everything up to and including this merchant id is done. Null: nothing yet. */
+  /** Every merchant up to and including this id is done. Null: none yet. */
   readonly cursor: string | null;
   readonly done: number;
-  readonly setAside: number;
-  /** Merchants counted when the run started; more may have come since. */
+  /** Merchants, among those done, that could not be written and got a reload job of their own. */
+  readonly skipped: number;
+  /** The number of merchants when the run started; more may exist by now. */
   readonly total: number;
   readonly startedAtMs: number;
-  /** How often a worker took the run up again where another one had left it. */
+  /** How often a worker resumed the run. */
   readonly resumes: number;
 }
 
-/** A finished job is kept for a look back; a failed one is kept as set aside, longer. Both bounded. */
-export const KEEP_FINISHED = { age: 3_600, count: 500 } as const;
-export const KEEP_SET_ASIDE = { age: 7 * 86_400, count: 1_000 } as const;
+/** Completed jobs are kept for an hour, failed jobs for a week (`age` is in seconds); both are bounded in number. */
+export const KEEP_COMPLETED = { age: 3_600, count: 500 } as const;
+export const KEEP_FAILED = { age: 7 * 86_400, count: 1_000 } as const;
 
-/** Tries before a job is set aside. Outages do not count: a job that met one is postponed instead. */
+/** Attempts before a job fails. An outage costs no attempt: the job is postponed instead. */
 export const ATTEMPTS = 5;
 
-/** The wait before the second try in milliseconds; it doubles with each further one. */
+/** The wait before the second attempt in milliseconds; it doubles with each further one. */
 export const FIRST_RETRY_MS = 500;
 
 /**
- * What tells the reloads of one merchant from those of all others. A digest, because a merchant id may hold any
- * character, and a colon in an id means something to BullMQ.
+ * The deduplication id of the reloads of one merchant (null: of the default rules). It is a digest, because a merchant id may hold
+ * any character, and a colon in an id has a meaning for BullMQ.
  */
 export function reloadKey(merchantId: string | null): string {
   if (merchantId === null) return 'default-rules';

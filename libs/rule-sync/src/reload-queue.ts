@@ -3,15 +3,15 @@ import { QueueHandle } from './queue-handle.js';
 import {
   ATTEMPTS,
   FIRST_RETRY_MS,
-  KEEP_FINISHED,
-  KEEP_SET_ASIDE,
+  KEEP_COMPLETED,
+  KEEP_FAILED,
   RELOAD_JOB,
   RELOAD_QUEUE,
   type ReloadJobData,
   reloadKey,
 } from './queues.js';
 
-/** The producer's end of the queue of changed merchants. */
+/** The producer of reloads of changed merchants. */
 export class ReloadQueue {
   readonly handle: QueueHandle<ReloadJobData>;
 
@@ -19,14 +19,15 @@ export class ReloadQueue {
     this.handle = new QueueHandle(RELOAD_QUEUE, redis, {
       attempts: ATTEMPTS,
       backoff: { type: 'exponential', delay: firstRetryMs, jitter: 0.2 },
-      removeOnComplete: KEEP_FINISHED,
-      removeOnFail: KEEP_SET_ASIDE,
+      removeOnComplete: KEEP_COMPLETED,
+      removeOnFail: KEEP_FAILED,
     });
   }
 
   /**
-   * Asks for a reload of each. One that already waits covers a newer request, because it reads PostgreSQL when it runs;
-   * one that is running may have read before the change, so the newest request is kept and runs after it.
+   * Adds a job for each reload. A job of the same merchant that still waits serves a newer request too, because it reads PostgreSQL
+   * when it runs. A job that is active may have read before the change, so the newest request is kept and runs after it.
+   * Rejects if Redis is unavailable; then some jobs may have been added.
    */
   async enqueue(reloads: readonly ReloadJobData[]): Promise<void> {
     if (reloads.length === 0) return;

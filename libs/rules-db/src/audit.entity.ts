@@ -2,7 +2,7 @@ import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 
 
 export type AuditAction = 'merchant.created' | 'merchant.updated' | 'merchant.deleted' | 'rule.created' | 'rule.replaced' | 'rule.deleted';
 
-/** Who changed what, when, from what to what. */
+/** One change of a merchant or a rule: when, by whom, and the row before and after it. */
 @Entity('audit')
 @Index('audit_of_merchant', ['merchantId', 'id'])
 export class AuditEntity {
@@ -21,7 +21,7 @@ export class AuditEntity {
   @Column({ type: 'text' })
   action: AuditAction;
 
-  /** Null for a default rule. */
+  /** Null: a default rule changed. */
   @Column({ name: 'merchant_id', type: 'text', collation: 'C', nullable: true })
   merchantId: string | null;
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource } from 'typeorm';
 
 export interface ConnectOptions {
-  /** Ends the waiting. */
+  /** Ends the attempts. */
   readonly signal?: AbortSignal;
   /** Called after each attempt that failed. */
   readonly onFailure?: (error: unknown) => void;
@@ -10,7 +10,7 @@ export interface ConnectOptions {
 
 const RETRY_MS = 500;
 
-/** Connects, again and again until PostgreSQL is there. Rejects only when the signal aborts. */
+/** Tries to connect every RETRY_MS milliseconds until PostgreSQL answers. Rejects only if the signal aborts. */
 export async function connectWhenUp(dataSource: DataSource, { signal, onFailure }: ConnectOptions = {}): Promise<void> {
   while (!dataSource.isInitialized) {
     signal?.throwIfAborted();

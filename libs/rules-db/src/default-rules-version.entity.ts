@@ -1,7 +1,7 @@
 import { Check, Column, Entity, PrimaryColumn } from 'typeorm';
 import { bigintNumber } from './bigint-number.js';
 
-/** One row: the version of the default rules' snapshot. */
+/** A table with a single row: the version of the snapshot of the default rules. */
 @Entity('default_rules_version')
 @Check('default_rules_version_only_row', 'only_row')
 export class DefaultRulesVersionEntity {

@@ -1,7 +1,7 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 import { bigintNumber } from './bigint-number.js';
 
-/** What is left of a deleted merchant: its last version, so that one created under the same id counts on from there. */
+/** The tombstone of a deleted merchant: its last version. A merchant that is created under the same id continues from there. */
 @Entity('deleted_merchant')
 export class DeletedMerchantEntity {
   @PrimaryColumn({ name: 'merchant_id', type: 'text', collation: 'C', primaryKeyConstraintName: 'deleted_merchant_pkey' })

@@ -6,7 +6,7 @@ export class MerchantNotFoundError extends Error {
   }
 }
 
-/** The merchant has no such rule, or there is no such default rule. */
+/** The owner has no rule with this id. */
 export class RuleNotFoundError extends Error {
   constructor(readonly ruleId: string) {
     super(`there is no rule ${ruleId} here`);
@@ -30,7 +30,7 @@ export class RuleNameTakenError extends Error {
   }
 }
 
-/** What is written was not written on the version that is stored. */
+/** The write expected another version than the stored one, `current`. */
 export class VersionConflictError extends Error {
   constructor(readonly current: number) {
     super(`the version is ${current} by now`);
@@ -38,7 +38,7 @@ export class VersionConflictError extends Error {
   }
 }
 
-/** The merchant, or the default rules, have as many rules as there may be. */
+/** The owner already has the maximum number of rules. */
 export class TooManyRulesError extends Error {
   constructor(readonly max: number) {
     super(`there may be at most ${max} rules here`);

@@ -10,15 +10,15 @@ export class MerchantEntity {
   @Column({ type: 'text' })
   name: string;
 
-  /** IANA name, for limits that follow the merchant's calendar. */
+  /** An IANA name, for limits that follow the merchant's calendar. */
   @Column({ name: 'time_zone', type: 'text' })
   timeZone: string;
 
-  /** Counts the changes of this row; the ETag of the API. */
+  /** Counts the changes of this row; the API shows it as the ETag. */
   @Column({ type: 'integer' })
   version: number;
 
-  /** Grows with every change of the merchant or its rules; the version of its snapshot. */
+  /** The version of the snapshot; it grows with every change of the merchant or its rules. */
   @Column({ name: 'rules_version', type: 'bigint', transformer: bigintNumber })
   rulesVersion: number;
 

@@ -8,6 +8,7 @@ import { MerchantEntity } from './merchant.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 
+/** The fields of a merchant that an administrator writes. */
 export interface MerchantSpec {
   readonly id: string;
   readonly name: string;
@@ -16,16 +17,16 @@ export interface MerchantSpec {
 
 /** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row. */
 export class MerchantRepository {
-  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; read while the merchant is locked. */
+  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the merchant is locked */
   constructor(
     private readonly dataSource: DataSource,
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** @throws MerchantExistsError */
+  /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError */
   async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
     return this.dataSource.transaction(async (manager) => {
-      // Inserted before the tombstone is read: the insert waits for a deletion that is not yet committed.
+      // The insert comes before the tombstone is read, because it waits for a deletion that is not committed yet.
       await insertNew(manager, spec);
       const version = (await takeTombstone(manager, spec.id)) + 1;
       await manager.update(MerchantEntity, { id: spec.id }, { version, rulesVersion: version });
@@ -35,11 +36,12 @@ export class MerchantRepository {
     });
   }
 
+  /** The merchant, or null. */
   async find(id: string): Promise<MerchantEntity | null> {
     return this.dataSource.manager.findOneBy(MerchantEntity, { id });
   }
 
-  /** At most `limit` merchants by id, from the first one after `after`. */
+  /** At most `limit` merchants, sorted by the bytes of their ids, beginning with the first id after `after`. */
   async list({ after, limit }: { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
     return this.dataSource.manager.find(MerchantEntity, {
       where: after === undefined ? {} : { id: MoreThan(after) },
@@ -48,7 +50,11 @@ export class MerchantRepository {
     });
   }
 
-  /** A new time zone is an edit of the limits that follow it: live buckets keep what they hold. @throws MerchantNotFoundError, VersionConflictError */
+  /**
+   * Changes a merchant. A new time zone is an edit of the limits that follow it: live buckets keep their content.
+   *
+   * @throws MerchantNotFoundError, VersionConflictError
+   */
   async update(id: string, expected: Expected, changes: Partial<Omit<MerchantSpec, 'id'>>, by: Actor): Promise<MerchantEntity> {
     return this.dataSource.transaction(async (manager) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
@@ -78,7 +84,11 @@ export class MerchantRepository {
   }
 }
 
-/** Locks the merchant's row until the transaction ends and raises the version of its rules. */
+/**
+ * Raises the version of a merchant's snapshot and returns it. The merchant's row is locked until the transaction ends.
+ *
+ * @throws MerchantNotFoundError
+ */
 export async function raiseRulesVersion(manager: EntityManager, merchantId: string): Promise<number> {
   const [rows] = (await manager.query('UPDATE merchant SET rules_version = rules_version + 1 WHERE id = $1 RETURNING rules_version', [
     merchantId,
@@ -88,7 +98,7 @@ export async function raiseRulesVersion(manager: EntityManager, merchantId: stri
   return Number(row.rules_version);
 }
 
-/** What an administrator wrote stays as it is, and so do the versions of the rules. */
+/** Moves the limits that follow the merchant's calendar to its new time zone. The rules keep their versions, as no administrator wrote them. */
 async function moveRules(manager: EntityManager, { id, timeZone }: MerchantEntity, to: string, atMs: number): Promise<void> {
   for (const rule of await manager.findBy(RuleEntity, { merchantId: id })) {
     if (!isReadableRule(rule)) continue;
@@ -113,7 +123,10 @@ async function insertNew(manager: EntityManager, spec: MerchantSpec): Promise<vo
   }
 }
 
-/** The last version of a merchant that was deleted under this id, 0 if there was none. The row's own version also counts on from there, so that no old ETag fits the new merchant. */
+/**
+ * Removes the tombstone of a merchant with this id and returns its last version, 0 if there is none. The version of the row continues
+ * from there as well, so that no old ETag fits the new merchant.
+ */
 async function takeTombstone(manager: EntityManager, merchantId: string): Promise<number> {
   const tombstone = await manager.findOneBy(DeletedMerchantEntity, { merchantId });
   if (!tombstone) return 0;

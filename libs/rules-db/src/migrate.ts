@@ -1,18 +1,19 @@
 import { DataSource, type DataSourceOptions, type Migration } from 'typeorm';
-import { ImpatientClient } from './impatient-client.js';
+import { DeadlineClient } from './deadline-client.js';
 
-/** Any number that nobody else uses for an advisory lock in this database ("tollgate" on a telephone). */
+/** The key of the advisory lock: any number that nothing else in this database uses ("tollgate" on a telephone keypad). */
 const MIGRATION_LOCK = 86_554_283;
 
-/** A migration in another process may take its time, but not for ever. */
+/** The longest wait for a migration in another process, in milliseconds. */
 const LOCK_TIMEOUT_MS = 300_000;
 
-/** Longer than any statement of a migration: a connection that is silent for so long is dead. */
+/** Longer than any statement of a migration takes, in milliseconds. A connection without an answer for so long is closed. */
 const ANSWER_TIMEOUT_MS = 900_000;
 
 /**
- * Brings the database to the newest schema; returns the names of the migrations that ran. Any number of processes may
+ * Brings the database to the newest schema and returns the names of the migrations that ran. Any number of processes may
  * call it at once: they take turns under an advisory lock, and all but the first find nothing to do.
+ * Rejects with the driver's error if a migration fails; that migration is rolled back.
  */
 export async function migrate(dataSource: DataSource): Promise<string[]> {
   return withMigrationLock(dataSource, async (migrator) => {
@@ -21,7 +22,7 @@ export async function migrate(dataSource: DataSource): Promise<string[]> {
   });
 }
 
-/** Reverts the newest migration. It moves tables aside and loses no row; `migrate` brings them back. */
+/** Reverts the newest migration. Its rows are moved to the archive schema, and `migrate` brings them back. */
 export async function revertLast(dataSource: DataSource): Promise<void> {
   await withMigrationLock(dataSource, (migrator) => migrator.undoLastMigration({ transaction: 'each' }));
 }
@@ -34,15 +35,15 @@ export async function revertAll(dataSource: DataSource): Promise<void> {
 }
 
 /**
- * Runs `work` on connections of its own, without the time limits that serve requests: one connection holds the lock,
- * the other works. The lock ends with its connection, so a process that dies leaves nothing locked.
+ * Runs `work` on separate connections without the time limits of requests: one connection holds the lock, the other one works.
+ * The lock ends with its connection, so a process that dies leaves nothing locked.
  */
 async function withMigrationLock<T>(dataSource: DataSource, work: (migrator: DataSource) => Promise<T>): Promise<T> {
   const migrator = new DataSource({
     ...dataSource.options,
     poolSize: 2,
     connectTimeoutMS: 10_000,
-    extra: { Client: ImpatientClient, answerTimeoutMs: ANSWER_TIMEOUT_MS },
+    extra: { Client: DeadlineClient, answerTimeoutMs: ANSWER_TIMEOUT_MS },
   } as DataSourceOptions);
   await migrator.initialize();
   const holder = migrator.createQueryRunner();

@@ -1,7 +1,7 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { bigintNumber } from './bigint-number.js';
 
-/** News of a change that is committed and not yet enqueued. */
+/** A change that is committed and whose reload is not yet in the queue. */
 @Entity('outbox')
 export class OutboxEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'outbox_pkey' })

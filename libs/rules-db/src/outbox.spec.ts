@@ -4,17 +4,17 @@ import { outboxRow } from './outbox.js';
 
 const ROW = { id: '1', merchant_id: 'acme', version: '3', created_at: new Date(7) };
 
-test('a row of the outbox is read', () =>
+test('a row of the outbox is parsed', () =>
   expect(outboxRow(ROW)).toEqual({ id: '1', merchantId: 'acme', version: 3, createdAt: new Date(7) }));
 
-test('times and versions that are none are left out', () => {
+test('invalid times and versions of an outbox row are left out', () => {
   for (const odd of [Infinity, -Infinity, null, 'infinity', new Date(NaN), '9007199254740993', '-4', {}]) {
     const { version, createdAt } = outboxRow({ ...ROW, version: odd, created_at: odd })!;
     expect([version, createdAt]).toEqual([0, null]);
   }
 });
 
-test('a row that names nobody is none, and whatever else stands in it, it is read', () => {
+test('an outbox row is refused exactly if it names no merchant, whatever its other columns hold', () => {
   fc.assert(
     fc.property(fc.anything(), fc.anything(), fc.anything(), (merchantId, version, createdAt) => {
       const row = outboxRow({ id: '1', merchant_id: merchantId, version, created_at: createdAt });

@@ -1,17 +1,17 @@
 import { type DataSource } from 'typeorm';
 import { isMerchantId } from '#limiter';
 
-/** News of one change. */
+/** One change: this merchant's rules are new. */
 export interface OutboxRow {
   readonly id: string;
   /** Null: the default rules. */
   readonly merchantId: string | null;
   readonly version: number;
-  /** When the transaction of the change began, by PostgreSQL's clock; null if it does not say. */
+  /** When the transaction of the change began, by PostgreSQL's clock; null if the stored time is invalid. */
   readonly createdAt: Date | null;
 }
 
-/** A row as it is stored. */
+/** A row as the driver returns it. */
 export interface StoredOutboxRow {
   readonly id: string;
   readonly merchant_id: unknown;
@@ -20,8 +20,8 @@ export interface StoredOutboxRow {
 }
 
 /**
- * The news in a row; undefined if it names nobody whose rules could be read again. The rest of it is only a hint: a version
- * or a time that is none must not keep the change from being carried.
+ * Parses a row; undefined if it names no merchant whose rules could be read again. Version and time are only hints: invalid ones are
+ * replaced by 0 and null, and the change is relayed all the same.
  */
 export function outboxRow({ id, merchant_id: merchantId, version, created_at: createdAt }: StoredOutboxRow): OutboxRow | undefined {
   if (merchantId !== null && !isMerchantId(merchantId)) return undefined;
@@ -30,16 +30,17 @@ export function outboxRow({ id, merchant_id: merchantId, version, created_at: cr
     id,
     merchantId,
     version: Number.isSafeInteger(number) && number >= 0 ? number : 0,
-    // PostgreSQL knows times that no Date holds: infinity, and years before Christ.
+    // PostgreSQL has times that Date does not have: infinity, and years before Christ.
     createdAt: createdAt instanceof Date && createdAt.getTime() >= 0 ? createdAt : null,
   };
 }
 
 /**
- * Hands at most `max` rows, the oldest first, to `publish` and deletes them when it has succeeded; returns how many.
- * If `publish` rejects, so does this, and the rows stay: they are published at least once, perhaps more often. Several
- * processes may drain at once; each takes rows that no other is publishing. Rows that cannot be read are told and deleted, so that
- * they do not stand in the way of others for ever.
+ * Hands at most `max` rows, the oldest first, to `publish`, deletes them if it succeeds, and returns their number.
+ * If `publish` rejects, this function rejects with the same error and the rows stay: each row is published at least once.
+ * Several processes may drain at once; each takes rows that no other one is publishing.
+ *
+ * @param onUnreadable called with each row that names no merchant; such rows are deleted too, so that they do not block others
  */
 export async function drainOutbox(
   dataSource: DataSource,

@@ -4,7 +4,7 @@ import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty`;
 
-/** One merchant with one of its enabled rules, or with nulls where it has none. Columns are JSON of any shape, and text of any kind. */
+/** One merchant with one of its enabled rules, or with nulls if it has none. The columns hold JSON of any shape and any text. */
 interface Row extends Readonly<
   Record<'name' | 'layer' | 'priority' | 'enabled' | 'mode' | 'match' | 'key' | 'limits' | 'cost' | 'penalty' | 'on_store_failure', unknown>
 > {
@@ -15,28 +15,29 @@ interface Row extends Readonly<
   readonly rule_id: string | null;
 }
 
-/** A merchant of whom something is stored that no gateway could work with. */
+/** A merchant whose stored rules, version or time zone cannot be parsed. */
 export interface UnreadableMerchant {
   readonly merchantId: string;
-  /** 0 if not even that can be read. */
+  /** 0 if the version itself cannot be parsed. */
   readonly version: number;
   readonly unreadable: UnreadableError;
 }
 
+/** Whether a merchant could be parsed. */
 export function isReadable(merchant: MerchantSnapshot | UnreadableMerchant): merchant is MerchantSnapshot {
   return !('unreadable' in merchant);
 }
 
 /**
- * What the preloader and the gateway read: snapshots with the enabled rules. Version and rules of a snapshot come from
- * one statement, so they belong together whatever is written meanwhile. Rows go past the entities: a full preload reads
- * millions of them. They are read as input from outside: rows have been edited by hand before, and what is written to
- * Redis is believed by every gateway.
+ * Reads snapshots, that is versions with their enabled rules, for the preloader and the gateway. Version and rules of a snapshot come
+ * from one statement, so they belong together whatever is written meanwhile. Entities are not used, because a full preload reads
+ * millions of rows. Rows are parsed as input from outside: somebody may have edited them by hand, and every gateway believes what is
+ * in Redis. All methods reject with the driver's error if PostgreSQL does not answer (see `isDatabaseUnavailable`).
  */
 export class RuleReader {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Null for a merchant that never existed; `exists: false` for one that was deleted. @throws UnreadableError */
+  /** The snapshot of a merchant; `exists` is false if it was deleted. Null if it never existed. @throws UnreadableError */
   async snapshot(merchantId: string): Promise<MerchantSnapshot | null> {
     const rows = await this.query<Row>(
       `WITH m AS (
@@ -55,7 +56,10 @@ export class RuleReader {
     return merchant;
   }
 
-  /** The first `count` merchants whose ids come after `afterMerchantId` (null: from the beginning), by id. One that cannot be read stands among the others. */
+  /**
+   * The first `count` merchants after `afterMerchantId` (null: from the beginning), sorted by id. Merchants that cannot be parsed
+   * stand among the others.
+   */
   async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<(MerchantSnapshot | UnreadableMerchant)[]> {
     const rows = await this.query<Row>(
       `WITH m AS (
@@ -70,13 +74,13 @@ export class RuleReader {
     return merchantsIn(rows);
   }
 
-  /** How many merchants there are now. */
+  /** The number of merchants. */
   async merchantCount(): Promise<number> {
     const [row] = await this.query<{ count: number }>('SELECT count(*)::int AS count FROM merchant');
     return row?.count ?? 0;
   }
 
-  /** @throws UnreadableError */
+  /** The snapshot of the default rules. @throws UnreadableError */
   async defaultRules(): Promise<DefaultRulesSnapshot> {
     const rows = await this.query<Row>(
       `SELECT 'default rules' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone, ${RULE_COLUMNS}
@@ -93,7 +97,7 @@ export class RuleReader {
   }
 }
 
-/** Rows of one merchant stand together. */
+/** Groups rows by merchant; the rows of one merchant are adjacent. */
 function merchantsIn(rows: readonly Row[]): (MerchantSnapshot | UnreadableMerchant)[] {
   const merchants: (MerchantSnapshot | UnreadableMerchant)[] = [];
   for (let start = 0, end = 1; start < rows.length; start = end, end = start + 1) {
@@ -122,7 +126,7 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
   }
 }
 
-/** The columns under the names of a rule; what is in them is checked by storedRules. */
+/** The columns under the names of a rule's fields. storedRules checks their content. */
 function asRule({
   rule_id: id,
   name,

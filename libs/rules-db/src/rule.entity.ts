@@ -14,7 +14,7 @@ import { MerchantEntity } from './merchant.entity.js';
 export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';
 export const RULE_NAME_OF_DEFAULT = 'rule_name_of_default';
 
-/** A rule as it is stored; without a merchant it is a default rule. */
+/** A rule as it is stored. A rule without a merchant is a default rule. */
 @Entity('rule')
 @Index(RULE_NAME_OF_MERCHANT, ['merchantId', 'name'], { unique: true, where: 'merchant_id IS NOT NULL' })
 @Index(RULE_NAME_OF_DEFAULT, ['name'], { unique: true, where: 'merchant_id IS NULL' })
@@ -26,7 +26,7 @@ export class RuleEntity implements Rule {
   @Column({ name: 'merchant_id', type: 'text', collation: 'C', nullable: true })
   merchantId: string | null;
 
-  /** Declares the foreign key; rules are read by `merchantId`. */
+  /** Only declares the foreign key; queries use `merchantId`. */
   @ManyToOne(() => MerchantEntity, { nullable: true, onDelete: 'CASCADE' })
   @JoinColumn({ name: 'merchant_id', foreignKeyConstraintName: 'rule_merchant_fkey' })
   merchant?: unknown;
@@ -64,7 +64,7 @@ export class RuleEntity implements Rule {
   @Column({ type: 'jsonb', nullable: true })
   penalty: Penalty | null;
 
-  /** Counts the changes of this row; the ETag of the API. */
+  /** Counts the changes of this row; the API shows it as the ETag. */
   @Column({ type: 'integer' })
   version: number;
 

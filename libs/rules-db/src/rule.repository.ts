@@ -8,30 +8,30 @@ import { raiseRulesVersion } from './merchant.repository.js';
 import { isReadableRule } from './stored-row.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
 
-/** Whose rules: a merchant's, or with null the default rules. */
+/** The owner of rules: a merchant's id, or null for the default rules. */
 export type RuleOwner = string | null;
 
-/** A gateway looks at all rules of a merchant for each request, so there must not be many. */
+/** The maximum number of rules of one owner: a gateway looks at all of them for each request. */
 export const MAX_RULES_PER_OWNER = 100;
 
-/** The place of a rule in the list by priority. */
+/** The position of a rule in the list by priority. */
 export interface RulePosition {
   readonly priority: number;
   readonly id: string;
 }
 
 /**
- * Rules in PostgreSQL. Each write is one transaction with the owner's version, audit row and outbox row; it locks the
- * owner first, so writes to one owner's rules happen one after the other.
+ * Rules in PostgreSQL. Each write is one transaction with the owner's version, audit row and outbox row. It locks the
+ * owner first, so that writes to one owner's rules happen one after the other.
  */
 export class RuleRepository {
-  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; read while the rule is locked. */
+  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the rule is locked */
   constructor(
     private readonly dataSource: DataSource,
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
+  /** Creates a rule; its limits start now. @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
   async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
@@ -44,24 +44,28 @@ export class RuleRepository {
     });
   }
 
-  /** The rule, if it belongs to this owner. */
+  /** The rule, or null if this owner has no rule with this id. */
   async find(owner: RuleOwner, id: string): Promise<RuleEntity | null> {
     return this.dataSource.manager.findOneBy(RuleEntity, { id, ...ownedBy(owner) });
   }
 
-  /** At most `limit` rules, the highest priority first, then the older first, from the first one after `after`. */
+  /** At most `limit` rules after the position `after`: the highest priority first, and among equals the older rule first. */
   async list(owner: RuleOwner, { after, limit }: { after?: RulePosition | undefined; limit: number }): Promise<RuleEntity[]> {
     const query = this.dataSource.manager.createQueryBuilder(RuleEntity, 'rule').where(ownedBy(owner));
     if (after) query.andWhere('(rule.priority < :priority OR (rule.priority = :priority AND rule.id > :id))', { ...after });
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  /**
+   * Replaces everything but the identity of a rule. Live buckets of its limits keep their content.
+   *
+   * @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError
+   */
   async replace(owner: RuleOwner, id: string, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
-      // Of what cannot be read no history goes on: no gateway has worked with it either.
+      // Limits that cannot be parsed have no history to continue: no gateway has used them.
       const limits = isReadableRule(before)
         ? editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner))
         : startLimits(spec.limits, this.nowMs());
@@ -74,7 +78,7 @@ export class RuleRepository {
     });
   }
 
-  /** @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError */
+  /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError */
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);

@@ -1,17 +1,17 @@
 import { storedRule, UnreadableError } from '#limiter';
 import { type RuleEntity } from './rule.entity.js';
 
-/** Versions count edits. So many nobody makes: such a one would stand in the way of every true one for ever. */
-const MOST_VERSIONS = 1_000_000_000_000;
+/** Versions count edits, and nobody makes so many. A larger version would outrank every true one for ever, so it is refused. */
+const MAX_VERSION = 1_000_000_000_000;
 
-/** A version as it comes from a column of type bigint. @throws UnreadableError */
+/** Parses a version from a column of type bigint; `at` names the column in the error. @throws UnreadableError */
 export function storedVersion(value: unknown, at: string): number {
   const version = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : NaN;
-  if (version >= 0 && version <= MOST_VERSIONS) return version;
-  throw new UnreadableError(`${at}: must be a whole number from 0 to ${MOST_VERSIONS}, got ${String(value).slice(0, 40)}`);
+  if (version >= 0 && version <= MAX_VERSION) return version;
+  throw new UnreadableError(`${at}: must be a whole number from 0 to ${MAX_VERSION}, got ${String(value).slice(0, 40)}`);
 }
 
-/** Whether a rule is what its type says. Columns hold JSON of any shape, and rows have been edited by hand before. */
+/** Whether a stored rule fits its type. Its columns hold JSON of any shape, and somebody may have edited the row by hand. */
 export function isReadableRule(rule: RuleEntity): boolean {
   try {
     storedRule(rule);

@@ -27,7 +27,7 @@ describe('npm run preload', () => {
   });
   afterAll(() => house.close());
 
-  test('carries all merchants and says so in plain lines', async () => {
+  test('preloads all merchants and prints its progress in plain lines', async () => {
     const one = (await house.redis.keys('tg:s:*'))[0] as string;
     await house.redis.del(one);
     const { code, stdout, stderr } = await preload(house.redisServer.url);
@@ -39,20 +39,20 @@ describe('npm run preload', () => {
     expect(await house.redis.exists(one)).toBe(1);
   });
 
-  test('says plainly that no Redis is there', async () => {
+  test('says that Redis does not answer', async () => {
     const { code, stderr } = await preload(`redis://:secret@127.0.0.1:${await freePort()}`);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^No Redis answers at 127\.0\.0\.1:\d+\./);
     expect(stderr).not.toContain('secret');
   });
 
-  test('says plainly that the address of Redis is no address', async () => {
+  test('says that the address of Redis is invalid', async () => {
     const { code, stderr } = await preload('somewhere');
     expect(code).toBe(1);
     expect(stderr).toContain('REDIS_URL is not usable');
   });
 
-  test('explains itself, and knows nothing else', async () => {
+  test('prints its help, and refuses unknown options', async () => {
     expect(await preload(house.redisServer.url, '--help')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('QUEUE_REDIS_URL') as string,
@@ -63,7 +63,7 @@ describe('npm run preload', () => {
     });
   });
 
-  test('says plainly that no preloader is there', async () => {
+  test('says that no preloader is running', async () => {
     expect(await app.stop()).toBe(0);
     const { code, stderr } = await preload(house.redisServer.url);
     expect(code).toBe(1);

@@ -107,11 +107,11 @@ export async function metric(app: RunningApp, name: string, labels: Record<strin
   return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1));
 }
 
-export interface SetAsideAnswer {
+export interface FailedJobsAnswer {
   total: number;
   items: { id: string; merchant: string | null; version: number; error: string; attempts: number; when: string }[];
 }
 
-export async function setAsideJobs(app: RunningApp): Promise<SetAsideAnswer> {
-  return (await (await fetch(`${app.managementUrl}/jobs/set-aside`)).json()) as SetAsideAnswer;
+export async function failedJobs(app: RunningApp): Promise<FailedJobsAnswer> {
+  return (await (await fetch(`${app.managementUrl}/jobs/failed`)).json()) as FailedJobsAnswer;
 }

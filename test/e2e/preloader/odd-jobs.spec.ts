@@ -2,9 +2,9 @@ import { RELOAD_JOB, RELOAD_QUEUE, PRELOAD_JOB, PRELOAD_QUEUE, QUEUE_PREFIX } fr
 import { Queue } from 'bullmq';
 import { type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, setAsideJobs } from './house.js';
+import { BY, House, merchant, metric, failedJobs } from './house.js';
 
-/** Jobs, checkpoints and rows that somebody else has written: they are set aside with a reason, and the others go on. */
+/** Jobs, checkpoints and rows that another program has written: they fail with a reason, and the others go on. */
 
 let house: House;
 let app: RunningApp;
@@ -31,7 +31,7 @@ const carried = async (id: string) => {
   await until(`the snapshot of ${id}`, () => house.snapshots.read(id));
 };
 
-test('jobs of a wrong shape and of a later format fail at once with a plain reason, and the next edit is carried', async () => {
+test('invalid jobs and jobs of a later format fail at once with a plain reason, and the next edit is reloaded', async () => {
   const before = await metric(app, 'preloader_unreadable_total', { what: 'job' });
   const odd: [unknown, RegExp][] = [
     [{ format: 2, merchant: 'acme' }, /format 2.*a newer one has written it/],
@@ -42,15 +42,15 @@ test('jobs of a wrong shape and of a later format fail at once with a plain reas
   ];
   await reloads.addBulk(odd.map(([data]) => ({ name: RELOAD_JOB, data, opts: { attempts: 5 } })));
   await carried('after-odd-jobs');
-  await until('all are set aside', async () => (await setAsideJobs(app)).total === odd.length);
-  const { items } = await setAsideJobs(app);
+  await until('all of them have failed', async () => (await failedJobs(app)).total === odd.length);
+  const { items } = await failedJobs(app);
   for (const [, why] of odd) expect(items.some(({ error, attempts }) => why.test(error) && attempts === 1)).toBe(true);
   expect(items.every(({ merchant: id }) => id === null)).toBe(true);
   expect(await metric(app, 'preloader_unreadable_total', { what: 'job' })).toBe(before + odd.length);
-  expect(app.logs.filter(({ msg }) => msg === 'a job cannot be read and is set aside')).toHaveLength(odd.length);
+  expect(app.logs.filter(({ msg }) => msg === 'a job cannot be parsed and has failed')).toHaveLength(odd.length);
 });
 
-test('a full preload that nobody could have asked for fails, and one with a checkpoint that is none begins anew', async () => {
+test('a full preload without a known requester fails, and one with an invalid checkpoint begins anew', async () => {
   const broken = await preloads.add(PRELOAD_JOB, { requestedBy: 'nobody' }, { attempts: 5 });
   const again = await preloads.add(
     PRELOAD_JOB,
@@ -60,19 +60,19 @@ test('a full preload that nobody could have asked for fails, and one with a chec
   await until('the second is done', async () => (await again.getState()) === 'completed', 20_000);
   expect(await broken.getState()).toBe('failed');
   const job = await preloads.getJob('own');
-  expect(job?.returnvalue).toMatchObject({ resumes: 0, setAside: 0 });
+  expect(job?.returnvalue).toMatchObject({ resumes: 0, skipped: 0 });
 });
 
-test('a job whose data is no JSON does not keep others from being carried', async () => {
+test('a job whose data is not JSON does not block other jobs', async () => {
   const job = await reloads.add(RELOAD_JOB, { merchantId: 'acme', version: 1, changedAtMs: null }, { delay: 500 });
   await house.redis.hset(`${QUEUE_PREFIX}:${RELOAD_QUEUE}:${job.id}`, 'data', '{"merchantId":');
   await new Promise((resolve) => setTimeout(resolve, 700));
   await carried('after-no-json');
   expect((await fetch(`${app.managementUrl}/readyz`)).status).toBe(200);
-  expect((await fetch(`${app.managementUrl}/jobs/set-aside`)).status).toBe(200);
+  expect((await fetch(`${app.managementUrl}/jobs/failed`)).status).toBe(200);
 });
 
-test('rows of the outbox that name nobody, or a time that is none, do not hold up those behind them', async () => {
+test('rows of the outbox without a merchant or with an invalid time do not block the rows behind them', async () => {
   await house.dataSource.query(
     `INSERT INTO outbox (merchant_id, version, created_at) VALUES (' odd ', 1, now()), ('m-00001', -7, 'infinity')`,
   );

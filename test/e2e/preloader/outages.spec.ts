@@ -2,7 +2,7 @@ import { PATIENCE } from '../../support/patience.mjs';
 import { type RunningApp } from '../../support/processes.js';
 import { freshPostgres, type TestServer } from '../../support/services.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, setAsideJobs } from './house.js';
+import { BY, House, merchant, metric, failedJobs } from './house.js';
 
 const readiness = async (app: RunningApp) =>
   (await (await fetch(`${app.managementUrl}/readyz`)).json()) as { ready: boolean; checks: { name: string; ok: boolean }[] };
@@ -24,13 +24,13 @@ describe('the preloader', () => {
 
   const carried = (id: string, withinMs: number) => until(`snapshot of ${id}`, () => house.snapshots.read(id), withinMs);
 
-  test('keeps changes in the outbox while Redis is gone, and carries them when it is back, empty', async () => {
+  test('keeps changes in the outbox while Redis is gone, and relays them when it is back without its data', async () => {
     await house.merchants.create(merchant('before'), BY);
     await carried('before', 15_000);
     await house.redisServer.kill();
     await house.merchants.create(merchant('during'), BY);
     await until('unready', async () => (await failing(app)).includes('redis') && (await failing(app)).includes('queue'));
-    await app.waitForLog(({ msg }) => String(msg).startsWith('changes cannot be relayed'), 15_000);
+    await app.waitForLog(({ msg }) => String(msg).startsWith('rule changes cannot be relayed'), 15_000);
     expect(await house.outboxRows()).toBe(1);
 
     await house.redisServer.restart();
@@ -41,7 +41,7 @@ describe('the preloader', () => {
     await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
   });
 
-  test('waits while Redis is frozen and goes on when it thaws', async () => {
+  test('waits while Redis is frozen, and goes on afterwards', async () => {
     house.redisServer.freeze();
     await house.merchants.create(merchant('frozen'), BY);
     await until('unready', async () => (await failing(app)).includes('redis'));
@@ -50,7 +50,7 @@ describe('the preloader', () => {
     await until('ready', async () => (await readiness(app)).ready);
   });
 
-  test('postpones what needs PostgreSQL while it is gone, without using up the tries', async () => {
+  test('postpones jobs while PostgreSQL is gone, without using up their attempts', async () => {
     const preload = await house.preloads.request();
     await until('an idle queue', async () => (await house.preloads.look(preload.jobId))?.state === 'completed');
     await postgres.kill();
@@ -63,11 +63,11 @@ describe('the preloader', () => {
 
     await house.merchants.create(merchant('after'), BY);
     await carried('after', 15_000);
-    expect((await setAsideJobs(app)).total).toBe(0);
-    expect(await metric(app, 'jobs_set_aside')).toBe(0);
+    expect((await failedJobs(app)).total).toBe(0);
+    expect(await metric(app, 'jobs_failed')).toBe(0);
   });
 
-  test('starts before PostgreSQL and Redis and is ready when they are', async () => {
+  test('starts before PostgreSQL and Redis, and is ready once they are', async () => {
     await Promise.all([postgres.kill(), house.redisServer.kill()]);
     const early = await house.preloader({}, { untilReady: false });
     expect(await failing(early)).toEqual(['postgres', 'redis', 'queue']);
@@ -77,7 +77,7 @@ describe('the preloader', () => {
     expect(await early.stop()).toBe(0);
   });
 
-  test('ends when told to, also while Redis is gone', async () => {
+  test('stops on a signal, also while Redis is gone', async () => {
     await house.redisServer.kill();
     const startedMs = Date.now();
     expect(await app.stop()).toBe(0);

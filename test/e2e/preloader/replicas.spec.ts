@@ -17,7 +17,7 @@ describe('preloaders that share a queue', () => {
     await house.close();
   });
 
-  test('that start at once make one full preload between them, and one schedule', async () => {
+  test('that start at once share one full preload and one schedule', async () => {
     const apps = await Promise.all([house.preloader(), house.preloader()]);
     await until('a full preload', async () => (await queue.getCompletedCount()) >= 1);
     await until('an idle queue', async () => (await queue.getJobCountByTypes('active', 'waiting')) === 0);
@@ -29,7 +29,7 @@ describe('preloaders that share a queue', () => {
     expect(carried.sort((a, b) => b - a)).toEqual([200, 0]);
   });
 
-  test('carry each change once', async () => {
+  test('reload each change once', async () => {
     for (let i = 0; i < 20; i++) await house.merchants.create(merchant(`new-${i}`), BY);
     await until('all of them', async () => (await house.redis.keys('tg:s:{new-*')).length === 20, 20_000);
     expect(await house.outboxRows()).toBe(0);

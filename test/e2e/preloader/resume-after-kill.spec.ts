@@ -3,7 +3,7 @@ import { House, metric } from './house.js';
 
 const MERCHANTS = 3_000;
 
-describe('a full preload whose process is killed with -9', () => {
+describe('a full preload whose process ends', () => {
   let house: House;
 
   beforeAll(async () => {
@@ -12,7 +12,7 @@ describe('a full preload whose process is killed with -9', () => {
   });
   afterAll(() => house.close());
 
-  test('is resumed from its cursor by the next process and ends complete', async () => {
+  test('by SIGKILL is resumed from its cursor by the next process, and completed', async () => {
     const first = await house.preloader({ PRELOAD_CHUNK_MERCHANTS: '10' });
     const jobId = String((await first.waitForLog(({ msg }) => msg === 'full preload started')).jobId);
     await until('a fifth of the walk', async () => ((await house.preloads.look(jobId))?.walk?.done ?? 0) >= MERCHANTS / 5);
@@ -25,7 +25,7 @@ describe('a full preload whose process is killed with -9', () => {
     const resumed = await second.waitForLog(({ msg }) => msg === 'full preload resumed', 20_000);
     expect(resumed).toMatchObject({ jobId, done: left?.done });
     const done = await second.waitForLog(({ msg }) => msg === 'full preload done', 30_000);
-    expect(done).toMatchObject({ jobId, merchants: MERCHANTS, setAside: 0 });
+    expect(done).toMatchObject({ jobId, merchants: MERCHANTS, skipped: 0 });
 
     expect(await metric(second, 'preload_merchants_total')).toBe(MERCHANTS - (left?.done ?? 0));
     expect(await metric(second, 'preload_progress_ratio')).toBe(1);
@@ -36,7 +36,7 @@ describe('a full preload whose process is killed with -9', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('by SIGTERM is handed back at once and resumed likewise', async () => {
+  test('by SIGTERM is given back to the queue at once, and resumed from its cursor', async () => {
     await house.redis.flushall();
     const first = await house.preloader({ PRELOAD_CHUNK_MERCHANTS: '10', JOB_LOCK_MS: '60000' });
     const jobId = String((await first.waitForLog(({ msg }) => msg === 'full preload started')).jobId);

@@ -53,7 +53,7 @@ describe('a change in PostgreSQL', () => {
     },
   );
 
-  test('that deletes a merchant leaves a tombstone, and one that creates it anew goes on above it', async () => {
+  test('that deletes a merchant leaves a tombstone, and a new merchant of the same id continues from its version', async () => {
     await house.merchants.create(merchant('brief'), BY);
     await house.merchants.delete('brief', 'any', BY);
     expect(await snapshotOf('brief', 2)).toMatchObject({ exists: false, rules: [] });
@@ -71,7 +71,7 @@ describe('a change in PostgreSQL', () => {
     await until('the announcement', () => announced.includes(null));
   });
 
-  test('that is told late, twice and in the wrong order leads to what PostgreSQL says', async () => {
+  test('that is relayed late, twice and in the wrong order leads to the rules that PostgreSQL holds', async () => {
     await house.merchants.create(merchant('often'), BY);
     for (let i = 0; i < 5; i++) await house.rules.create('often', { ...RULE, name: `rule ${i}` }, BY);
     await house.dataSource.query(
@@ -83,7 +83,7 @@ describe('a change in PostgreSQL', () => {
     await until('nothing left to do', async () => (await metric(app, 'reload_jobs_total', { outcome: 'missing' })) === 1);
     expect(await house.snapshots.read('often')).toEqual(snapshot);
     expect(await house.snapshots.read('nobody')).toBeNull();
-    expect(await metric(app, 'jobs_set_aside')).toBe(0);
+    expect(await metric(app, 'jobs_failed')).toBe(0);
   });
 
   test('never goes back: an older version does not overwrite a newer one', async () => {

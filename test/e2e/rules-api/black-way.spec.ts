@@ -5,7 +5,7 @@ import { freshDatabase } from '../../support/services.js';
 import { until } from '../../support/until.js';
 import { ask } from './api.js';
 
-test('while the way to PostgreSQL is black every request is answered with 503 in time, and soon after its return with 200', async () => {
+test('while PostgreSQL is unreachable every request is answered with 503 in time, and soon afterwards with 200', async () => {
   const database = await freshDatabase();
   const url = new URL(database.url);
   const forwarder = await Forwarder.to(Number(url.port));

@@ -26,7 +26,7 @@ describe('without PostgreSQL', () => {
     }
   }
 
-  it('answers 503 soon, says what is missing, and heals by itself', async () => {
+  it('answers 503 soon, says what is missing, and works again by itself', async () => {
     await ask(app.url, 'POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
     await postgres.kill();
 
@@ -69,7 +69,7 @@ describe('without PostgreSQL', () => {
     expect((await ask(app.url, 'GET', '/v1/merchants/acme')).status).toBe(200);
   });
 
-  it('stops at once while it still waits', async () => {
+  it('stops at once while it waits for PostgreSQL', async () => {
     await app.stop();
     await postgres.kill();
     app = await startApp('rules-api', { DATABASE_URL: postgres.url }, { untilReady: false });

@@ -48,7 +48,7 @@ it('does not keep the list from showing the others, and is named beside them', a
   expect((await ask(app.url, 'GET', `${RULES}?limit=2&cursor=${page.body.nextCursor}`)).body.items).toMatchObject([{ name: 'last' }]);
 });
 
-it('is told by what it is when it is asked for, logged once, and counted each time', async () => {
+it('is answered with the reason when it is read, logged once, and counted each time', async () => {
   const { status, body } = await ask(app.url, 'GET', `${RULES}/${idOf['broken']}`);
   expect(status).toBe(500);
   expect(body.detail).toMatch(/cannot be read \(rule\.limits.*; replace or delete it/);

@@ -3,7 +3,7 @@ import { freshDatabase } from '../../support/services.js';
 
 const TOKEN = 'management-token-of-the-tests';
 
-test('the documentation runs its own scripts alone, nothing is kept or framed, and metrics are shown to those who send the token', async () => {
+test('the documentation runs only its own scripts, no page is cached or framed, and metrics require the management token', async () => {
   const database = await freshDatabase();
   const app = await startApp('rules-api', { DATABASE_URL: database.url, MANAGEMENT_TOKEN: TOKEN });
   try {

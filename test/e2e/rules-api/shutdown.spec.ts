@@ -9,7 +9,7 @@ describe('the process of the Rules API', () => {
   });
   afterAll(() => database.drop());
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s, also with a connection kept open', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('exits with 0 on %s, also with a connection kept open', async (signal) => {
     const app = await startApp('rules-api', { DATABASE_URL: database.url });
     expect((await ask(app.url, 'GET', '/v1/merchants')).status).toBe(200);
     app.signal(signal);
@@ -17,7 +17,7 @@ describe('the process of the Rules API', () => {
     expect(app.logs.map(({ msg }) => msg)).toEqual(expect.arrayContaining(['stopping', 'stopped']));
   });
 
-  it('answers what is in flight before it ends', async () => {
+  it('answers requests in flight before it ends', async () => {
     const app = await startApp('rules-api', { DATABASE_URL: database.url });
     const inFlight = Array.from({ length: 8 }, (_, i) => ask(app.url, 'POST', '/v1/merchants', { id: `flight-${i}`, name: 'x' }));
     await app.waitForLog(({ msg }) => msg === 'request');
@@ -29,7 +29,7 @@ describe('the process of the Rules API', () => {
     expect(new Set(statuses)).toEqual(new Set([201]));
   });
 
-  it('names every bad variable and ends with 1', async () => {
+  it('names every bad variable and exits', async () => {
     const starting = startApp('rules-api', { DATABASE_URL: 'nonsense', TOLLGATE_ADMIN_TOKEN: 'short', LOG_LEVEL: 'loud' });
     await expect(starting).rejects.toThrow(/DATABASE_URL[^]*TOLLGATE_ADMIN_TOKEN[^]*LOG_LEVEL/);
   });

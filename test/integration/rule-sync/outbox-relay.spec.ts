@@ -63,7 +63,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
   const outboxEmpty = () => until('an empty outbox', async () => (await rowsLeft()) === 0);
   const waiting = async () => (await queue.getWaiting()).map(({ data }) => data);
 
-  test('carries rows to the queue and removes them', async () => {
+  test('moves rows of the outbox to the queue', async () => {
     await changed(['acme', 3], [null, 7]);
     const counted: number[] = [];
     relay({ onRelayed: (rows) => counted.push(rows) }).start();
@@ -76,14 +76,14 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     expect(counted.reduce((sum, rows) => sum + rows, 0)).toBe(2);
   });
 
-  test('makes one job of many changes of a merchant, also when they come one after the other', async () => {
+  test('makes one job of many changes of a merchant, also when they are made one after the other', async () => {
     relay().start();
     for (let version = 1; version <= 10; version++) await changed(['acme', version]);
     await outboxEmpty();
     expect(await waiting()).toHaveLength(1);
   });
 
-  test('asks for another reload when a merchant changes while it is being reloaded', async () => {
+  test('queues another reload when a merchant changes while it is being reloaded', async () => {
     const seen: number[] = [];
     let finishFirst: () => void = () => undefined;
     const first = new Promise<void>((resolve) => (finishFirst = resolve));
@@ -112,7 +112,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     }
   });
 
-  test('keeps rows whose publishing failed, and carries them later', async () => {
+  test('keeps rows whose publishing failed, and relays them later', async () => {
     let failures = 0;
     const told: string[] = [];
     relay({
@@ -132,7 +132,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     expect(await waiting()).toHaveLength(1);
   });
 
-  test('leaves the rows alone while Redis is gone, holding no transaction open', async () => {
+  test('keeps the rows, and opens no transaction, while Redis is gone', async () => {
     relay().start();
     await server.kill();
     await until('Redis is seen to be gone', () => !reloads.handle.connected);
@@ -148,7 +148,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     expect(await waiting()).toHaveLength(1);
   });
 
-  test('several relays carry each row, and lose none', async () => {
+  test('several relays together lose no row', async () => {
     for (let i = 0; i < 3; i++) relay({ batchRows: 10 }).start();
     await dataSource.query(`INSERT INTO outbox (merchant_id, version) SELECT 'm-' || n, n FROM generate_series(1, 300) n`);
     await outboxEmpty();
@@ -164,7 +164,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     expect(await waiting()).toHaveLength(1);
   });
 
-  test('stops within a round', async () => {
+  test('stops after the current round', async () => {
     const stopping = relay({ pollMs: 60_000 });
     stopping.start();
     await changed(['acme', 1]);

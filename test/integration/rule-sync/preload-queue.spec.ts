@@ -32,7 +32,7 @@ describe('PreloadQueue, with Redis', () => {
 
   const counts = () => queue.getJobCounts('waiting', 'active', 'delayed');
 
-  test('schedules once, beginning now, however many ask at the same time', async () => {
+  test('schedules full preloads once, the first one now, however many replicas ask at the same time', async () => {
     const written = await Promise.all(Array.from({ length: 8 }, () => preloads.ensureSchedule(EVERY_MS)));
     expect(written).toContain(true);
     expect(await queue.getJobSchedulersCount()).toBe(1);
@@ -41,14 +41,14 @@ describe('PreloadQueue, with Redis', () => {
     expect(await preloads.ensureSchedule(EVERY_MS)).toBe(false);
   });
 
-  test('takes another interval over', async () => {
+  test('replaces the schedule when the interval changes', async () => {
     await preloads.ensureSchedule(EVERY_MS);
     expect(await preloads.ensureSchedule(EVERY_MS * 2)).toBe(true);
     expect(await queue.getJobScheduler('every-interval')).toMatchObject({ every: EVERY_MS * 2 });
     expect(await queue.getJobSchedulersCount()).toBe(1);
   });
 
-  test('asks for one run at boot, and none where one waits already', async () => {
+  test('requests one run at boot, and none if one is already waiting', async () => {
     await Promise.all(Array.from({ length: 8 }, () => preloads.requestAtBoot()));
     expect(await counts()).toMatchObject({ waiting: 1 });
     await redis.flushall();
@@ -65,7 +65,7 @@ describe('PreloadQueue, with Redis', () => {
     expect(await preloads.look('another')).toBeUndefined();
   });
 
-  test('never runs two at once, over all workers', async () => {
+  test('never runs two full preloads at once, over all workers', async () => {
     await preloads.ensureSchedule(EVERY_MS);
     const connections = [1, 2, 3].map(() => createRedis(server.url, 'queue-worker'));
     let active = 0;

@@ -41,7 +41,7 @@ const timed = async (work: Promise<unknown>): Promise<{ error: unknown; ms: numb
   return { error, ms: performance.now() - startMs };
 };
 
-test('one statement finds out, and no other has to: the idle connections of the pool are given up with the one that was asked', async () => {
+test('after one statement without an answer the idle connections of the pool are closed too, so that no other statement waits', async () => {
   forwarder.swallow();
   const first = await timed(dataSource.query('SELECT 1'));
   expect(isDatabaseUnavailable(first.error)).toBe(true);
@@ -52,7 +52,7 @@ test('one statement finds out, and no other has to: the idle connections of the 
   expect(forwarder.accepted).toBe(2 * POOL_SIZE);
 });
 
-test('while the way is black every statement fails in time, and the first after the last of them passes', async () => {
+test('while PostgreSQL is unreachable every statement fails in time, and the first statement afterwards succeeds', async () => {
   forwarder.blackHole();
   const failed = await Promise.all(Array.from({ length: 3 * POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
   for (const { error, ms } of failed) {
@@ -64,7 +64,7 @@ test('while the way is black every statement fails in time, and the first after 
   expect(after.error).toBeUndefined();
 });
 
-test('a transaction that was cut off locks what it holds for ten seconds at most', async () => {
+test('a transaction that was cut off holds its locks for at most ten seconds', async () => {
   await dataSource.query(`INSERT INTO merchant (id, name, time_zone, version, rules_version) VALUES ('acme', 'Acme', 'Etc/UTC', 1, 1)`);
   const lock = `UPDATE merchant SET name = 'x' WHERE id = 'acme'`;
   const cutOff = timed(

@@ -15,7 +15,7 @@ const bucket = (name: string, capacity: number): LimitSpec => ({
   refill: 'greedy',
 });
 
-describe('live buckets, after edits that PostgreSQL has kept', () => {
+describe('live buckets after edits that are stored in PostgreSQL', () => {
   const base = ruleSpec({ match: { methods: [], paths: [] }, limits: [bucket('a', 10), bucket('b', 100)] });
   let dataSource: DataSource;
   let close: () => Promise<void>;
@@ -60,7 +60,7 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
       ],
     ],
     [
-      'a limit more, written first',
+      'one more limit, written first',
       { limits: [bucket('c', 50), bucket('a', 10), bucket('b', 100)] },
       [
         ['c', 49],
@@ -69,7 +69,7 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
       ],
     ],
     [
-      'another layer, priority, cost',
+      'another layer, priority and cost',
       { layer: 'user', priority: 7, cost: 3 },
       [
         ['a', 6],
@@ -85,7 +85,7 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
       ],
     ],
     [
-      'a limit for nobody',
+      'a limit of 0',
       { limits: [bucket('a', 0), bucket('b', 100)] },
       [
         ['a', 0],
@@ -100,14 +100,14 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
         ['b', 99],
       ],
     ],
-  ])('%s', async (_title, changes, expected) => {
+  ])('keep their content after an edit that gives %s', async (_title, changes, expected) => {
     const { id } = await rules.create('acme', base, BY);
     await left();
     await replace(id, changes);
     expect(await left()).toEqual(expected);
   });
 
-  it('of a rule that is disabled and enabled again have refilled meanwhile', async () => {
+  it('refill while their rule is disabled', async () => {
     const { id } = await rules.create('acme', base, BY);
     for (let i = 0; i < 4; i++) await left();
     await replace(id, { enabled: false });
@@ -120,7 +120,7 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
     ]);
   });
 
-  it('do not come back for a rule, nor for a limit, that is removed and created again', async () => {
+  it('are not used by a rule or a limit that is removed and created again', async () => {
     const { id } = await rules.create('acme', base, BY);
     for (let i = 0; i < 4; i++) await left();
     await replace(id, { limits: [bucket('b', 100)] });
@@ -137,7 +137,7 @@ describe('live buckets, after edits that PostgreSQL has kept', () => {
     ]);
   });
 
-  it('of a calendar quota go with the merchant to its new time zone: nobody gets a second one', async () => {
+  it('of a calendar quota follow the merchant to its new time zone, without a second quota', async () => {
     nowMs = Date.parse('2026-11-16T10:00:00Z');
     const merchants = new MerchantRepository(dataSource, () => nowMs);
     await merchants.update('acme', 'any', { timeZone: 'Europe/Berlin' }, BY);

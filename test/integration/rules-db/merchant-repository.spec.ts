@@ -32,7 +32,7 @@ describe('MerchantRepository', () => {
     ]);
   });
 
-  it('refuses an id that is taken, and writes nothing then', async () => {
+  it('refuses an id that is already in use, and writes nothing', async () => {
     await merchants.create(acme, BY);
     await expect(merchants.create({ ...acme, name: 'Other' }, BY)).rejects.toThrow('there already is a merchant "acme"');
     expect(await merchants.find('acme')).toMatchObject({ name: 'Acme' });
@@ -45,7 +45,7 @@ describe('MerchantRepository', () => {
     expect(await outbox()).toEqual([['acme', 1]]);
   });
 
-  it('updates the version it expects, and no other', async () => {
+  it('updates a merchant only if it has the expected version', async () => {
     await merchants.create(acme, BY);
     const updated = await merchants.update('acme', [1], { name: 'Acme Ltd' }, BY);
     expect(updated).toMatchObject({ name: 'Acme Ltd', timeZone: 'Europe/Berlin', version: 2, rulesVersion: 2 });
@@ -92,7 +92,7 @@ describe('MerchantRepository', () => {
     await expect(merchants.delete('acme', 'any', BY)).rejects.toThrow(/no merchant/);
   });
 
-  it('counts on from the tombstone, also in the version of the row', async () => {
+  it('continues both versions of a merchant from its tombstone', async () => {
     await merchants.create(acme, BY);
     await merchants.update('acme', 'any', { name: 'Renamed' }, BY);
     await merchants.delete('acme', 'any', BY);
@@ -102,7 +102,7 @@ describe('MerchantRepository', () => {
     expect((await new RuleReader(dataSource).snapshot('acme'))?.version).toBe(5);
   });
 
-  it('never goes back in version when creating and deleting race', async () => {
+  it('never lowers a version while creations and deletions race', async () => {
     const versions: number[] = [];
     const churn = async (): Promise<void> => {
       for (let i = 0; i < 8; i++) {
@@ -121,7 +121,7 @@ describe('MerchantRepository', () => {
     expect(new Set(published).size).toBe(published.length);
   });
 
-  it('lists by keyset in byte order, whatever the ids contain', async () => {
+  it('lists merchants by the bytes of their ids, whatever the ids contain', async () => {
     const ids = ['a', 'B', 'ä', 'a:b', '{x}', "o'hara", '🙂', 'a/b', 'Z', '%'];
     for (const id of ids) await merchants.create({ ...acme, id }, BY);
     const seen: string[] = [];

@@ -40,12 +40,12 @@ describe('migrations', () => {
     await rules.create(null, ruleSpec({ name: 'default' }), BY);
   }
 
-  it('run once, and a second time find nothing to do', async () => {
+  it('run once, and find nothing to do the second time', async () => {
     expect(await migrate(dataSource)).toEqual(['Rules1795190400000', 'ChangeLog1795190500000', 'Penalty1795305600000']);
     expect(await migrate(dataSource)).toEqual([]);
   });
 
-  it('make the schema that the entities describe', async () => {
+  it('create the schema that the entities describe', async () => {
     await migrate(dataSource);
     await dataSource.initialize();
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
@@ -55,7 +55,7 @@ describe('migrations', () => {
   it.each([
     ['the newest', revertLast, 'SELECT penalty FROM rule'],
     ['all', revertAll, 'SELECT * FROM outbox'],
-  ])('lose nothing when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
+  ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
     await dataSource.initialize();
     await populate();

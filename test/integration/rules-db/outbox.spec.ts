@@ -33,7 +33,7 @@ describe('drainOutbox', () => {
     expect(published).toHaveLength(5);
   });
 
-  it('deletes and tells rows that name no merchant, and publishes the others, whatever time they say', async () => {
+  it('deletes and reports rows that name no merchant, and publishes the others even if their times are invalid', async () => {
     await dataSource.query(`UPDATE outbox SET merchant_id = ' odd ' WHERE id = 1`);
     await dataSource.query(`UPDATE outbox SET created_at = 'infinity', version = -5 WHERE id = 2`);
     const unreadable: string[] = [];
@@ -50,7 +50,7 @@ describe('drainOutbox', () => {
     expect(await left()).toBe(5);
   });
 
-  it('gives a row to one of several drainers, and makes none wait', async () => {
+  it('gives each row to one of several drainers, and none of them waits', async () => {
     const seen: string[] = [];
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));

@@ -21,7 +21,7 @@ describe('RuleReader', () => {
   });
   afterAll(() => close());
 
-  it('reads a merchant with its enabled rules as the limiter wants them', async () => {
+  it('reads a merchant with its enabled rules in the shape of the limiter', async () => {
     const snapshot = await reader.snapshot('a');
     expect(snapshot).toMatchObject({ merchantId: 'a', version: 4, exists: true });
     expect(snapshot?.rules.map(({ name }) => name).sort()).toEqual(['first', 'second']);
@@ -32,7 +32,7 @@ describe('RuleReader', () => {
     });
   });
 
-  it('reads a merchant without rules, and none that never existed', async () => {
+  it('reads a merchant without rules, and returns null for an id that never existed', async () => {
     expect(await reader.snapshot('b')).toEqual({ merchantId: 'b', version: 1, exists: true, timeZone: 'UTC', rules: [] });
     expect(await reader.snapshot('nobody')).toBeNull();
     expect(await reader.snapshot("' OR 1=1 --")).toBeNull();
@@ -61,14 +61,14 @@ describe('RuleReader', () => {
   it.each<[what: string, change: string, reason: RegExp]>([
     ['limits that are no list', `limits = '{"not": "a list"}'`, /limits: must be a list/],
     ['a number beyond its bounds', `limits = jsonb_set(limits, '{0,capacity}', '-1')`, /capacity/],
-    ['an algorithm of later', `limits = jsonb_set(limits, '{0,algorithm}', '"quantum"')`, /algorithm/],
-    ['a layer that is none', `layer = 'moon'`, /layer/],
-    ['a mode of later', `mode = 'half'`, /mode/],
-    ['a cost of nothing', `cost = 0`, /cost/],
+    ['an unknown algorithm', `limits = jsonb_set(limits, '{0,algorithm}', '"quantum"')`, /algorithm/],
+    ['an unknown layer', `layer = 'moon'`, /layer/],
+    ['an unknown mode', `mode = 'half'`, /mode/],
+    ['a cost of 0', `cost = 0`, /cost/],
     ['a match that is null', `match = 'null'`, /match/],
     ['a penalty that is a text', `penalty = '"x"'`, /penalty/],
-    ['a key of later', `key = '["merchant", "planet"]'`, /key/],
-  ])('tells a merchant with %s among the others, and why', async (_what, change, reason) => {
+    ['an unknown key part', `key = '["merchant", "planet"]'`, /key/],
+  ])('names a merchant with %s among the others, with the reason', async (_what, change, reason) => {
     const [before] = (await dataSource.query(`SELECT * FROM rule WHERE merchant_id = 'a' AND name = 'first'`)) as Record<string, unknown>[];
     try {
       await dataSource.query(`UPDATE rule SET ${change} WHERE merchant_id = 'a' AND name = 'first'`);
@@ -95,7 +95,7 @@ describe('RuleReader', () => {
     }
   });
 
-  it('leaves out fields that it does not know', async () => {
+  it('leaves out unknown fields of a limit', async () => {
     await dataSource.query(`UPDATE rule SET limits = jsonb_set(limits, '{0,later}', '[1]') WHERE name = 'own'`);
     const snapshot = await reader.snapshot("it's {me}:");
     expect(snapshot?.rules).toHaveLength(1);
@@ -103,10 +103,10 @@ describe('RuleReader', () => {
   });
 
   it.each([
-    ['a version beyond all edits', `rules_version = 9007199254740993`],
+    ['an implausibly high version', `rules_version = 9007199254740993`],
     ['a negative version', `rules_version = -1`],
-    ['a time zone that is none', `time_zone = 'Mars/Olympus'`],
-  ])('tells a merchant with %s', async (_what, change) => {
+    ['an unknown time zone', `time_zone = 'Mars/Olympus'`],
+  ])('names a merchant with %s as unreadable', async (_what, change) => {
     const [before] = (await dataSource.query(`SELECT rules_version, time_zone FROM merchant WHERE id = 'b'`)) as [
       { rules_version: string; time_zone: string },
     ];
@@ -125,7 +125,7 @@ describe('RuleReader', () => {
     expect(await reader.defaultRules()).toMatchObject({ version: 2, rules: [{ name: 'for all' }] });
   });
 
-  it('never shows rules of one version under another while they are written', async () => {
+  it('never returns rules of one version under another while they are written', async () => {
     const merchants = new MerchantRepository(dataSource);
     await merchants.create({ id: 'busy', name: 'busy', timeZone: 'UTC' }, BY);
     const { id } = await rules.create('busy', ruleSpec({ priority: 2 }), BY);

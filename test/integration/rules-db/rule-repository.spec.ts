@@ -46,7 +46,7 @@ describe('RuleRepository', () => {
       ]);
     });
 
-    it('is replaced on the version it expects, its limits keeping their history', async () => {
+    it('is replaced if it has the expected version, and its limits keep their history', async () => {
       const { id } = await rules.create(owner, ruleSpec(), BY);
       nowMs = NOW + 60_000;
       const [burst] = ruleSpec().limits;
@@ -62,7 +62,7 @@ describe('RuleRepository', () => {
       ]);
     });
 
-    it('is deleted on the version it expects', async () => {
+    it('is deleted if it has the expected version', async () => {
       const { id } = await rules.create(owner, ruleSpec(), BY);
       await expect(rules.delete(owner, id, [2], BY)).rejects.toThrow('the version is 1 by now');
       await rules.delete(owner, id, [1, 2], BY);
@@ -74,7 +74,7 @@ describe('RuleRepository', () => {
       ]);
     });
 
-    it('has a name of its own', async () => {
+    it('cannot have the name of another rule of its owner', async () => {
       await rules.create(owner, ruleSpec(), BY);
       const other = await rules.create(owner, ruleSpec({ name: 'other' }), BY);
       await expect(rules.create(owner, ruleSpec(), BY)).rejects.toThrow('there already is a rule named "card payments" here');
@@ -92,7 +92,7 @@ describe('RuleRepository', () => {
       expect(await outbox()).toHaveLength(2);
     });
 
-    it('loses no edit when writers take any version', async () => {
+    it('loses no edit when its writers accept any version', async () => {
       const { id } = await rules.create(owner, ruleSpec(), BY);
       await Promise.all(Array.from({ length: 10 }, (_, index) => rules.replace(owner, id, 'any', ruleSpec({ priority: index }), BY)));
       expect(await rules.find(owner, id)).toMatchObject({ version: 11 });
@@ -121,7 +121,7 @@ describe('RuleRepository', () => {
     expect(await outbox()).toEqual([]);
   });
 
-  it('is listed by priority, the older first, page by page', async () => {
+  it('is listed by priority, then by age, page by page', async () => {
     for (const [index, priority] of [5, 100, 5, 0, 1_000_000, 5].entries()) {
       await rules.create('acme', ruleSpec({ name: `rule ${index}`, priority }), BY);
     }
@@ -135,7 +135,7 @@ describe('RuleRepository', () => {
     expect(seen).toEqual(['rule 4', 'rule 1', 'rule 0', 'rule 2', 'rule 5', 'rule 3']);
   });
 
-  it('is refused above the most that an owner may have, also when many come at once', async () => {
+  it('is refused if its owner has the maximum number of rules, also when many are created at once', async () => {
     const { id } = await rules.create('acme', ruleSpec(), BY);
     const columns = 'merchant_id, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, version';
     await dataSource.query(

@@ -46,7 +46,7 @@ class Line {
   }
 }
 
-describe('a database that is gone', () => {
+describe('an unavailable database', () => {
   let database: Awaited<ReturnType<typeof migratedDatabase>>;
   let line: Line;
   let url: string;
@@ -73,7 +73,7 @@ describe('a database that is gone', () => {
     return { error, afterMs: performance.now() - before };
   }
 
-  it('fails in time and heals by itself when the line is cut', async () => {
+  it('fails in time when the connection is cut, and works again by itself', async () => {
     const dataSource = createDataSource(url, { statementTimeoutMs: 500 });
     await dataSource.initialize();
     line.cut();
@@ -87,7 +87,7 @@ describe('a database that is gone', () => {
     await dataSource.destroy();
   });
 
-  it('fails in time when the server is silent, and leaves no transaction behind for the next user', async () => {
+  it('fails in time when the server does not answer, and leaves no open transaction to the next user', async () => {
     const dataSource = createDataSource(url, { statementTimeoutMs: 1_000, poolSize: 1 });
     await dataSource.initialize();
     const merchants = new MerchantRepository(dataSource);
@@ -121,7 +121,7 @@ describe('a database that is gone', () => {
     await dataSource.destroy();
   });
 
-  it('lets the server end a statement that takes too long', async () => {
+  it('ends a statement that takes too long in the server', async () => {
     const dataSource = createDataSource(url, { statementTimeoutMs: 300 });
     await dataSource.initialize();
     const { error } = await failure(dataSource.query('SELECT pg_sleep(30)'));
@@ -131,7 +131,7 @@ describe('a database that is gone', () => {
     await dataSource.destroy();
   });
 
-  it('is awaited at the start', async () => {
+  it('is waited for at the start', async () => {
     line.cut();
     const dataSource = createDataSource(url);
     const failures: unknown[] = [];
@@ -144,7 +144,7 @@ describe('a database that is gone', () => {
     await dataSource.destroy();
   });
 
-  it('is awaited only until the signal aborts', async () => {
+  it('is waited for only until the signal aborts', async () => {
     line.cut();
     const ending = new AbortController();
     const connected = connectWhenUp(createDataSource(url), { signal: ending.signal });
@@ -153,7 +153,7 @@ describe('a database that is gone', () => {
     await line.open();
   });
 
-  it('tells a mistake from an outage', async () => {
+  it('is distinguished from a wrong statement', async () => {
     const { error } = await failure(database.dataSource.query('SELECT nonsense'));
     expect(isDatabaseUnavailable(error)).toBe(false);
     expect(isDatabaseUnavailable(new Error('no'))).toBe(false);

@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-
-type Range = [ipaddr.IPv4 | ipaddr.IPv6, number];
+import { type IpRange, parseIpRange } from '#platform';
 
 /** Whether an IP address is one of those whose word about the client and the merchant counts. */
 export type Trust = (address: string) => boolean;
@@ -12,7 +11,7 @@ export type Trust = (address: string) => boolean;
  * @throws Error naming the range that is none, or is an IPv4-mapped one that reaches beyond IPv4 addresses
  */
 export function createTrust(cidrs: readonly string[]): Trust {
-  const ranges = cidrs.map(parseRange);
+  const ranges = cidrs.map(rangeOf);
   return (text) => {
     const address = parseAddress(text);
     if (address === null) return false;
@@ -26,19 +25,12 @@ export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   return isIP(text) === 0 ? null : ipaddr.process(text);
 }
 
-function parseRange(cidr: string): Range {
-  const [address = '', bits, more] = cidr.trim().split('/');
-  const family = isIP(address);
-  const width = family === 4 ? 32 : 128;
-  const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : NaN;
-  if (family === 0 || more !== undefined || !(prefix <= width)) {
-    throw new Error(`"${cidr}" is no IP address and no CIDR range`);
-  }
-  const network = ipaddr.parse(address);
-  if (network.kind() === 'ipv4') return [network, prefix];
-  const ipv6 = network as ipaddr.IPv6;
-  if (!ipv6.isIPv4MappedAddress()) return [ipv6, prefix];
+function rangeOf(cidr: string): IpRange {
+  const range = parseIpRange(cidr.trim());
+  if (range === undefined) throw new Error(`"${cidr}" is no IP address and no CIDR range`);
+  const [address, prefix] = range;
+  if (address instanceof ipaddr.IPv4 || !address.isIPv4MappedAddress()) return range;
   // Of `::ffff:10.0.0.0/8` the first 8 bits are zeros that all IPv4-mapped addresses share: it would trust everyone.
   if (prefix < 96) throw new Error(`"${cidr}" reaches beyond IPv4: write the range as IPv4, e.g. 10.0.0.0/8`);
-  return [ipv6.toIPv4Address(), prefix - 96];
+  return [address.toIPv4Address(), prefix - 96];
 }

@@ -5,57 +5,57 @@ import { type PreloadWalk, type ReloadJobData, within } from '#rule-sync';
 import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
-import type { Parts } from '../parts.js';
+import type { Dependencies } from '../dependencies.js';
 
-/** Chunks on their way to Redis at once, while the next one is read from PostgreSQL. More than this gained nothing. */
+/** How many chunks are written to Redis at once, while the next one is read from PostgreSQL. More than this was not faster. */
 const CHUNKS_IN_FLIGHT = 3;
 
-/** A chunk that takes longer counts as failed: a Redis that is frozen says nothing at all. */
+/** A chunk whose writing takes longer than this many milliseconds counts as failed: a frozen Redis never answers. */
 const CHUNK_TIMEOUT_MS = 15_000;
 
-/** More merchants than this that cannot be carried is not their fault: the run fails instead of flooding the queue. */
-const MAX_SET_ASIDE = 1_000;
+/** If more merchants than this cannot be written, the cause lies elsewhere: the run fails instead of flooding the queue. */
+const MAX_SKIPPED = 1_000;
 
 export interface FullPreloadOptions {
   readonly reader: RuleReader;
   readonly store: RedisSnapshotStore;
   readonly redis: Redis;
-  readonly parts: Parts;
+  readonly dependencies: Dependencies;
   readonly metrics: PreloaderMetrics;
   readonly logger: Logger;
-  /** Hands a merchant that could not be carried to the queue of single reloads, where it is retried and set aside. */
+  /** Hands merchants that could not be written to the queue of single reloads, which retries them. */
   readonly enqueueReloads: (reloads: ReloadJobData[]) => Promise<void>;
   readonly chunkMerchants: number;
   readonly ttlMs: number;
 }
 
-/** The walk through all merchants. Holds a few chunks in memory, however many merchants there are. */
+/** The walk through all merchants. It holds a few chunks in memory, however many merchants there are. */
 export class FullPreload {
   constructor(private readonly options: FullPreloadOptions) {}
 
-  /** The beginning of a walk: the default rules first, because every merchant needs them. */
+  /** Begins a walk. The default rules are written first, because every merchant needs them. */
   async begin(jobId: string, nowMs: number): Promise<PreloadWalk> {
     const { reader, store } = this.options;
     const [defaultRules, total] = await Promise.all([readableDefaults(reader), reader.merchantCount()]);
-    const walk = { jobId, cursor: null, done: 0, setAside: 0, total, startedAtMs: nowMs, resumes: 0 };
+    const walk = { jobId, cursor: null, done: 0, skipped: 0, total, startedAtMs: nowMs, resumes: 0 };
     if (defaultRules instanceof UnreadableError) {
-      await this.unreadable({ merchantId: null, version: 0 }, defaultRules);
-      return { ...walk, setAside: 1 };
+      await this.skipUnreadable({ merchantId: null, version: 0 }, defaultRules);
+      return { ...walk, skipped: 1 };
     }
     if (await store.writeDefaultRules(defaultRules)) await store.announce([null]);
     return walk;
   }
 
   /**
-   * Walks on from `walk.cursor`. `checkpoint` is awaited after each chunk, in the order of the merchants, and only when
-   * everything up to its cursor is in Redis. Ends early, resumable, when `signal` aborts.
+   * Continues from `walk.cursor` and returns how far it came. `checkpoint` is awaited after each chunk, in the order of the merchants,
+   * and only when everything up to its cursor is in Redis. If `signal` aborts, the walk ends early and can be resumed.
    */
   async continue(walk: PreloadWalk, checkpoint: (walk: PreloadWalk) => Promise<void>, signal: AbortSignal): Promise<PreloadWalk> {
     const { reader, chunkMerchants } = this.options;
     const writing: Promise<ChunkResult>[] = [];
     const settleOldest = async (): Promise<void> => {
       walk = advance(walk, await (writing.shift() as Promise<ChunkResult>));
-      if (walk.setAside > MAX_SET_ASIDE) throw new Error(`more than ${MAX_SET_ASIDE} merchants could not be carried to Redis`);
+      if (walk.skipped > MAX_SKIPPED) throw new Error(`more than ${MAX_SKIPPED} merchants could not be written to Redis`);
       await checkpoint(walk);
     };
 
@@ -66,35 +66,35 @@ export class FullPreload {
         const last = chunk.at(-1);
         if (last === undefined) break;
         reading = handled(reader.snapshotsAfter(last.merchantId, chunkMerchants));
-        writing.push(handled(this.carry(chunk, last.merchantId)));
+        writing.push(handled(this.writeReadable(chunk, last.merchantId)));
         if (writing.length >= CHUNKS_IN_FLIGHT) await settleOldest();
       }
       while (writing.length > 0) await settleOldest();
       return walk;
     } finally {
-      // Nothing of this walk may still be at work when another worker takes it up.
+      // No write of this walk may still be under way when another worker resumes it.
       await Promise.allSettled([reading, ...writing]);
     }
   }
 
-  private async carry(chunk: (MerchantSnapshot | UnreadableMerchant)[], cursor: string): Promise<ChunkResult> {
+  private async writeReadable(chunk: (MerchantSnapshot | UnreadableMerchant)[], cursor: string): Promise<ChunkResult> {
     const usable: MerchantSnapshot[] = [];
     for (const merchant of chunk) {
       if (isReadable(merchant)) usable.push(merchant);
-      else await this.unreadable(merchant, merchant.unreadable);
+      else await this.skipUnreadable(merchant, merchant.unreadable);
     }
-    const written = await this.writeAsFarAsPossible(usable);
+    const written = await this.writeOrSkip(usable);
     this.options.metrics.preloadedMerchants.inc(written);
-    return { cursor, merchants: chunk.length, setAside: chunk.length - written };
+    return { cursor, merchants: chunk.length, skipped: chunk.length - written };
   }
 
-  /** If all parts answer and yet a chunk fails, something is wrong with one of its merchants: the others must not wait for it. */
-  private async writeAsFarAsPossible(chunk: MerchantSnapshot[]): Promise<number> {
+  /** Writes a chunk. If that fails although all dependencies answer, one of its merchants is at fault: then each is written by itself. */
+  private async writeOrSkip(chunk: MerchantSnapshot[]): Promise<number> {
     try {
       await this.write(chunk);
       return chunk.length;
     } catch (error) {
-      if ((await this.options.parts.outageBehind(error)) !== undefined) throw error;
+      if ((await this.options.dependencies.outageBehind(error)) !== undefined) throw error;
     }
     let written = 0;
     for (const snapshot of chunk) {
@@ -102,8 +102,8 @@ export class FullPreload {
         await this.write([snapshot]);
         written += 1;
       } catch (error) {
-        if ((await this.options.parts.outageBehind(error)) !== undefined) throw error;
-        await this.setAside(snapshot, error);
+        if ((await this.options.dependencies.outageBehind(error)) !== undefined) throw error;
+        await this.skip(snapshot, error);
       }
     }
     return written;
@@ -116,28 +116,28 @@ export class FullPreload {
     metrics.snapshotsWritten.inc(written);
   }
 
-  private async unreadable(whose: { merchantId: string | null; version: number }, error: UnreadableError): Promise<void> {
+  private async skipUnreadable(whose: { merchantId: string | null; version: number }, error: UnreadableError): Promise<void> {
     this.options.metrics.unreadable('rules');
-    await this.setAside(whose, error);
+    await this.skip(whose, error);
   }
 
-  /** A job of its own retries it, and is set aside where everybody can see it if that does not help. */
-  private async setAside({ merchantId, version }: { merchantId: string | null; version: number }, err: unknown): Promise<void> {
+  /** Leaves a merchant to a job of its own, which retries it and, if that does not help, is listed as a failed job. */
+  private async skip({ merchantId, version }: { merchantId: string | null; version: number }, err: unknown): Promise<void> {
     const { enqueueReloads, logger, metrics } = this.options;
-    logger.warn({ merchantId, version, err }, 'rules could not be preloaded, a reload of their own is queued');
+    logger.warn({ merchantId, version, err }, 'rules could not be preloaded and are left to a reload job of their own');
     await enqueueReloads([{ merchantId, version, changedAtMs: null }]);
-    metrics.preloadSetAside.inc();
+    metrics.preloadSkippedMerchants.inc();
   }
 }
 
 interface ChunkResult {
   readonly cursor: string;
   readonly merchants: number;
-  readonly setAside: number;
+  readonly skipped: number;
 }
 
-function advance(walk: PreloadWalk, { cursor, merchants, setAside }: ChunkResult): PreloadWalk {
-  return { ...walk, cursor, done: walk.done + merchants, setAside: walk.setAside + setAside };
+function advance(walk: PreloadWalk, { cursor, merchants, skipped }: ChunkResult): PreloadWalk {
+  return { ...walk, cursor, done: walk.done + merchants, skipped: walk.skipped + skipped };
 }
 
 async function readableDefaults(reader: RuleReader): Promise<DefaultRulesSnapshot | UnreadableError> {
@@ -149,7 +149,7 @@ async function readableDefaults(reader: RuleReader): Promise<DefaultRulesSnapsho
   }
 }
 
-/** For a promise that is awaited later: its failure is not an unhandled one until then. */
+/** Marks a promise that is awaited later, so that its rejection is not reported as unhandled until then. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -4,28 +4,28 @@ import { type Job, WaitingError } from 'bullmq';
 import type { PreloaderMetrics } from '../metrics.js';
 import type { FullPreload } from './full-preload.js';
 
-/** Wait between two log lines about the progress of one run, in milliseconds. */
+/** The time between two log lines about the progress of one run, in milliseconds. */
 const LOG_INTERVAL_MS = 5_000;
 
 export interface PreloadJobOptions {
   readonly preload: FullPreload;
   readonly metrics: PreloaderMetrics;
   readonly logger: Logger;
-  /** Life of the lock that says "this worker has the job", in milliseconds. */
+  /** How long the lock of a job lasts without renewal, in milliseconds. */
   readonly lockMs: number;
-  /** Aborted when the process is to end. */
+  /** Aborted when the process is about to end. */
   readonly signal: AbortSignal;
 }
 
-/** What a finished run leaves behind, for whoever looks at the job. */
+/** The result of a finished run, stored in its job. */
 export interface PreloadSummary {
   readonly merchants: number;
-  readonly setAside: number;
+  readonly skipped: number;
   readonly resumes: number;
   readonly durationMs: number;
 }
 
-/** One `preload-all` job: the walk, with its progress kept in the job, so that any worker can take it up. */
+/** One `preload-all` job: the walk through all merchants. Its progress is kept in the job, so that any worker can resume it. */
 export class PreloadJob {
   constructor(private readonly options: PreloadJobOptions) {}
 
@@ -41,12 +41,15 @@ export class PreloadJob {
         this.report(reached);
         if (Date.now() - loggedAtMs < LOG_INTERVAL_MS) return;
         loggedAtMs = Date.now();
-        logger.info({ jobId: job.id, done: reached.done, total: reached.total, setAside: reached.setAside }, 'full preload is under way');
+        logger.info({ jobId: job.id, done: reached.done, total: reached.total, skipped: reached.skipped }, 'full preload is running');
       },
       signal,
     );
     if (signal.aborted) {
-      logger.info({ jobId: job.id, done: walk.done, total: walk.total }, 'full preload handed back, another worker resumes it');
+      logger.info(
+        { jobId: job.id, done: walk.done, total: walk.total },
+        'full preload is given back to the queue, another worker resumes it',
+      );
       await job.moveToWait(token);
       throw new WaitingError();
     }
@@ -69,12 +72,12 @@ export class PreloadJob {
     return walk;
   }
 
-  /** A worker that was away for too long has lost the job to another one and must not write over its progress. */
+  /** Stores the progress. A worker that was held up too long has lost the job to another one and must not overwrite its progress. */
   private async save({ requestedBy }: PreloadJobData, job: Job<PreloadJobData>, token: string, walk: PreloadWalk): Promise<void> {
     const held = await job.extendLock(token, this.options.lockMs);
     if (held !== 1) throw new Error('the job was taken over by another worker');
     await job.updateData({ requestedBy, walk });
-    await job.updateProgress({ done: walk.done, total: walk.total, setAside: walk.setAside });
+    await job.updateProgress({ done: walk.done, total: walk.total, skipped: walk.skipped });
   }
 
   private report(walk: PreloadWalk): void {
@@ -82,11 +85,11 @@ export class PreloadJob {
   }
 }
 
-/** 0 to 1. Merchants created during the walk may make `done` larger than `total`. */
+/** The progress from 0 to 1. Merchants created during the walk may make `done` larger than `total`. */
 export function progressOf({ done, total }: Pick<PreloadWalk, 'done' | 'total'>): number {
   return total === 0 ? 0 : Math.min(1, done / total);
 }
 
 function summarize(walk: PreloadWalk, nowMs: number): PreloadSummary {
-  return { merchants: walk.done, setAside: walk.setAside, resumes: walk.resumes, durationMs: nowMs - walk.startedAtMs };
+  return { merchants: walk.done, skipped: walk.skipped, resumes: walk.resumes, durationMs: nowMs - walk.startedAtMs };
 }

@@ -2,12 +2,15 @@ import type { Logger } from '#platform';
 import type { PreloadQueue } from '#rule-sync';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** How often it is looked whether the schedule is still there, in milliseconds. */
-const LOOK_INTERVAL_MS = 3_000;
+/** The time between two checks that the schedule still exists, in milliseconds. */
+const CHECK_INTERVAL_MS = 3_000;
+
+/** The wait before the schedule is written again after Redis did not answer at boot, in milliseconds. */
+const BOOT_RETRY_MS = 500;
 
 /**
- * Keeps full preloads scheduled: sets the schedule at boot, asks for a run then, and restores it (which runs one at once)
- * when a Redis came back without its data.
+ * Keeps full preloads scheduled: writes the schedule at boot and requests a run, and writes it again, which starts a run at once,
+ * after Redis came back without its data.
  */
 export class PreloadSchedule {
   private readonly stopped = new AbortController();
@@ -37,9 +40,9 @@ export class PreloadSchedule {
         booted = true;
       } catch (err) {
         // Redis is away, which its connection has logged already.
-        this.logger.debug({ err }, 'the schedule of full preloads could not be looked at');
+        this.logger.debug({ err }, 'the schedule of full preloads could not be checked');
       }
-      await sleep(booted ? LOOK_INTERVAL_MS : 500, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+      await sleep(booted ? CHECK_INTERVAL_MS : BOOT_RETRY_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
     }
   }
 
@@ -52,6 +55,6 @@ export class PreloadSchedule {
   private async restoreIfLost(): Promise<void> {
     if (await this.queue.hasSchedule()) return;
     await this.queue.ensureSchedule(this.intervalMs);
-    this.logger.warn('the schedule of full preloads was gone from Redis and is restored');
+    this.logger.warn('the schedule of full preloads was missing in Redis and is restored');
   }
 }

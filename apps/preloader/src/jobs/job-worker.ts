@@ -1,28 +1,28 @@
 import type { Logger } from '#platform';
-import { ATTEMPTS, KEEP_FINISHED, KEEP_SET_ASIDE, QUEUE_PREFIX, within } from '#rule-sync';
+import { ATTEMPTS, KEEP_COMPLETED, KEEP_FAILED, QUEUE_PREFIX, within } from '#rule-sync';
 import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Parts } from '../parts.js';
+import type { Dependencies } from '../dependencies.js';
 
 const OPEN_TIMEOUT_MS = 5_000;
 const REOPEN_WAIT_MS = 500;
 
-/** Wait before a job that met an outage is tried again, in milliseconds; up to as much again is added at random. */
+/** The wait before a job is tried again after an outage, in milliseconds; up to as much again is added at random. */
 const POSTPONE_MS = 500;
 
-/** How often a job may lose its worker before it counts as the one that kills them. */
+/** A job that lost its worker more often than this counts as the cause, and fails. */
 const MAX_LOST_WORKERS = 10;
 
 const MAX_LOGGED_CHARACTERS = 1_000;
 
 /**
- * How long a worker blocks on its connection at most, in seconds. BullMQ replaces the connection when nothing has come a second
- * after that, so this says how soon a dead one is noticed; an idle queue costs Redis one call in this time.
+ * The longest time in seconds for which a worker blocks on its connection. BullMQ replaces a connection on which nothing has arrived
+ * one second after that, so this bounds how late a dead connection is noticed. An idle queue costs Redis one call in this time.
  */
 const MAX_BLOCK_S = 1;
 
-/** BullMQ itself blocks for up to ten seconds while a job is delayed, and one of ours nearly always is: the next full preload. */
+/** BullMQ alone blocks for up to ten seconds while a job is delayed, and the next full preload nearly always is. */
 class BrieflyBlockingWorker<Data> extends Worker<Data> {
   override get maximumBlockTimeout(): number {
     return MAX_BLOCK_S;
@@ -34,32 +34,33 @@ export interface JobWorkerOptions<Data> {
   readonly redis: Redis;
   readonly concurrency: number;
   /**
-   * Life of a job's lock in milliseconds. A job whose worker died is taken up again after at most this plus the wait for
-   * two looks, each half as long.
+   * How long the lock of a job lasts without renewal, in milliseconds. A job whose worker died is resumed after at most twice this
+   * time: the lock expires, and two checks for stalled jobs follow, each half as long.
    */
   readonly lockMs: number;
-  /** What stands in a job, read as input from outside: throws, in words for people, when it cannot be done at all. */
+  /** Parses the data of a job as input from outside. Throws, with a message for people, if no attempt could ever succeed. */
   readonly read: (data: unknown) => Data;
   readonly handle: (data: Data, job: Job<Data>, token: string) => Promise<unknown>;
-  readonly parts: Parts;
+  readonly dependencies: Dependencies;
   readonly logger: Logger;
   readonly onPostponed?: (job: Job<Data>) => void;
   readonly onRetried?: (job: Job<Data>) => void;
-  /** Nothing could be done with what the job carries. */
+  /** Called when `read` has thrown. */
   readonly onUnreadable: (job: Job<Data>) => void;
-  readonly onSetAside: (job: Job<Data>, error: Error) => void;
+  /** Called when the last attempt has failed. */
+  readonly onFailed: (job: Job<Data>, error: Error) => void;
 }
 
 /**
- * A BullMQ worker that waits for Redis instead of breaking without it, and that tells an outage (the job is postponed and
- * loses no try) from a job that cannot be done (it is tried again, then set aside; the queue goes on meanwhile). One that cannot
- * even be read is set aside at once.
+ * A BullMQ worker that waits for Redis instead of breaking without it, and that tells an outage from a job that is at fault. After an
+ * outage the job is postponed and loses no attempt. A job at fault is retried, and fails after its last attempt; the queue goes on
+ * meanwhile. A job that cannot be parsed fails at once.
  */
 export class JobWorker<Data> {
   private worker: Worker<Data> | undefined;
   private opening: Promise<void> | undefined;
   private readonly stopped = new AbortController();
-  /** Said once for each outage, not for each job. */
+  /** An outage is logged once, not for each job. */
   private outageLogged = false;
 
   constructor(private readonly options: JobWorkerOptions<Data>) {}
@@ -68,20 +69,20 @@ export class JobWorker<Data> {
     this.opening ??= this.open();
   }
 
-  /** Throws, with the reason, while no job would be taken. */
+  /** @throws Error with the reason while this worker takes no jobs */
   assertRunning(): void {
     const { queue, redis } = this.options;
     if (redis.status !== 'ready') throw new Error(`the queue's Redis is not connected (${redis.status})`);
     if (this.worker?.isRunning() !== true) throw new Error(`no worker runs for ${queue}`);
   }
 
-  /** Takes no further job and waits for those at work, at most `graceMs`; what is not done by then is resumed by another worker. */
+  /** Takes no further job and waits at most `graceMs` milliseconds for those at work; another worker resumes the others. */
   async stop(graceMs: number): Promise<void> {
     this.stopped.abort();
     await this.opening;
     if (this.worker === undefined) return;
     await within(this.worker.close(), graceMs, `closing the worker for ${this.options.queue}`).catch((err: unknown) => {
-      this.options.logger.warn({ err }, 'jobs are left to another worker');
+      this.options.logger.warn({ err }, 'some jobs did not finish in time, another worker resumes them');
     });
   }
 
@@ -93,10 +94,10 @@ export class JobWorker<Data> {
         try {
           await within(worker.waitUntilReady(), OPEN_TIMEOUT_MS, `opening the worker for ${queue}`);
           this.worker = worker;
-          void worker.run().catch((err: unknown) => logger.error({ err, queue }, 'a worker ended'));
+          void worker.run().catch((err: unknown) => logger.error({ err, queue }, 'a queue worker ended because of an error'));
           return;
         } catch (err) {
-          logger.debug({ err, queue }, 'a worker could not be opened');
+          logger.debug({ err, queue }, 'a queue worker could not be opened');
           await within(worker.close(true), OPEN_TIMEOUT_MS, 'closing a worker').catch(() => undefined);
         }
       }
@@ -114,14 +115,14 @@ export class JobWorker<Data> {
       lockDuration: lockMs,
       stalledInterval: Math.ceil(lockMs / 2),
       maxStalledCount: MAX_LOST_WORKERS,
-      removeOnComplete: KEEP_FINISHED,
-      removeOnFail: KEEP_SET_ASIDE,
+      removeOnComplete: KEEP_COMPLETED,
+      removeOnFail: KEEP_FAILED,
       drainDelay: MAX_BLOCK_S,
-      // The wait after a lost connection; BullMQ's own 15 s would be felt by every rule edit after an outage.
+      // The wait after a lost connection. After BullMQ's default of 15 s every rule edit that follows an outage would be late.
       runRetryDelay: 500,
     });
-    worker.on('error', (err) => logger.debug({ err, queue }, 'error of a queue worker'));
-    worker.on('stalled', (jobId) => logger.warn({ jobId, queue }, 'a job lost its worker and is taken up again'));
+    worker.on('error', (err) => logger.debug({ err, queue }, 'a queue worker reports an error'));
+    worker.on('stalled', (jobId) => logger.warn({ jobId, queue }, 'a job lost its worker and is resumed'));
     worker.on('failed', (job, error) => {
       if (job !== undefined) this.failed(job, error);
     });
@@ -129,18 +130,18 @@ export class JobWorker<Data> {
   }
 
   private async process(job: Job<Data>, token: string): Promise<unknown> {
-    const { handle, parts, logger, onPostponed } = this.options;
+    const { handle, dependencies, logger, onPostponed } = this.options;
     const data = this.read(job);
     try {
       const result = await handle(data, job, token);
       this.outageLogged = false;
       return result;
     } catch (error) {
-      // Handed back on purpose.
+      // The handler gave the job back on purpose.
       if (error instanceof WaitingError) throw error;
-      const outage = await parts.outageBehind(error);
+      const outage = await dependencies.outageBehind(error);
       if (outage === undefined) throw error;
-      if (!this.outageLogged) logger.warn({ jobId: job.id, outage, err: error }, 'jobs are postponed until an outage is over');
+      if (!this.outageLogged) logger.warn({ jobId: job.id, outage, err: error }, 'a dependency is unavailable, jobs are postponed');
       this.outageLogged = true;
       await job.moveToDelayed(Date.now() + POSTPONE_MS * (1 + Math.random()), token);
       onPostponed?.(job);
@@ -158,22 +159,22 @@ export class JobWorker<Data> {
   }
 
   private failed(job: Job<Data>, error: Error): void {
-    const { logger, queue, onRetried, onSetAside } = this.options;
+    const { logger, queue, onRetried, onFailed } = this.options;
     const fields = { queue, jobId: job.id, data: shortened(job.data), attempt: job.attemptsMade, err: error };
     if (job.finishedOn === undefined) {
-      logger.warn({ ...fields, attempts: job.opts.attempts ?? ATTEMPTS }, 'a job failed and is tried again');
+      logger.warn({ ...fields, attempts: job.opts.attempts ?? ATTEMPTS }, 'an attempt of a job failed and the job is retried');
       onRetried?.(job);
     } else {
       logger.error(
         fields,
-        error instanceof UnrecoverableError ? 'a job cannot be read and is set aside' : 'a job failed too often and is set aside',
+        error instanceof UnrecoverableError ? 'a job cannot be parsed and has failed' : 'a job has failed in every attempt',
       );
-      onSetAside(job, error);
+      onFailed(job, error);
     }
   }
 }
 
-/** What a job carries may be large if somebody else has written it. */
+/** The data of a job may be large if another program has written it. */
 function shortened(data: unknown): unknown {
   const text = JSON.stringify(data) ?? '';
   return text.length > MAX_LOGGED_CHARACTERS ? `${text.slice(0, MAX_LOGGED_CHARACTERS)}…` : data;

@@ -9,34 +9,34 @@ export interface MerchantReloadOptions {
   readonly store: RedisSnapshotStore;
   readonly redis: Redis;
   readonly metrics: PreloaderMetrics;
-  /** Life of a snapshot in Redis unless it is refreshed, in milliseconds. */
+  /** How long a snapshot lives in Redis, in milliseconds, unless it is written again. */
   readonly ttlMs: number;
 }
 
 /**
- * Carries one changed merchant, or the default rules, from PostgreSQL to Redis and tells the gateways. What the job says
- * about the version does not matter: PostgreSQL is read now, and Redis keeps the newer of the two.
+ * Copies one changed merchant, or the default rules, from PostgreSQL to Redis and tells the gateways. The version in the job does
+ * not matter: PostgreSQL is read now, and Redis keeps the newer of the two snapshots.
  */
 export class MerchantReload {
   constructor(private readonly options: MerchantReloadOptions) {}
 
   async run({ merchantId, changedAtMs }: ReloadJobData): Promise<'written' | 'not_newer' | 'missing'> {
     const { store, metrics } = this.options;
-    const outcome = merchantId === null ? await this.carryDefaultRules() : await this.carryMerchant(merchantId);
+    const outcome = merchantId === null ? await this.copyDefaultRules() : await this.copyMerchant(merchantId);
     if (outcome === 'missing') return outcome;
-    // Also when Redis already had it: an earlier try may have died between writing and announcing.
+    // Also if Redis already had this version: an earlier attempt may have died between writing and announcing.
     await store.announce([merchantId]);
     if (outcome === 'written') metrics.snapshotsWritten.inc();
     if (changedAtMs !== null) metrics.announced(changedAtMs, Date.now());
     return outcome;
   }
 
-  private async carryDefaultRules(): Promise<'written' | 'not_newer'> {
+  private async copyDefaultRules(): Promise<'written' | 'not_newer'> {
     const snapshot = await this.options.reader.defaultRules();
     return (await this.options.store.writeDefaultRules(snapshot)) ? 'written' : 'not_newer';
   }
 
-  private async carryMerchant(merchantId: string): Promise<'written' | 'not_newer' | 'missing'> {
+  private async copyMerchant(merchantId: string): Promise<'written' | 'not_newer' | 'missing'> {
     const { reader, store, redis, ttlMs } = this.options;
     const snapshot = await reader.snapshot(merchantId);
     if (snapshot === null) return 'missing';

@@ -24,7 +24,7 @@ function contextOf(type: typeof Closed, authorization?: string): ExecutionContex
 }
 
 describe('BearerTokenGuard', () => {
-  it.each(['Bearer the-right-token-1', 'bearer the-right-token-1', 'Bearer   the-right-token-1 '])('lets %p pass', (authorization) => {
+  it.each(['Bearer the-right-token-1', 'bearer the-right-token-1', 'Bearer   the-right-token-1 '])('accepts %p', (authorization) => {
     expect(guard.canActivate(contextOf(Closed, authorization))).toBe(true);
   });
 
@@ -47,5 +47,5 @@ describe('BearerTokenGuard', () => {
     );
   });
 
-  it('asks nobody on a public route', () => expect(guard.canActivate(contextOf(Open))).toBe(true));
+  it('requires no token on a public route', () => expect(guard.canActivate(contextOf(Open))).toBe(true));
 });

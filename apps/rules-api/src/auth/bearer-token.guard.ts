@@ -4,13 +4,13 @@ import { type FastifyRequest } from 'fastify';
 import { BearerToken, type ProblemError, PUBLIC_ROUTE } from '#platform';
 import { type Actor } from '#rules-db';
 
-/** The administrator's token, for injection. */
+/** The injection token of the administrator's bearer token. */
 export const ADMIN_TOKEN = Symbol('admin token');
 
-/** Whoever has the token of the configuration. */
+/** The name in the audit of a caller with the token of the configuration. */
 const ADMIN = 'admin';
 
-/** Lets only the administrator pass, on every route that is not marked @Public. */
+/** Requires the administrator's token on every route that is not marked @Public. */
 @Injectable()
 export class BearerTokenGuard implements CanActivate {
   private readonly token: BearerToken;
@@ -31,15 +31,15 @@ export class BearerTokenGuard implements CanActivate {
 }
 
 /**
- * The same before the body is read, so that strangers cannot make this process parse anything. The guard decides all the same: it goes by
- * the handler, and this by the pattern of its route.
+ * Requires the token before the body is read, so that a stranger cannot make this process parse anything. It knows only the pattern of
+ * the route; the guard, which knows the handler, decides again.
  */
 export function refusalBeforeBody(adminToken: string): (request: FastifyRequest) => ProblemError | undefined {
   const token = new BearerToken(adminToken);
   return ({ routeOptions, headers }) => (routeOptions.url?.startsWith('/v1/') ? token.refusal(headers.authorization) : undefined);
 }
 
-/** Who makes the request, for the audit. */
+/** A handler's parameter: who makes the request, for the audit. */
 export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
   return { name: ADMIN, requestId: context.switchToHttp().getRequest<FastifyRequest>().id };
 });

@@ -7,17 +7,18 @@ export interface Page<T> {
   readonly nextCursor: string | null;
 }
 
-/** The place in a list after which the next page begins: the sort key of the last item. */
+/** The sort key of the last item of a page; the next page begins after it. */
 export type Position = readonly (string | number)[];
 
-/** A position as text that callers hand back and do not read. `list` names the list that it belongs to. */
+/** Encodes a position as opaque text that callers send back. `list` is the name of the list that it belongs to. */
 export function encodeCursor(list: string, position: Position): string {
   return Buffer.from(JSON.stringify([list, ...position])).toString('base64url');
 }
 
 /**
- * The position in a cursor of the same list.
- * @throws ProblemError 400 when it is not one
+ * Decodes the position in a cursor of the list `list`.
+ *
+ * @throws ProblemError 400 if the text is no cursor of this list
  */
 export function decodeCursor<T extends Position>(list: string, cursor: string, isPosition: (values: readonly unknown[]) => values is T): T {
   const [owner, ...values] = parsed(cursor);
@@ -40,7 +41,7 @@ function parsed(cursor: string): readonly unknown[] {
   }
 }
 
-/** Makes a page of `limit` items from the `limit + 1` that were read to see whether more follow. */
+/** Makes a page of at most `limit` items. The caller has read up to `limit + 1` rows; the last one only shows that more follow. */
 export function toPage<R, T>(rows: readonly R[], limit: number, show: (row: R) => T, cursorOf: (row: R) => string): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

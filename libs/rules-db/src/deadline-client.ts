@@ -1,30 +1,31 @@
 import pg from 'pg';
 
-/** Options of the pool, which passes them on to each client. */
-export interface ImpatientOptions extends pg.ClientConfig {
-  /** Milliseconds that a statement may take, seen from here. 0 waits for ever. */
+/** Options of the pool, which passes them to each client. */
+export interface DeadlineClientOptions extends pg.ClientConfig {
+  /** Milliseconds that the server has to answer a statement; 0 waits for ever. */
   answerTimeoutMs?: number;
-  /** The open connections of the same pool. When one of them is given up, so are those of which nobody expects anything. */
-  siblings?: Set<ImpatientClient>;
+  /** The open connections of the same pool. When one of them is given up, the idle ones are given up as well. */
+  siblings?: Set<DeadlineClient>;
 }
 
-/** The socket of a connection, which pg does not tell of. */
+/** The socket of a connection, which is missing in pg's types. */
 interface WithSocket {
   readonly connection: { readonly stream: { destroy(error: Error): void } };
 }
 
 /**
- * A connection that is given up when the server does not answer in time. pg's own `query_timeout` only stops waiting:
- * the connection goes back to the pool with its transaction still open, and the next user would commit it. What has
- * silenced one connection has mostly silenced all, and each idle one in the pool would cost its next user the same wait.
+ * A connection with a deadline for each statement. If the server misses it, the connection is closed. pg's own `query_timeout` only
+ * stops waiting: the connection returns to the pool with its transaction still open, and its next user would commit it.
+ * The idle connections of the pool are closed too, because the cause mostly affects all of them, and each would cost its next user
+ * the same wait.
  */
-export class ImpatientClient extends pg.Client {
+export class DeadlineClient extends pg.Client {
   private readonly answerTimeoutMs: number;
-  private readonly siblings: Set<ImpatientClient>;
-  /** Statements that were not answered yet. */
-  private expected = 0;
+  private readonly siblings: Set<DeadlineClient>;
+  /** Statements that are not answered yet. */
+  private unanswered = 0;
 
-  constructor(options: ImpatientOptions = {}) {
+  constructor(options: DeadlineClientOptions = {}) {
     super(options);
     this.answerTimeoutMs = options.answerTimeoutMs ?? 0;
     this.siblings = options.siblings ?? new Set();
@@ -33,26 +34,26 @@ export class ImpatientClient extends pg.Client {
     this.query = ((...args: unknown[]) => this.guarded(query, args)) as typeof this.query;
   }
 
-  /** Only promises are guarded: TypeORM, the one user of these connections, knows no other way. */
+  /** Sets the deadline of a statement. Only promises have one: TypeORM, the only user of these connections, always asks for them. */
   private guarded(query: (...args: unknown[]) => unknown, args: unknown[]): unknown {
     const answer = query(...args);
     if (this.answerTimeoutMs === 0 || !isPromise(answer)) return answer;
     this.siblings.add(this);
-    this.expected++;
+    this.unanswered++;
     let settled = false;
-    // If this process was held up, the answer may lie unread in the socket.
+    // If this process was held up, the answer may be in the socket unread: it is read before the timer's immediate runs.
     const timer = setTimeout(() => setImmediate(() => settled || this.giveUp()), this.answerTimeoutMs);
     const stop = (): void => {
       settled = true;
       clearTimeout(timer);
-      this.expected--;
+      this.unanswered--;
     };
     answer.then(stop, stop);
     return answer;
   }
 
   private giveUp(): void {
-    const idle = [...this.siblings].filter((sibling) => sibling.expected === 0);
+    const idle = [...this.siblings].filter((sibling) => sibling.unanswered === 0);
     for (const client of [this, ...idle]) {
       client.siblings.delete(client);
       const { stream } = (client as unknown as WithSocket).connection;

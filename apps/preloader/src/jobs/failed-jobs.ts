@@ -3,16 +3,16 @@ import { PRELOAD_QUEUE, QUEUE_PREFIX, readReloadJob, RELOAD_QUEUE, reloadKey, wi
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 
-/** The most jobs that one listing shows, the newest first. */
+/** One list shows at most so many jobs, the newest first. */
 export const MAX_LISTED = 100;
 
 const MAX_ERROR_LENGTH = 500;
 const CALL_TIMEOUT_MS = 2_000;
 
-/** Hash: which merchant's reload is set aside as which job. */
+/** A hash from merchant to the id of its failed reload. The key keeps its first name: preloaders of all versions share it. */
 const LATEST_KEY = `${QUEUE_PREFIX}:set-aside`;
 
-export interface SetAsideJob {
+export interface FailedJob {
   readonly id: string;
   readonly queue: string;
   /** Null for the default rules and for a full preload. */
@@ -20,27 +20,27 @@ export interface SetAsideJob {
   readonly version: number | null;
   readonly error: string;
   readonly attempts: number;
-  /** ISO 8601. */
+  /** When the job failed for the last time, in ISO 8601. */
   readonly when: string;
 }
 
-export interface SetAsideListing {
+export interface FailedJobList {
   readonly total: number;
-  readonly items: readonly SetAsideJob[];
+  readonly items: readonly FailedJob[];
 }
 
 /**
- * The jobs that failed too often. Of each merchant only the last one is kept, and none once a later reload succeeded, so
- * that what is listed is what somebody has to look at.
+ * The jobs that failed in every attempt, also called dead letters. Of each merchant only the latest one is kept, and none once a
+ * later reload succeeded: the list holds only jobs that somebody has to look at. Every method rejects if Redis does not answer in time.
  */
-export class SetAside {
+export class FailedJobs {
   constructor(
     private readonly redis: Redis,
     private readonly reloads: ReloadQueue,
     private readonly preloads: PreloadQueue,
   ) {}
 
-  /** Remembers a reload that was just set aside; an earlier one of the same merchant is dropped. One that names no merchant is listed for itself. */
+  /** Remembers a reload that has just failed, and drops an earlier one of the same merchant. A job that names no merchant replaces none. */
   async record(job: Job<ReloadJobData>): Promise<void> {
     const data = readable(job);
     if (data === undefined) return;
@@ -50,7 +50,7 @@ export class SetAside {
     if (earlier !== null && earlier !== job.id) await this.drop(earlier);
   }
 
-  /** A reload of this merchant succeeded. */
+  /** Drops the failed reload of a merchant, because a later one succeeded. Null stands for the default rules. */
   async clear(merchantId: string | null): Promise<void> {
     const key = reloadKey(merchantId);
     const jobId = await this.call(this.redis.hget(LATEST_KEY, key));
@@ -59,12 +59,14 @@ export class SetAside {
     await this.call(this.redis.hdel(LATEST_KEY, key));
   }
 
+  /** The failed jobs of both queues. */
   async count(): Promise<number> {
     const counts = await Promise.all([failedCount(this.reloads.handle), failedCount(this.preloads.handle)]);
     return counts[0] + counts[1];
   }
 
-  async list(): Promise<SetAsideListing> {
+  /** The newest MAX_LISTED failed jobs of both queues, and how many there are in all. */
+  async list(): Promise<FailedJobList> {
     const [total, ...jobs] = await Promise.all([this.count(), failedJobs(this.reloads.handle), failedJobs(this.preloads.handle)]);
     const newestFirst = jobs.flat().sort((a, b) => (b.finishedOn ?? 0) - (a.finishedOn ?? 0));
     return { total, items: newestFirst.slice(0, MAX_LISTED).map(describe) };
@@ -75,7 +77,7 @@ export class SetAside {
   }
 
   private async call<T>(answer: Promise<T>): Promise<T> {
-    return within(answer, CALL_TIMEOUT_MS, 'a call about jobs set aside');
+    return within(answer, CALL_TIMEOUT_MS, 'a call about failed jobs');
   }
 }
 
@@ -87,7 +89,7 @@ async function failedJobs<T>(handle: QueueHandle<T>): Promise<Job[]> {
   return (await handle.use((queue) => queue.getFailed(0, MAX_LISTED - 1))) as Job[];
 }
 
-function describe(job: Job): SetAsideJob {
+function describe(job: Job): FailedJob {
   const isReload = job.queueName === RELOAD_QUEUE;
   const data = isReload ? readable(job) : undefined;
   return {

@@ -1,8 +1,8 @@
 import { type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, RULE, setAsideJobs } from './house.js';
+import { BY, House, merchant, metric, RULE, failedJobs } from './house.js';
 
-describe('a merchant whose rules make no sense', () => {
+describe('a merchant whose rules cannot be parsed', () => {
   let house: House;
   let app: RunningApp;
 
@@ -14,35 +14,41 @@ describe('a merchant whose rules make no sense', () => {
   });
   afterAll(() => house.close());
 
-  test('does not keep a full preload from carrying all others', async () => {
-    expect(await app.waitForLog(({ msg }) => msg === 'full preload done', 30_000)).toMatchObject({ merchants: 50, setAside: 1 });
+  test('does not keep a full preload from writing all others', async () => {
+    expect(await app.waitForLog(({ msg }) => msg === 'full preload done', 30_000)).toMatchObject({ merchants: 50, skipped: 1 });
     expect(await house.redis.keys('tg:s:*')).toHaveLength(49);
     expect(await house.snapshots.read('m-00020')).toBeNull();
   });
 
-  test('is retried, then set aside, while other changes pass', async () => {
-    await app.waitForLog(({ msg }) => msg === 'a job failed and is tried again');
+  test('is retried until its job has failed, while other changes pass', async () => {
+    await app.waitForLog(({ msg }) => msg === 'an attempt of a job failed and the job is retried');
     await house.merchants.create(merchant('healthy'), BY);
     await until('the healthy merchant', () => house.snapshots.read('healthy'));
 
-    await app.waitForLog(({ msg }) => msg === 'a job failed too often and is set aside', 20_000);
+    await app.waitForLog(({ msg }) => msg === 'a job has failed in every attempt', 20_000);
     expect(await metric(app, 'reload_jobs_total', { outcome: 'retried' })).toBe(4);
-    expect(await metric(app, 'reload_jobs_total', { outcome: 'set_aside' })).toBe(1);
-    expect(await metric(app, 'jobs_set_aside')).toBe(1);
-    const { total, items } = await setAsideJobs(app);
+    expect(await metric(app, 'reload_jobs_total', { outcome: 'failed' })).toBe(1);
+    expect(await metric(app, 'jobs_failed')).toBe(1);
+    const { total, items } = await failedJobs(app);
     expect(total).toBe(1);
     expect(items).toMatchObject([{ merchant: 'm-00020', version: 1, attempts: 5, error: expect.stringContaining('limits') as string }]);
     expect(new Date(items[0]?.when ?? '').toISOString()).toBe(items[0]?.when);
   });
 
-  test('is listed once however often it fails, and no more once it is put right', async () => {
-    const before = (await setAsideJobs(app)).items[0]?.id;
+  test('is also listed and counted under the first names of failed jobs', async () => {
+    const answer = await fetch(`${app.managementUrl}/jobs/set-aside`);
+    expect(await answer.json()).toEqual(await failedJobs(app));
+    expect(await metric(app, 'jobs_set_aside')).toBe(1);
+  });
+
+  test('is listed once however often its job fails, and no longer once its rules are put right', async () => {
+    const before = (await failedJobs(app)).items[0]?.id;
     const { jobId } = await house.preloads.request();
     await until('another full preload', async () => (await house.preloads.look(jobId))?.state === 'completed');
     await until(
-      'set aside again, in the place of the first time',
+      'a new failed job in the place of the first one',
       async () => {
-        const { items } = await setAsideJobs(app);
+        const { items } = await failedJobs(app);
         return items.length === 1 && items[0]?.id !== before;
       },
       20_000,
@@ -52,7 +58,7 @@ describe('a merchant whose rules make no sense', () => {
     await house.rules.delete('m-00020', id, 'any', BY);
     await house.rules.create('m-00020', RULE, BY);
     await until('its snapshot', async () => (await house.snapshots.read('m-00020'))?.version === 3);
-    await until('an empty list', async () => (await setAsideJobs(app)).total === 0);
-    expect(await metric(app, 'jobs_set_aside')).toBe(0);
+    await until('an empty list', async () => (await failedJobs(app)).total === 0);
+    expect(await metric(app, 'jobs_failed')).toBe(0);
   });
 });

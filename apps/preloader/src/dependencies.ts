@@ -3,28 +3,30 @@ import { isDatabaseUnavailable } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 
-/** A part that does not answer within this is away. */
+/** A dependency that does not answer within this many milliseconds counts as unavailable. */
 const ANSWER_TIMEOUT_MS = 1_000;
 
-/** The parts that every job needs, and whether they answer. */
-export class Parts {
+/** The servers that every job depends on, PostgreSQL and the Redis of the buckets. Each method asks whether they answer. */
+export class Dependencies {
   constructor(
     private readonly dataSource: DataSource,
     private readonly redis: Redis,
   ) {}
 
+  /** @throws Error if PostgreSQL is not connected or does not answer in time */
   async postgres(): Promise<void> {
     if (!this.dataSource.isInitialized) throw new Error('not connected yet');
     await within(this.dataSource.query('SELECT 1'), ANSWER_TIMEOUT_MS, 'SELECT 1');
   }
 
+  /** @throws Error if Redis is not connected or does not answer in time */
   async redisAnswers(): Promise<void> {
     await within(this.redis.ping(), ANSWER_TIMEOUT_MS, 'PING');
   }
 
   /**
-   * After something failed: was it because a part is away? Besides what the error says the parts are asked, because
-   * drivers name the same outage in a dozen ways. Undefined means that the fault lies in the work itself.
+   * Tells which dependency is unavailable after work failed with `error`; undefined means that the work itself is at fault.
+   * The error alone is not enough, because drivers name the same outage in a dozen ways: therefore both dependencies are asked.
    */
   async outageBehind(error: unknown): Promise<'postgres' | 'redis' | undefined> {
     if (isDatabaseUnavailable(error)) return 'postgres';

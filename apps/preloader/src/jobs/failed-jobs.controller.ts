@@ -1,0 +1,16 @@
+import { ManagementTokenGuard } from '#platform';
+import { Controller, Get, Inject, UseGuards } from '@nestjs/common';
+import { FailedJobs, type FailedJobList } from './failed-jobs.js';
+
+/** Lists, on the management port, the jobs that failed and that somebody has to look at. */
+@Controller('jobs')
+@UseGuards(ManagementTokenGuard)
+export class FailedJobsController {
+  constructor(@Inject(FailedJobs) private readonly failedJobs: FailedJobs) {}
+
+  /** The second path is the first name of this list; it stays for those who still ask for it. */
+  @Get(['failed', 'set-aside'])
+  list(): Promise<FailedJobList> {
+    return this.failedJobs.list();
+  }
+}
