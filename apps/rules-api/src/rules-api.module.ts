@@ -2,9 +2,10 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { type Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { MerchantRepository, RuleRepository } from '#rules-db';
+import { AuditRepository, MerchantRepository, RuleRepository } from '#rules-db';
 import { ADMIN_TOKEN, BearerTokenGuard } from './auth/bearer-token.guard.js';
 import { RulesDatabase } from './database.js';
+import { HistoryModule } from './history/history.module.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
@@ -30,6 +31,7 @@ class DatabaseModule {
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
+      { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
     return { module: DatabaseModule, global: true, providers, exports: providers };
   }
@@ -41,7 +43,7 @@ export class RulesApiModule {
     const { adminToken } = parts;
     return {
       module: RulesApiModule,
-      imports: [DatabaseModule.register(parts), ManagementModule.register(parts), MerchantsModule, RulesModule],
+      imports: [DatabaseModule.register(parts), ManagementModule.register(parts), MerchantsModule, RulesModule, HistoryModule],
       providers: [
         { provide: ADMIN_TOKEN, useValue: adminToken },
         { provide: APP_GUARD, useClass: BearerTokenGuard },

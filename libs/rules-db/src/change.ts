@@ -6,6 +6,8 @@ import { OutboxEntity } from './outbox.entity.js';
 export interface Actor {
   readonly name: string;
   readonly requestId?: string;
+  /** Why the change is made. */
+  readonly reason?: string;
 }
 
 export interface Change {
@@ -30,6 +32,15 @@ export function isExpected(expected: Expected, version: number): boolean {
 /** Writes the audit row and the outbox row of a change, in the transaction of the change. */
 export async function recordChange(manager: EntityManager, change: Change): Promise<void> {
   const { merchantId, ruleId = null, action, before, after, version, by } = change;
-  await manager.insert(AuditEntity, { actor: by.name, requestId: by.requestId ?? null, action, merchantId, ruleId, before, after });
+  await manager.insert(AuditEntity, {
+    actor: by.name,
+    requestId: by.requestId ?? null,
+    reason: by.reason ?? null,
+    action,
+    merchantId,
+    ruleId,
+    before,
+    after,
+  });
   await manager.insert(OutboxEntity, { merchantId, version });
 }

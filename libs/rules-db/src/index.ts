@@ -1,4 +1,6 @@
+export * from './audit-chain.js';
 export * from './audit.entity.js';
+export * from './audit.repository.js';
 export * from './availability.js';
 export * from './change.js';
 export * from './connect.js';

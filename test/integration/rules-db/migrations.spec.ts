@@ -5,7 +5,7 @@ import { createDataSource, drainOutbox, MerchantRepository, migrate, revertAll, 
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { BY, ruleSpec } from './database.js';
 
-const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'outbox'];
+const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'audit_head', 'outbox'];
 
 /** Every row of every table, as text. */
 async function contents(dataSource: DataSource): Promise<Record<string, unknown>> {
@@ -41,7 +41,12 @@ describe('migrations', () => {
   }
 
   it('run once, and a second time find nothing to do', async () => {
-    expect(await migrate(dataSource)).toEqual(['Rules1795190400000', 'ChangeLog1795190500000', 'Penalty1795305600000']);
+    expect(await migrate(dataSource)).toEqual([
+      'Rules1795190400000',
+      'ChangeLog1795190500000',
+      'Penalty1795305600000',
+      'AuditChain1795400000000',
+    ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
 
@@ -53,7 +58,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT penalty FROM rule'],
+    ['the newest', revertLast, 'SELECT seq FROM audit'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose nothing when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -97,6 +102,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '3']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '4']);
   });
 });

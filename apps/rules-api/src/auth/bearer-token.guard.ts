@@ -3,6 +3,7 @@ import { Reflector } from '@nestjs/core';
 import { type FastifyRequest } from 'fastify';
 import { BearerToken, type ProblemError, PUBLIC_ROUTE } from '#platform';
 import { type Actor } from '#rules-db';
+import { changeReason } from '../http/change-reason.js';
 
 /** The administrator's token, for injection. */
 export const ADMIN_TOKEN = Symbol('admin token');
@@ -41,5 +42,7 @@ export function refusalBeforeBody(adminToken: string): (request: FastifyRequest)
 
 /** Who makes the request, for the audit. */
 export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
-  return { name: ADMIN, requestId: context.switchToHttp().getRequest<FastifyRequest>().id };
+  const { id, headers } = context.switchToHttp().getRequest<FastifyRequest>();
+  const reason = changeReason(headers['x-change-reason']);
+  return { name: ADMIN, requestId: id, ...(reason !== undefined && { reason }) };
 });

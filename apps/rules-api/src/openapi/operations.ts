@@ -54,16 +54,21 @@ export function Creates(summary: string, view: Type, { belowSomething = false }:
     summary,
     [...WITH_BODY, 409, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created', headers: { ...LOCATION, ...ETAG } }),
+    changeReason(),
   );
 }
 
-/** GET of a page. */
-export function Lists(summary: string, page: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+/** GET of a page. @param query names of its query besides limit and cursor */
+export function Lists(
+  summary: string,
+  page: Type,
+  { belowSomething = false, query = [] }: BelowSomething & { readonly query?: readonly string[] } = {},
+): MethodDecorator {
   return operation(
     summary,
     [400, ...(belowSomething ? [404 as const] : [])],
     ApiOkResponse({ type: page, description: 'A page' }),
-    KnowsQuery('limit', 'cursor'),
+    KnowsQuery('limit', 'cursor', ...query),
   );
 }
 
@@ -79,12 +84,22 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
     ApiOkResponse({ type: view, description: 'Changed', headers: ETAG }),
     ifMatch(),
+    changeReason(),
   );
 }
 
 /** DELETE with If-Match: 204. */
 export function Deletes(summary: string): MethodDecorator {
-  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch());
+  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch(), changeReason());
+}
+
+function changeReason() {
+  return ApiHeader({
+    name: 'X-Change-Reason',
+    required: false,
+    description: 'Why the change is made; kept in the history',
+    schema: { type: 'string', maxLength: 500, example: 'ticket OPS-17' },
+  });
 }
 
 function ifMatch() {
