@@ -25,7 +25,7 @@ export interface HttpAppOptions {
   /** Bodies above this many bytes are refused with 413. 64 KiB unless given. */
   readonly bodyLimitBytes?: number;
   /** Looks at a request before its body is read, and says why it is refused. */
-  readonly refusal?: (request: FastifyRequest) => ProblemError | undefined;
+  readonly refusal?: (request: FastifyRequest) => ProblemError | undefined | Promise<ProblemError | undefined>;
   /** Routes that begin like this serve pages for browsers, with scripts and styles of their own. */
   readonly pages?: string;
 }
@@ -123,9 +123,9 @@ function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): vo
 
 /** Before the body is read: whoever may not ask is not listened to. */
 function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal']): void {
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    if (METHODS.includes(request.method)) done(refusal?.(request));
-    else done(methodNotAllowed(request.method));
+  fastify.addHook('onRequest', async (request) => {
+    const problem = METHODS.includes(request.method) ? await refusal?.(request) : methodNotAllowed(request.method);
+    if (problem) throw problem;
   });
 }
 

@@ -8,6 +8,9 @@ export const AUDIT_ACTIONS = [
   'rule.replaced',
   'rule.reverted',
   'rule.deleted',
+  'token.created',
+  'token.rotated',
+  'token.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

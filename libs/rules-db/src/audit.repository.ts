@@ -8,6 +8,8 @@ export interface AuditFilter {
   readonly merchantId?: string | null | undefined;
   /** Null: the merchant itself. */
   readonly ruleId?: string | null | undefined;
+  /** Only these merchants; null: all. */
+  readonly among?: readonly string[] | null | undefined;
   /** From this moment on. */
   readonly since?: Date | undefined;
   /** Before this moment. */
@@ -38,10 +40,11 @@ export class AuditRepository {
   }
 }
 
-function restrict(query: SelectQueryBuilder<AuditEntity>, { actor, merchantId, ruleId, since, until }: AuditFilter): void {
+function restrict(query: SelectQueryBuilder<AuditEntity>, { actor, merchantId, ruleId, among, since, until }: AuditFilter): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
     query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
+  if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
   if (ruleId !== undefined) query.andWhere(ruleId === null ? 'audit.ruleId IS NULL' : 'audit.ruleId = :ruleId', { ruleId });
   if (since !== undefined) query.andWhere('audit.at >= :since', { since });
   if (until !== undefined) query.andWhere('audit.at < :until', { until });

@@ -17,8 +17,8 @@ export interface Change {
   readonly action: AuditAction;
   readonly before: object | null;
   readonly after: object | null;
-  /** The version of the snapshot that the change led to. */
-  readonly version: number;
+  /** The version of the snapshot that the change led to; without one there is nothing that gateways have to know. */
+  readonly version?: number;
   readonly by: Actor;
 }
 
@@ -42,5 +42,5 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
     before,
     after,
   });
-  await manager.insert(OutboxEntity, { merchantId, version });
+  if (version !== undefined) await manager.insert(OutboxEntity, { merchantId, version });
 }

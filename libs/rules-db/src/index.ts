@@ -1,3 +1,5 @@
+export * from './api-token.entity.js';
+export * from './api-token.repository.js';
 export * from './audit-chain.js';
 export * from './audit.entity.js';
 export * from './audit.repository.js';

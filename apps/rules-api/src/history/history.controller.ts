@@ -2,7 +2,8 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseIn
 import { ApiTags } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type Actor, type Expected } from '#rules-db';
-import { By } from '../auth/bearer-token.guard.js';
+import { Needs } from '../auth/access.js';
+import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
@@ -21,18 +22,21 @@ export class HistoryController {
   constructor(@Inject(HistoryService) private readonly history: HistoryService) {}
 
   @Get('audit')
+  @Needs('viewer', 'filtered')
   @Lists('List all changes, the newest first', ChangePage, { query: ['actor', 'merchant', 'since', 'until'] })
-  async audit(@Query() query: AuditQueryDto): Promise<Page<ChangeView>> {
-    return this.history.list(query);
+  async audit(@Query() query: AuditQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<ChangeView>> {
+    return this.history.list(query, among);
   }
 
   @Get('merchants/:merchantId/history')
+  @Needs('viewer', 'merchant')
   @Lists('List the changes of a merchant, the newest first', ChangePage, { belowSomething: true })
   async ofMerchant(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofMerchant(merchantId, query);
   }
 
   @Get('merchants/:merchantId/rules/:ruleId/history')
+  @Needs('viewer', 'merchant')
   @Lists('List the changes of a rule of a merchant, the newest first', ChangePage, { belowSomething: true })
   async ofRule(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -43,6 +47,7 @@ export class HistoryController {
   }
 
   @Get('default-rules/:ruleId/history')
+  @Needs('viewer', 'anything')
   @Lists('List the changes of a default rule, the newest first', ChangePage, { belowSomething: true })
   async ofDefaultRule(@Param('ruleId', RuleIdPipe) ruleId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofRule(null, ruleId, query);
@@ -50,6 +55,7 @@ export class HistoryController {
 
   @Post('merchants/:merchantId/rules/:ruleId/revert')
   @HttpCode(200)
+  @Needs('editor', 'merchant')
   @Writes('Revert a rule of a merchant to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revert(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -64,6 +70,7 @@ export class HistoryController {
 
   @Post('default-rules/:ruleId/revert')
   @HttpCode(200)
+  @Needs('editor', 'nothing')
   @Writes('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revertDefault(
     @Param('ruleId', RuleIdPipe) ruleId: string,

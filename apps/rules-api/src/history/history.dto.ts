@@ -3,6 +3,7 @@ import { createPatch } from 'rfc6902';
 import { isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
 import { type Check, fault, Fits, wholeNumber } from '../http/field-rules.js';
+import { isMoment } from '../http/moment.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 
 /** Longer than any name that a token may have. */
@@ -18,13 +19,8 @@ const actor: Check = (value) =>
     ? []
     : fault(`must be a text of 1 to ${ACTOR_MAX_LENGTH} characters`, value);
 
-/** RFC 3339 with a zone: a time without one would be another moment for each reader. */
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)$/;
-
 const moment: Check = (value) =>
-  value === undefined || (typeof value === 'string' && MOMENT.test(value) && !Number.isNaN(Date.parse(value)))
-    ? []
-    : fault('must be a time with a zone like 2026-11-22T10:00:00Z', value);
+  value === undefined || isMoment(value) ? [] : fault('must be a time with a zone like 2026-11-22T10:00:00Z', value);
 
 /** The query of the audit. */
 export class AuditQueryDto extends PageQueryDto {

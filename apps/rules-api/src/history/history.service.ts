@@ -27,9 +27,10 @@ export class HistoryService {
     @Inject(RuleRepository) private readonly rules: RuleRepository,
   ) {}
 
-  async list({ actor, merchant, since, until, ...page }: AuditQueryDto & PageQueryDto): Promise<Page<ChangeView>> {
+  /** @param among only changes of these merchants; null: all */
+  async list({ actor, merchant, since, until, ...page }: AuditQueryDto, among: readonly string[] | null): Promise<Page<ChangeView>> {
     const moment = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
-    return this.page({ actor, merchantId: merchant, since: moment(since), until: moment(until) }, page);
+    return this.page({ actor, merchantId: merchant, among, since: moment(since), until: moment(until) }, page);
   }
 
   /** Of the merchant itself, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
