@@ -1,6 +1,14 @@
 import { Rules1795190400000 } from './1795190400000-rules.js';
 import { ChangeLog1795190500000 } from './1795190500000-change-log.js';
 import { Penalty1795305600000 } from './1795305600000-penalty.js';
+import { AuditChain1795400000000 } from './1795400000000-audit-chain.js';
+import { ApiTokens1795400100000 } from './1795400100000-api-tokens.js';
 
-/** Every migration, the oldest first. They are listed one by one, because a glob of `.ts` files finds none after the build. */
-export const MIGRATIONS = [Rules1795190400000, ChangeLog1795190500000, Penalty1795305600000];
+/** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
+export const MIGRATIONS = [
+  Rules1795190400000,
+  ChangeLog1795190500000,
+  Penalty1795305600000,
+  AuditChain1795400000000,
+  ApiTokens1795400100000,
+];

@@ -10,8 +10,16 @@ async function main(): Promise<void> {
   const health = new Health();
   health.addCheck('postgres', database.check);
 
-  const { adminToken, managementToken } = config;
-  const app = await createRulesApi({ database, adminToken, managementToken, health, registry: createRegistry('rules-api'), logger });
+  const { adminToken, tokenHashKey, managementToken } = config;
+  const app = await createRulesApi({
+    database,
+    adminToken,
+    tokenHashKey,
+    managementToken,
+    health,
+    registry: createRegistry('rules-api'),
+    logger,
+  });
   await app.listen(config.rulesApiPort, config.rulesApiHost);
   logger.info({ url: await app.getUrl() }, 'listening');
 

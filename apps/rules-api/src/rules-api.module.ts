@@ -2,35 +2,49 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { type Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { MerchantRepository, RuleRepository } from '#rules-db';
-import { ADMIN_TOKEN, BearerTokenGuard } from './auth/bearer-token.guard.js';
+import { ApiTokenRepository, AuditRepository, MerchantRepository, RuleRepository } from '#rules-db';
+import { AccessGuard } from './auth/access.guard.js';
+import { TokenText } from './auth/token-text.js';
 import { RulesDatabase } from './database.js';
+import { HistoryModule } from './history/history.module.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { RulesModule } from './rules/rules.module.js';
+import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
   readonly database: RulesDatabase;
   readonly adminToken: string;
+  /** With which API tokens are hashed; the admin token unless given. */
+  readonly tokenHashKey?: string | undefined;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
   readonly logger: Logger;
 }
 
+/** What the module and the authentication in front of it share. */
+export interface SharedDependencies {
+  readonly tokenText: TokenText;
+  readonly tokens: ApiTokenRepository;
+}
+
 /** The database and its repositories, for every resource. */
 @Module({})
 class DatabaseModule {
-  static register({ database, logger, registry }: RulesApiDependencies): DynamicModule {
+  static register({ database, logger, registry, tokenText, tokens }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
+      { provide: ApiTokenRepository, useValue: tokens },
+      { provide: TokenText, useValue: tokenText },
+      { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
     return { module: DatabaseModule, global: true, providers, exports: providers };
   }
@@ -38,14 +52,19 @@ class DatabaseModule {
 
 @Module({})
 export class RulesApiModule {
-  static register(dependencies: RulesApiDependencies): DynamicModule {
-    const { adminToken } = dependencies;
+  static register(dependencies: RulesApiDependencies & SharedDependencies): DynamicModule {
     return {
       module: RulesApiModule,
-      imports: [DatabaseModule.register(dependencies), ManagementModule.register(dependencies), MerchantsModule, RulesModule],
+      imports: [
+        DatabaseModule.register(dependencies),
+        ManagementModule.register(dependencies),
+        MerchantsModule,
+        RulesModule,
+        HistoryModule,
+        TokensModule,
+      ],
       providers: [
-        { provide: ADMIN_TOKEN, useValue: adminToken },
-        { provide: APP_GUARD, useClass: BearerTokenGuard },
+        { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_GUARD, useClass: KnownQueryGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },
       ],

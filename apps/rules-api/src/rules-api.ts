@@ -1,18 +1,23 @@
 import { type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp } from '#platform';
-import { refusalBeforeBody } from './auth/bearer-token.guard.js';
+import { ApiTokenRepository } from '#rules-db';
+import { Authenticator } from './auth/authenticator.js';
+import { TokenText } from './auth/token-text.js';
 import { RulesApiExceptionFilter } from './http/rules-api-exception.filter.js';
 import { serveOpenApi } from './openapi/openapi.js';
 import { RulesApiModule, type RulesApiDependencies } from './rules-api.module.js';
 
-/** Creates the Rules API. The caller makes it listen. */
+/** The Rules API, complete but not yet listening. */
 export async function createRulesApi(dependencies: RulesApiDependencies): Promise<NestFastifyApplication> {
-  const { adminToken, logger, registry } = dependencies;
-  const app = await createHttpApp(RulesApiModule.register(dependencies), {
+  const { adminToken, tokenHashKey, database, logger, registry } = dependencies;
+  const tokenText = new TokenText(tokenHashKey || adminToken);
+  const tokens = new ApiTokenRepository(database.dataSource);
+  const authenticator = new Authenticator({ adminToken, tokenText, tokens, isReady: () => database.isReady, logger });
+  const app = await createHttpApp(RulesApiModule.register({ ...dependencies, tokenText, tokens }), {
     logger,
     registry,
     filter: new RulesApiExceptionFilter(logger),
-    refusal: refusalBeforeBody(adminToken),
+    refusal: authenticator.refusal,
     pages: '/docs',
   });
   serveOpenApi(app);

@@ -12,19 +12,27 @@ export class BearerToken {
   /** The problem with which a request with this Authorization header is refused; undefined if it has the token. */
   refusal(authorization: string | undefined): ProblemError | undefined {
     if (authorization === undefined) return unauthorized('send the header Authorization: Bearer TOKEN');
-    const [, token] = /^Bearer +([\x21-\x7e]+) *$/i.exec(authorization) ?? [];
-    // Digests have the same length and take the same time to compare, so the time does not show how much of a guess was right.
-    if (token === undefined || !timingSafeEqual(sha256(token), this.digest))
-      return unauthorized('this is not a valid token', 'invalid_token');
-    return undefined;
+    const token = bearerTokenIn(authorization);
+    return token !== undefined && this.is(token) ? undefined : unauthorized('this is not a valid token', 'invalid_token');
   }
+
+  /** Digests have one length, and comparing them takes one time: nothing tells how much of a guess was right. */
+  is(token: string): boolean {
+    return timingSafeEqual(sha256(token), this.digest);
+  }
+}
+
+/** The token in an Authorization header, if it is of the scheme Bearer. */
+export function bearerTokenIn(authorization: string): string | undefined {
+  return /^Bearer +([\x21-\x7e]{1,1000}) *$/i.exec(authorization)?.[1];
 }
 
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-function unauthorized(detail: string, error?: string): ProblemError {
+/** 401 with the challenge of RFC 6750. */
+export function unauthorized(detail: string, error?: string): ProblemError {
   const challenge = `Bearer realm="tollgate"${error === undefined ? '' : `, error="${error}"`}`;
   return new ProblemError({ status: 401, detail, headers: { 'www-authenticate': challenge } });
 }

@@ -25,7 +25,7 @@ export interface HttpAppOptions {
   /** Larger bodies are refused with 413; 64 KiB unless given. */
   readonly bodyLimitBytes?: number;
   /** Called before the body of a request is read. Returns the problem with which the request is refused, if it is. */
-  readonly refusal?: (request: FastifyRequest) => ProblemError | undefined;
+  readonly refusal?: (request: FastifyRequest) => ProblemError | undefined | Promise<ProblemError | undefined>;
   /** Routes with this prefix serve pages for browsers, with their own scripts and styles. */
   readonly pages?: string;
 }
@@ -123,9 +123,9 @@ function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): vo
 
 /** Refuses before the body is read, so that a caller without permission cannot make this process parse anything. */
 function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal']): void {
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    if (METHODS.includes(request.method)) done(refusal?.(request));
-    else done(methodNotAllowed(request.method));
+  fastify.addHook('onRequest', async (request) => {
+    const problem = METHODS.includes(request.method) ? await refusal?.(request) : methodNotAllowed(request.method);
+    if (problem) throw problem;
   });
 }
 

@@ -68,6 +68,15 @@ export const VARIABLES = {
     meaning: 'bearer token of the administrator of the Rules API, at least 16 characters',
     parse: adminToken,
   },
+  tokenHashKey: {
+    name: 'TOKEN_HASH_KEY',
+    apps: ['rules-api'],
+    default: '',
+    secret: true,
+    meaning:
+      'secret with which API tokens are hashed, at least 16 characters; unset: TOLLGATE_ADMIN_TOKEN, so that another admin token makes all API tokens void',
+    parse: optionalToken,
+  },
   ...GATEWAY_VARIABLES,
   logLevel: {
     name: 'LOG_LEVEL',

@@ -1,10 +1,25 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 'typeorm';
 
-export type AuditAction = 'merchant.created' | 'merchant.updated' | 'merchant.deleted' | 'rule.created' | 'rule.replaced' | 'rule.deleted';
+export const AUDIT_ACTIONS = [
+  'merchant.created',
+  'merchant.updated',
+  'merchant.deleted',
+  'rule.created',
+  'rule.replaced',
+  'rule.reverted',
+  'rule.deleted',
+  'token.created',
+  'token.rotated',
+  'token.deleted',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-/** One change of a merchant or a rule: when, by whom, and the row before and after it. */
+/** Who changed what, when, why, from what to what. Rows are neither changed nor deleted; see the migration audit-chain. */
 @Entity('audit')
-@Index('audit_of_merchant', ['merchantId', 'id'])
+@Index('audit_by_seq', ['seq'], { unique: true })
+@Index('audit_of_merchant', ['merchantId', 'seq'])
+@Index('audit_of_rule', ['ruleId', 'seq'])
+@Index('audit_of_actor', ['actor', 'seq'])
 export class AuditEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'audit_pkey' })
   id: string;
@@ -33,4 +48,16 @@ export class AuditEntity {
 
   @Column({ type: 'jsonb', nullable: true })
   after: object | null;
+
+  /** Why, in the words of the one who made the change. */
+  @Column({ type: 'text', nullable: true })
+  reason: string | null;
+
+  /** The place in the chain, from 1, without gaps. A trigger writes it. */
+  @Column({ type: 'bigint', insert: false, update: false })
+  seq: string;
+
+  /** SHA-256 over the hash of the row before and the content of this one. A trigger writes it. */
+  @Column({ type: 'bytea', insert: false, update: false, select: false })
+  hash: Buffer;
 }

@@ -6,6 +6,8 @@ import { OutboxEntity } from './outbox.entity.js';
 export interface Actor {
   readonly name: string;
   readonly requestId?: string;
+  /** Why the change is made. */
+  readonly reason?: string;
 }
 
 /** A change of a merchant or a rule, for the audit and the outbox. */
@@ -16,8 +18,8 @@ export interface Change {
   readonly action: AuditAction;
   readonly before: object | null;
   readonly after: object | null;
-  /** The version of the snapshot after the change. */
-  readonly version: number;
+  /** The version of the snapshot that the change led to; without one there is nothing that gateways have to know. */
+  readonly version?: number;
   readonly by: Actor;
 }
 
@@ -32,6 +34,15 @@ export function isExpected(expected: Expected, version: number): boolean {
 /** Inserts the audit row and the outbox row of a change, in the transaction of the change. */
 export async function recordChange(manager: EntityManager, change: Change): Promise<void> {
   const { merchantId, ruleId = null, action, before, after, version, by } = change;
-  await manager.insert(AuditEntity, { actor: by.name, requestId: by.requestId ?? null, action, merchantId, ruleId, before, after });
-  await manager.insert(OutboxEntity, { merchantId, version });
+  await manager.insert(AuditEntity, {
+    actor: by.name,
+    requestId: by.requestId ?? null,
+    reason: by.reason ?? null,
+    action,
+    merchantId,
+    ruleId,
+    before,
+    after,
+  });
+  if (version !== undefined) await manager.insert(OutboxEntity, { merchantId, version });
 }

@@ -1,5 +1,6 @@
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { MIGRATIONS } from '#migrations';
+import { ApiTokenEntity } from './api-token.entity.js';
 import { AuditEntity } from './audit.entity.js';
 import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
@@ -43,7 +44,7 @@ export function createDataSource(
     installExtensions: false,
     synchronize: false,
     logging: false,
-    entities: [MerchantEntity, RuleEntity, DefaultRulesVersionEntity, DeletedMerchantEntity, AuditEntity, OutboxEntity],
+    entities: [MerchantEntity, RuleEntity, DefaultRulesVersionEntity, DeletedMerchantEntity, AuditEntity, OutboxEntity, ApiTokenEntity],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.
     poolErrorHandler: () => undefined,

@@ -45,3 +45,27 @@ export class TooManyRulesError extends Error {
     this.name = 'TooManyRulesError';
   }
 }
+
+/** There is no such token. */
+export class TokenNotFoundError extends Error {
+  constructor(readonly tokenId: string) {
+    super(`there is no token ${tokenId}`);
+    this.name = 'TokenNotFoundError';
+  }
+}
+
+/** Another token has this name. */
+export class TokenNameTakenError extends Error {
+  constructor(readonly tokenName: string) {
+    super(`there already is a token named ${JSON.stringify(tokenName)}`);
+    this.name = 'TokenNameTakenError';
+  }
+}
+
+/** There are as many tokens as there may be. */
+export class TooManyTokensError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} tokens`);
+    this.name = 'TooManyTokensError';
+  }
+}

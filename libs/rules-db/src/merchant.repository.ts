@@ -1,4 +1,4 @@
-import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
+import { And, type DataSource, type EntityManager, In, MoreThan } from 'typeorm';
 import { moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected, recordChange } from './change.js';
@@ -41,10 +41,19 @@ export class MerchantRepository {
     return this.dataSource.manager.findOneBy(MerchantEntity, { id });
   }
 
-  /** At most `limit` merchants, sorted by the bytes of their ids, beginning with the first id after `after`. */
-  async list({ after, limit }: { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
+  /** At most `limit` merchants by id, from the first one after `after`. @param among only these; null: all */
+  async list({
+    after,
+    limit,
+    among = null,
+  }: {
+    after?: string | undefined;
+    limit: number;
+    among?: readonly string[] | null;
+  }): Promise<MerchantEntity[]> {
+    const conditions = [...(after === undefined ? [] : [MoreThan(after)]), ...(among === null ? [] : [In([...among])])];
     return this.dataSource.manager.find(MerchantEntity, {
-      where: after === undefined ? {} : { id: MoreThan(after) },
+      where: conditions.length === 0 ? {} : { id: And(...conditions) },
       order: { id: 'ASC' },
       take: limit,
     });

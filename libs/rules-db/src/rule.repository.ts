@@ -56,12 +56,15 @@ export class RuleRepository {
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /**
-   * Replaces everything but the identity of a rule. Live buckets of its limits keep their content.
-   *
-   * @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError
-   */
-  async replace(owner: RuleOwner, id: string, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
+  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  async replace(
+    owner: RuleOwner,
+    id: string,
+    expected: Expected,
+    spec: RuleSpec,
+    by: Actor,
+    action: 'rule.replaced' | 'rule.reverted' = 'rule.replaced',
+  ): Promise<RuleEntity> {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
@@ -73,7 +76,29 @@ export class RuleRepository {
       const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.replaced', before, after, version, by });
+      await recordChange(manager, { merchantId: owner, ruleId: id, action, before, after, version, by });
+      return after;
+    });
+  }
+
+  /**
+   * Brings a deleted rule back under its id, as a new version. Its limits go on from what they were when it was deleted, so that buckets which are
+   * still there are carried over as by any edit.
+   * @param deleted what the rule was when it was deleted, as the audit has it
+   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version
+   */
+  async restore(owner: RuleOwner, deleted: RuleEntity, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
+    return this.dataSource.transaction(async (manager) => {
+      const version = await raiseVersion(manager, owner);
+      const { id } = deleted;
+      const there = await manager.findOneBy(RuleEntity, { id });
+      if (there || !isExpected(expected, deleted.version)) throw new VersionConflictError(there?.version ?? deleted.version);
+      if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+      const limits = editLimits(deleted.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner));
+      const values = { ...spec, limits, merchantId: owner, version: deleted.version + 1 };
+      await nameTaken(spec.name, insertWithId(manager, id, values));
+      const after = await manager.findOneByOrFail(RuleEntity, { id });
+      await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
       return after;
     });
   }
@@ -124,4 +149,31 @@ async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
     if (constraint === RULE_NAME_OF_MERCHANT || constraint === RULE_NAME_OF_DEFAULT) throw new RuleNameTakenError(name);
     throw error;
   }
+}
+
+/** The database gives ids out itself; only a rule that comes back brings its own. */
+async function insertWithId(
+  manager: EntityManager,
+  id: string,
+  values: Omit<RuleSpec, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
+): Promise<void> {
+  const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, version } = values;
+  await manager.query(
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, version)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    [
+      id,
+      merchantId,
+      name,
+      layer,
+      priority,
+      enabled,
+      mode,
+      ...[match, key, limits].map((value) => JSON.stringify(value)),
+      cost,
+      onStoreFailure,
+      penalty ? JSON.stringify(penalty) : null,
+      version,
+    ],
+  );
 }

@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
 import { type LimitSpec, MemoryBucketStore, merchantRules, RateLimiter, type RuleSpec, type Verdict } from '#limiter';
 import { MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
-import { BY, migratedDatabase, ruleSpec } from './database.js';
+import { BY, emptyTables, migratedDatabase, ruleSpec } from './database.js';
 
 /** Rows of docs/algorithms.md, "When anything else of a rule changes", by way of the database. */
 
@@ -29,7 +29,7 @@ describe('live buckets after edits that are stored in PostgreSQL', () => {
   });
   beforeEach(async () => {
     nowMs = 1_700_000_000_000;
-    await dataSource.query('TRUNCATE merchant, rule, deleted_merchant, audit, outbox');
+    await emptyTables(dataSource);
     await new MerchantRepository(dataSource).create({ id: 'acme', name: 'Acme', timeZone: 'UTC' }, BY);
     limiter = new RateLimiter(new MemoryBucketStore(() => nowMs), new MemoryBucketStore(() => nowMs));
   });

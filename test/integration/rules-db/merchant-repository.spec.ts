@@ -1,6 +1,6 @@
 import { type DataSource } from 'typeorm';
 import { AuditEntity, drainOutbox, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
-import { BY, migratedDatabase, ruleSpec } from './database.js';
+import { BY, emptyTables, migratedDatabase, ruleSpec } from './database.js';
 
 describe('MerchantRepository', () => {
   let dataSource: DataSource;
@@ -11,7 +11,7 @@ describe('MerchantRepository', () => {
     ({ dataSource, close } = await migratedDatabase());
     merchants = new MerchantRepository(dataSource);
   });
-  beforeEach(() => dataSource.query('TRUNCATE merchant, rule, deleted_merchant, audit, outbox'));
+  beforeEach(() => emptyTables(dataSource));
   afterAll(() => close());
 
   const acme = { id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin' };

@@ -1,11 +1,21 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { type DataSource } from 'typeorm';
-import { createDataSource, drainOutbox, MerchantRepository, migrate, revertAll, revertLast, RuleReader, RuleRepository } from '#rules-db';
+import {
+  ApiTokenRepository,
+  createDataSource,
+  drainOutbox,
+  MerchantRepository,
+  migrate,
+  revertAll,
+  revertLast,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { BY, ruleSpec } from './database.js';
 
-const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'outbox'];
+const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'audit_head', 'outbox', 'api_token'];
 
 /** Every row of every table, as text. */
 async function contents(dataSource: DataSource): Promise<Record<string, unknown>> {
@@ -38,10 +48,18 @@ describe('migrations', () => {
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     await rules.create(null, ruleSpec({ name: 'default' }), BY);
+    const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
+    await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
   }
 
-  it('run once, and find nothing to do the second time', async () => {
-    expect(await migrate(dataSource)).toEqual(['Rules1795190400000', 'ChangeLog1795190500000', 'Penalty1795305600000']);
+  it('run once, and a second time find nothing to do', async () => {
+    expect(await migrate(dataSource)).toEqual([
+      'Rules1795190400000',
+      'ChangeLog1795190500000',
+      'Penalty1795305600000',
+      'AuditChain1795400000000',
+      'ApiTokens1795400100000',
+    ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
 
@@ -53,7 +71,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT penalty FROM rule'],
+    ['the newest', revertLast, 'SELECT * FROM api_token'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -97,6 +115,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '3']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '5']);
   });
 });

@@ -1,7 +1,7 @@
 import { type DataSource } from 'typeorm';
 import type { TokenBucketSpec } from '#limiter';
 import { AuditEntity, drainOutbox, MAX_RULES_PER_OWNER, MerchantRepository, type RuleOwner, RuleRepository } from '#rules-db';
-import { BY, migratedDatabase, ruleSpec } from './database.js';
+import { BY, emptyTables, migratedDatabase, ruleSpec } from './database.js';
 
 const NOW = 1_700_000_000_000;
 
@@ -17,7 +17,7 @@ describe('RuleRepository', () => {
   });
   beforeEach(async () => {
     nowMs = NOW;
-    await dataSource.query('TRUNCATE merchant, rule, deleted_merchant, audit, outbox RESTART IDENTITY');
+    await emptyTables(dataSource);
     await dataSource.query('UPDATE default_rules_version SET version = 0');
     await new MerchantRepository(dataSource).create({ id: 'acme', name: 'Acme', timeZone: 'UTC' }, BY);
     await drainOutbox(dataSource, 100, () => Promise.resolve());

@@ -2,7 +2,8 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Quer
 import { ApiTags } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type Actor, type Expected } from '#rules-db';
-import { By } from '../auth/bearer-token.guard.js';
+import { Needs } from '../auth/access.js';
+import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
@@ -19,24 +20,28 @@ export class DefaultRulesController {
   constructor(@Inject(RulesService) private readonly rules: RulesService) {}
 
   @Post()
+  @Needs('editor', 'nothing')
   @Creates('Create a default rule', RuleView)
   async create(@Body() body: RuleDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<RuleView> {
     return created(reply, await this.rules.create(null, body, by));
   }
 
   @Get()
+  @Needs('viewer', 'anything')
   @Lists('List the default rules, the highest priority first', RulePage)
   async list(@Query() query: PageQueryDto): Promise<RulePage> {
     return this.rules.list(null, query);
   }
 
   @Get(':ruleId')
+  @Needs('viewer', 'anything')
   @Reads('Read a default rule', RuleView)
   async get(@Param('ruleId', RuleIdPipe) ruleId: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<RuleView> {
     return tagged(reply, await this.rules.get(null, ruleId));
   }
 
   @Put(':ruleId')
+  @Needs('editor', 'nothing')
   @Writes('Replace a default rule', RuleView, { nameMayBeTaken: true })
   async replace(
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -50,6 +55,7 @@ export class DefaultRulesController {
 
   @Delete(':ruleId')
   @HttpCode(204)
+  @Needs('editor', 'nothing')
   @Deletes('Delete a default rule')
   async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
     await this.rules.delete(null, ruleId, expected, by);

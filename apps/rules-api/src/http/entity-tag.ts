@@ -49,7 +49,12 @@ export function tagged<T extends Versioned>(reply: FastifyReply, resource: T): T
 
 /** Answers with a resource that was just made below the path of the request. */
 export function created<T extends Versioned>(reply: FastifyReply, resource: T): T {
+  return tagged(reply, located(reply, resource));
+}
+
+/** The same for what has no versions. */
+export function located<T extends { readonly id: string }>(reply: FastifyReply, resource: T): T {
   const [path] = reply.request.url.split('?');
   void reply.header('location', `${path}/${encodeURIComponent(resource.id)}`);
-  return tagged(reply, resource);
+  return resource;
 }

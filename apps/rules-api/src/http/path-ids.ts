@@ -1,6 +1,6 @@
 import { type PipeTransform } from '@nestjs/common';
 import { isMerchantId } from '#limiter';
-import { MerchantNotFoundError, RuleNotFoundError } from '#rules-db';
+import { MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -15,7 +15,20 @@ export class MerchantIdPipe implements PipeTransform {
 /** The rule id of a path, likewise. */
 export class RuleIdPipe implements PipeTransform {
   transform(value: string): string {
-    if (!/^[1-9]\d{0,18}$/.test(value) || BigInt(value) > MAX_BIGINT) throw new RuleNotFoundError(value.slice(0, 200));
+    if (!isId(value)) throw new RuleNotFoundError(value.slice(0, 200));
     return value;
   }
+}
+
+/** The token id of a path, likewise. */
+export class TokenIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new TokenNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** Ids of the database are positive numbers of 64 bits. */
+function isId(value: string): boolean {
+  return /^[1-9]\d{0,18}$/.test(value) && BigInt(value) <= MAX_BIGINT;
 }

@@ -6,7 +6,10 @@ import {
   MerchantNotFoundError,
   RuleNameTakenError,
   RuleNotFoundError,
+  TokenNameTakenError,
+  TokenNotFoundError,
   TooManyRulesError,
+  TooManyTokensError,
   VersionConflictError,
 } from '#rules-db';
 import { entityTag } from './entity-tag.js';
@@ -21,16 +24,17 @@ export class RulesApiExceptionFilter extends ProblemDetailsFilter {
 
 /** The problem that an error of rules-db stands for; nothing for other errors. */
 export function asProblem(error: unknown): ProblemError | undefined {
-  if (error instanceof MerchantNotFoundError || error instanceof RuleNotFoundError) {
+  if (error instanceof MerchantNotFoundError || error instanceof RuleNotFoundError || error instanceof TokenNotFoundError) {
     return new ProblemError({ status: 404, detail: error.message });
   }
   if (error instanceof MerchantExistsError) {
     return new ProblemError({ status: 409, detail: error.message, errors: [{ pointer: '/id', detail: 'is taken' }] });
   }
-  if (error instanceof RuleNameTakenError) {
+  if (error instanceof RuleNameTakenError || error instanceof TokenNameTakenError) {
     return new ProblemError({ status: 409, detail: error.message, errors: [{ pointer: '/name', detail: 'is taken' }] });
   }
-  if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, detail: error.message });
+  if (error instanceof TooManyRulesError || error instanceof TooManyTokensError)
+    return new ProblemError({ status: 409, detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({

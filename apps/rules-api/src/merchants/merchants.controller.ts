@@ -2,7 +2,8 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Qu
 import { ApiTags } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type Actor, type Expected } from '#rules-db';
-import { By } from '../auth/bearer-token.guard.js';
+import { Needs } from '../auth/access.js';
+import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
@@ -19,24 +20,28 @@ export class MerchantsController {
   constructor(@Inject(MerchantsService) private readonly merchants: MerchantsService) {}
 
   @Post()
+  @Needs('editor', 'nothing')
   @Creates('Create a merchant', MerchantView)
   async create(@Body() body: CreateMerchantDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<MerchantView> {
     return created(reply, await this.merchants.create(body, by));
   }
 
   @Get()
+  @Needs('viewer', 'filtered')
   @Lists('List merchants by id', MerchantPage)
-  async list(@Query() query: PageQueryDto): Promise<Page<MerchantView>> {
-    return this.merchants.list(query);
+  async list(@Query() query: PageQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<MerchantView>> {
+    return this.merchants.list(query, among);
   }
 
   @Get(':merchantId')
+  @Needs('viewer', 'merchant')
   @Reads('Read a merchant', MerchantView)
   async get(@Param('merchantId', MerchantIdPipe) id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<MerchantView> {
     return tagged(reply, await this.merchants.get(id));
   }
 
   @Patch(':merchantId')
+  @Needs('editor', 'merchant')
   @Writes('Change a merchant', MerchantView)
   async update(
     @Param('merchantId', MerchantIdPipe) id: string,
@@ -50,6 +55,7 @@ export class MerchantsController {
 
   @Delete(':merchantId')
   @HttpCode(204)
+  @Needs('editor', 'merchant')
   @Deletes('Delete a merchant with its rules')
   async delete(@Param('merchantId', MerchantIdPipe) id: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
     await this.merchants.delete(id, expected, by);

@@ -15,9 +15,9 @@ export class MerchantsService {
     return merchantView(await this.merchants.create({ id, name, timeZone }, by));
   }
 
-  async list({ size, cursor }: PageQueryDto): Promise<Page<MerchantView>> {
+  async list({ size, cursor }: PageQueryDto, among: readonly string[] | null): Promise<Page<MerchantView>> {
     const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, isId)[0];
-    const rows = await this.merchants.list({ after, limit: size + 1 });
+    const rows = await this.merchants.list({ after, limit: size + 1, among });
     return toPage(rows, size, merchantView, ({ id }) => encodeCursor(LIST, [id]));
   }
 

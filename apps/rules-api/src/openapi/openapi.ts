@@ -1,7 +1,9 @@
 import { type INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { HistoryModule } from '../history/history.module.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { RulesModule } from '../rules/rules.module.js';
+import { TokensModule } from '../tokens/tokens.module.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
 export function serveOpenApi(app: INestApplication): void {
@@ -19,7 +21,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setVersion('1')
     .addBearerAuth()
     .build();
-  const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule] });
+  const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule, HistoryModule, TokensModule] });
   const schemas = (document.components?.schemas ?? {}) as Record<string, Schema>;
   closeObjects(schemas);
   for (const { properties = {} } of Object.values(schemas)) {

@@ -21,12 +21,14 @@ const LOCATION = { Location: { description: 'Where it is', schema: { type: 'stri
 const PROBLEMS = {
   400: 'The request is wrong; errors names the fields',
   401: 'No token, or not a valid one',
+  403: 'The token does not allow this',
   404: 'There is no such thing',
   409: 'It is taken, or there are too many',
   412: 'It has changed since the version in If-Match',
   413: 'The body is too large',
   415: 'The body is not JSON',
   428: 'If-Match is missing: send it with the ETag that was read, or *',
+  429: 'Too many tokens that are not known came from this address',
   500: 'The server failed',
   503: 'The database does not answer',
 } as const;
@@ -36,11 +38,12 @@ type ProblemStatus = keyof typeof PROBLEMS;
 const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> } = {
   401: { 'WWW-Authenticate': { schema: { type: 'string', example: 'Bearer realm="tollgate"' } } },
   412: ETAG,
+  429: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
   503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
 };
 
 /** 400: an unknown name in the query. 405 is for methods that no route has. */
-const ALWAYS = [400, 401, 500, 503] as const;
+const ALWAYS = [400, 401, 403, 429, 500, 503] as const;
 const WITH_BODY = [400, 413, 415] as const;
 
 interface BelowSomething {
@@ -54,22 +57,47 @@ export function Creates(summary: string, view: Type, { belowSomething = false }:
     summary,
     [...WITH_BODY, 409, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created', headers: { ...LOCATION, ...ETAG } }),
+    changeReason(),
   );
 }
 
-/** GET of a page. */
-export function Lists(summary: string, page: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+/** The same for what has no versions. */
+export function CreatesUnversioned(summary: string, view: Type): MethodDecorator {
+  return operation(
+    summary,
+    [...WITH_BODY, 409],
+    ApiCreatedResponse({ type: view, description: 'Created', headers: LOCATION }),
+    changeReason(),
+  );
+}
+
+/** GET of a page. @param query names of its query besides limit and cursor */
+export function Lists(
+  summary: string,
+  page: Type,
+  { belowSomething = false, query = [] }: BelowSomething & { readonly query?: readonly string[] } = {},
+): MethodDecorator {
   return operation(
     summary,
     [400, ...(belowSomething ? [404 as const] : [])],
     ApiOkResponse({ type: page, description: 'A page' }),
-    KnowsQuery('limit', 'cursor'),
+    KnowsQuery('limit', 'cursor', ...query),
   );
 }
 
 /** GET of one: 200 with ETag. */
 export function Reads(summary: string, view: Type): MethodDecorator {
   return operation(summary, [404], ApiOkResponse({ type: view, description: 'Found', headers: ETAG }));
+}
+
+/** The same for what has no versions. */
+export function ReadsUnversioned(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [404], ApiOkResponse({ type: view, description: 'Found' }));
+}
+
+/** POST that does something with what is there: 200. */
+export function Does(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done' }), changeReason());
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
@@ -79,12 +107,27 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
     ApiOkResponse({ type: view, description: 'Changed', headers: ETAG }),
     ifMatch(),
+    changeReason(),
   );
 }
 
 /** DELETE with If-Match: 204. */
 export function Deletes(summary: string): MethodDecorator {
-  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch());
+  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch(), changeReason());
+}
+
+/** DELETE of what is never edited: 204. */
+export function DeletesAny(summary: string): MethodDecorator {
+  return operation(summary, [404], ApiNoContentResponse({ description: 'Deleted' }), changeReason());
+}
+
+function changeReason() {
+  return ApiHeader({
+    name: 'X-Change-Reason',
+    required: false,
+    description: 'Why the change is made; kept in the history',
+    schema: { type: 'string', maxLength: 500, example: 'ticket OPS-17' },
+  });
 }
 
 function ifMatch() {

@@ -2,7 +2,8 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Quer
 import { ApiTags } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type Actor, type Expected } from '#rules-db';
-import { By } from '../auth/bearer-token.guard.js';
+import { Needs } from '../auth/access.js';
+import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
@@ -18,6 +19,7 @@ export class RulesController {
   constructor(@Inject(RulesService) private readonly rules: RulesService) {}
 
   @Post()
+  @Needs('editor', 'merchant')
   @Creates('Create a rule of a merchant', RuleView, { belowSomething: true })
   async create(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -29,12 +31,14 @@ export class RulesController {
   }
 
   @Get()
+  @Needs('viewer', 'merchant')
   @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true })
   async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<RulePage> {
     return this.rules.list(merchantId, query);
   }
 
   @Get(':ruleId')
+  @Needs('viewer', 'merchant')
   @Reads('Read a rule of a merchant', RuleView)
   async get(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -45,6 +49,7 @@ export class RulesController {
   }
 
   @Put(':ruleId')
+  @Needs('editor', 'merchant')
   @Writes('Replace a rule of a merchant', RuleView, { nameMayBeTaken: true })
   async replace(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -59,6 +64,7 @@ export class RulesController {
 
   @Delete(':ruleId')
   @HttpCode(204)
+  @Needs('editor', 'merchant')
   @Deletes('Delete a rule of a merchant')
   async delete(
     @Param('merchantId', MerchantIdPipe) merchantId: string,

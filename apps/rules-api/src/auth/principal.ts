@@ -1,0 +1,39 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { type FastifyRequest } from 'fastify';
+import { type Actor, type Role } from '#rules-db';
+import { changeReason } from '../http/change-reason.js';
+
+/** Who makes a request, and what that allows. */
+export interface Principal {
+  /** Stands in the audit. */
+  readonly name: string;
+  readonly role: Role;
+  /** The merchants to which it is limited; null: all. */
+  readonly merchants: readonly string[] | null;
+}
+
+/** The bearer of TOLLGATE_ADMIN_TOKEN. */
+export const FIRST_ADMIN: Principal = { name: 'admin', role: 'admin', merchants: null };
+
+const PRINCIPALS = new WeakMap<FastifyRequest, Principal>();
+
+export function setPrincipal(request: FastifyRequest, principal: Principal): void {
+  PRINCIPALS.set(request, principal);
+}
+
+/** Nothing for a request without a valid token. */
+export function principalOf(request: FastifyRequest): Principal | undefined {
+  return PRINCIPALS.get(request);
+}
+
+/** Who makes the request and why, for the audit. */
+export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
+  const request = context.switchToHttp().getRequest<FastifyRequest>();
+  const reason = changeReason(request.headers['x-change-reason']);
+  return { name: principalOf(request)!.name, requestId: request.id, ...(reason !== undefined && { reason }) };
+});
+
+/** The merchants to which the bearer is limited; null: all. */
+export const LimitedTo = createParamDecorator((_: unknown, context: ExecutionContext): readonly string[] | null => {
+  return principalOf(context.switchToHttp().getRequest<FastifyRequest>())!.merchants;
+});

@@ -1,0 +1,84 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type FastifyReply } from 'fastify';
+import { type Actor, type Expected } from '#rules-db';
+import { Needs } from '../auth/access.js';
+import { By, LimitedTo } from '../auth/principal.js';
+import { DatabaseInterceptor } from '../http/database.interceptor.js';
+import { IfMatch, tagged } from '../http/entity-tag.js';
+import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
+import { Lists, Writes } from '../openapi/operations.js';
+import { type Page } from '../pagination/page.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { RuleView } from '../rules/rule.dto.js';
+import { AuditQueryDto, ChangePage, type ChangeView, RevertDto } from './history.dto.js';
+import { HistoryService } from './history.service.js';
+
+/** The history of what stands under /v1, and the way back to a former version. */
+@ApiTags('history')
+@Controller('v1')
+@UseInterceptors(DatabaseInterceptor)
+export class HistoryController {
+  constructor(@Inject(HistoryService) private readonly history: HistoryService) {}
+
+  @Get('audit')
+  @Needs('viewer', 'filtered')
+  @Lists('List all changes, the newest first', ChangePage, { query: ['actor', 'merchant', 'since', 'until'] })
+  async audit(@Query() query: AuditQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<ChangeView>> {
+    return this.history.list(query, among);
+  }
+
+  @Get('merchants/:merchantId/history')
+  @Needs('viewer', 'merchant')
+  @Lists('List the changes of a merchant, the newest first', ChangePage, { belowSomething: true })
+  async ofMerchant(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.history.ofMerchant(merchantId, query);
+  }
+
+  @Get('merchants/:merchantId/rules/:ruleId/history')
+  @Needs('viewer', 'merchant')
+  @Lists('List the changes of a rule of a merchant, the newest first', ChangePage, { belowSomething: true })
+  async ofRule(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @Query() query: PageQueryDto,
+  ): Promise<Page<ChangeView>> {
+    return this.history.ofRule(merchantId, ruleId, query);
+  }
+
+  @Get('default-rules/:ruleId/history')
+  @Needs('viewer', 'anything')
+  @Lists('List the changes of a default rule, the newest first', ChangePage, { belowSomething: true })
+  async ofDefaultRule(@Param('ruleId', RuleIdPipe) ruleId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.history.ofRule(null, ruleId, query);
+  }
+
+  @Post('merchants/:merchantId/rules/:ruleId/revert')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Writes('Revert a rule of a merchant to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  async revert(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() { version }: RevertDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.history.revert(merchantId, ruleId, expected, version, by));
+  }
+
+  @Post('default-rules/:ruleId/revert')
+  @HttpCode(200)
+  @Needs('editor', 'nothing')
+  @Writes('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  async revertDefault(
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() { version }: RevertDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.history.revert(null, ruleId, expected, version, by));
+  }
+}

@@ -1,0 +1,168 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { createPatch } from 'rfc6902';
+import { isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
+import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
+import { type Check, fault, Fits, wholeNumber } from '../http/field-rules.js';
+import { isMoment } from '../http/moment.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+
+/** Longer than any name that a token may have. */
+const ACTOR_MAX_LENGTH = 200;
+
+/** Versions are 32-bit counters in the database. */
+const MAX_VERSION = 2_147_483_647;
+
+const merchantId: Check = (value) => (value === undefined || isMerchantId(value) ? [] : fault(`must be ${MERCHANT_ID_EXPECTED}`, value));
+
+const actor: Check = (value) =>
+  value === undefined || (typeof value === 'string' && value.length >= 1 && value.length <= ACTOR_MAX_LENGTH && !value.includes('\0'))
+    ? []
+    : fault(`must be a text of 1 to ${ACTOR_MAX_LENGTH} characters`, value);
+
+const moment: Check = (value) =>
+  value === undefined || isMoment(value) ? [] : fault('must be a time with a zone like 2026-11-22T10:00:00Z', value);
+
+/** The query of the audit. */
+export class AuditQueryDto extends PageQueryDto {
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: ACTOR_MAX_LENGTH,
+    example: 'admin',
+    description: 'Only changes by this administrator or machine',
+  })
+  @Fits(actor)
+  actor?: string;
+
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: MERCHANT_ID_MAX_LENGTH,
+    example: 'acme',
+    description: 'Only changes of this merchant and its rules',
+  })
+  @Fits(merchantId)
+  merchant?: string;
+
+  @ApiPropertyOptional({ type: String, format: 'date-time', description: 'Only changes at this moment or later' })
+  @Fits(moment)
+  since?: string;
+
+  @ApiPropertyOptional({ type: String, format: 'date-time', description: 'Only changes before this moment' })
+  @Fits(moment)
+  until?: string;
+}
+
+/** The body of a revert. */
+export class RevertDto {
+  @ApiProperty({
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_VERSION,
+    example: 1,
+    description: 'The version whose numbers hold again; see the history',
+  })
+  @Fits(wholeNumber(1, MAX_VERSION))
+  version: number;
+}
+
+/** One step of a JSON Patch (RFC 6902). */
+export class PatchStep {
+  @ApiProperty({ enum: ['add', 'remove', 'replace'] })
+  op: string;
+
+  @ApiProperty({ type: String, example: '/limits/0/capacity', description: 'JSON pointer; empty: the whole' })
+  path: string;
+
+  @ApiPropertyOptional({ description: 'What is there after the change', example: 20 })
+  value?: unknown;
+}
+
+/** One change. */
+export class ChangeView {
+  @ApiProperty({ type: String, example: '42', description: 'The place in the chain of the audit, from 1, without gaps' })
+  id: string;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  at: string;
+
+  @ApiProperty({ type: String, example: 'admin', description: 'Who made it' })
+  actor: string;
+
+  @ApiProperty({ enum: AUDIT_ACTIONS })
+  action: AuditAction;
+
+  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule' })
+  merchantId: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: '17', description: 'Null for a change of the merchant itself' })
+  ruleId: string | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 2, description: 'The version that the change led to; null for a deletion' })
+  version: number | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'What X-Change-Reason said' })
+  reason: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'The request that made it' })
+  requestId: string | null;
+
+  @ApiProperty({ type: [PatchStep], description: 'The difference as a JSON Patch (RFC 6902)' })
+  patch: PatchStep[];
+}
+
+export class ChangePage {
+  @ApiProperty({ type: [ChangeView] })
+  items: ChangeView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
+  nextCursor: string | null;
+}
+
+/** What a change shows of a rule or merchant: what an administrator wrote, and not what the database keeps beside it. */
+const INTERNAL = new Set(['id', 'merchantId', 'version', 'rulesVersion', 'createdAt', 'updatedAt']);
+/** Of limits: how live buckets follow edits. */
+const INTERNAL_OF_LIMIT = new Set(['id', 'generation', 'since', 'previous']);
+
+export function changeView({
+  seq,
+  at,
+  actor: by,
+  action,
+  merchantId: merchant,
+  ruleId,
+  reason,
+  requestId,
+  before,
+  after,
+}: AuditEntity): ChangeView {
+  const version = (after as { version?: unknown } | null)?.version;
+  return {
+    id: seq,
+    at: at.toISOString(),
+    actor: by,
+    action,
+    merchantId: merchant,
+    ruleId,
+    version: typeof version === 'number' ? version : null,
+    reason,
+    requestId,
+    patch: differenceOf(before, after),
+  };
+}
+
+function differenceOf(before: object | null, after: object | null): PatchStep[] {
+  if (after === null) return [{ op: 'remove', path: '' }];
+  if (before === null) return [{ op: 'add', path: '', value: written(after) }];
+  return createPatch(written(before), written(after)) as PatchStep[];
+}
+
+function written(stored: object): object {
+  const fields = Object.entries(stored).filter(([name]) => !INTERNAL.has(name));
+  return Object.fromEntries(
+    fields.map(([name, value]) => [name, name === 'limits' && Array.isArray(value) ? value.map(writtenLimit) : (value as unknown)]),
+  );
+}
+
+function writtenLimit(limit: unknown): unknown {
+  if (typeof limit !== 'object' || limit === null) return limit;
+  return Object.fromEntries(Object.entries(limit).filter(([name]) => !INTERNAL_OF_LIMIT.has(name)));
+}

@@ -1,0 +1,96 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { storedRule, UnreadableError } from '#limiter';
+import { ProblemError } from '#platform';
+import {
+  type Actor,
+  type AuditFilter,
+  AuditRepository,
+  type Expected,
+  MerchantNotFoundError,
+  RuleNotFoundError,
+  type RuleEntity,
+  type RuleOwner,
+  RuleRepository,
+} from '#rules-db';
+import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
+import { type PageQueryDto } from '../pagination/page-query.dto.js';
+import { ruleSpec, ruleView, type RuleView } from '../rules/rule.dto.js';
+import { type AuditQueryDto, changeView, type ChangeView } from './history.dto.js';
+
+const LIST = 'audit';
+
+/** Who changed what, and the way back. */
+@Injectable()
+export class HistoryService {
+  constructor(
+    @Inject(AuditRepository) private readonly audit: AuditRepository,
+    @Inject(RuleRepository) private readonly rules: RuleRepository,
+  ) {}
+
+  /** @param among only changes of these merchants; null: all */
+  async list({ actor, merchant, since, until, ...page }: AuditQueryDto, among: readonly string[] | null): Promise<Page<ChangeView>> {
+    const moment = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
+    return this.page({ actor, merchantId: merchant, among, since: moment(since), until: moment(until) }, page);
+  }
+
+  /** Of the merchant itself, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
+  async ofMerchant(merchantId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
+    const page = await this.page({ merchantId, ruleId: null }, query);
+    if (page.items.length === 0 && query.cursor === undefined) throw new MerchantNotFoundError(merchantId);
+    return page;
+  }
+
+  /** It outlives the rule. @throws RuleNotFoundError if there never was one */
+  async ofRule(owner: RuleOwner, ruleId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
+    const page = await this.page({ merchantId: owner, ruleId }, query);
+    if (page.items.length === 0 && query.cursor === undefined) throw new RuleNotFoundError(ruleId);
+    return page;
+  }
+
+  /**
+   * Makes what a rule was at a version its newest version, by the checks of any edit; a deleted rule comes back under its id.
+   * @throws RuleNotFoundError, VersionConflictError; ProblemError 409 if the version cannot be written any more
+   */
+  async revert(owner: RuleOwner, ruleId: string, expected: Expected, version: number, by: Actor): Promise<RuleView> {
+    const past = await this.audit.ruleAt(owner, ruleId, version);
+    if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
+    const spec = ruleSpec(readable(past, version));
+    if (await this.rules.find(owner, ruleId)) return ruleView(await this.rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'));
+    const [last] = await this.audit.list({ merchantId: owner, ruleId }, { limit: 1 });
+    if (last?.action !== 'rule.deleted') throw new RuleNotFoundError(ruleId);
+    const deleted = readable(last.before, (last.before as RuleEntity).version);
+    return ruleView(await this.rules.restore(owner, deleted, expected, spec, by));
+  }
+
+  private async refuseUnknownVersion(owner: RuleOwner, ruleId: string, version: number): Promise<never> {
+    const known = await this.audit.list({ merchantId: owner, ruleId }, { limit: 1 });
+    if (known.length === 0) throw new RuleNotFoundError(ruleId);
+    throw new ProblemError({
+      status: 400,
+      detail: `rule ${ruleId} never had version ${version}`,
+      errors: [{ pointer: '/version', detail: `must be a version of the rule's history, got ${version}` }],
+    });
+  }
+
+  private async page(filter: AuditFilter, { limit, cursor }: Pick<PageQueryDto, 'limit' | 'cursor'>): Promise<Page<ChangeView>> {
+    const before = cursor === undefined ? undefined : decodeCursor(LIST, cursor, isPlace)[0];
+    const size = Number(limit);
+    const rows = await this.audit.list(filter, { before, limit: size + 1 });
+    return toPage(rows, size, changeView, ({ seq }) => encodeCursor(LIST, [seq]));
+  }
+}
+
+/** What the audit keeps is read as any stored rule: another version of Tollgate may have written it. */
+function readable(stored: object | null, version: number): RuleEntity {
+  try {
+    storedRule(stored);
+    return stored as RuleEntity;
+  } catch (error) {
+    if (!(error instanceof UnreadableError)) throw error;
+    throw new ProblemError({ status: 409, detail: `version ${version} cannot be written any more: ${error.message}` });
+  }
+}
+
+function isPlace(values: readonly unknown[]): values is [string] {
+  return values.length === 1 && typeof values[0] === 'string' && /^[1-9]\d{0,17}$/.test(values[0]);
+}

@@ -1,0 +1,51 @@
+import { type DataSource, type SelectQueryBuilder } from 'typeorm';
+import { AuditEntity } from './audit.entity.js';
+
+/** Which rows of the audit. What is not given says nothing. */
+export interface AuditFilter {
+  readonly actor?: string | undefined;
+  /** Null: the default rules. */
+  readonly merchantId?: string | null | undefined;
+  /** Null: the merchant itself. */
+  readonly ruleId?: string | null | undefined;
+  /** Only these merchants; null: all. */
+  readonly among?: readonly string[] | null | undefined;
+  /** From this moment on. */
+  readonly since?: Date | undefined;
+  /** Before this moment. */
+  readonly until?: Date | undefined;
+}
+
+/** Reads the audit, the newest row first. Rows are written by `recordChange` in the transaction of their change, and stay for ever. */
+export class AuditRepository {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** At most `limit` rows from the first one before `before`, which is a place in the chain. */
+  async list(filter: AuditFilter, { before, limit }: { before?: string | undefined; limit: number }): Promise<AuditEntity[]> {
+    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
+    restrict(query, filter);
+    if (before !== undefined) query.andWhere('audit.seq < :before', { before });
+    return query.orderBy('audit.seq', 'DESC').limit(limit).getMany();
+  }
+
+  /** What a rule was at a version; null if the audit knows nothing of it. @param merchantId null: a default rule */
+  async ruleAt(merchantId: string | null, ruleId: string, version: number): Promise<object | null> {
+    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
+    restrict(query, { merchantId, ruleId });
+    const row = await query
+      .andWhere(`audit.after ->> 'version' = :version`, { version: String(version) })
+      .orderBy('audit.seq', 'DESC')
+      .getOne();
+    return row?.after ?? null;
+  }
+}
+
+function restrict(query: SelectQueryBuilder<AuditEntity>, { actor, merchantId, ruleId, among, since, until }: AuditFilter): void {
+  if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
+  if (merchantId !== undefined)
+    query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
+  if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
+  if (ruleId !== undefined) query.andWhere(ruleId === null ? 'audit.ruleId IS NULL' : 'audit.ruleId = :ruleId', { ruleId });
+  if (since !== undefined) query.andWhere('audit.at >= :since', { since });
+  if (until !== undefined) query.andWhere('audit.at < :until', { until });
+}
