@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { canonicalAddress } from '../identity/index.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import { Exchange } from './exchange.js';
 import { HalfClosedClient } from './half-closed-client.js';
@@ -28,7 +29,7 @@ interface Waiting {
  * A client may close its sending side once it has sent its requests: it still gets its answers, and then the connection ends.
  */
 export class ClientConnection implements Timed {
-  /** The remote address; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
+  /** The remote address in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
   readonly trusted: boolean;
@@ -55,7 +56,7 @@ export class ClientConnection implements Timed {
     private readonly plane: DataPlane,
     readonly socket: Socket,
   ) {
-    this.peer = unmapped(socket.remoteAddress ?? '');
+    this.peer = canonicalAddress(socket.remoteAddress ?? '');
     this.trusted = plane.trusts(this.peer);
   }
 
@@ -206,11 +207,6 @@ export class ClientConnection implements Timed {
     if (this.lastResponse === null || this.lastResponse.writableFinished) close();
     else this.lastResponse.once('finish', close);
   }
-}
-
-/** An IPv4 client of a dual-stack socket appears as ::ffff:192.0.2.1, and is the same client. */
-function unmapped(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
 function wholeResponse(problem: Problem, requestId: string): string {

@@ -36,11 +36,11 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
   readonly method: string;
   /** As it came, until the path policy has said what is matched and forwarded. */
   target: string;
-  readonly rawHeaders: string[];
   readonly peer: string;
+  readonly trusted: boolean;
   readonly requestId: string;
 
-  private readonly head: RequestHead;
+  readonly head: RequestHead;
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
@@ -66,9 +66,9 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
   ) {
     this.method = request.method!;
     this.target = request.url!;
-    this.rawHeaders = request.rawHeaders;
     this.peer = connection.peer;
-    this.head = inspectHead(this.target, request.httpVersion, this.rawHeaders, connection.host);
+    this.trusted = connection.trusted;
+    this.head = inspectHead(this.target, request.httpVersion, request.rawHeaders, connection.host);
     this.requestId = this.head.requestId ?? plane.nextRequestId();
     plane.metrics.inFlight++;
   }
@@ -246,7 +246,7 @@ export class Exchange implements InboundRequest, Dispatcher.DispatchHandler, Bod
 
   private dispatch(body: Buffer | UploadBody | null): void {
     const { plane, head, connection } = this;
-    const headers = upstreamHeaders(this.rawHeaders, head, connection, this.requestId);
+    const headers = upstreamHeaders(this.request.rawHeaders, head, connection, this.requestId);
     if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
     if (body instanceof UploadBody && head.bodyLength !== CHUNKED) {
       headers.push('content-length', String(head.bodyLength));

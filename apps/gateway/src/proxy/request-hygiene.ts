@@ -1,3 +1,4 @@
+import type { IdentityHeaders } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 import { addConnectionOptions } from './hop-by-hop.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -13,7 +14,7 @@ const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5
 export const CHUNKED = -1;
 
 /** What one look at the raw headers tells about a request. */
-export class RequestHead {
+export class RequestHead implements IdentityHeaders {
   /** Why the request is refused, or null. When set, nothing else here is to be relied on. */
   problem: Problem | null = null;
   host = '';
@@ -23,6 +24,9 @@ export class RequestHead {
   bodyLength = 0;
   /** Lower-case names that the Connection header declares to be for this hop only; null: none. */
   connectionOptions: string[] | null = null;
+  merchantIds = 0;
+  merchantId = '';
+  forwardedFor = '';
 }
 
 /**
@@ -79,6 +83,13 @@ function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly st
       case HeaderKind.RequestId:
         requestIds++;
         head.requestId = requestIds === 1 && isRequestId(value) ? value : undefined;
+        break;
+      case HeaderKind.MerchantId:
+        head.merchantIds++;
+        head.merchantId = value;
+        break;
+      case HeaderKind.ForwardedFor:
+        head.forwardedFor = head.forwardedFor === '' ? value : `${head.forwardedFor},${value}`;
         break;
       default:
         // The others decide nothing here.

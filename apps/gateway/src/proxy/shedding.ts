@@ -1,4 +1,4 @@
-import { SaidOnce } from '../said-once.js';
+import { SaidOnce } from '#enforcement';
 import type { ProxyLogger } from './failure-log.js';
 
 /** Why the proxy refused or cut something to protect others; also the values of a metric's label. */

@@ -2,11 +2,11 @@ import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
 import { withDeadline, type Found, type UnreadableText } from '#limiter-redis';
 import { Gate } from './gate.js';
 import type { LookupAllowance } from './lookup-allowance.js';
-import { RulesUnavailableError, TooManyUnknownError, type RuleDatabase, type SnapshotSource } from './rule-source.js';
+import { RulesUnavailableError, TooManyUnknownError, type RuleSource, type SnapshotSource } from './rule-source.js';
 
 export interface ColdRulesOptions {
   snapshots: SnapshotSource;
-  database: RuleDatabase;
+  ruleSource: RuleSource;
   /** False while Redis does not answer: then it is not even asked. */
   redisAvailable: () => boolean;
   /** For ids that Redis does not know. */
@@ -15,7 +15,7 @@ export interface ColdRulesOptions {
   maxReads?: number;
   maxWaiting?: number;
   redisDeadlineMs: number;
-  databaseDeadlineMs?: number;
+  ruleSourceDeadlineMs?: number;
   /** For snapshots written back to Redis for the other gateways. */
   ttlMs?: number;
 }
@@ -47,7 +47,7 @@ export class ColdRules {
     if (value && value.version > newerThan) return existing(value);
     // Whatever stands in Redis under its name, somebody has made such a merchant.
     const isKnown = value !== null || unreadable !== undefined;
-    const stored = isKnown ? await this.fromDatabase((database) => database.snapshot(merchantId)) : await this.lookUp(merchantId, peer);
+    const stored = isKnown ? await this.fromRuleSource((source) => source.snapshot(merchantId)) : await this.lookUp(merchantId, peer);
     if (stored) this.tellOthers(stored, unreadable);
     return existing(stored);
   }
@@ -55,7 +55,7 @@ export class ColdRules {
   async readDefaultRules(newerThan = -1): Promise<DefaultRulesSnapshot> {
     const { value, unreadable } = await this.fromRedis((source) => source.findDefaultRules());
     if (value && value.version > newerThan) return value;
-    const stored = await this.fromDatabase((database) => database.defaultRules());
+    const stored = await this.fromRuleSource((source) => source.defaultRules());
     if (unreadable) this.options.snapshots.mendDefaultRules(stored, unreadable).catch(() => {});
     return stored;
   }
@@ -64,10 +64,10 @@ export class ColdRules {
   private lookUp(merchantId: string, peer: string): Promise<MerchantSnapshot | null> {
     const { unknownIds } = this.options;
     if (!unknownIds.allows(peer)) return Promise.reject(new TooManyUnknownError());
-    return this.fromDatabase(async (database) => {
+    return this.fromRuleSource(async (source) => {
       // It may have waited, and others have spent the rest meanwhile.
       if (!unknownIds.take(peer)) throw new TooManyUnknownError();
-      const snapshot = await database.snapshot(merchantId);
+      const snapshot = await source.snapshot(merchantId);
       if (snapshot?.exists) unknownIds.giveBack(peer);
       return snapshot;
     });
@@ -88,9 +88,9 @@ export class ColdRules {
     }
   }
 
-  private async fromDatabase<T>(read: (database: RuleDatabase) => Promise<T>): Promise<T> {
+  private async fromRuleSource<T>(read: (source: RuleSource) => Promise<T>): Promise<T> {
     try {
-      return await this.gate.run(() => withDeadline(read(this.options.database), this.options.databaseDeadlineMs ?? 2000));
+      return await this.gate.run(() => withDeadline(read(this.options.ruleSource), this.options.ruleSourceDeadlineMs ?? 2000));
     } catch (error) {
       if (error instanceof TooManyUnknownError) throw error;
       throw new RulesUnavailableError(`rules could not be read: ${(error as Error).message}`, { cause: error });

@@ -1,4 +1,4 @@
-import { peerGroup } from '../identity/index.js';
+import { peerGroup } from './peer-group.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 export interface LookupAllowanceOptions {

@@ -1,7 +1,7 @@
 import { merchantRules, startLimits, type MerchantRules, type RateLimiter } from '#limiter';
 import { loadScripts, readBusyMerchants, withDeadline, type OnUnreadable } from '#limiter-redis';
 import type { Redis } from 'ioredis';
-import type { RuleCache } from './rate-limit/rule-cache.js';
+import type { RuleCache } from './rules/rule-cache.js';
 
 export interface WarmUpOptions {
   readonly redis: Redis;
