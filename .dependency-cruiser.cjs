@@ -15,6 +15,13 @@ module.exports = {
       to: { couldNotResolve: true },
     },
     {
+      name: 'no-cycles',
+      comment: 'Two files that need each other, be it for a type, are one file, or hide a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
       name: 'apps-stand-alone',
       comment: 'Apps never import apps: what two of them need belongs into a library.',
       severity: 'error',

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { canonicalAddress } from '../identity/index.js';
 import type { DataPlane, Timed } from './data-plane.js';
-import { Exchange } from './exchange.js';
+import { Exchange, type ExchangeConnection } from './exchange.js';
 import { HalfClosedClient } from './half-closed-client.js';
 import { Pace } from './pace.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -24,11 +24,11 @@ interface Waiting {
 /**
  * One connection from a client. Its requests are handled one after the other, also when they are pipelined: RFC 9112
  * allows no more unless all are safe, and no client gets more of the gateway by not waiting for answers. All are answered
- * in order; whoever sends faster than it is answered is not read any further.
+ * in order; a client that sends faster than it is answered is not read any further.
  *
  * A client may close its sending side once it has sent its requests: it still gets its answers, and then the connection ends.
  */
-export class ClientConnection implements Timed {
+export class ClientConnection implements ExchangeConnection, Timed {
   /** The remote address in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
@@ -100,7 +100,7 @@ export class ClientConnection implements Timed {
   }
 
   /** Ends the connection after the current answer: what follows on it is not looked at. */
-  distrust(): void {
+  closeAfterResponse(): void {
     this.closing = true;
     this.plane.waiting -= this.waiting.length;
     this.waiting.length = 0;
@@ -116,7 +116,7 @@ export class ClientConnection implements Timed {
   /** The socket has closed. */
   closed(): void {
     this.halfClosed?.stop();
-    this.distrust();
+    this.closeAfterResponse();
     this.current?.clientGone();
   }
 
@@ -129,11 +129,11 @@ export class ClientConnection implements Timed {
     this.broken = problem;
     const { current, socket } = this;
     if (current === null) {
-      this.distrust();
+      this.closeAfterResponse();
       if (socket.writable) socket.write(wholeResponse(problem, this.plane.nextRequestId()));
       socket.destroySoon();
     } else if (!current.received) {
-      this.distrust();
+      this.closeAfterResponse();
       current.reject(problem);
     }
   }

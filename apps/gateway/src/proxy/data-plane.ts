@@ -3,7 +3,6 @@ import { buildConnector, Pool, type Dispatcher } from 'undici';
 import type { Readable } from 'node:stream';
 import type { Admit } from './admission.js';
 import { CoarseClock } from './coarse-clock.js';
-import type { Exchange } from './exchange.js';
 import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
@@ -26,6 +25,11 @@ export interface Timed {
    * @param elapsedMs since the last call, in which this process ran
    */
   tick(nowMs: number, elapsedMs: number): void;
+}
+
+/** An answer whose headers may be held back for its body. */
+export interface Flushable {
+  flush(): void;
 }
 
 /** What all exchanges of a proxy share: who decides, where requests go, what is counted. */
@@ -53,7 +57,7 @@ export class DataPlane {
   private readonly failureLog: FailureLog;
   private readonly shedLog: ShedLog;
   private readonly buffers: FairShare;
-  private unflushed: Exchange[] = [];
+  private unflushed: Flushable[] = [];
 
   constructor(readonly settings: ProxySettings) {
     this.admit = settings.admit;
@@ -83,14 +87,20 @@ export class DataPlane {
   }
 
   /**
-   * Sends a request upstream; `exchange` is called with what becomes of it.
+   * Sends a request upstream; `handler` is called with what becomes of it.
    *
    * @param headers flat list of names and values
    */
-  dispatch(path: string, method: Dispatcher.HttpMethod, headers: string[], body: Buffer | Readable | null, exchange: Exchange): void {
+  dispatch(
+    path: string,
+    method: Dispatcher.HttpMethod,
+    headers: string[],
+    body: Buffer | Readable | null,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
     // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
     // whenever it changes.
-    this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, exchange);
+    this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
   }
 
   /** Has the deadlines of these looked after, until the end. */
@@ -127,8 +137,8 @@ export class DataPlane {
   }
 
   /** Answers whose body is late still get their headers out in this turn of the event loop. */
-  flushSoon(exchange: Exchange): void {
-    if (this.unflushed.push(exchange) === 1) setImmediate(this.flush);
+  flushSoon(answer: Flushable): void {
+    if (this.unflushed.push(answer) === 1) setImmediate(this.flush);
   }
 
   upstreamFailed(kind: UpstreamFailure, requestId: string, error: Error): void {
@@ -143,9 +153,9 @@ export class DataPlane {
   }
 
   private readonly flush = (): void => {
-    const exchanges = this.unflushed;
+    const answers = this.unflushed;
     this.unflushed = [];
-    for (const exchange of exchanges) exchange.flush();
+    for (const answer of answers) answer.flush();
   };
 }
 

@@ -9,8 +9,7 @@ export function addConnectionOptions(list: string[] | null, options: readonly st
   return list;
 }
 
-/** What the headers for the upstream are made from. */
-/** Of the client's request. */
+/** What is known of the client's request from the look at its headers. */
 export interface ForwardedHead {
   /** Lower-case names that the client's Connection header declares to be for this hop only. */
   readonly connectionOptions: readonly string[] | null;
@@ -32,7 +31,7 @@ export interface Hop {
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
  *   -Proto and -Host stay; what anybody else says about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
- * - Whoever sends them, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
+ * - From any sender, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
 export function upstreamHeaders(
