@@ -1,6 +1,6 @@
 import type { KnownAddresses } from './known-addresses.js';
 
-/** More proxies than these in a row are nobody's architecture; each entry costs a look. */
+/** No sensible architecture has more proxies in a row, and each entry costs a look-up. */
 const MAX_HOPS = 32;
 
 /**

@@ -7,7 +7,7 @@ import type { Trust } from './trust.js';
 /** Why it is not known which merchant asks. */
 export type IdentityProblem = 'no_identity' | 'untrusted_peer' | 'duplicate_identity' | 'invalid_identity';
 
-/** Who is asking; `ip` is the client's address in canonical text. */
+/** The merchant that sends a request, or why it is not known; `ip` is the client's address in canonical text. */
 export type Identity = { merchantId: string; ip: string } | { problem: IdentityProblem; ip: string };
 
 /** What the headers of a request say about its sender. Node decodes them as Latin-1. */

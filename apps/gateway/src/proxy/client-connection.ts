@@ -33,7 +33,7 @@ export class ClientConnection implements ExchangeConnection, Timed {
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
   readonly trusted: boolean;
-  /** Whether the connection ends after the current answer, whatever waits. */
+  /** Whether the connection ends after the current answer, even if further requests wait. */
   closing = false;
   /** The last Host value that was found valid. */
   host = '';
@@ -123,7 +123,7 @@ export class ClientConnection implements ExchangeConnection, Timed {
   /** The parser cannot go on. Says so, unless that could be taken for the answer to another request. */
   fail(problem: Problem): void {
     if (this.closing || !this.accepting) return;
-    // The headers are late because nobody reads them.
+    // The headers are late because this connection is not being read.
     if (this.paused && problem === PROBLEMS.requestTimeout) return;
     this.accepting = false;
     this.broken = problem;

@@ -15,10 +15,10 @@ import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 import { UpstreamSlots } from './upstream-slots.js';
 
-/** Connections are looked at every so many ticks of the clock. */
+/** The deadlines of connections are checked every so many ticks of the clock. */
 const TICKS_BETWEEN_LOOKS = 5;
 
-/** What looks after its own deadlines, if it is asked to. */
+/** Something with deadlines that are checked at each tick of the clock. */
 export interface Timed {
   /**
    * @param nowMs as `performance.now` tells it
@@ -32,7 +32,7 @@ export interface Flushable {
   flush(): void;
 }
 
-/** What all exchanges of a proxy share: who decides, where requests go, what is counted. */
+/** What all exchanges of a proxy share: the admission, the way to the upstream, the counters. */
 export class DataPlane {
   /** Set once the proxy is stopping: every answer from then on closes its connection. */
   draining = false;
@@ -103,7 +103,7 @@ export class DataPlane {
     this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
   }
 
-  /** Has the deadlines of these looked after, until the end. */
+  /** Checks the deadlines of these at regular ticks, until `destroy`. */
   watch(timed: Iterable<Timed>): void {
     let ticks = 0;
     let elapsedMs = 0;
@@ -159,7 +159,7 @@ export class DataPlane {
   };
 }
 
-/** TLS names the upstream's own host (an IP address has no server name), whatever Host the request carries. */
+/** TLS names the upstream's own host (an IP address has no server name), not the Host that the request carries. */
 function connectorFor(hostname: string, timeoutMs: number): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   const servername = isIP(hostname) === 0 ? hostname : undefined;

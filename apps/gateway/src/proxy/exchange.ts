@@ -141,7 +141,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.end(Outcome.Rejected, problem.status);
   }
 
-  /** The client's connection is gone: nobody is left to be answered. */
+  /** The client's connection is gone, so there is no answer to be sent. */
   clientGone(): void {
     if (this.phase === Phase.Ended) return;
     this.end(Outcome.ClientClosed, this.phase === Phase.Answering ? this.response.statusCode : 0);

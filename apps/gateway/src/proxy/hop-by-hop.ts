@@ -29,7 +29,7 @@ export interface Hop {
  * - Hop-by-hop headers and those named by Connection are left out, but Connection has no power over the headers that
  *   say who is asking (X-Merchant-Id, X-Forwarded-*, ...): naming them must not make them disappear.
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
- *   -Proto and -Host stay; what anybody else says about forwarding or about the merchant is dropped.
+ *   -Proto and -Host stay; what other peers say about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
  * - From any sender, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
@@ -141,7 +141,7 @@ export function hasName(list: readonly string[], name: string): boolean {
   return false;
 }
 
-/** Content-Length stays whatever Connection names: without it the body would be delimited differently. */
+/** Content-Length stays even if Connection names it: without it the body would be delimited differently. */
 function without(headers: readonly string[], names: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
