@@ -44,8 +44,8 @@ module.exports = {
     {
       name: 'testing-stays-out-of-the-product',
       severity: 'error',
-      from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/limiter/testing/'] },
-      to: { path: '(^libs/limiter/testing/|\\.spec\\.ts$)' },
+      from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/[^/]+/testing/'] },
+      to: { path: '(^libs/[^/]+/testing/|\\.spec\\.ts$)' },
     },
     ...ADAPTERS.map((name) => ({
       name: `${name}-knows-no-other-adapter`,
@@ -88,6 +88,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^libs/platform/' },
       to: { path: '^libs/limiter/' },
+    },
+    {
+      name: 'waiting-knows-nobody',
+      comment: 'Every library may need a deadline: so it is below all of them.',
+      severity: 'error',
+      from: { path: '^libs/waiting/' },
+      to: { path: ['^libs/(?!waiting/)', '^migrations/', 'node_modules/'] },
     },
     {
       name: 'simulation-knows-only-the-limiter',

@@ -1,9 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource } from 'typeorm';
 import { type Logger } from '#platform';
 import { connectWhenUp, isDatabaseUnavailable, migrate } from '#rules-db';
-
-const RETRY_MS = 500;
+import { retryUntilDone } from '#waiting';
 
 /** The database from the start of the process: first absent, then connected, then migrated. */
 export class RulesDatabase {
@@ -32,17 +30,16 @@ export class RulesDatabase {
 
   /** Connects and migrates, waiting as long as it takes for PostgreSQL. Ends early when the signal aborts, and rejects when a migration is wrong. */
   async prepare(signal: AbortSignal): Promise<void> {
-    while (!this.migrated && !signal.aborted) {
-      try {
-        await connectWhenUp(this.dataSource, { signal, onFailure: (err) => this.logger.warn({ err }, 'PostgreSQL is not there yet') });
-        const migrations = await migrate(this.dataSource);
-        this.migrated = true;
-        this.logger.info({ migrations }, 'the database is ready');
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!isDatabaseUnavailable(error)) throw error;
-        await sleep(RETRY_MS);
-      }
+    const connectAndMigrate = async (): Promise<string[]> => {
+      await connectWhenUp(this.dataSource, { signal, onFailure: (err) => this.logger.warn({ err }, 'PostgreSQL is not there yet') });
+      return migrate(this.dataSource);
+    };
+    try {
+      const migrations = await retryUntilDone(connectAndMigrate, { signal, isTemporary: isDatabaseUnavailable });
+      this.migrated = true;
+      this.logger.info({ migrations }, 'the database is ready');
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
   }
 }

@@ -21,9 +21,9 @@ export interface EnforcerOptions {
   readonly storeTimeoutMs?: number;
   /** Memory for the rules of merchants, by estimate. Never more than a quarter of the heap. */
   readonly ruleCacheBytes?: number;
-  /** A merchant that nobody created gets the default rules instead of no verdict. */
+  /** A merchant that does not exist gets the default rules instead of no verdict. */
   readonly defaultForUnknown?: boolean;
-  /** Ids a second that are looked up in PostgreSQL and turn out to be nobody's. */
+  /** Ids a second that are looked up in PostgreSQL and turn out not to exist. */
   readonly unknownLookupsPerSecond?: number;
   /** The same for one client address. */
   readonly unknownLookupsPerPeer?: number;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NewerRulesError, type Descriptor, type Verdict } from '#limiter';
-import { leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, withDeadline, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
+import { leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
+import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from './enforcer-options.js';
 import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
@@ -13,7 +14,6 @@ import { warmUp } from './warm-up.js';
 const RULES_DEADLINE_MS = 2000;
 /** How often a request starts over because its rules turn out to be outdated. */
 const MAX_RELOADS = 2;
-const RETRY_MS = 500;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 /** Refusals that penalties count. */
@@ -70,7 +70,7 @@ export class Enforcer {
 
   /**
    * Decides about a request. Calls back once, perhaps before it returns, within bounded time; it does not throw. A callback, because a promise
-   * for each of hundreds of thousands of decisions a second costs more than the decisions: whoever wants one wraps it in a line.
+   * for each of hundreds of thousands of decisions a second costs more than the decisions: a caller who wants a promise wraps the call in one line.
    *
    * A request that is allowed holds the verdict's claims: each is to be released when the request is over, or refunded if it never was.
    */
@@ -193,10 +193,7 @@ export class Enforcer {
 
   /** Once they have been read, the feed of changes keeps them fresh. */
   private async readDefaultRules(signal: AbortSignal): Promise<void> {
-    const { rules } = this.dependencies;
-    while (!signal.aborted && !rules.ready) {
-      await rules.loadDefaults().catch(() => new Promise((resolve) => setTimeout(resolve, RETRY_MS)));
-    }
+    await retryUntilDone(() => this.dependencies.rules.loadDefaults(), { signal }).catch(() => {});
   }
 
   /** Refusals are worth a line of the log, but not one each. */

@@ -1,7 +1,7 @@
 import type { Verdict } from '#limiter';
 
 /**
- * Why a descriptor got no verdict: nobody has created its merchant; the merchant is not in Redis, and so many ids were nobody's lately that
+ * Why a descriptor got no verdict: its merchant does not exist; the merchant is not in Redis, and so many ids were unknown lately that
  * PostgreSQL is not asked about another one now; or neither Redis nor PostgreSQL could say what the rules are.
  */
 export type NoVerdictReason = 'unknown_merchant' | 'too_many_unknown' | 'rules_unavailable';

@@ -34,10 +34,10 @@ export class RulesUnavailableError extends Error {
   }
 }
 
-/** Redis does not know the merchant, and so many ids turned out to be nobody's lately that the rule source is not asked about another one now. */
+/** Redis does not know the merchant, and so many ids turned out to be unknown lately that the rule source is not asked about another one now. */
 export class TooManyUnknownError extends RulesUnavailableError {
   constructor() {
-    super('too many ids that nobody created were asked for lately');
+    super('too many unknown ids were asked for lately');
     this.name = 'TooManyUnknownError';
   }
 }
