@@ -33,21 +33,7 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = new RuleCache({
-    cold: new ColdRules({
-      snapshots: new RedisSnapshotStore(redis, ignored.add),
-      ruleSource,
-      redisAvailable: () => store.readable,
-      redisDeadlineMs: PART_OF_TAKE_FOR_RULES * storeTimeoutMs,
-      unknownIds: new LookupAllowance({
-        perSecond: settings.unknownLookupsPerSecond,
-        perPeerPerSecond: settings.unknownLookupsPerPeer,
-        atOnce: READS_AT_ONCE,
-      }),
-    }),
-    maxBytes: settings.ruleCacheBytes,
-    defaultForUnknown: settings.defaultForUnknown,
-  });
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable);
   const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
@@ -71,4 +57,22 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     decisions,
     ignored,
   };
+}
+
+function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): RuleCache {
+  return new RuleCache({
+    cold: new ColdRules({
+      snapshots,
+      ruleSource: settings.ruleSource,
+      redisAvailable,
+      redisDeadlineMs: PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs,
+      unknownIds: new LookupAllowance({
+        perSecond: settings.unknownLookupsPerSecond,
+        perPeerPerSecond: settings.unknownLookupsPerPeer,
+        atOnce: READS_AT_ONCE,
+      }),
+    }),
+    maxBytes: settings.ruleCacheBytes,
+    defaultForUnknown: settings.defaultForUnknown,
+  });
 }

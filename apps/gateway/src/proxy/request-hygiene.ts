@@ -27,6 +27,13 @@ export class RequestHead implements IdentityHeaders {
   merchantIds = 0;
   merchantId = '';
   forwardedFor = '';
+  /** How many headers of a kind there are; what follows from that is said above. */
+  hosts = 0;
+  requestIds = 0;
+  transferEncodings = 0;
+  hasContentLength = false;
+  /** All values of Upgrade, joined by commas; null: there is none. */
+  upgrade: string | null = null;
 }
 
 /**
@@ -40,7 +47,7 @@ export class RequestHead implements IdentityHeaders {
  */
 export function inspectHead(target: string, version: string, rawHeaders: readonly string[], knownHost: string): RequestHead {
   const head = new RequestHead();
-  head.problem = lineProblem(target, version) ?? scanHeaders(head, version === '1.0', rawHeaders, knownHost);
+  head.problem = lineProblem(target, version) ?? scanHeaders(head, rawHeaders) ?? headProblem(head, version === '1.0', knownHost);
   return head;
 }
 
@@ -51,38 +58,34 @@ function lineProblem(target: string, version: string): Problem | null {
   return null;
 }
 
-function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly string[], knownHost: string): Problem | null {
-  let hosts = 0;
-  let requestIds = 0;
-  let transferEncodings = 0;
-  let hasContentLength = false;
-  let upgrade: string | undefined;
+/** The one look at the headers. */
+function scanHeaders(head: RequestHead, rawHeaders: readonly string[]): Problem | null {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const kind = headerKind(rawHeaders[i]!);
     if (kind === HeaderKind.Other) continue;
     const value = rawHeaders[i + 1]!;
     switch (kind) {
       case HeaderKind.Host:
-        hosts++;
+        head.hosts++;
         head.host = value;
         break;
       case HeaderKind.ContentLength:
-        hasContentLength = true;
+        head.hasContentLength = true;
         head.bodyLength = Number(value);
         break;
       case HeaderKind.TransferEncoding:
-        transferEncodings++;
+        head.transferEncodings++;
         if (value.toLowerCase() !== 'chunked') return PROBLEMS.transferEncoding;
         break;
       case HeaderKind.Connection:
         if (!readConnectionOptions(head, value)) return PROBLEMS.connectionOptions;
         break;
       case HeaderKind.Upgrade:
-        upgrade = upgrade === undefined ? value : `${upgrade}, ${value}`;
+        head.upgrade = head.upgrade === null ? value : `${head.upgrade}, ${value}`;
         break;
       case HeaderKind.RequestId:
-        requestIds++;
-        head.requestId = requestIds === 1 && isRequestId(value) ? value : undefined;
+        head.requestIds++;
+        head.requestId = head.requestIds === 1 && isRequestId(value) ? value : undefined;
         break;
       case HeaderKind.MerchantId:
         head.merchantIds++;
@@ -96,7 +99,12 @@ function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly st
         break;
     }
   }
+  return null;
+}
 
+/** What the headers say together. */
+function headProblem(head: RequestHead, http10: boolean, knownHost: string): Problem | null {
+  const { hosts, transferEncodings, upgrade } = head;
   if (hosts > 1) return PROBLEMS.hostDuplicate;
   if (head.host === '') {
     if (hosts === 1 || !http10) return PROBLEMS.hostMissing;
@@ -104,14 +112,14 @@ function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly st
 
   if (transferEncodings > 0) {
     if (http10) return PROBLEMS.transferEncodingInHttp10;
-    if (hasContentLength) return PROBLEMS.framingAmbiguous;
+    if (head.hasContentLength) return PROBLEMS.framingAmbiguous;
     if (transferEncodings > 1) return PROBLEMS.transferEncoding;
     head.bodyLength = CHUNKED;
   }
 
   // Without the connection option, Upgrade means nothing. `h2c` is an offer that common clients make with every first
   // request (Java's HttpClient does), and that RFC 9110 lets a server ignore; others, like websocket, expect an answer.
-  if (upgrade !== undefined && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
+  if (upgrade !== null && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
     return PROBLEMS.upgrade;
   }
   return null;
