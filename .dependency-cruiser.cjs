@@ -1,4 +1,7 @@
-/** The arrows of the house: apps -> { rules-db, rule-sync, limiter-redis, platform } -> limiter -> nothing; simulation -> limiter. Types count too. */
+/**
+ * The arrows of the house: apps -> enforcement -> { limiter-redis, rules-db } -> limiter -> nothing; rule-sync and platform beside them;
+ * simulation -> limiter. Imports of types count too.
+ */
 
 const ADAPTERS = ['rules-db', 'rule-sync', 'limiter-redis', 'platform'];
 
@@ -10,6 +13,13 @@ module.exports = {
       severity: 'error',
       from: {},
       to: { couldNotResolve: true },
+    },
+    {
+      name: 'no-cycles',
+      comment: 'Two files that need each other, be it for a type, are one file, or hide a third.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
     },
     {
       name: 'apps-stand-alone',
@@ -34,8 +44,8 @@ module.exports = {
     {
       name: 'testing-stays-out-of-the-product',
       severity: 'error',
-      from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/limiter/testing/'] },
-      to: { path: '(^libs/limiter/testing/|\\.spec\\.ts$)' },
+      from: { path: '^(apps|libs|migrations)/', pathNot: ['\\.spec\\.ts$', '^libs/[^/]+/testing/'] },
+      to: { path: '(^libs/[^/]+/testing/|\\.spec\\.ts$)' },
     },
     ...ADAPTERS.map((name) => ({
       name: `${name}-knows-no-other-adapter`,
@@ -45,11 +55,53 @@ module.exports = {
       to: { path: `^libs/(${ADAPTERS.filter((other) => other !== name).join('|')})/` },
     })),
     {
+      name: 'adapters-know-no-enforcement',
+      severity: 'error',
+      from: { path: `^libs/(${ADAPTERS.join('|')})/` },
+      to: { path: '^libs/enforcement/' },
+    },
+    {
+      name: 'enforcement-knows-stores-only',
+      comment: 'It serves a gateway, an API and a library alike: nothing of HTTP, of Nest, or of how an app is configured.',
+      severity: 'error',
+      from: { path: '^libs/enforcement/' },
+      to: {
+        path: ['^libs/(platform|rule-sync|simulation)/', '^migrations/', 'node_modules/(@nestjs|fastify|undici)/', '^(node:)?https?$'],
+      },
+    },
+    {
+      name: 'rules-db-behind-the-rule-source',
+      comment: 'Everything else asks the port: rules may come from somewhere else.',
+      severity: 'error',
+      from: { path: '^libs/enforcement/', pathNot: '^libs/enforcement/src/postgres-rules\\.ts$' },
+      to: { path: '^libs/rules-db/' },
+    },
+    {
+      name: 'gateway-goes-through-enforcement',
+      severity: 'error',
+      from: { path: '^apps/gateway/' },
+      to: { path: ['^libs/(limiter-redis|rules-db|rule-sync)/', 'node_modules/(ioredis|pg|typeorm)/'] },
+    },
+    {
       name: 'platform-knows-no-limiter',
       comment: 'Configuration, logs and health are the same whatever an app is about.',
       severity: 'error',
       from: { path: '^libs/platform/' },
       to: { path: '^libs/limiter/' },
+    },
+    {
+      name: 'waiting-knows-nobody',
+      comment: 'Every library may need a deadline: so it is below all of them.',
+      severity: 'error',
+      from: { path: '^libs/waiting/' },
+      to: { path: ['^libs/(?!waiting/)', '^migrations/', 'node_modules/'] },
+    },
+    {
+      name: 'addresses-know-no-library',
+      comment: 'What an address means is the same for everybody: so it is below all of them.',
+      severity: 'error',
+      from: { path: '^libs/addresses/' },
+      to: { path: ['^libs/(?!addresses/)', '^migrations/'] },
     },
     {
       name: 'simulation-knows-only-the-limiter',
@@ -67,9 +119,9 @@ module.exports = {
     },
     {
       name: 'rules-api-knows-no-redis',
-      comment: 'Only the preloader and the gateway know both the rules in PostgreSQL and the buckets in Redis.',
+      comment: 'Only the preloader knows both the rules in PostgreSQL and the buckets in Redis; the gateway has an enforcer, which does.',
       severity: 'error',
-      from: { path: '^apps/', pathNot: '^apps/(preloader|gateway)/' },
+      from: { path: '^apps/', pathNot: '^apps/preloader/' },
       to: { path: '^libs/limiter-redis/' },
     },
     {

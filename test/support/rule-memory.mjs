@@ -4,7 +4,7 @@
  */
 import { chooseRules, startLimits } from '#limiter';
 import { parseMerchantSnapshot, snapshotText } from '#limiter-redis';
-import { RuleCache } from '../../dist/apps/gateway/src/rate-limit/rule-cache.js';
+import { RuleCache } from '../../dist/libs/enforcement/src/rules/rule-cache.js';
 import { packTakes } from '../../dist/libs/limiter-redis/src/take-call.js';
 
 const { merchants, own, defaults, limits, requests, unknown = false, deny = false } = JSON.parse(process.argv[2] ?? '');

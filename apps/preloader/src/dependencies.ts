@@ -1,5 +1,5 @@
-import { within } from '#rule-sync';
 import { isDatabaseUnavailable } from '#rules-db';
+import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 
@@ -16,12 +16,12 @@ export class Dependencies {
   /** @throws Error if PostgreSQL is not connected or does not answer in time */
   async postgres(): Promise<void> {
     if (!this.dataSource.isInitialized) throw new Error('not connected yet');
-    await within(this.dataSource.query('SELECT 1'), ANSWER_TIMEOUT_MS, 'SELECT 1');
+    await withDeadline(this.dataSource.query('SELECT 1'), ANSWER_TIMEOUT_MS, { what: 'SELECT 1' });
   }
 
   /** @throws Error if Redis is not connected or does not answer in time */
   async redisAnswers(): Promise<void> {
-    await within(this.redis.ping(), ANSWER_TIMEOUT_MS, 'PING');
+    await withDeadline(this.redis.ping(), ANSWER_TIMEOUT_MS, { what: 'PING' });
   }
 
   /**

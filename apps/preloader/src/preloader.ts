@@ -1,4 +1,5 @@
 import { RedisSnapshotStore } from '#limiter-redis';
+import { withDeadline } from '#waiting';
 import type { Config, Health, Logger } from '#platform';
 import {
   OutboxRelay,
@@ -10,7 +11,6 @@ import {
   RELOAD_QUEUE,
   type ReloadJobData,
   ReloadQueue,
-  within,
 } from '#rule-sync';
 import { createDataSource, drainOutbox, RuleReader } from '#rules-db';
 import type { Registry } from 'prom-client';
@@ -139,7 +139,7 @@ export class Preloader {
       logger,
       read: readReloadJob,
       handle: async (data) => {
-        const outcome = await within(reload.run(data), RELOAD_TIMEOUT_MS, 'reloading a merchant');
+        const outcome = await withDeadline(reload.run(data), RELOAD_TIMEOUT_MS, { what: 'reloading a merchant' });
         metrics.reload(outcome);
         logger.debug({ merchantId: data.merchantId, version: data.version, outcome }, 'a merchant is reloaded');
         await failedJobs.clear(data.merchantId);

@@ -1,10 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type DataSource } from 'typeorm';
 import { type Logger } from '#platform';
 import { connectWhenUp, isDatabaseUnavailable, migrate } from '#rules-db';
-
-/** The wait before the next attempt after PostgreSQL went away in a migration, in milliseconds. */
-const RETRY_MS = 500;
+import { retryUntilDone } from '#waiting';
 
 /** The database during the life of the process: first not connected, then connected, then migrated. */
 export class RulesDatabase {
@@ -33,20 +30,19 @@ export class RulesDatabase {
 
   /** Connects and migrates, and waits for PostgreSQL as long as necessary. Resolves early if the signal aborts; rejects if a migration fails. */
   async prepare(signal: AbortSignal): Promise<void> {
-    while (!this.migrated && !signal.aborted) {
-      try {
-        await connectWhenUp(this.dataSource, {
-          signal,
-          onFailure: (err) => this.logger.warn({ err }, 'PostgreSQL does not answer yet, the Rules API waits for it'),
-        });
-        const migrations = await migrate(this.dataSource);
-        this.migrated = true;
-        this.logger.info({ migrations }, 'the database is migrated and ready');
-      } catch (error) {
-        if (signal.aborted) return;
-        if (!isDatabaseUnavailable(error)) throw error;
-        await sleep(RETRY_MS);
-      }
+    const connectAndMigrate = async (): Promise<string[]> => {
+      await connectWhenUp(this.dataSource, {
+        signal,
+        onFailure: (err) => this.logger.warn({ err }, 'PostgreSQL does not answer yet, the Rules API waits for it'),
+      });
+      return migrate(this.dataSource);
+    };
+    try {
+      const migrations = await retryUntilDone(connectAndMigrate, { signal, isTemporary: isDatabaseUnavailable });
+      this.migrated = true;
+      this.logger.info({ migrations }, 'the database is migrated and ready');
+    } catch (error) {
+      if (!signal.aborted) throw error;
     }
   }
 }

@@ -1,6 +1,5 @@
-import { answeredWithin, NO_ANSWER } from './deadline.js';
+import { DeadlineError, withDeadline, type RunningTime } from '#waiting';
 import { storeFailure, type StoreFailure } from './redis-error.js';
-import type { RunningTime } from './running-time.js';
 
 /** Between a failure and the first probe, and between probes. */
 const FIRST_PAUSE_MS = 50;
@@ -81,7 +80,7 @@ export class Breaker {
     const askedAtMs = performance.now();
     let isLate = false;
     const callOff = this.options.time.after(this.options.deadlineMs, () => (isLate = true));
-    const answer = await answeredWithin(PROBE_DEADLINE_MS, this.options.probe());
+    const answer = await withDeadline(this.options.probe(), PROBE_DEADLINE_MS, { time: this.options.time }).catch(onlyIfLate);
     callOff();
     if (this.stopped) return;
     const tookMs = performance.now() - askedAtMs;
@@ -89,12 +88,9 @@ export class Breaker {
       this.succeeded();
       return;
     }
-    this.countMiss(answer === NO_ANSWER);
-    this.failed(
-      answer === undefined || answer === NO_ANSWER
-        ? storeFailure('TIMEOUT', `a probe had no answer within ${Math.floor(tookMs)} ms`)
-        : answer,
-    );
+    const missed = answer instanceof DeadlineError;
+    this.countMiss(missed);
+    this.failed(answer === undefined || missed ? storeFailure('TIMEOUT', `a probe had no answer within ${Math.floor(tookMs)} ms`) : answer);
     this.scheduleProbe();
   }
 
@@ -111,4 +107,9 @@ export class Breaker {
     this.misses = 0;
     this.options.reconnect();
   }
+}
+
+function onlyIfLate(error: unknown): DeadlineError {
+  if (error instanceof DeadlineError) return error;
+  throw error;
 }

@@ -1,5 +1,5 @@
+import { runningTime, type RunningTime } from '#waiting';
 import type { Redis } from 'ioredis';
-import { runningTime, type RunningTime } from './running-time.js';
 
 /** A server that lives answers the first commands of a connection at once. Milliseconds of running time. */
 export const HANDSHAKE_SILENCE_MS = 400;

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { jest } from '@jest/globals';
+import { RunningTime } from '#waiting';
 import type { Redis } from 'ioredis';
 import { watchHeartbeat } from './heartbeat.js';
 
@@ -26,7 +27,7 @@ let redis: FakeConnection;
 beforeEach(() => {
   jest.useFakeTimers({ now: 0 });
   redis = new FakeConnection();
-  watchHeartbeat(redis as unknown as Redis);
+  watchHeartbeat(redis as unknown as Redis, new RunningTime());
 });
 
 afterEach(() => {

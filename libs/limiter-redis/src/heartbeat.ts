@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { answeredWithin, NO_ANSWER } from './deadline.js';
+import { runningTime, withDeadline, type RunningTime } from '#waiting';
 
 const BEAT_EVERY_MS = 1000;
 /** Longer than any script of ours runs. */
@@ -8,10 +8,13 @@ const MISSES_OF_A_DEAD_CONNECTION = 2;
 
 /**
  * Replaces a connection on which nothing comes back any more, which the kernel would notice after many minutes, or never if
- * something on the way acknowledges. Every command on it fails then, so none waits for ever. Covers what nobody asks
- * on: a subscriber, and a connection that hangs before it is ready. Ends with the connection.
+ * something on the way acknowledges. Every command on it fails then, so none waits for ever. Covers connections on which nothing is asked:
+ * a subscriber, and a connection that hangs before it is ready. Ends with the connection.
  */
-export function watchHeartbeat(redis: Pick<Redis, 'ping' | 'status' | 'stream' | 'once'>): void {
+export function watchHeartbeat(
+  redis: Pick<Redis, 'ping' | 'status' | 'stream' | 'once'>,
+  time: Pick<RunningTime, 'after'> = runningTime,
+): void {
   let watched: Redis['stream'] | undefined;
   let misses = 0;
   let timer: NodeJS.Timeout;
@@ -20,7 +23,7 @@ export function watchHeartbeat(redis: Pick<Redis, 'ping' | 'status' | 'stream' |
     const { stream } = redis;
     if (stream !== watched) misses = 0;
     watched = stream;
-    if (await isAlive(redis)) misses = 0;
+    if (await isAlive(redis, time)) misses = 0;
     else if (stream === redis.stream) misses++;
     if (misses >= MISSES_OF_A_DEAD_CONNECTION) {
       misses = 0;
@@ -36,8 +39,10 @@ export function watchHeartbeat(redis: Pick<Redis, 'ping' | 'status' | 'stream' |
 }
 
 /** An error that Redis answers with is an answer too. */
-async function isAlive(redis: Pick<Redis, 'ping' | 'status'>): Promise<boolean> {
-  if (redis.status !== 'ready') return false;
-  const answer = redis.ping().catch((error: Error) => (error.name === 'ReplyError' ? 'alive' : NO_ANSWER));
-  return (await answeredWithin(BEAT_DEADLINE_MS, answer)) !== NO_ANSWER;
+function isAlive(redis: Pick<Redis, 'ping' | 'status'>, time: Pick<RunningTime, 'after'>): Promise<boolean> {
+  if (redis.status !== 'ready') return Promise.resolve(false);
+  return withDeadline(redis.ping(), BEAT_DEADLINE_MS, { time }).then(
+    () => true,
+    (error: Error) => error.name === 'ReplyError',
+  );
 }

@@ -8,7 +8,6 @@ export * from './redis-connection.js';
 export * from './redis-error.js';
 export * from './redis-keys.js';
 export * from './redis-snapshot-store.js';
-export * from './running-time.js';
 export * from './snapshot-format.js';
 export * from './stored.js';
 export { loadScripts } from './scripts.js';

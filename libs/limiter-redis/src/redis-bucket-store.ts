@@ -14,6 +14,7 @@ import {
   type TakeAnswer,
   type TakeOutcome,
 } from '#limiter';
+import { runningTime, type RunningTime } from '#waiting';
 import type { Cluster, Redis } from 'ioredis';
 import { Breaker } from './breaker.js';
 import { ConnectionFault } from './connection-fault.js';
@@ -23,7 +24,6 @@ import { PROBE } from './probe-take.js';
 import { reconnect } from './redis-connection.js';
 import { storeFailure, type StoreFailure } from './redis-error.js';
 import { packRefunds, refundsOf, type GivenBack } from './refund-call.js';
-import { runningTime, type RunningTime } from './running-time.js';
 import { Script } from './scripts.js';
 import { packTakes, TakeReply } from './take-call.js';
 import { FULL, UnwrittenCall } from './unwritten-call.js';

@@ -1,4 +1,6 @@
-/** A check that takes longer than this many milliseconds counts as failed. */
+import { withDeadline } from '#waiting';
+
+/** A check that takes longer than this counts as failed. */
 export const CHECK_TIMEOUT_MS = 1_000;
 
 export interface CheckResult {
@@ -54,17 +56,11 @@ export class Health {
 
 async function run(name: string, { check, required }: NamedCheck): Promise<CheckResult> {
   const title = required ? { name } : { name, required: false as const };
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${CHECK_TIMEOUT_MS} ms`)), CHECK_TIMEOUT_MS);
-  });
   try {
-    await Promise.race([(async () => check())(), timeout]);
+    await withDeadline((async () => check())(), CHECK_TIMEOUT_MS);
     return { ...title, ok: true };
   } catch (error) {
     return { ...title, ok: false, detail: reasonOf(error) };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -8,7 +8,6 @@ export * from './logger.js';
 export * from './management.module.js';
 export * from './metrics.js';
 export * from './path-exceptions.js';
-export { peerGroup } from './peer-group.js';
 export * from './problem.js';
 export * from './problem-details.filter.js';
 export * from './public-route.js';

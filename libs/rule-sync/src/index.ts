@@ -4,4 +4,3 @@ export * from './preload-queue.js';
 export * from './queue-handle.js';
 export * from './queues.js';
 export * from './reload-queue.js';
-export * from './within.js';

@@ -1,7 +1,7 @@
 import { type DefaultJobOptions, Queue } from 'bullmq';
+import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import { QUEUE_PREFIX } from './queues.js';
-import { within } from './within.js';
 
 /** Opening a queue, or a call on it, fails after this many milliseconds. */
 export const QUEUE_CALL_TIMEOUT_MS = 5_000;
@@ -35,7 +35,7 @@ export class QueueHandle<Data> {
   /** Runs `call` on the open queue. Rejects with QueueUnavailableError if Redis is not connected, or after QUEUE_CALL_TIMEOUT_MS. */
   async use<T>(call: (queue: Queue<Data>) => Promise<T>): Promise<T> {
     const queue = await this.open();
-    return within(call(queue), QUEUE_CALL_TIMEOUT_MS, `a call on queue ${this.name}`);
+    return withDeadline(call(queue), QUEUE_CALL_TIMEOUT_MS, { what: `a call on queue ${this.name}` });
   }
 
   async close(): Promise<void> {
@@ -48,7 +48,7 @@ export class QueueHandle<Data> {
     if (!this.connected) throw new QueueUnavailableError(this.name, this.redis.status);
     const queue = (this.opened ??= this.create());
     try {
-      await within(queue.waitUntilReady(), QUEUE_CALL_TIMEOUT_MS, `opening queue ${this.name}`);
+      await withDeadline(queue.waitUntilReady(), QUEUE_CALL_TIMEOUT_MS, { what: `opening queue ${this.name}` });
     } catch (error) {
       if (this.opened === queue) await this.close();
       throw error;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { retryUntilDone } from '#waiting';
 import { type DataSource } from 'typeorm';
 
 export interface ConnectOptions {
@@ -8,17 +8,7 @@ export interface ConnectOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
-const RETRY_MS = 500;
-
-/** Tries to connect every RETRY_MS milliseconds until PostgreSQL answers. Rejects only if the signal aborts. */
-export async function connectWhenUp(dataSource: DataSource, { signal, onFailure }: ConnectOptions = {}): Promise<void> {
-  while (!dataSource.isInitialized) {
-    signal?.throwIfAborted();
-    try {
-      await dataSource.initialize();
-    } catch (error) {
-      onFailure?.(error);
-      await sleep(RETRY_MS, undefined, signal ? { signal } : {});
-    }
-  }
+/** Connects, again and again until PostgreSQL is there. Rejects only when the signal aborts. */
+export async function connectWhenUp(dataSource: DataSource, options: ConnectOptions = {}): Promise<void> {
+  if (!dataSource.isInitialized) await retryUntilDone(() => dataSource.initialize(), options);
 }

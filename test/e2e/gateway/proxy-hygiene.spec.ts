@@ -137,7 +137,7 @@ it('many small headers are all seen, the last one too', async () => {
   const many = 'A:\r\n'.repeat(2_500);
   const client = (await RawClient.open(port)).write(`GET / HTTP/1.1\r\nHost: x\r\n${many}X-Merchant-Id: acme\r\n\r\n`);
   await client.until('ok');
-  expect(asked[0]!.rawHeaders.slice(-2)).toEqual(['X-Merchant-Id', 'acme']);
+  expect(asked[0]!.head.merchantId).toBe('acme');
 });
 
 it('garbage after a whole request does not spoil its answer, but ends the connection', async () => {

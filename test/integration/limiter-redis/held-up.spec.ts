@@ -1,8 +1,9 @@
 import { startLimits, StoreUnavailableError, type TakeOutcome } from '#limiter';
 import { bucketTake } from '#limiter/testing';
-import { createRedis, RedisBucketStore, RunningTime } from '#limiter-redis';
+import { createRedis, RedisBucketStore } from '#limiter-redis';
+import { RunningTime } from '#waiting';
 import type { Redis } from 'ioredis';
-import { FakeHeart } from '../../../libs/limiter-redis/testing/fake-heart.js';
+import { FakeHeart } from '../../../libs/waiting/testing/fake-heart.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 

@@ -1,6 +1,6 @@
-import type { KnownAddress, KnownAddresses } from './known-addresses.js';
+import type { KnownAddresses } from './known-addresses.js';
 
-/** More proxies than these in a row are nobody's architecture; each entry costs a look. */
+/** No sensible architecture has more proxies in a row, and each entry costs a look-up. */
 const MAX_HOPS = 32;
 
 /**
@@ -8,19 +8,22 @@ const MAX_HOPS = 32;
  * Each proxy vouches only for the entry that it appended, so reading stops at the first untrusted one; what stands left
  * of it the client may have invented. An entry that is no address ends the walk too: the proxy that wrote it counts.
  *
+ * @param peer a trusted one, in canonical text
  * @param forwardedFor all values of X-Forwarded-For, joined by commas in the order received
  */
-export function clientAddress(peer: KnownAddress, forwardedFor: string, known: KnownAddresses): string {
+export function clientAddress(peer: string, forwardedFor: string, known: KnownAddresses): string {
   let client = peer;
+  let trusted = true;
   let end = forwardedFor.length;
-  for (let hop = 0; hop < MAX_HOPS && client.trusted && end > 0; hop++) {
+  for (let hop = 0; hop < MAX_HOPS && trusted && end > 0; hop++) {
     const comma = forwardedFor.lastIndexOf(',', end - 1);
     const entry = known.lookUp(withoutPort(forwardedFor.slice(comma + 1, end).trim()));
     if (entry === null) break;
-    client = entry;
+    client = entry.ip;
+    trusted = entry.trusted;
     end = comma;
   }
-  return client.ip;
+  return client;
 }
 
 /** Some proxies append the port: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */

@@ -1,9 +1,14 @@
 import { createIdentifier, type Identity } from './identifier.js';
+import { inspectHead } from '../proxy/request-hygiene.js';
+import { canonicalAddress } from './known-addresses.js';
 import { createTrust } from './trust.js';
 
-const identify = createIdentifier({ trusts: createTrust(['127.0.0.1/32', '::1', '10.0.0.0/8', '2001:db8:1::/48']) });
+const trusts = createTrust(['127.0.0.1/32', '::1', '10.0.0.0/8', '2001:db8:1::/48']);
+const identify = createIdentifier({ trusts });
 
-const from = (peer: string, ...rawHeaders: string[]): Identity => identify({ peer, rawHeaders });
+/** As a connection from a peer and the look at its headers prepare it. */
+const from = (peer: string, ...rawHeaders: string[]): Identity =>
+  identify({ peer: canonicalAddress(peer), trusted: trusts(peer), head: inspectHead('/', '1.0', rawHeaders, '') });
 /** A header value as node hands it out: each byte a character. */
 const onTheWire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
 

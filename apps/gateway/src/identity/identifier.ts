@@ -7,15 +7,26 @@ import type { Trust } from './trust.js';
 /** Why it is not known which merchant asks. */
 export type IdentityProblem = 'no_identity' | 'untrusted_peer' | 'duplicate_identity' | 'invalid_identity';
 
-/** Who is asking; `ip` is the client's address in canonical text. */
+/** The merchant that sends a request, or why it is not known; `ip` is the client's address in canonical text. */
 export type Identity = { merchantId: string; ip: string } | { problem: IdentityProblem; ip: string };
+
+/** What the headers of a request say about its sender. Node decodes them as Latin-1. */
+export interface IdentityHeaders {
+  /** How many X-Merchant-Id headers there are. */
+  readonly merchantIds: number;
+  /** The value of the last one. */
+  readonly merchantId: string;
+  /** All values of X-Forwarded-For, joined by commas in the order received. */
+  readonly forwardedFor: string;
+}
 
 /** What an identity is read from. */
 export interface IdentitySource {
-  /** Names and values alternating, as received; Node decodes them as Latin-1. */
-  rawHeaders: readonly string[];
-  /** The remote address of the connection. */
-  peer: string;
+  readonly head: IdentityHeaders;
+  /** The remote address of the connection, in canonical text. */
+  readonly peer: string;
+  /** Whether the peer is believed about the merchant and the client. */
+  readonly trusted: boolean;
 }
 
 export type Identifier = (request: IdentitySource) => Identity;
@@ -27,38 +38,14 @@ export type Identifier = (request: IdentitySource) => Identity;
 export function createIdentifier({ trusts }: { trusts: Trust }): Identifier {
   const addresses = new KnownAddresses(trusts);
 
-  return ({ rawHeaders, peer }) => {
-    let ids = 0;
-    let id = '';
-    let forwardedFor = '';
-    for (let i = 0; i < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i]!;
-      if (name.length === 13) {
-        if (isNamed(name, 'x-merchant-id')) {
-          ids++;
-          id = rawHeaders[i + 1]!;
-        }
-      } else if (name.length === 15 && isNamed(name, 'x-forwarded-for')) {
-        const value = rawHeaders[i + 1]!;
-        forwardedFor = forwardedFor === '' ? value : `${forwardedFor},${value}`;
-      }
-    }
-
-    const known = addresses.lookUp(peer);
-    if (known === null || !known.trusted) {
-      return { problem: ids > 0 ? 'untrusted_peer' : 'no_identity', ip: known?.ip ?? peer };
-    }
-    const ip = forwardedFor === '' ? known.ip : clientAddress(known, forwardedFor, addresses);
-    if (ids === 0) return { problem: 'no_identity', ip };
-    if (ids > 1) return { problem: 'duplicate_identity', ip };
-    const merchantId = decoded(id);
+  return ({ head: { merchantIds, merchantId: encoded, forwardedFor }, peer, trusted }) => {
+    if (!trusted) return { problem: merchantIds > 0 ? 'untrusted_peer' : 'no_identity', ip: peer };
+    const ip = forwardedFor === '' ? peer : clientAddress(peer, forwardedFor, addresses);
+    if (merchantIds === 0) return { problem: 'no_identity', ip };
+    if (merchantIds > 1) return { problem: 'duplicate_identity', ip };
+    const merchantId = decoded(encoded);
     return isMerchantId(merchantId) ? { merchantId, ip } : { problem: 'invalid_identity', ip };
   };
-}
-
-function isNamed(name: string, lowerCase: string): boolean {
-  const first = name.charCodeAt(0) | 0x20;
-  return first === lowerCase.charCodeAt(0) && name.toLowerCase() === lowerCase;
 }
 
 /**

@@ -1,4 +1,4 @@
 export { createIdentifier } from './identifier.js';
-export type { Identifier, Identity, IdentityProblem, IdentitySource } from './identifier.js';
-export { peerGroup } from '#platform';
+export type { Identifier, Identity, IdentityHeaders, IdentityProblem, IdentitySource } from './identifier.js';
+export { canonicalAddress } from './known-addresses.js';
 export { createTrust, type Trust } from './trust.js';

@@ -7,10 +7,15 @@ export interface KnownAddress {
   readonly trusted: boolean;
 }
 
+/** The one spelling of an IP address; an IPv4-mapped IPv6 address is the IPv4 address that it stands for. What is no address stays as it is. */
+export function canonicalAddress(text: string): string {
+  return parseAddress(text)?.toString() ?? text;
+}
+
 /** Addresses come from outside: what is remembered of them is bounded, and all forgotten when it is full. */
 export const MAX_KNOWN_ADDRESSES = 10_000;
 
-/** Remembers what was found out about addresses, so that a busy peer costs one look into a map. */
+/** Remembers what was found out about addresses, so that a busy proxy costs one look into a map. */
 export class KnownAddresses {
   private readonly known = new Map<string, KnownAddress | null>();
 

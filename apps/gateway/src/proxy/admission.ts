@@ -1,12 +1,16 @@
+import type { IdentityHeaders } from '../identity/index.js';
+
 /** What admission is told about a request. */
 export interface InboundRequest {
   readonly method: string;
   /** Path and query as they are forwarded; starts with a slash, has no fragment, only printable ASCII. */
   readonly target: string;
-  /** Names and values alternating, as received. Node decodes them as Latin-1. */
-  readonly rawHeaders: string[];
-  /** Remote address of the connection; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
+  /** What the headers say about the sender. */
+  readonly head: IdentityHeaders;
+  /** Remote address of the connection in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
+  /** Whether the peer may say who the client is and where a request came from. */
+  readonly trusted: boolean;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
   /**

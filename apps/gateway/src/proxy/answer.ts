@@ -41,7 +41,7 @@ export function sendAnswer(
   out.push('Content-Length', String(length), 'X-Request-Id', requestId);
   if (close || (bodyMissing && tooLong)) out.push('Connection', 'close');
   response.writeHead(status, out);
-  // Node also closes after a refused `Expect: 100-continue`: nobody knows whether the body will follow.
+  // Node also closes after a refused `Expect: 100-continue`: it is not known whether the body will follow.
   const closes = close || (bodyMissing && (tooLong || !response.shouldKeepAlive));
   if (bodyMissing) {
     if (closes) lingerOnClose(request.socket, request);

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { canonicalAddress } from '../identity/index.js';
 import type { DataPlane, Timed } from './data-plane.js';
-import { Exchange } from './exchange.js';
+import { Exchange, type ExchangeConnection } from './exchange.js';
 import { HalfClosedClient } from './half-closed-client.js';
 import { Pace } from './pace.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -23,16 +24,16 @@ interface Waiting {
 /**
  * One connection from a client. Its requests are handled one after the other, also when they are pipelined: RFC 9112
  * allows no more unless all are safe, and no client gets more of the gateway by not waiting for answers. All are answered
- * in order; whoever sends faster than it is answered is not read any further.
+ * in order; a client that sends faster than it is answered is not read any further.
  *
  * A client may close its sending side once it has sent its requests: it still gets its answers, and then the connection ends.
  */
-export class ClientConnection implements Timed {
-  /** The remote address; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
+export class ClientConnection implements ExchangeConnection, Timed {
+  /** The remote address in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
   readonly trusted: boolean;
-  /** Whether the connection ends after the current answer, whatever waits. */
+  /** Whether the connection ends after the current answer, even if further requests wait. */
   closing = false;
   /** The last Host value that was found valid. */
   host = '';
@@ -55,7 +56,7 @@ export class ClientConnection implements Timed {
     private readonly plane: DataPlane,
     readonly socket: Socket,
   ) {
-    this.peer = unmapped(socket.remoteAddress ?? '');
+    this.peer = canonicalAddress(socket.remoteAddress ?? '');
     this.trusted = plane.trusts(this.peer);
   }
 
@@ -99,7 +100,7 @@ export class ClientConnection implements Timed {
   }
 
   /** Ends the connection after the current answer: what follows on it is not looked at. */
-  distrust(): void {
+  closeAfterResponse(): void {
     this.closing = true;
     this.plane.waiting -= this.waiting.length;
     this.waiting.length = 0;
@@ -115,24 +116,24 @@ export class ClientConnection implements Timed {
   /** The socket has closed. */
   closed(): void {
     this.halfClosed?.stop();
-    this.distrust();
+    this.closeAfterResponse();
     this.current?.clientGone();
   }
 
   /** The parser cannot go on. Says so, unless that could be taken for the answer to another request. */
   fail(problem: Problem): void {
     if (this.closing || !this.accepting) return;
-    // The headers are late because nobody reads them.
+    // The headers are late because this connection is not being read.
     if (this.paused && problem === PROBLEMS.requestTimeout) return;
     this.accepting = false;
     this.broken = problem;
     const { current, socket } = this;
     if (current === null) {
-      this.distrust();
+      this.closeAfterResponse();
       if (socket.writable) socket.write(wholeResponse(problem, this.plane.nextRequestId()));
       socket.destroySoon();
     } else if (!current.received) {
-      this.distrust();
+      this.closeAfterResponse();
       current.reject(problem);
     }
   }
@@ -206,11 +207,6 @@ export class ClientConnection implements Timed {
     if (this.lastResponse === null || this.lastResponse.writableFinished) close();
     else this.lastResponse.once('finish', close);
   }
-}
-
-/** An IPv4 client of a dual-stack socket appears as ::ffff:192.0.2.1, and is the same client. */
-function unmapped(address: string): string {
-  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
 function wholeResponse(problem: Problem, requestId: string): string {

@@ -6,7 +6,7 @@ const MOST_IN_A_TICK_MS = 1.1 * TICK_MS;
 
 /**
  * One timer for the deadlines of all exchanges, as a timer each would cost every request something. It counts time in which
- * this process ran: a tick that comes late counts as one that came in time, and the sockets are read before it. So nobody is
+ * this process ran: a tick that comes late counts as one that came in time, and the sockets are read before it. So no client is
  * called slow for bytes that lay unread in their socket while the gateway collected garbage or waited for a core.
  */
 export class CoarseClock {

@@ -3,7 +3,6 @@ import { buildConnector, Pool, type Dispatcher } from 'undici';
 import type { Readable } from 'node:stream';
 import type { Admit } from './admission.js';
 import { CoarseClock } from './coarse-clock.js';
-import type { Exchange } from './exchange.js';
 import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
@@ -16,10 +15,10 @@ import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 import { UpstreamSlots } from './upstream-slots.js';
 
-/** Connections are looked at every so many ticks of the clock. */
+/** The deadlines of connections are checked every so many ticks of the clock. */
 const TICKS_BETWEEN_LOOKS = 5;
 
-/** What looks after its own deadlines, if it is asked to. */
+/** Something with deadlines that are checked at each tick of the clock. */
 export interface Timed {
   /**
    * @param nowMs as `performance.now` tells it
@@ -28,7 +27,12 @@ export interface Timed {
   tick(nowMs: number, elapsedMs: number): void;
 }
 
-/** What all exchanges of a proxy share: who decides, where requests go, what is counted. */
+/** An answer whose headers may be held back for its body. */
+export interface Flushable {
+  flush(): void;
+}
+
+/** What all exchanges of a proxy share: the admission, the way to the upstream, the counters. */
 export class DataPlane {
   /** Set once the proxy is stopping: every answer from then on closes its connection. */
   draining = false;
@@ -53,7 +57,7 @@ export class DataPlane {
   private readonly failureLog: FailureLog;
   private readonly shedLog: ShedLog;
   private readonly buffers: FairShare;
-  private unflushed: Exchange[] = [];
+  private unflushed: Flushable[] = [];
 
   constructor(readonly settings: ProxySettings) {
     this.admit = settings.admit;
@@ -83,17 +87,23 @@ export class DataPlane {
   }
 
   /**
-   * Sends a request upstream; `exchange` is called with what becomes of it.
+   * Sends a request upstream; `handler` is called with what becomes of it.
    *
    * @param headers flat list of names and values
    */
-  dispatch(path: string, method: Dispatcher.HttpMethod, headers: string[], body: Buffer | Readable | null, exchange: Exchange): void {
+  dispatch(
+    path: string,
+    method: Dispatcher.HttpMethod,
+    headers: string[],
+    body: Buffer | Readable | null,
+    handler: Dispatcher.DispatchHandler,
+  ): void {
     // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
     // whenever it changes.
-    this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, exchange);
+    this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
   }
 
-  /** Has the deadlines of these looked after, until the end. */
+  /** Checks the deadlines of these at regular ticks, until `destroy`. */
   watch(timed: Iterable<Timed>): void {
     let ticks = 0;
     let elapsedMs = 0;
@@ -127,8 +137,8 @@ export class DataPlane {
   }
 
   /** Answers whose body is late still get their headers out in this turn of the event loop. */
-  flushSoon(exchange: Exchange): void {
-    if (this.unflushed.push(exchange) === 1) setImmediate(this.flush);
+  flushSoon(answer: Flushable): void {
+    if (this.unflushed.push(answer) === 1) setImmediate(this.flush);
   }
 
   upstreamFailed(kind: UpstreamFailure, requestId: string, error: Error): void {
@@ -143,13 +153,13 @@ export class DataPlane {
   }
 
   private readonly flush = (): void => {
-    const exchanges = this.unflushed;
+    const answers = this.unflushed;
     this.unflushed = [];
-    for (const exchange of exchanges) exchange.flush();
+    for (const answer of answers) answer.flush();
   };
 }
 
-/** TLS names the upstream's own host (an IP address has no server name), whatever Host the request carries. */
+/** TLS names the upstream's own host (an IP address has no server name), not the Host that the request carries. */
 function connectorFor(hostname: string, timeoutMs: number): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   const servername = isIP(hostname) === 0 ? hostname : undefined;

@@ -1,6 +1,6 @@
 /**
- * Divides a number of places among holders that nobody knows beforehand, by dynamic thresholds (Choudhury and Hahne, IEEE/ACM
- * Transactions on Networking 6(2), 1998): a holder may have at most `share` times as many as are free. Whoever is alone gets a
+ * Divides a number of places among holders that are not known beforehand, by dynamic thresholds (Choudhury and Hahne, IEEE/ACM
+ * Transactions on Networking 6(2), 1998): a holder may have at most `share` times as many as are free. A holder that is alone gets a
  * large part, and however long several hold what they have, some stay free for those that come: n holders that take all
  * they can leave capacity / (1 + n * share).
  */
@@ -22,7 +22,7 @@ export class FairShare {
   }
 
   /**
-   * Whether a holder may have more. The first one is anybody's, as long as one is free.
+   * Whether a holder may have more. Any holder may have a first one, as long as one is free.
    *
    * @param held what it has
    * @param weight a holder of twice the weight may have twice as many

@@ -9,8 +9,7 @@ export function addConnectionOptions(list: string[] | null, options: readonly st
   return list;
 }
 
-/** What the headers for the upstream are made from. */
-/** Of the client's request. */
+/** What is known of the client's request from the look at its headers. */
 export interface ForwardedHead {
   /** Lower-case names that the client's Connection header declares to be for this hop only. */
   readonly connectionOptions: readonly string[] | null;
@@ -30,9 +29,9 @@ export interface Hop {
  * - Hop-by-hop headers and those named by Connection are left out, but Connection has no power over the headers that
  *   say who is asking (X-Merchant-Id, X-Forwarded-*, ...): naming them must not make them disappear.
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
- *   -Proto and -Host stay; what anybody else says about forwarding or about the merchant is dropped.
+ *   -Proto and -Host stay; what other peers say about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
- * - Whoever sends them, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
+ * - From any sender, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
 export function upstreamHeaders(
@@ -142,7 +141,7 @@ export function hasName(list: readonly string[], name: string): boolean {
   return false;
 }
 
-/** Content-Length stays whatever Connection names: without it the body would be delimited differently. */
+/** Content-Length stays even if Connection names it: without it the body would be delimited differently. */
 function without(headers: readonly string[], names: readonly string[]): string[] {
   const kept: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {

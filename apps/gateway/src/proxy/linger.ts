@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How much of a body nobody wants is read before the connection is cut. */
+/** How much of an unwanted body is read before the connection is cut. */
 const UNWANTED_BYTES = 1024 * 1024;
 const UNWANTED_MS = 2_000;
 const LOOK_EVERY_MS = 50;

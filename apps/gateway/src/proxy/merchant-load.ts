@@ -17,7 +17,7 @@ export class MerchantLoad {
   constructor(readonly key: string) {}
 }
 
-/** Who has how many requests under way, and may have more. */
+/** How many requests each merchant has under way, and whether it may have more. */
 export class MerchantLoads {
   private readonly loads = new Map<string, MerchantLoad>();
 

@@ -19,7 +19,7 @@ export function endWithBody(response: ServerResponse, body: Buffer): void {
  */
 export function endInOnePiece(response: ServerResponse, body: string): void {
   const held = response as unknown as { _header: unknown; _headerSent: unknown; _hasBody: unknown };
-  // What node does not document may change: whatever is not as it is known goes the usual way.
+  // What node does not document may change: if anything differs from what is known, the body goes the usual way.
   if (typeof held._header !== 'string' || held._headerSent !== false || held._hasBody !== true || response.chunkedEncoding) {
     response.end(body, 'latin1');
     return;

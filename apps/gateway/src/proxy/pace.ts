@@ -1,5 +1,5 @@
 /**
- * Whether a body moves. Silence uses up a credit of time, and each byte earns some back: at the least rate exactly as
+ * Tells whether a body moves fast enough. Silence uses up a credit of time, and each byte earns some back: at the least rate exactly as
  * much as it takes, and never more than the whole credit, so that a quick start buys no long silence later.
  */
 export class Pace {
@@ -20,7 +20,7 @@ export class Pace {
 
   /**
    * @param bytes moved in all
-   * @param elapsedMs time in which somebody waited for bytes, since the last call
+   * @param elapsedMs time since the last call in which bytes were waited for
    * @returns whether the body has become too slow
    */
   tooSlow(bytes: number, elapsedMs: number): boolean {

@@ -15,7 +15,7 @@ export const PATH_FAULTS = {
 
 export type PathFault = keyof typeof PATH_FAULTS;
 
-/** Whatever is encoded more often than this is not looked through but refused. */
+/** A segment that is encoded more often than this is refused without being decoded further. */
 const MOST_DECODINGS = 4;
 
 const HEX_PAIR = /^[0-9a-f]{2}/i;

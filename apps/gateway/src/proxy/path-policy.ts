@@ -28,7 +28,7 @@ const PATH_PROBLEMS = Object.fromEntries(Object.entries(PATH_FAULTS).map(([fault
 
 /**
  * One path for the rules and for the upstream: what servers read differently is refused (`strict`), or resolved before
- * anybody sees it (`normalize`). What an exception lets through is matched as it is sent. The query is never touched.
+ * rules or upstream see it (`normalize`). What an exception lets through is matched as it is sent. The query is never touched.
  */
 export function createPathReader({ policy, exceptions }: PathPolicyOptions): PathReader {
   const ready = exceptions.map(({ kinds, pattern }) => ({ kinds: new Set<PathExceptionKind>(kinds), matches: pathMatcher(pattern) }));

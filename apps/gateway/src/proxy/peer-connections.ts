@@ -1,4 +1,4 @@
-import { peerGroup } from '../identity/index.js';
+import { peerGroup } from '#addresses';
 import { FairShare } from './fair-share.js';
 
 /** The connections of each peer. Those of trusted proxies carry everybody's requests: they are counted, but not bounded. */

@@ -23,7 +23,7 @@ export type Outcome = (typeof Outcome)[keyof typeof Outcome];
 const OUTCOMES = ['forwarded', 'refused', 'rejected', 'upstream_error', 'client_closed'];
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx', '6xx', '7xx', '8xx', '9xx'];
 
-/** What the data plane counts: plain numbers while requests run, metrics only when somebody scrapes. */
+/** What the data plane counts: plain numbers while requests run, metrics only when they are scraped. */
 export class ProxyMetrics {
   /** Requests that were begun and not yet ended. */
   inFlight = 0;

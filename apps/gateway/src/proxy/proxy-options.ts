@@ -55,7 +55,7 @@ export interface ProxyOptions {
   requestBodyGraceMs?: number;
   /** Likewise with an answer that it reads. Longer, as the kernel hides small steps of the reader. */
   responseBodyGraceMs?: number;
-  /** A whole exchange, from the headers of the request to the end of the answer, whatever moves. */
+  /** A whole exchange, from the headers of the request to the end of the answer, even if its bodies move. */
   exchangeTimeoutMs?: number;
   /** Without a byte in either direction on a client's connection while a request is under way. */
   clientIdleTimeoutMs?: number;

@@ -6,12 +6,12 @@ import { CHUNKED } from './request-hygiene.js';
 import { UploadBody } from './upload-body.js';
 
 /**
- * So much of a body is collected before the request asks for a slot of the upstream: a client that trickles holds none. Bodies
+ * This much of a body is collected before the request asks for a slot of the upstream: a client that trickles holds none. Bodies
  * that are no longer are sent in one piece, which is far cheaper than a stream.
  */
 const COLLECTED_BYTES = 16 * 1024;
 
-/** Who is told what became of the beginning of a body. */
+/** Is told what became of the beginning of a body. */
 export interface BodyOwner {
   /** Enough of it is there. */
   collected(): void;

@@ -1,3 +1,4 @@
+import type { IdentityHeaders } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 import { addConnectionOptions } from './hop-by-hop.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -13,7 +14,7 @@ const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5
 export const CHUNKED = -1;
 
 /** What one look at the raw headers tells about a request. */
-export class RequestHead {
+export class RequestHead implements IdentityHeaders {
   /** Why the request is refused, or null. When set, nothing else here is to be relied on. */
   problem: Problem | null = null;
   host = '';
@@ -23,6 +24,16 @@ export class RequestHead {
   bodyLength = 0;
   /** Lower-case names that the Connection header declares to be for this hop only; null: none. */
   connectionOptions: string[] | null = null;
+  merchantIds = 0;
+  merchantId = '';
+  forwardedFor = '';
+  /** How many headers of a kind there are; what follows from that is said above. */
+  hosts = 0;
+  requestIds = 0;
+  transferEncodings = 0;
+  hasContentLength = false;
+  /** All values of Upgrade, joined by commas; null: there is none. */
+  upgrade: string | null = null;
 }
 
 /**
@@ -36,7 +47,7 @@ export class RequestHead {
  */
 export function inspectHead(target: string, version: string, rawHeaders: readonly string[], knownHost: string): RequestHead {
   const head = new RequestHead();
-  head.problem = lineProblem(target, version) ?? scanHeaders(head, version === '1.0', rawHeaders, knownHost);
+  head.problem = lineProblem(target, version) ?? scanHeaders(head, rawHeaders) ?? headProblem(head, version === '1.0', knownHost);
   return head;
 }
 
@@ -47,45 +58,53 @@ function lineProblem(target: string, version: string): Problem | null {
   return null;
 }
 
-function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly string[], knownHost: string): Problem | null {
-  let hosts = 0;
-  let requestIds = 0;
-  let transferEncodings = 0;
-  let hasContentLength = false;
-  let upgrade: string | undefined;
+/** The one look at the headers. */
+function scanHeaders(head: RequestHead, rawHeaders: readonly string[]): Problem | null {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const kind = headerKind(rawHeaders[i]!);
     if (kind === HeaderKind.Other) continue;
     const value = rawHeaders[i + 1]!;
     switch (kind) {
       case HeaderKind.Host:
-        hosts++;
+        head.hosts++;
         head.host = value;
         break;
       case HeaderKind.ContentLength:
-        hasContentLength = true;
+        head.hasContentLength = true;
         head.bodyLength = Number(value);
         break;
       case HeaderKind.TransferEncoding:
-        transferEncodings++;
+        head.transferEncodings++;
         if (value.toLowerCase() !== 'chunked') return PROBLEMS.transferEncoding;
         break;
       case HeaderKind.Connection:
         if (!readConnectionOptions(head, value)) return PROBLEMS.connectionOptions;
         break;
       case HeaderKind.Upgrade:
-        upgrade = upgrade === undefined ? value : `${upgrade}, ${value}`;
+        head.upgrade = head.upgrade === null ? value : `${head.upgrade}, ${value}`;
         break;
       case HeaderKind.RequestId:
-        requestIds++;
-        head.requestId = requestIds === 1 && isRequestId(value) ? value : undefined;
+        head.requestIds++;
+        head.requestId = head.requestIds === 1 && isRequestId(value) ? value : undefined;
+        break;
+      case HeaderKind.MerchantId:
+        head.merchantIds++;
+        head.merchantId = value;
+        break;
+      case HeaderKind.ForwardedFor:
+        head.forwardedFor = head.forwardedFor === '' ? value : `${head.forwardedFor},${value}`;
         break;
       default:
         // The others decide nothing here.
         break;
     }
   }
+  return null;
+}
 
+/** What the headers say together. */
+function headProblem(head: RequestHead, http10: boolean, knownHost: string): Problem | null {
+  const { hosts, transferEncodings, upgrade } = head;
   if (hosts > 1) return PROBLEMS.hostDuplicate;
   if (head.host === '') {
     if (hosts === 1 || !http10) return PROBLEMS.hostMissing;
@@ -93,14 +112,14 @@ function scanHeaders(head: RequestHead, http10: boolean, rawHeaders: readonly st
 
   if (transferEncodings > 0) {
     if (http10) return PROBLEMS.transferEncodingInHttp10;
-    if (hasContentLength) return PROBLEMS.framingAmbiguous;
+    if (head.hasContentLength) return PROBLEMS.framingAmbiguous;
     if (transferEncodings > 1) return PROBLEMS.transferEncoding;
     head.bodyLength = CHUNKED;
   }
 
   // Without the connection option, Upgrade means nothing. `h2c` is an offer that common clients make with every first
   // request (Java's HttpClient does), and that RFC 9110 lets a server ignore; others, like websocket, expect an answer.
-  if (upgrade !== undefined && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
+  if (upgrade !== null && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
     return PROBLEMS.upgrade;
   }
   return null;

@@ -1,4 +1,4 @@
-import { SaidOnce } from '../said-once.js';
+import { SaidOnce } from '#enforcement';
 import type { ProxyLogger } from './failure-log.js';
 
 /** Why the proxy refused or cut something to protect others; also the values of a metric's label. */
@@ -22,8 +22,8 @@ export const SHED_REASONS = [
 export type ShedReason = (typeof SHED_REASONS)[number];
 
 /**
- * Logs that sharing bites: of each reason the first time, with who was concerned, and again only after a minute without. A line
- * for each request would help whoever causes them.
+ * Logs that requests were refused or cut: each reason the first time, with the merchant or peer concerned, and again only after a minute without. A line
+ * for each request would help those who cause them.
  */
 export class ShedLog {
   private readonly said = new SaidOnce<ShedReason>();

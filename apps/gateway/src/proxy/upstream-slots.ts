@@ -40,7 +40,7 @@ class MerchantQueue {
  *
  * A merchant may hold its fair share and no more, be it as slow as it likes; the rest stays free for others. Of the merchants
  * that wait, one with the fewest slots is served first, and those with as many in turn. So a merchant waits for others
- * only while all slots are taken. Nobody waits longer than the time-out.
+ * only while all slots are taken. No request waits longer than the time-out.
  *
  * Each call takes constant time: the levels that are searched are no more than a merchant may hold.
  */
@@ -102,7 +102,7 @@ export class UpstreamSlots {
     if (queue.waiters.first === null) this.forget(queue);
   }
 
-  /** Gives a slot back; whoever may have it now gets it. */
+  /** Gives a slot back; the waiting request whose turn it is gets it. */
   release(load: MerchantLoad): void {
     this.share.used--;
     load.slots--;

@@ -64,7 +64,7 @@ function policyText(limit: Limit, name: string): string {
 
 /** Milliseconds until there is more for the client; 0 if nothing is missing. */
 export function msToMore(limit: Limit, decision: Decision): number {
-  // What refills beneath a block nobody gets before its end.
+  // Tokens that refill during a block cannot be taken before its end.
   return decision.blocked ? (decision.retryAfterMs ?? 0) : msToMoreQuota(limit, decision);
 }
 

@@ -1,7 +1,8 @@
 import { type DefaultRulesSnapshot, type MerchantSnapshot, UnreadableError } from '#limiter';
+import { withDeadline } from '#waiting';
 import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
 import type { Logger } from '#platform';
-import { type PreloadWalk, type ReloadJobData, within } from '#rule-sync';
+import { type PreloadWalk, type ReloadJobData } from '#rule-sync';
 import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
@@ -112,7 +113,7 @@ export class FullPreload {
   private async write(chunk: MerchantSnapshot[]): Promise<void> {
     const { store, redis, metrics, ttlMs } = this.options;
     const writes = Promise.all([store.write(chunk, ttlMs), preloadBuckets(redis, chunk, ttlMs)]);
-    const [{ written }] = await within(writes, CHUNK_TIMEOUT_MS, 'writing a chunk to Redis');
+    const [{ written }] = await withDeadline(writes, CHUNK_TIMEOUT_MS, { what: 'writing a chunk to Redis' });
     metrics.snapshotsWritten.inc(written);
   }
 

@@ -1,5 +1,6 @@
 import type { PreloadQueue, QueueHandle, ReloadJobData, ReloadQueue } from '#rule-sync';
-import { PRELOAD_QUEUE, QUEUE_PREFIX, readReloadJob, RELOAD_QUEUE, reloadKey, within } from '#rule-sync';
+import { withDeadline } from '#waiting';
+import { PRELOAD_QUEUE, QUEUE_PREFIX, readReloadJob, RELOAD_QUEUE, reloadKey } from '#rule-sync';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 
@@ -77,7 +78,7 @@ export class FailedJobs {
   }
 
   private async call<T>(answer: Promise<T>): Promise<T> {
-    return within(answer, CALL_TIMEOUT_MS, 'a call about failed jobs');
+    return withDeadline(answer, CALL_TIMEOUT_MS, { what: 'a call about failed jobs' });
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from '#platform';
-import { ATTEMPTS, KEEP_COMPLETED, KEEP_FAILED, QUEUE_PREFIX, within } from '#rule-sync';
+import { withDeadline } from '#waiting';
+import { ATTEMPTS, KEEP_COMPLETED, KEEP_FAILED, QUEUE_PREFIX } from '#rule-sync';
 import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -81,7 +82,7 @@ export class JobWorker<Data> {
     this.stopped.abort();
     await this.opening;
     if (this.worker === undefined) return;
-    await within(this.worker.close(), graceMs, `closing the worker for ${this.options.queue}`).catch((err: unknown) => {
+    await withDeadline(this.worker.close(), graceMs, { what: `closing the worker for ${this.options.queue}` }).catch((err: unknown) => {
       this.options.logger.warn({ err }, 'some jobs did not finish in time, another worker resumes them');
     });
   }
@@ -92,13 +93,13 @@ export class JobWorker<Data> {
       if (redis.status === 'ready') {
         const worker = this.create();
         try {
-          await within(worker.waitUntilReady(), OPEN_TIMEOUT_MS, `opening the worker for ${queue}`);
+          await withDeadline(worker.waitUntilReady(), OPEN_TIMEOUT_MS, { what: `opening the worker for ${queue}` });
           this.worker = worker;
           void worker.run().catch((err: unknown) => logger.error({ err, queue }, 'a queue worker ended because of an error'));
           return;
         } catch (err) {
           logger.debug({ err, queue }, 'a queue worker could not be opened');
-          await within(worker.close(true), OPEN_TIMEOUT_MS, 'closing a worker').catch(() => undefined);
+          await withDeadline(worker.close(true), OPEN_TIMEOUT_MS, { what: 'closing a worker' }).catch(() => undefined);
         }
       }
       await sleep(REOPEN_WAIT_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);

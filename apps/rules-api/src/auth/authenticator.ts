@@ -1,6 +1,7 @@
+import { peerGroup } from '#addresses';
 import { createHash } from 'node:crypto';
 import { type FastifyRequest } from 'fastify';
-import { type Logger, BearerToken, bearerTokenIn, peerGroup, ProblemError, unauthorized } from '#platform';
+import { type Logger, BearerToken, bearerTokenIn, ProblemError, unauthorized } from '#platform';
 import { type ApiTokenRepository, ROLES, type Role, type StoredToken } from '#rules-db';
 import { asProblem, databaseUnavailable } from '../http/rules-api-exception.filter.js';
 import { FailedLogins, RETRY_AFTER_SECONDS } from './failed-logins.js';

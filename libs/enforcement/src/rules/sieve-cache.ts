@@ -13,7 +13,7 @@ export interface CacheEntry {
  */
 export class SieveCache<E extends CacheEntry> {
   private readonly entries = new Map<string, E>();
-  /** Of a Map, so that it goes on where it stood whatever is added and removed meanwhile. */
+  /** Of a Map, so that it goes on where it stood although entries are added and removed meanwhile. */
   private hand = this.entries.entries();
   private heldBytes = 0;
 

@@ -1,7 +1,8 @@
 import { merchantRules, startLimits, type MerchantRules, type RateLimiter } from '#limiter';
-import { loadScripts, readBusyMerchants, withDeadline, type OnUnreadable } from '#limiter-redis';
+import { loadScripts, readBusyMerchants, type OnUnreadable } from '#limiter-redis';
+import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
-import type { RuleCache } from './rate-limit/rule-cache.js';
+import type { RuleCache } from './rules/rule-cache.js';
 
 export interface WarmUpOptions {
   readonly redis: Redis;
@@ -18,7 +19,7 @@ export interface WarmUpOptions {
 export interface WarmUpOutcome {
   /** False: Redis did not answer, so there was nothing to warm up with. */
   readonly redisAnswered: boolean;
-  /** Whose rules are at hand. */
+  /** How many merchants' rules have been read. */
   readonly merchants: number;
   readonly decisions: number;
 }
@@ -29,9 +30,9 @@ const ROUNDS = 10;
 const DECISIONS_A_ROUND = 40;
 
 /**
- * What a gateway does before it listens, so that its first requests meet connections that are made, scripts that Redis
+ * What an enforcer does before it is open, so that its first requests meet connections that are made, scripts that Redis
  * knows, rules that are read, and code that is compiled. Never rejects, and is bounded in time: a Redis that is away must not
- * keep a gateway from acting by its rules.
+ * keep an enforcer from acting by its rules.
  */
 export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
   const { redis, connectWithinMs = 1000, warmWithinMs = 2000 } = options;
@@ -64,7 +65,7 @@ async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { 
   }
 }
 
-/** They cost nothing, so that they neither take nor leave anything in Redis, whoever else has these names. */
+/** They cost nothing, so that they neither take nor leave anything in Redis, even if merchants have these names. */
 const REHEARSED: readonly MerchantRules[] = ['rehearsal-1', 'rehearsal-2', 'rehearsal-3'].map((merchantId) =>
   merchantRules(
     merchantId,

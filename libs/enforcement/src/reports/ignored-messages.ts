@@ -1,5 +1,5 @@
 import type { StoredKind, Unreadable, UnreadableReason } from '#limiter-redis';
-import type { Logger } from '#platform';
+import type { EnforcerLogger } from '../enforcer-options.js';
 import { Counter, type Registry } from 'prom-client';
 import { SaidOnce } from './said-once.js';
 
@@ -12,7 +12,7 @@ const MEANINGS: Record<UnreadableReason, string> = {
 };
 
 export interface IgnoredMessagesOptions {
-  readonly logger: Pick<Logger, 'warn'>;
+  readonly logger: Pick<EnforcerLogger, 'warn'>;
   readonly registry: Registry;
   /** Milliseconds that never step back. */
   readonly now?: () => number;

@@ -1,11 +1,11 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
 import type { Found, UnreadableText } from '#limiter-redis';
 
-/** Where a gateway gets rules from first. Nothing found says nothing about the merchant. */
+/** Where rules are looked for first. That nothing is found says nothing about the merchant. */
 export interface SnapshotSource {
   find(merchantId: string): Promise<Found<MerchantSnapshot>>;
   findDefaultRules(): Promise<Found<DefaultRulesSnapshot>>;
-  /** What was read from PostgreSQL, for the other gateways. */
+  /** Keeps what was read from the rule source, for the other enforcers. */
   write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<unknown>;
   /** The same, in place of what could not be read. */
   mend(snapshot: MerchantSnapshot, instead: UnreadableText, ttlMs: number): Promise<unknown>;
@@ -13,9 +13,17 @@ export interface SnapshotSource {
 }
 
 /** The truth behind the snapshots. Null from `snapshot` means that the merchant does not exist. */
-export interface RuleDatabase {
+export interface RuleSource {
   snapshot(merchantId: string): Promise<MerchantSnapshot | null>;
   defaultRules(): Promise<DefaultRulesSnapshot>;
+}
+
+/** A rule source that has to be connected to, and let go. */
+export interface RuleSourceConnection extends RuleSource {
+  /** Tries until it is there; rejects only when the signal aborts. `onFailure` is told of each attempt that failed. */
+  connect(options: { readonly signal: AbortSignal; readonly onFailure: (error: unknown) => void }): Promise<void>;
+  /** Also if it was never connected. */
+  close(): Promise<void>;
 }
 
 /** Neither Redis nor PostgreSQL could say what the rules are. */
@@ -26,10 +34,10 @@ export class RulesUnavailableError extends Error {
   }
 }
 
-/** Redis does not know the merchant, and so many ids were nobody's lately that PostgreSQL is not asked about another one now. */
+/** Redis does not know the merchant, and so many ids turned out to be unknown lately that the rule source is not asked about another one now. */
 export class TooManyUnknownError extends RulesUnavailableError {
   constructor() {
-    super('too many ids that nobody created were asked for lately');
+    super('too many unknown ids were asked for lately');
     this.name = 'TooManyUnknownError';
   }
 }

@@ -1,4 +1,4 @@
-/** How often the clock is read while somebody waits for it. Milliseconds. */
+/** How often the clock is read while something is waited for. Milliseconds. */
 export const BEAT_MS = 5;
 
 /** What one beat counts at most: the timer of an idle process fires up to a millisecond late. */
@@ -6,7 +6,7 @@ const MOST_IN_A_BEAT_MS = BEAT_MS + 1;
 
 /** A timer of an idle machine is hardly later than that. */
 const PUNCTUAL_MS = 2;
-/** A process that has to wait for a core sees a part of the waiting only, and others may be worse off. */
+/** A process that has to wait for a core sees a part of the waiting only, and others may wait longer. */
 const PATIENCE = 4;
 /** However busy the machine is, a deadline is extended by this share of itself at most: 25 ms end within 50, whatever happens. */
 const MOST_EXTENSION = 0.5;
@@ -43,11 +43,11 @@ interface Wait {
  * The clock of all deadlines for others: it counts the time in which this process could have read an answer. A process that
  * compiles, collects garbage or waits for a busy core reads nothing, and an answer that lies unread in its socket is not late.
  *
- * A timer beats every few milliseconds while somebody waits. However late a beat comes, it counts as one that came in time, and
+ * A timer beats every few milliseconds while something is waited for. However late a beat comes, it counts as one that came in time, and
  * before it is counted the sockets are read. On an idle machine this is the time of every other clock, in steps of a beat.
  *
  * A beat that is late although the process did not compute means that it had to wait for a core. Where all run on one machine, so
- * may whoever is to answer, and a deadline of milliseconds then says nothing about its health: it is extended by a multiple of
+ * may the process that is to answer, and a deadline of milliseconds then says nothing about its health: it is extended by a multiple of
  * what this process itself had to wait lately.
  */
 export class RunningTime {
@@ -61,7 +61,7 @@ export class RunningTime {
 
   constructor(private readonly heart: Heart = EVENT_LOOP) {}
 
-  /** Milliseconds since some moment, as of the last beat; stands still while nobody waits. Costs no system call. */
+  /** Milliseconds since some moment, as of the last beat; stands still while nothing is waited for. Costs no system call. */
   get nowMs(): number {
     return this.countedMs;
   }
@@ -113,11 +113,3 @@ function faded(ms: number): number {
 
 /** The one of this process. */
 export const runningTime = new RunningTime();
-
-/** Rejects if the promise takes longer, in running time. What it stands for goes on, and its late outcome is ignored. */
-export function withDeadline<T>(promise: Promise<T>, ms: number, time: RunningTime = runningTime): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const callOff = time.after(ms, () => reject(new Error(`no answer within ${ms} ms`)));
-    promise.then(resolve, reject).finally(callOff);
-  });
-}

@@ -1,38 +1,39 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
-import { withDeadline, type Found, type UnreadableText } from '#limiter-redis';
+import type { Found, UnreadableText } from '#limiter-redis';
+import { withDeadline } from '#waiting';
 import { Gate } from './gate.js';
 import type { LookupAllowance } from './lookup-allowance.js';
-import { RulesUnavailableError, TooManyUnknownError, type RuleDatabase, type SnapshotSource } from './rule-source.js';
+import { RulesUnavailableError, TooManyUnknownError, type RuleSource, type SnapshotSource } from './rule-source.js';
 
 export interface ColdRulesOptions {
   snapshots: SnapshotSource;
-  database: RuleDatabase;
+  ruleSource: RuleSource;
   /** False while Redis does not answer: then it is not even asked. */
   redisAvailable: () => boolean;
   /** For ids that Redis does not know. */
   unknownIds: Pick<LookupAllowance, 'allows' | 'take' | 'giveBack'>;
-  /** Reads of PostgreSQL at once, and waiting for one; more are refused, so that a flood of unknown ids cannot sink it. */
+  /** Reads of the rule source at once, and waiting for one; more are refused, so that a flood of unknown ids cannot sink it. */
   maxReads?: number;
   maxWaiting?: number;
   redisDeadlineMs: number;
-  databaseDeadlineMs?: number;
-  /** For snapshots written back to Redis for the other gateways. */
+  ruleSourceDeadlineMs?: number;
+  /** Time to live of snapshots that are written back to Redis for the other enforcers. */
   ttlMs?: number;
 }
 
-/** Of PostgreSQL, unless told otherwise. */
+/** Reads of the rule source, unless told otherwise. */
 export const READS_AT_ONCE = 8;
 
 export interface ReadOptions {
-  /** Passes over what Redis has if it is not newer than that version: someone has seen newer rules at work. */
+  /** Ignores what Redis has if it is not newer than this version, because a bucket was written under newer rules. */
   newerThan?: number | undefined;
   /** The address of the client that asks. */
   peer?: string | undefined;
 }
 
 /**
- * Rules that are not in this process: one read of Redis, and if Redis has none that can be read or is away, one of PostgreSQL. Rejects
- * with RulesUnavailableError when neither answers in time, or PostgreSQL may not be asked.
+ * Reads rules that are not in this process: once from Redis, and if Redis has none that can be read or is away, once from the rule source. Rejects
+ * with RulesUnavailableError when neither answers in time, or the rule source may not be asked.
  */
 export class ColdRules {
   private readonly gate: Gate;
@@ -45,9 +46,9 @@ export class ColdRules {
   async read(merchantId: string, { newerThan = -1, peer = '' }: ReadOptions = {}): Promise<MerchantSnapshot | null> {
     const { value, unreadable } = await this.fromRedis((source) => source.find(merchantId));
     if (value && value.version > newerThan) return existing(value);
-    // Whatever stands in Redis under its name, somebody has made such a merchant.
+    // Something stands in Redis under its name, even if it cannot be read: such a merchant was created once.
     const isKnown = value !== null || unreadable !== undefined;
-    const stored = isKnown ? await this.fromDatabase((database) => database.snapshot(merchantId)) : await this.lookUp(merchantId, peer);
+    const stored = isKnown ? await this.fromRuleSource((source) => source.snapshot(merchantId)) : await this.lookUp(merchantId, peer);
     if (stored) this.tellOthers(stored, unreadable);
     return existing(stored);
   }
@@ -55,19 +56,19 @@ export class ColdRules {
   async readDefaultRules(newerThan = -1): Promise<DefaultRulesSnapshot> {
     const { value, unreadable } = await this.fromRedis((source) => source.findDefaultRules());
     if (value && value.version > newerThan) return value;
-    const stored = await this.fromDatabase((database) => database.defaultRules());
+    const stored = await this.fromRuleSource((source) => source.defaultRules());
     if (unreadable) this.options.snapshots.mendDefaultRules(stored, unreadable).catch(() => {});
     return stored;
   }
 
-  /** An id that Redis does not know: nearly always one that nobody created, and there are more of those than anybody can look up. */
+  /** An id that Redis does not know: nearly always one of no merchant, and there are more of those than can be looked up. */
   private lookUp(merchantId: string, peer: string): Promise<MerchantSnapshot | null> {
     const { unknownIds } = this.options;
     if (!unknownIds.allows(peer)) return Promise.reject(new TooManyUnknownError());
-    return this.fromDatabase(async (database) => {
-      // It may have waited, and others have spent the rest meanwhile.
+    return this.fromRuleSource(async (source) => {
+      // It may have waited, and others may have spent the rest of the allowance meanwhile.
       if (!unknownIds.take(peer)) throw new TooManyUnknownError();
-      const snapshot = await database.snapshot(merchantId);
+      const snapshot = await source.snapshot(merchantId);
       if (snapshot?.exists) unknownIds.giveBack(peer);
       return snapshot;
     });
@@ -88,9 +89,9 @@ export class ColdRules {
     }
   }
 
-  private async fromDatabase<T>(read: (database: RuleDatabase) => Promise<T>): Promise<T> {
+  private async fromRuleSource<T>(read: (source: RuleSource) => Promise<T>): Promise<T> {
     try {
-      return await this.gate.run(() => withDeadline(read(this.options.database), this.options.databaseDeadlineMs ?? 2000));
+      return await this.gate.run(() => withDeadline(read(this.options.ruleSource), this.options.ruleSourceDeadlineMs ?? 2000));
     } catch (error) {
       if (error instanceof TooManyUnknownError) throw error;
       throw new RulesUnavailableError(`rules could not be read: ${(error as Error).message}`, { cause: error });

@@ -8,7 +8,7 @@ export type KnownRules = MerchantRules | 'unknown_merchant';
 
 interface Entry extends CacheEntry {
   readonly merchantId: string;
-  /** Null for a merchant that nobody created. */
+  /** Null for an id that belongs to no merchant. */
   snapshot: MerchantSnapshot | null;
   rules: KnownRules;
   /** The default rules that `rules` were made with. */
@@ -33,7 +33,7 @@ export interface RuleCacheOptions {
   defaultForUnknown: boolean;
   /** What merchants may take in memory together, by estimate; those that are asked for seldom go first. */
   maxBytes?: number;
-  /** The same for ids that nobody created, which never push out a merchant. */
+  /** The same for unknown ids, which never push out a merchant. */
   maxUnknownBytes?: number;
   /** Merchants that are read at once. */
   maxLoading?: number;
@@ -41,7 +41,7 @@ export interface RuleCacheOptions {
   now?: () => number;
 }
 
-/** That have been read and whose first request has not been decided yet. */
+/** Merchants that have been read and whose first request has not been decided yet. */
 const MOST_RECENT = 64;
 
 /** When what changed could not be read, it is tried again after so long. Until then the old rules go on. */
@@ -114,7 +114,7 @@ export class RuleCache {
     return rules;
   }
 
-  /** The rules at hand, be they outdated: better than none when nobody can be asked. */
+  /** The rules at hand, even if outdated: better than none while neither Redis nor the rule source answers. */
   lastKnown(merchantId: string): KnownRules | undefined {
     return this.entryOf(merchantId)?.rules;
   }
@@ -137,11 +137,11 @@ export class RuleCache {
     return loading;
   }
 
-  /** Someone has seen newer rules at work than those of `get`: reads until it has newer ones, as far as there are any. */
+  /** A bucket was written under newer rules than those of `get`: reads newer ones, as far as there are any. */
   async reload(merchantId: string, peer?: string): Promise<KnownRules> {
     const entry = this.entryOf(merchantId);
     const [snapshot, defaults] = await Promise.all([
-      // One that nobody created goes by default rules only: it has nothing else that could be newer.
+      // An unknown id has default rules only: nothing else of it could be newer.
       entry?.snapshot === null ? null : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer }),
       this.options.cold.readDefaultRules(this.defaults?.version),
     ]);
@@ -248,7 +248,7 @@ export class RuleCache {
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, snapshot?.timeZone);
   }
 
-  /** Most ids that nobody created come once: `get` never sees what their request has made. */
+  /** Most unknown ids come once, so `get` never counts what their request has made ready. */
   private countRecent(): void {
     const notAsked: Entry[] = [];
     for (const entry of this.recent) {
@@ -269,7 +269,7 @@ export class RuleCache {
   private markStale(merchantId: string): void {
     const entry = this.entryOf(merchantId);
     if (entry) entry.readAgainAtMs = NOW;
-    // A first read under way may miss the change: whatever it brings is read again by the next request.
+    // A first read under way may miss the change: the next request reads again.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);
   }
 }

@@ -1,12 +1,12 @@
 import type { StoreFailure, StoreFailureCode } from '#limiter-redis';
-import type { Logger } from '#platform';
+import type { EnforcerLogger } from '../enforcer-options.js';
 import { Counter, type Registry } from 'prom-client';
 
 /** A store that failed is said to be back after so long without a failure: one that comes and goes is not worth two lines each time. */
 const SETTLED_AFTER_MS = 2000;
 
 export interface StoreHealthOptions {
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
+  readonly logger: EnforcerLogger;
   readonly registry: Registry;
 }
 

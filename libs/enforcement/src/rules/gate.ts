@@ -12,7 +12,7 @@ export class Gate {
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.running >= this.maxRunning) {
       if (this.waiting.length >= this.maxWaiting) throw new Error('too many reads are waiting');
-      // Whoever ends hands its place on, so that `running` stays as it is.
+      // A task that ends hands its place on, so that `running` stays as it is.
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     } else {
       this.running++;

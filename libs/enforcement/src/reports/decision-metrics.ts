@@ -1,12 +1,9 @@
-import type { Reason, Verdict } from '#limiter';
+import type { Verdict } from '#limiter';
 import { Counter, type Registry } from 'prom-client';
-import type { IdentityProblem } from '../identity/index.js';
-
-type Outcome = Reason | IdentityProblem | 'unknown_merchant' | 'too_many_unknown' | 'rules_unavailable';
 
 /** What was decided and why. Counts in plain numbers, and hands them to Prometheus when it asks. */
 export class DecisionMetrics {
-  private readonly reasons = new Map<Outcome, number>();
+  private readonly reasons = new Map<string, number>();
   private local = 0;
   private remembered = 0;
   private shadow = 0;
@@ -56,7 +53,7 @@ export class DecisionMetrics {
     else this.refused++;
   }
 
-  countReason(reason: Outcome): void {
+  countReason(reason: string): void {
     this.reasons.set(reason, (this.reasons.get(reason) ?? 0) + 1);
   }
 

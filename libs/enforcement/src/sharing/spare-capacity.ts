@@ -1,5 +1,6 @@
 import type { SpareCapacity } from '#limiter';
-import { withDeadline, type PlatformLoad } from '#limiter-redis';
+import type { PlatformLoad } from '#limiter-redis';
+import { withDeadline } from '#waiting';
 
 export interface SpareCapacityOptions {
   /** Requests a second that the upstream can carry, from all gateways together. */

@@ -1,6 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { FakeHeart } from '../testing/fake-heart.js';
-import { RunningTime, withDeadline } from './running-time.js';
+import { RunningTime } from './running-time.js';
+import { DeadlineError, withDeadline } from './with-deadline.js';
 
 function setUp() {
   const heart = new FakeHeart();
@@ -146,7 +147,7 @@ test('a wait may begin another one: it ends with a later beat', () => {
 describe('a deadline', () => {
   test('rejects what takes longer, and beats no longer', async () => {
     const { heart, time, pass } = setUp();
-    const waiting = expect(withDeadline(new Promise(() => {}), 10, time)).rejects.toThrow('no answer within 10 ms');
+    const waiting = expect(withDeadline(new Promise(() => {}), 10, { time, what: 'PING' })).rejects.toThrow(new DeadlineError(10, 'PING'));
     pass(5, 5, 5);
     await waiting;
     expect(heart.beating).toBe(false);
@@ -154,8 +155,8 @@ describe('a deadline', () => {
 
   test('passes on what comes in time, and is called off', async () => {
     const { heart, time, pass } = setUp();
-    await expect(withDeadline(Promise.resolve('here'), 10, time)).resolves.toBe('here');
-    await expect(withDeadline(Promise.reject(new Error('broken')), 10, time)).rejects.toThrow('broken');
+    await expect(withDeadline(Promise.resolve('here'), 10, { time })).resolves.toBe('here');
+    await expect(withDeadline(Promise.reject(new Error('broken')), 10, { time })).rejects.toThrow('broken');
     pass(5);
     expect(heart.beating).toBe(false);
   });

@@ -1,7 +1,7 @@
 import type { MerchantSnapshot, Rule } from '#limiter';
 
 /**
- * What a merchant takes in memory, estimated from how many parts its rules have: to measure it would cost more than it takes.
+ * What a merchant takes in memory, estimated from the number of its rules and limits: to measure it would cost more than it takes.
  * Compared with the real heap in test/e2e/gateway/rule-memory.spec.ts, which says how good the estimate is.
  */
 
@@ -20,7 +20,7 @@ const USED = 600;
 /** With its packed bytes. */
 const TAKE = 580;
 
-/** Of a merchant that nobody created and that gets no rules. */
+/** Of an id that belongs to no merchant and gets no rules. */
 export function bytesOfUnknown(merchantId: string): number {
   return ENTRY + CHARACTER * merchantId.length;
 }

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 
-/** Whom an address counts for where peers have bounds. Whoever has an IPv6 address has 2^64 of them, so the network is the peer. */
+/** The peer for which an address counts where peers have bounds. A client with one IPv6 address has 2^64 of them, so its /64 network is the peer. */
 export function peerGroup(address: string): string {
   if (!address.includes(':')) return address;
   // A link-local address may name its interface.

@@ -1,8 +1,8 @@
-import { peerGroup } from '../identity/index.js';
+import { peerGroup } from '#addresses';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 export interface LookupAllowanceOptions {
-  /** Ids a second that turn out to be nobody's. */
+  /** Ids a second that turn out to belong to no merchant. */
   readonly perSecond: number;
   /** The same for one peer, so that it cannot use up the allowance of all. */
   readonly perPeerPerSecond: number;
@@ -16,8 +16,8 @@ const PEER_BYTES = 400;
 const MOST_PEER_BYTES = 4 * 1024 * 1024;
 
 /**
- * How often PostgreSQL is asked about ids that nobody created. Only those count: of a merchant that is found what was taken is
- * given back, so that however many merchants may come when Redis has lost its snapshots.
+ * Bounds how often the rule source is asked about ids that belong to no merchant. Only those count: for a merchant that is found the look-up is
+ * given back, so that any number of merchants may come when Redis has lost its snapshots.
  */
 export class LookupAllowance {
   private readonly all: Tokens;

@@ -1,0 +1,171 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Dispatcher } from 'undici';
+import type { DataPlane, Flushable } from './data-plane.js';
+import type { MerchantLoad } from './merchant-load.js';
+import { endWithBody } from './one-piece.js';
+import { PROBLEMS, type Problem } from './problems.js';
+import { type BodyOwner, RequestBody } from './request-body.js';
+import { CHUNKED, type RequestHead } from './request-hygiene.js';
+import type { ShedReason } from './shedding.js';
+import { UploadBody } from './upload-body.js';
+import type { SlotSeeker, Waiter } from './upstream-slots.js';
+
+/** The exchange for which the upstream is called. It is told what becomes of the call until it has ended. */
+export interface CallOwner {
+  readonly method: string;
+  readonly target: string;
+  readonly head: RequestHead;
+  readonly ended: boolean;
+  /** The headers for the upstream as a flat list of names and values, without those that depend on how the body is sent. */
+  headersForUpstream(): string[];
+  /**
+   * Hands the upstream's status and headers to the response.
+   *
+   * @returns the declared length of the answer's body in bytes, or -1
+   */
+  answered(status: number, rawHeaders: Buffer[]): number;
+  /** The answer is complete. */
+  completed(): void;
+  upstreamFailed(error: Error): void;
+  /** The request has to be refused to protect others. */
+  shed(reason: ShedReason, problem: Problem): void;
+  failed(error: unknown): void;
+}
+
+/**
+ * One request on its way to the upstream: its body is collected, it gets a slot, it is sent, and the answer is streamed to the client. It is
+ * the handler that undici calls, by undici's raw-header interface: no promise, no header object.
+ *
+ * The upstream's 1xx answers and trailers are not passed on.
+ */
+export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, SlotSeeker, Flushable {
+  private readonly body: RequestBody | null;
+  private queued: Waiter | null = null;
+  private holdsSlot = false;
+  private abortUpstream: ((error?: Error) => void) | null = null;
+  /** The declared length of the answer's body in bytes, -1 if unknown. */
+  private answerLength = -1;
+  private bodyBegun = false;
+  private resume: (() => void) | null = null;
+
+  /** @param load of the merchant, or of the peer if no merchant is known */
+  constructor(
+    private readonly plane: DataPlane,
+    private readonly owner: CallOwner,
+    private readonly load: MerchantLoad,
+    request: IncomingMessage,
+    private readonly response: ServerResponse,
+  ) {
+    const { bodyLength } = owner.head;
+    this.body = bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this);
+  }
+
+  /** Sends the request as soon as enough of its body is there and a slot is free. */
+  start(): void {
+    if (this.body === null) this.collected();
+    else this.body.collect();
+  }
+
+  /** Whether it got a connection, so that the upstream may have seen something of the request. */
+  get connected(): boolean {
+    return this.abortUpstream !== null;
+  }
+
+  /** Whether the client sends the body of its request too slowly, after more time in which this process ran. */
+  tooSlow(elapsedMs: number): boolean {
+    return this.body !== null && this.body.tooSlow(elapsedMs);
+  }
+
+  /** Tells undici to stop. The slot is held until undici has. */
+  abort(): void {
+    this.abortUpstream?.();
+  }
+
+  /** The exchange has ended: what has not been sent by now will not be. */
+  stop(): void {
+    if (this.queued !== null) this.plane.slots.leave(this.queued);
+    this.body?.stop();
+  }
+
+  collected(): void {
+    const { slots, clock } = this.plane;
+    if (slots.take(this.load)) this.slotTaken();
+    else if (this.body?.keep() === false) this.notCollected();
+    else this.queued = slots.wait(this.load, this, clock.nowMs);
+  }
+
+  notCollected(): void {
+    this.owner.shed('buffered_bytes', PROBLEMS.bufferedBytes);
+  }
+
+  slotTaken(): void {
+    this.queued = null;
+    this.holdsSlot = true;
+    try {
+      this.dispatch(this.body === null ? null : this.body.open());
+    } catch (error) {
+      this.releaseSlot();
+      this.owner.failed(error);
+    }
+  }
+
+  slotTooLate(): void {
+    this.queued = null;
+    this.owner.shed('upstream_queue', PROBLEMS.upstreamQueue);
+  }
+
+  onConnect(abort: (error?: Error) => void): void {
+    this.abortUpstream = abort;
+    if (this.owner.ended) abort();
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    if (status < 200) return true;
+    this.answerLength = this.owner.answered(status, rawHeaders);
+    this.resume = resume;
+    this.plane.flushSoon(this);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    const { response } = this;
+    this.bodyBegun = true;
+    if (chunk.length === this.answerLength) {
+      endWithBody(response, chunk);
+      return true;
+    }
+    if (response.write(chunk)) return true;
+    response.once('drain', this.resume!);
+    return false;
+  }
+
+  onComplete(): void {
+    if (!this.owner.ended) this.owner.completed();
+    this.releaseSlot();
+  }
+
+  onError(error: Error): void {
+    if (!this.owner.ended) this.owner.upstreamFailed(error);
+    this.releaseSlot();
+  }
+
+  /** Sends the headers of the answer, if no body has taken them along yet. */
+  flush(): void {
+    if (!this.bodyBegun && !this.owner.ended) this.response.flushHeaders();
+  }
+
+  private dispatch(body: Buffer | UploadBody | null): void {
+    const { owner, plane } = this;
+    const headers = owner.headersForUpstream();
+    if (body instanceof UploadBody && owner.head.bodyLength !== CHUNKED) headers.push('content-length', String(owner.head.bodyLength));
+    plane.dispatch(owner.target, owner.method as Dispatcher.HttpMethod, headers, body, this);
+  }
+
+  /** undici is done with the request. */
+  private releaseSlot(): void {
+    if (!this.holdsSlot) return;
+    this.holdsSlot = false;
+    this.plane.slots.release(this.load);
+    this.plane.merchants.forgetIdle(this.load);
+  }
+}

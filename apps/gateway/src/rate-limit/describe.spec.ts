@@ -1,0 +1,30 @@
+import { createIdentifier, createTrust } from '../identity/index.js';
+import { createDescribe } from './describe.js';
+
+const identify = createIdentifier({ trusts: createTrust(['10.0.0.0/8']) });
+const request = {
+  method: 'POST',
+  target: '/transactions?id=7',
+  peer: '10.0.0.1',
+  trusted: true,
+  head: { merchantIds: 1, merchantId: 'acme', forwardedFor: '192.0.2.7' },
+};
+
+test('a descriptor has the merchant, the address of the client, the method and the target of the request', () => {
+  expect(createDescribe({ identify, pathCaseSensitive: true })(request)).toEqual({
+    merchantId: 'acme',
+    ip: '192.0.2.7',
+    method: 'POST',
+    target: '/transactions?id=7',
+    ignorePathCase: false,
+  });
+});
+
+test('a descriptor says that rules ignore the case of the path, if they are configured so', () => {
+  expect(createDescribe({ identify, pathCaseSensitive: false })(request)).toMatchObject({ ignorePathCase: true });
+});
+
+test('a request whose merchant is not known has no descriptor, but a problem', () => {
+  const untrusted = { ...request, peer: '192.0.2.7', trusted: false };
+  expect(createDescribe({ identify, pathCaseSensitive: true })(untrusted)).toMatchObject({ problem: 'untrusted_peer' });
+});

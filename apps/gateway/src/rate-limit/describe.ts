@@ -1,0 +1,28 @@
+import type { Descriptor } from '#limiter';
+import type { Identifier, IdentityProblem, IdentitySource } from '../identity/index.js';
+
+export interface DescribeOptions {
+  readonly identify: Identifier;
+  /** Whether rules tell upper from lower case in paths. */
+  readonly pathCaseSensitive: boolean;
+}
+
+/** What a descriptor is made from. The headers have been read already, once, and the peer's trust belongs to its connection. */
+export interface DescribedRequest extends IdentitySource {
+  readonly method: string;
+  /** As the path policy has left it. */
+  readonly target: string;
+}
+
+/** The facts of a request that rules look at; or why it is not known whose request it is. */
+export type Describe = (request: DescribedRequest) => Descriptor | { readonly problem: IdentityProblem };
+
+/** The one step from a request to a descriptor: what a rule can look at comes from here, and is bounded here or before. */
+export function createDescribe({ identify, pathCaseSensitive }: DescribeOptions): Describe {
+  return (request) => {
+    const identity = identify(request);
+    if ('problem' in identity) return identity;
+    const { merchantId, ip } = identity;
+    return { merchantId, ip, method: request.method, target: request.target, ignorePathCase: !pathCaseSensitive };
+  };
+}

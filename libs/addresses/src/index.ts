@@ -1,0 +1,1 @@
+export { peerGroup } from './peer-group.js';

@@ -1,0 +1,78 @@
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
+import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, type PlatformLoad } from '#limiter-redis';
+import type { EnforcerSettings } from './enforcer-options.js';
+import { DecisionMetrics } from './reports/decision-metrics.js';
+import { IgnoredMessages } from './reports/ignored-messages.js';
+import { StoreHealth } from './reports/store-health.js';
+import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
+import { LookupAllowance } from './rules/lookup-allowance.js';
+import { RuleCache } from './rules/rule-cache.js';
+import { LiveGateways } from './sharing/live-gateways.js';
+import { MeasuredSpareCapacity } from './sharing/spare-capacity.js';
+
+const POLL_CHANGES_EVERY_MS = 1000;
+
+/** A read of rules from Redis gets this part of a take's time: some is left for the take that follows. */
+const PART_OF_TAKE_FOR_RULES = 0.6;
+
+export type Dependencies = ReturnType<typeof createDependencies>;
+
+/**
+ * What an enforcer consists of, and how it hangs together. Nothing is started.
+ *
+ * @param report tells the other enforcers what this one lets pass each second, and answers what all do
+ */
+export function createDependencies(settings: EnforcerSettings, report: (perSecond: number) => Promise<PlatformLoad>) {
+  const { logger, registry, ruleSource, storeTimeoutMs } = settings;
+  const redis = createRedis(settings.redisUrl, 'limiter');
+  const subscriber = createRedis(settings.redisUrl, 'subscriber');
+  const storeHealth = new StoreHealth({ logger, registry });
+  const store = new RedisBucketStore(redis, {
+    deadlineMs: storeTimeoutMs,
+    onAvailability: (available) => storeHealth.changed(available),
+    onFailure: (failure) => storeHealth.failed(failure),
+  });
+  const ignored = new IgnoredMessages({ logger, registry });
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable);
+  const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
+  const decisions = new DecisionMetrics(registry);
+  const gateways = new LiveGateways(settings.gatewaysExpected);
+  const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
+  const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
+  const buckets = new RememberingBucketStore(store, () => performance.now());
+  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), { spareCapacity, gateways: () => gateways.count });
+  return {
+    redis,
+    subscriber,
+    ruleSource,
+    rules,
+    changes,
+    store,
+    storeHealth,
+    /** In front of `store`: remembers what it has refused. */
+    buckets,
+    limiter,
+    gateways,
+    spareCapacity,
+    decisions,
+    ignored,
+  };
+}
+
+function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): RuleCache {
+  return new RuleCache({
+    cold: new ColdRules({
+      snapshots,
+      ruleSource: settings.ruleSource,
+      redisAvailable,
+      redisDeadlineMs: PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs,
+      unknownIds: new LookupAllowance({
+        perSecond: settings.unknownLookupsPerSecond,
+        perPeerPerSecond: settings.unknownLookupsPerPeer,
+        atOnce: READS_AT_ONCE,
+      }),
+    }),
+    maxBytes: settings.ruleCacheBytes,
+    defaultForUnknown: settings.defaultForUnknown,
+  });
+}

@@ -1,0 +1,54 @@
+import { getHeapStatistics } from 'node:v8';
+import type { Registry } from 'prom-client';
+import type { RuleSourceConnection } from './rules/rule-source.js';
+
+/** The part of a pino logger that an enforcer needs. */
+export interface EnforcerLogger {
+  info(message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface EnforcerOptions {
+  /** Where snapshots and buckets are: redis:// or rediss://. */
+  readonly redisUrl: string;
+  /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. */
+  readonly ruleSource: RuleSourceConnection;
+  readonly logger: EnforcerLogger;
+  /** Gets the metrics of decisions, rules and the store. */
+  readonly registry: Registry;
+  /** How long Redis may take for one take. Milliseconds. */
+  readonly storeTimeoutMs?: number;
+  /** Memory for the rules of merchants, by estimate. Never more than a quarter of the heap. */
+  readonly ruleCacheBytes?: number;
+  /** A merchant that does not exist gets the default rules instead of no verdict. */
+  readonly defaultForUnknown?: boolean;
+  /** Ids a second that are looked up in PostgreSQL and turn out not to exist. */
+  readonly unknownLookupsPerSecond?: number;
+  /** The same for one client address. */
+  readonly unknownLookupsPerPeer?: number;
+  /** Among how many enforcers a limit is shared locally before any has been heard of. */
+  readonly gatewaysExpected?: number;
+  /** Requests a second that the upstream can carry, from all enforcers together; 0: elastic limits are hard. */
+  readonly upstreamCapacityPerSecond?: number;
+  /** Exchanges that the upstream has failed, ever: while it fails it has nothing to spare. */
+  readonly upstreamErrors?: () => number;
+}
+
+export type EnforcerSettings = Required<EnforcerOptions>;
+
+/** The options with defaults for those that were not given. */
+export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
+  const { ruleCacheBytes = 128 * 2 ** 20 } = options;
+  return {
+    storeTimeoutMs: 25,
+    defaultForUnknown: false,
+    unknownLookupsPerSecond: 60,
+    unknownLookupsPerPeer: 15,
+    gatewaysExpected: 1,
+    upstreamCapacityPerSecond: 0,
+    upstreamErrors: () => 0,
+    ...options,
+    ruleCacheBytes: Math.min(ruleCacheBytes, getHeapStatistics().heap_size_limit / 4),
+  };
+}

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto';
+import { NewerRulesError, type Descriptor, type Verdict } from '#limiter';
+import { leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
+import { retryUntilDone, withDeadline } from '#waiting';
+import { createDependencies, type Dependencies } from './dependencies.js';
+import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from './enforcer-options.js';
+import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
+import { registerGauges } from './reports/gauges.js';
+import type { KnownRules } from './rules/rule-cache.js';
+import { TooManyUnknownError } from './rules/rule-source.js';
+import { warmUp } from './warm-up.js';
+
+/** A first request of a merchant may take this long to learn its rules. While Redis is away it gets no longer than a take. */
+const RULES_DEADLINE_MS = 2000;
+/** How often a request starts over because its rules turn out to be outdated. */
+const MAX_RELOADS = 2;
+const SUMMARY_EVERY_MS = 2000;
+const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
+/** Refusals that penalties count. */
+const TELL_REFUSALS_EVERY_MS = 250;
+
+type Answer = (outcome: Outcome) => void;
+
+/**
+ * Everything between a descriptor and a verdict that needs I/O: it keeps the rules of merchants fresh, takes from the buckets in Redis, acts by
+ * the rules while Redis is away, and counts what it decides. It knows neither HTTP nor a framework: a gateway, an API that answers questions
+ * about decisions, and a library in somebody's service use it alike.
+ */
+export class Enforcer {
+  private readonly settings: EnforcerSettings;
+  private readonly dependencies: Dependencies;
+  /** Its name among all enforcers that share the buckets. */
+  private readonly id = randomUUID();
+  private readonly closing = new AbortController();
+  private readonly timers: NodeJS.Timeout[] = [];
+
+  /** Connects to nothing yet that it would wait for: see `open`. */
+  constructor(options: EnforcerOptions) {
+    this.settings = enforcerSettings(options);
+    this.dependencies = createDependencies(this.settings, (perSecond) => this.report(perSecond));
+    registerGauges(this.settings.registry, this.dependencies);
+  }
+
+  /**
+   * Resolves as soon as the first decisions will be quick, after about three seconds at the latest: an enforcer without Redis and
+   * PostgreSQL is open too, and goes on trying. Never rejects.
+   *
+   * @param signal ends the opening
+   */
+  async open(signal: AbortSignal = this.closing.signal): Promise<void> {
+    const ended = AbortSignal.any([signal, this.closing.signal]);
+    const { changes, redis, rules, limiter, ignored, spareCapacity, buckets } = this.dependencies;
+    void this.connectRuleSource(ended);
+    void changes.start();
+    void this.readDefaultRules(ended);
+    const startedMs = performance.now();
+    const outcome = await warmUp({ redis, rules, limiter, signal: ended, onUnreadable: ignored.add });
+    this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
+    if (ended.aborted) return;
+    // From now on the others count this one, and it knows how many there are.
+    await spareCapacity.measure();
+    if (ended.aborted) return;
+    spareCapacity.start();
+    this.timers.push(
+      setInterval(() => this.logSummary(), SUMMARY_EVERY_MS),
+      setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS),
+      setInterval(() => buckets.tell(), TELL_REFUSALS_EVERY_MS),
+    );
+  }
+
+  /**
+   * Decides about a request. Calls back once, perhaps before it returns, within bounded time; it does not throw. A callback, because a promise
+   * for each of hundreds of thousands of decisions a second costs more than the decisions: a caller who wants a promise wraps the call in one line.
+   *
+   * A request that is allowed holds the verdict's claims: each is to be released when the request is over, or refunded if it never was.
+   */
+  check(descriptor: Descriptor, answer: Answer): void {
+    const rules = this.dependencies.rules.get(descriptor.merchantId);
+    if (rules === undefined) this.checkCold(descriptor, answer);
+    else this.checkBy(rules, descriptor, answer);
+  }
+
+  /**
+   * Counts a request that no descriptor could be made of beside the decisions.
+   *
+   * @param reason becomes a label of a metric: one of a few constants
+   */
+  countUndescribed(reason: string): void {
+    this.dependencies.decisions.countReason(reason);
+  }
+
+  /** Throws, with the reason, until the default rules have been read once: before that nothing can be decided. */
+  readonly assertRulesRead = (): void => {
+    if (!this.dependencies.rules.ready) {
+      throw new Error('the default rules have not been read yet: neither Redis nor PostgreSQL answered');
+    }
+  };
+
+  /** Throws, with the reason, while Redis carries out no takes. Decisions go on all the same, as each rule says by its onStoreFailure. */
+  readonly assertStoreAvailable = (): void => this.dependencies.storeHealth.check();
+
+  /** Lets go of everything. Nothing may be checked any more. Never rejects. */
+  async close(): Promise<void> {
+    const { buckets, changes, redis, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
+    this.closing.abort();
+    for (const timer of this.timers.splice(0)) clearInterval(timer);
+    buckets.tell();
+    spareCapacity.stop();
+    changes.stop();
+    await this.tellBusyMerchants();
+    await withDeadline(leaveGateways(redis, this.id), this.settings.storeTimeoutMs).catch(() => {});
+    store.close();
+    storeHealth.stop();
+    redis.disconnect();
+    subscriber.disconnect();
+    await ruleSource.close();
+    this.logSummary();
+  }
+
+  /** The rules are not at hand. */
+  private checkCold(descriptor: Descriptor, answer: Answer): void {
+    const { rules, store } = this.dependencies;
+    const { merchantId, ip } = descriptor;
+    const deadlineMs = store.readable ? RULES_DEADLINE_MS : this.settings.storeTimeoutMs;
+    withDeadline(rules.load(merchantId, ip), deadlineMs).then(
+      (loaded) => this.checkBy(loaded, descriptor, answer),
+      (error: unknown) => {
+        const outdated = rules.lastKnown(merchantId);
+        if (outdated !== undefined) this.checkBy(outdated, descriptor, answer);
+        else this.noVerdict(error instanceof TooManyUnknownError ? TOO_MANY_UNKNOWN : RULES_UNAVAILABLE, answer);
+      },
+    );
+  }
+
+  private checkBy(rules: KnownRules, descriptor: Descriptor, answer: Answer, reloads = MAX_RELOADS): void {
+    if (rules === 'unknown_merchant') {
+      this.noVerdict(UNKNOWN_MERCHANT, answer);
+      return;
+    }
+    this.dependencies.limiter.check(rules, descriptor, (outcome) => {
+      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, reloads);
+      else this.verdict(outcome, answer);
+    });
+  }
+
+  /** The bucket knows of an edit that this process does not know yet. */
+  private checkAgain(descriptor: Descriptor, answer: Answer, reloads: number): void {
+    if (reloads === 0) {
+      this.noVerdict(RULES_UNAVAILABLE, answer);
+      return;
+    }
+    this.dependencies.rules.reload(descriptor.merchantId, descriptor.ip).then(
+      (rules) => this.checkBy(rules, descriptor, answer, reloads - 1),
+      () => this.noVerdict(RULES_UNAVAILABLE, answer),
+    );
+  }
+
+  private verdict(verdict: Verdict, answer: Answer): void {
+    const { decisions, spareCapacity } = this.dependencies;
+    decisions.count(verdict);
+    if (verdict.allowed && !verdict.usedSpare) spareCapacity.countForwarded();
+    answer(verdict);
+  }
+
+  private noVerdict(outcome: NoVerdict, answer: Answer): void {
+    this.dependencies.decisions.countReason(outcome.reason);
+    answer(outcome);
+  }
+
+  /** Tells the other enforcers that this one is alive and what it lets pass, and learns the same of them. */
+  private async report(perSecond: number): Promise<PlatformLoad> {
+    const { gateways, ignored, redis } = this.dependencies;
+    const load = await reportLoad(redis, this.id, perSecond, ignored.add);
+    gateways.heard(load.gateways);
+    return load;
+  }
+
+  /** For the enforcers that start after this one. */
+  private async tellBusyMerchants(): Promise<void> {
+    const { redis, rules } = this.dependencies;
+    const merchantIds = rules.firstMerchants(MOST_BUSY_MERCHANTS);
+    await withDeadline(writeBusyMerchants(redis, merchantIds), this.settings.storeTimeoutMs).catch(() => {});
+  }
+
+  private async connectRuleSource(signal: AbortSignal): Promise<void> {
+    let logged = false;
+    const onFailure = (err: unknown): void => {
+      if (!logged) this.settings.logger.warn({ err }, 'PostgreSQL is away; merchants that are not in Redis cannot be served');
+      logged = true;
+    };
+    await this.dependencies.ruleSource.connect({ signal, onFailure }).catch(() => {});
+  }
+
+  /** Once they have been read, the feed of changes keeps them fresh. */
+  private async readDefaultRules(signal: AbortSignal): Promise<void> {
+    await retryUntilDone(() => this.dependencies.rules.loadDefaults(), { signal }).catch(() => {});
+  }
+
+  /** Refusals are worth a line of the log, but not one each. */
+  private logSummary(): void {
+    const { allowed, refused } = this.dependencies.decisions.takeSummary();
+    if (refused > 0) this.settings.logger.info({ allowed, refused, seconds: SUMMARY_EVERY_MS / 1000 }, 'requests refused');
+  }
+}

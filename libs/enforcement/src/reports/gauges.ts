@@ -1,0 +1,33 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Dependencies } from '../dependencies.js';
+
+/** What Prometheus can see of the state of an enforcer. */
+export function registerGauges(registry: Registry, { gateways, rules, spareCapacity, store }: Dependencies): void {
+  gateways.register(registry);
+  const gauges: readonly (readonly [name: string, help: string, read: () => number])[] = [
+    ['gateway_store_available', '1 while Redis carries out takes in time.', () => (store.available ? 1 : 0)],
+    [
+      'gateway_store_clock_offset_seconds',
+      'By how much the clock of Redis is ahead of the one of this gateway, by its last answer.',
+      () => store.clockOffsetMs / 1000,
+    ],
+    [
+      'gateway_spare_capacity',
+      'Requests that this gateway may still pass above elastic limits before the next measurement.',
+      () => spareCapacity.left,
+    ],
+    ['gateway_cached_merchants', 'Merchants whose rules are in this process.', () => rules.size],
+    ['gateway_cached_unknown_merchants', 'Ids in this process that nobody created.', () => rules.unknownSize],
+    ['gateway_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
+  ];
+  for (const [name, help, read] of gauges) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+}

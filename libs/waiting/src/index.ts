@@ -1,0 +1,3 @@
+export * from './retry.js';
+export { RunningTime, runningTime, type Heart } from './running-time.js';
+export * from './with-deadline.js';
