@@ -1,5 +1,14 @@
 import 'reflect-metadata';
-import { ConfigError, createHttpApp, createLogger, createRegistry, Health, loadConfig, runUntilSignal } from '#platform';
+import {
+  ConfigError,
+  createHttpApp,
+  createLogger,
+  createRegistry,
+  Health,
+  loadConfig,
+  runUntilSignal,
+  setProblemTypeBase,
+} from '#platform';
 import { PreloaderModule } from './preloader.module.js';
 
 function configOrExit(): ReturnType<typeof loadConfig<'preloader'>> {
@@ -14,6 +23,7 @@ function configOrExit(): ReturnType<typeof loadConfig<'preloader'>> {
 
 const config = configOrExit();
 const logger = createLogger('preloader', config.logLevel);
+setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('preloader');
 

@@ -8,6 +8,7 @@ import { RulesDatabase } from './database.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
 
@@ -41,7 +42,7 @@ export class RulesApiModule {
     const { adminToken } = parts;
     return {
       module: RulesApiModule,
-      imports: [DatabaseModule.register(parts), ManagementModule.register(parts), MerchantsModule, RulesModule],
+      imports: [DatabaseModule.register(parts), ManagementModule.register(parts), MerchantsModule, RulesModule, ProblemsModule],
       providers: [
         { provide: ADMIN_TOKEN, useValue: adminToken },
         { provide: APP_GUARD, useClass: BearerTokenGuard },

@@ -101,6 +101,7 @@ export class RequestAdmission {
       this.options.metrics.countReason('too_many_unknown');
       done(
         unavailable(
+          'rules.too_many_lookups',
           'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
           request.requestId,
         ),
@@ -108,6 +109,6 @@ export class RequestAdmission {
       return;
     }
     this.options.metrics.countReason('rules_unavailable');
-    done(unavailable('The rules of this merchant cannot be read at the moment.', request.requestId));
+    done(unavailable('rules.unavailable', 'The rules of this merchant cannot be read at the moment.', request.requestId));
   }
 }

@@ -22,19 +22,21 @@ export class RulesApiExceptionFilter extends ProblemDetailsFilter {
 /** The problem that an error of rules-db stands for; nothing for other errors. */
 export function asProblem(error: unknown): ProblemError | undefined {
   if (error instanceof MerchantNotFoundError || error instanceof RuleNotFoundError) {
-    return new ProblemError({ status: 404, detail: error.message });
+    const code = error instanceof MerchantNotFoundError ? 'merchant.not_found' : 'rule.not_found';
+    return new ProblemError({ status: 404, code, detail: error.message });
   }
   if (error instanceof MerchantExistsError) {
-    return new ProblemError({ status: 409, detail: error.message, errors: [{ pointer: '/id', detail: 'is taken' }] });
+    return taken('merchant.id.taken', '/id', error);
   }
   if (error instanceof RuleNameTakenError) {
-    return new ProblemError({ status: 409, detail: error.message, errors: [{ pointer: '/name', detail: 'is taken' }] });
+    return taken('rule.name.taken', '/name', error);
   }
-  if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, detail: error.message });
+  if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({
       status: 412,
+      code: 'version.changed',
       detail: `it has changed since: its ETag is ${tag} by now; read it again and decide anew`,
       headers: { etag: tag },
     });
@@ -42,11 +44,16 @@ export function asProblem(error: unknown): ProblemError | undefined {
   return isDatabaseUnavailable(error) ? databaseUnavailable(error) : undefined;
 }
 
+function taken(code: string, pointer: string, { message }: Error): ProblemError {
+  return new ProblemError({ status: 409, code, detail: message, errors: [{ pointer, code, detail: 'is taken' }] });
+}
+
 /** The database is gone or too slow. Whether a write was done before the connection broke, nobody knows. */
 export function databaseUnavailable(cause?: unknown): ProblemError {
   return new ProblemError(
     {
       status: 503,
+      code: 'database.unavailable',
       detail: 'the database does not answer; read before you repeat a write, it may have been done',
       headers: { 'retry-after': '1' },
     },

@@ -15,20 +15,22 @@ import { ProblemSchema } from './problem.schema.js';
 
 /** Each decorator describes one kind of operation, so that the document says the same of all of its kind. */
 
-const ETAG = { ETag: { description: 'The version of what was answered', schema: { type: 'string', example: '"3"' } } } as const;
-const LOCATION = { Location: { description: 'Where it is', schema: { type: 'string', example: '/v1/merchants/acme' } } } as const;
+const ETAG = { ETag: { description: 'The version of the answered resource.', schema: { type: 'string', example: '"3"' } } } as const;
+const LOCATION = {
+  Location: { description: 'The path of the new resource.', schema: { type: 'string', example: '/v1/merchants/acme' } },
+} as const;
 
 const PROBLEMS = {
-  400: 'The request is wrong; errors names the fields',
-  401: 'No token, or not a valid one',
-  404: 'There is no such thing',
-  409: 'It is taken, or there are too many',
-  412: 'It has changed since the version in If-Match',
-  413: 'The body is too large',
-  415: 'The body is not JSON',
-  428: 'If-Match is missing: send it with the ETag that was read, or *',
-  500: 'The server failed',
-  503: 'The database does not answer',
+  400: 'The request is malformed, or fields of it are wrong: then errors names them.',
+  401: 'The token is missing or not valid.',
+  404: 'Not found: no merchant, or no rule, has this id.',
+  409: 'The id or the name is already in use, or the owner has the maximum number of rules.',
+  412: 'The resource has changed since the version in If-Match.',
+  413: 'The body is too large.',
+  415: 'The content type of the body is not application/json.',
+  428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
+  500: 'The server failed to answer.',
+  503: 'The database does not answer.',
 } as const;
 
 type ProblemStatus = keyof typeof PROBLEMS;
@@ -36,7 +38,7 @@ type ProblemStatus = keyof typeof PROBLEMS;
 const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> } = {
   401: { 'WWW-Authenticate': { schema: { type: 'string', example: 'Bearer realm="tollgate"' } } },
   412: ETAG,
-  503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
+  503: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
 };
 
 /** 400: an unknown name in the query. 405 is for methods that no route has. */
@@ -53,7 +55,7 @@ export function Creates(summary: string, view: Type, { belowSomething = false }:
   return operation(
     summary,
     [...WITH_BODY, 409, ...(belowSomething ? [404 as const] : [])],
-    ApiCreatedResponse({ type: view, description: 'Created', headers: { ...LOCATION, ...ETAG } }),
+    ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
   );
 }
 
@@ -62,14 +64,14 @@ export function Lists(summary: string, page: Type, { belowSomething = false }: B
   return operation(
     summary,
     [400, ...(belowSomething ? [404 as const] : [])],
-    ApiOkResponse({ type: page, description: 'A page' }),
+    ApiOkResponse({ type: page, description: 'A page of the list.' }),
     KnowsQuery('limit', 'cursor'),
   );
 }
 
 /** GET of one: 200 with ETag. */
 export function Reads(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [404], ApiOkResponse({ type: view, description: 'Found', headers: ETAG }));
+  return operation(summary, [404], ApiOkResponse({ type: view, description: 'The resource.', headers: ETAG }));
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
@@ -77,14 +79,14 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
   return operation(
     summary,
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
-    ApiOkResponse({ type: view, description: 'Changed', headers: ETAG }),
+    ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
     ifMatch(),
   );
 }
 
 /** DELETE with If-Match: 204. */
 export function Deletes(summary: string): MethodDecorator {
-  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch());
+  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted.' }), ifMatch());
 }
 
 function ifMatch() {
@@ -92,7 +94,7 @@ function ifMatch() {
     name: 'If-Match',
     required: true,
     description:
-      'Required: without it the answer is 428. The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
+      'The ETag that was read. Several, separated by commas, allow any of these versions; * allows whatever version is there. Without the header the answer is 428.',
     schema: { type: 'string', example: '"3"' },
   });
 }
