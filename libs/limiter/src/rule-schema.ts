@@ -52,7 +52,7 @@ export function objectSchema(fields: Fields): JsonSchema {
 /** The schema of a limit of one algorithm. What depends on the value of other fields stands in `allOf`. */
 export function variantSchema(name: string, { explanation, fields, relations }: Variant, { tag }: VariantsField): JsonSchema {
   const { name: first, ...others } = fields;
-  const tagField: Field = { kind: 'choice', values: [name], required: true, explanation: 'How the limit counts.' };
+  const tagField: Field = { kind: 'choice', values: [name], required: true, example: name, explanation: 'How the limit counts.' };
   const conditions = [
     ...Object.entries(fields).flatMap(([each, field]) => conditionsOf(each, field)),
     ...relations.flatMap((each) => each.schema ?? []),

@@ -276,6 +276,15 @@ describe('bad input', () => {
     expect([status, body.errors]).toEqual([400, [{ parameter, code: 'query.unknown_parameter', detail }]]);
   });
 
+  it('the type of a problem leads to a page that is served without a token', async () => {
+    const { body } = await api.ask('POST', RULES, {});
+    const page = await fetch(api.app.url + new URL(body.type as string).pathname);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(await page.text()).toMatch(/^# Invalid body\n/);
+    const unknown = await fetch(`${api.app.url}/problems/..%2f..%2fpackage.json`);
+    expect([unknown.status, await unknown.json()]).toEqual([404, expect.objectContaining({ code: 'problem_type.not_found' })]);
+  });
+
   it('a body of 10 MB, by its length: it is not waited for', async () => {
     const sent = request(`${api.app.url}/v1/merchants`, {
       method: 'POST',
