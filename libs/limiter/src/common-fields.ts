@@ -78,8 +78,7 @@ export const CALENDAR = { kind: 'choice', values: CALENDAR_UNITS } as const;
 export const CALENDAR_TIME_ZONE = {
   kind: 'text',
   format: TIME_ZONE,
-  example: 'Europe/Berlin',
-  explanation: 'The IANA name of the time zone of the calendar. Without one, the time zone of the merchant counts.',
+  explanation: 'The IANA name of the time zone of the calendar, like Europe/Berlin. Without one, the time zone of the merchant counts.',
 } as const;
 
 /** A table of an algorithm's own fields, with those that every limit has. */
