@@ -23,6 +23,8 @@ COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/scripts scripts
 COPY --from=build /app/dist dist
+# The pages that the Rules API serves.
+COPY docs/problems docs/problems
 USER node
 # Rules API, gateway, its management, the preloader's management.
 EXPOSE 3000 8080 8081 8082

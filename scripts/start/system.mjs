@@ -114,7 +114,7 @@ async function startServices({ env, state, supervisor, tether }) {
  * @param {{ databaseUrl: string, redisUrl: string, upstream: string }} found
  * @returns {Record<string, string>}
  */
-function environmentOfApps({ env, ports, token }, { databaseUrl, redisUrl, upstream }) {
+function environmentOfApps({ env, ports, hosts, token }, { databaseUrl, redisUrl, upstream }) {
   return {
     .../** @type {Record<string, string>} */ (env),
     DATABASE_URL: databaseUrl,
@@ -122,6 +122,7 @@ function environmentOfApps({ env, ports, token }, { databaseUrl, redisUrl, upstr
     UPSTREAM_URL: upstream,
     TOLLGATE_ADMIN_TOKEN: token,
     RULES_API_PORT: String(ports.rulesApi),
+    PROBLEM_TYPE_BASE: env['PROBLEM_TYPE_BASE'] || `http://${hosts.rulesApi}:${ports.rulesApi}/problems/`,
     GATEWAY_PORT: String(ports.gateway),
     GATEWAY_MANAGEMENT_PORT: String(ports.gatewayManagement),
     PRELOADER_MANAGEMENT_PORT: String(ports.preloaderManagement),

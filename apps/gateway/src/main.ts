@@ -1,9 +1,10 @@
 import 'reflect-metadata';
-import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal } from '#platform';
+import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { GatewayModule } from './gateway.module.js';
 
 const config = loadConfigOrExit('gateway');
 const logger = createLogger('gateway', config.logLevel);
+setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('gateway');
 

@@ -1,9 +1,10 @@
 import 'reflect-metadata';
-import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal } from '#platform';
+import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { PreloaderModule } from './preloader.module.js';
 
 const config = loadConfigOrExit('preloader');
 const logger = createLogger('preloader', config.logLevel);
+setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('preloader');
 

@@ -1,4 +1,4 @@
-import { createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal } from '#platform';
+import { createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { createDataSource } from '#rules-db';
 import { RulesDatabase } from './database.js';
 import { createRulesApi } from './rules-api.js';
@@ -6,6 +6,7 @@ import { createRulesApi } from './rules-api.js';
 async function main(): Promise<void> {
   const config = loadConfigOrExit('rules-api');
   const logger = createLogger('rules-api', config.logLevel);
+  setProblemTypeBase(config.problemTypeBase);
   const database = new RulesDatabase(createDataSource(config.databaseUrl, { applicationName: 'tollgate-rules-api' }), logger);
   const health = new Health();
   health.addCheck('postgres', database.check);

@@ -10,6 +10,7 @@ import { HistoryModule } from './history/history.module.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
@@ -62,6 +63,7 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        ProblemsModule,
       ],
       providers: [
         { provide: APP_GUARD, useClass: AccessGuard },

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { CALENDAR_UNITS, InvalidLimitError, type LimitSpec, type TokenBucketSpec } from './limit.js';
+import { CALENDAR_UNITS, type LimitSpec, type TokenBucketSpec } from './limit.js';
 import { editLimits, startLimits } from './limit-edit.js';
-import { limitFaults } from './limit-faults.js';
+import { InvalidLimitError, limitFaults } from './limit-faults.js';
 
 const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
   name: 'burst',
@@ -43,7 +43,7 @@ describe('limits that cannot be', () => {
     [
       { refill: 'interval', refillIntervalMs: undefined as never },
       'refillIntervalMs',
-      'must be a whole number from 1 to 31622400000, got undefined',
+      'must be a whole number from 1 to 31622400000, got nothing',
     ],
     [{ refill: 'interval', timeZone: 'Europe/Berlin' }, 'timeZone', 'goes with a calendar only'],
     [{ refill: 'interval', calendar: 'day' }, 'refillIntervalMs', 'must not be given with a calendar, which says when steps are, got 1000'],

@@ -1,18 +1,8 @@
 import type { Amount } from './algorithms/amount.js';
 import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
 import { carriedAlong, missingAfterEdit } from './carry-over.js';
-import {
-  capacityOf,
-  excessOf,
-  followsMerchant,
-  InvalidLimitError,
-  numbersOf,
-  type Limit,
-  type LimitSpec,
-  type LimitStart,
-  type PastLimit,
-} from './limit.js';
-import { limitFaults } from './limit-faults.js';
+import { capacityOf, excessOf, followsMerchant, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
+import { InvalidLimitError, limitFaults } from './limit-faults.js';
 
 /**
  * Former generations that a limit remembers, where live buckets may still carry them. A bucket that nobody touched during more edits than

@@ -5,7 +5,7 @@
  */
 export type PathMatcher = (segments: readonly string[], ignoreCase?: boolean) => boolean;
 
-const MAX_PATTERN_LENGTH = 256;
+export const MAX_PATTERN_LENGTH = 256;
 
 /** The reason why this is not a path pattern, or undefined if it is one. */
 export function pathPatternFault(pattern: string): string | undefined {

@@ -1,4 +1,7 @@
-import type { Limit, LimitSpec } from './limit.js';
+import type { Fields, SpecOf } from './field.js';
+import type { Limit } from './limit.js';
+import { LIMIT } from './limit-fields.js';
+import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';
 
 /** Rules compete by priority inside a layer; layers add up. */
 export const LAYERS = ['platform', 'network', 'merchant', 'user'] as const;
@@ -16,53 +19,147 @@ export type StoreFailurePolicy = (typeof STORE_FAILURE_POLICIES)[number];
 export const KEY_PARTS = ['merchant', 'ip', 'method'] as const;
 export type KeyPart = (typeof KEY_PARTS)[number];
 
-/** When a rule applies. An empty list matches everything. */
-export interface RuleMatch {
-  /** HTTP methods in capitals. */
-  readonly methods: readonly string[];
-  /** Path patterns: `*` within one segment, `**` any number of segments. See path-pattern.ts. */
-  readonly paths: readonly string[];
-}
+/** Of a penalty: what counts, and for how long it blocks. */
+const PENALTY_FIELDS = {
+  refusals: {
+    kind: 'whole_number',
+    min: 1,
+    max: 1_000_000,
+    unit: 'requests',
+    required: true,
+    example: 100,
+    explanation: 'With this many refusals in a window the block begins.',
+  },
+  windowMs: {
+    kind: 'whole_number',
+    min: 1_000,
+    max: 86_400_000,
+    unit: 'milliseconds',
+    required: true,
+    example: 60_000,
+    explanation: 'Length of the window, which begins with the first refusal.',
+  },
+  /** A block is for a client that has gone wrong, not a way to lock out a merchant: a day at most. */
+  blockMs: {
+    kind: 'whole_number',
+    min: 1_000,
+    max: 86_400_000,
+    unit: 'milliseconds',
+    required: true,
+    example: 300_000,
+    explanation: 'The time for which everything is refused.',
+  },
+} as const satisfies Fields;
+
+const MATCH_FIELDS = {
+  methods: {
+    kind: 'list',
+    of: { kind: 'text', format: HTTP_METHOD, explanation: 'An HTTP method in capitals.' },
+    min: 0,
+    max: 16,
+    default: [],
+    example: ['POST'],
+    explanation: 'HTTP methods in capitals. An empty list means any method.',
+  },
+  paths: {
+    kind: 'list',
+    of: { kind: 'text', format: PATH_PATTERN, explanation: 'A path pattern.' },
+    min: 0,
+    max: 32,
+    default: [],
+    example: ['/transactions/**'],
+    explanation: 'Path patterns: * stands for anything within a segment, ** for any number of segments. An empty list means any path.',
+  },
+} as const satisfies Fields;
+
+/** The language of a rule: everything that an administrator may write. */
+export const RULE_FIELDS = {
+  name: {
+    kind: 'text',
+    format: line(100),
+    required: true,
+    example: 'card payments',
+    explanation: 'Names the rule. It is different from the names of the other rules of the merchant, or of the other default rules.',
+  },
+  layer: {
+    kind: 'choice',
+    values: LAYERS,
+    default: 'merchant',
+    explanation: 'Rules compete by priority inside a layer; layers add up.',
+  },
+  priority: {
+    kind: 'whole_number',
+    min: 0,
+    max: 1_000_000,
+    default: 100,
+    explanation: 'The matching rule with the highest priority is chosen in each layer.',
+  },
+  enabled: { kind: 'truth', default: true, explanation: 'A rule that is not enabled is not looked at.' },
+  mode: {
+    kind: 'choice',
+    values: MODES,
+    default: 'enforce',
+    explanation: 'A rule in the mode shadow is evaluated and counted, and refuses nothing.',
+  },
+  match: {
+    kind: 'object',
+    fields: MATCH_FIELDS,
+    default: { methods: [], paths: [] },
+    explanation: 'The requests to which the rule applies.',
+  },
+  key: {
+    kind: 'list',
+    of: { kind: 'choice', values: KEY_PARTS, explanation: 'A part of the request.' },
+    min: 0,
+    max: KEY_PARTS.length,
+    default: ['merchant'],
+    explanation: 'What tells buckets apart, in any order. An empty list means one bucket for all requests.',
+  },
+  limits: {
+    kind: 'list',
+    of: LIMIT,
+    min: 1,
+    max: 8,
+    required: true,
+    explanation: 'All limits must pass, or nothing is taken. Headers and problems name them in this order.',
+  },
+  cost: {
+    kind: 'whole_number',
+    min: 1,
+    max: 1_000_000_000,
+    unit: 'tokens',
+    default: 1,
+    explanation: 'What one request takes from each limit.',
+  },
+  onStoreFailure: {
+    kind: 'choice',
+    values: STORE_FAILURE_POLICIES,
+    default: 'local',
+    explanation:
+      'What happens while the store of the buckets does not answer: open lets requests pass, closed refuses them with 503, ' +
+      'local uses a bucket in each gateway.',
+  },
+  penalty: {
+    kind: 'object',
+    fields: PENALTY_FIELDS,
+    nullable: true,
+    default: null,
+    absentMeans: null,
+    explanation: 'After so many refusals in a window, everything behind a bucket key is refused for a time. With null there is no penalty.',
+  },
+} as const satisfies Fields;
+
+/** When a rule applies. An empty list matches everything. See path-pattern.ts. */
+export type RuleMatch = SpecOf<typeof MATCH_FIELDS>;
 
 /** After so many refusals in a window, whoever is behind a bucket key is refused everything for a time. */
-export interface Penalty {
-  readonly refusals: number;
-  /** Begins with the first refusal. */
-  readonly windowMs: number;
-  readonly blockMs: number;
-}
+export type Penalty = SpecOf<typeof PENALTY_FIELDS>;
 
 /** What an administrator writes, with every default filled in. */
-export interface RuleSpec {
-  readonly name: string;
-  readonly layer: Layer;
-  /** The highest wins within its layer. */
-  readonly priority: number;
-  readonly enabled: boolean;
-  readonly mode: Mode;
-  readonly match: RuleMatch;
-  readonly key: readonly KeyPart[];
-  readonly limits: readonly LimitSpec[];
-  /** Tokens that one request asks of each limit. */
-  readonly cost: number;
-  readonly onStoreFailure: StoreFailurePolicy;
-  /** None unless given. */
-  readonly penalty?: Penalty | null;
-}
+export type RuleSpec = SpecOf<typeof RULE_FIELDS>;
 
 /** A stored rule. Ids are decimal strings in the order of creation, so the older of two has the smaller number. */
 export interface Rule extends Omit<RuleSpec, 'limits'> {
   readonly id: string;
   readonly limits: readonly Limit[];
 }
-
-export const RULE_BOUNDS = {
-  name: { maxLength: 100 },
-  priority: { min: 0, max: 1_000_000 },
-  cost: { min: 1, max: 1_000_000_000 },
-  limits: { min: 1, max: 8 },
-  methods: { max: 16 },
-  paths: { max: 32 },
-  /** A block is for a client that has gone wrong, not a way to lock out a merchant: a day at most. */
-  penalty: { refusals: { min: 1, max: 1_000_000 }, windowMs: { min: 1_000, max: 86_400_000 }, blockMs: { min: 1_000, max: 86_400_000 } },
-} as const;

@@ -1,9 +1,20 @@
-import { isTimeZone } from './algorithms/calendar.js';
-import { LIMIT_BOUNDS, ON_EDITS, type Limit, type LimitSpec, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
+import {
+  ALGORITHM_NAMES,
+  fieldsOf,
+  MAX_WAIT_MS,
+  ON_EDITS,
+  type Limit,
+  type LimitSpec,
+  type LimitStart,
+  type OnEdit,
+  type PastLimit,
+} from './limit.js';
 import { MAX_PREVIOUS } from './limit-edit.js';
-import { ALGORITHM_NAMES, fieldsOf, limitFaults } from './limit-faults.js';
+import { limitFaults } from './limit-faults.js';
 import { pathPatternFault } from './path-pattern.js';
-import { KEY_PARTS, LAYERS, MODES, RULE_BOUNDS, STORE_FAILURE_POLICIES, type Penalty, type Rule, type RuleMatch } from './rule.js';
+import { KEY_PARTS, LAYERS, MODES, RULE_FIELDS, STORE_FAILURE_POLICIES, type Penalty, type Rule, type RuleMatch } from './rule.js';
+import { HTTP_METHOD, LIMIT_NAME_MAX_LENGTH } from './text-formats.js';
+import { isTimeZone } from './time-zone.js';
 
 /**
  * Rules as they come back from a store, read as input from outside: another version of Tollgate may have written them, or
@@ -33,13 +44,13 @@ export function storedRules(value: unknown): Rule[] {
 export function storedRule(value: unknown, at = 'rule'): Rule {
   const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty } = objectAt(value, at);
   if (typeof id !== 'string' || !/^[1-9]\d{0,18}$/.test(id)) fail(`${at}.id`, 'must be a decimal number as text', id);
-  if (typeof name !== 'string' || name.length > RULE_BOUNDS.name.maxLength) fail(`${at}.name`, 'must be a short text', name);
+  if (typeof name !== 'string' || name.length > RULE_FIELDS.name.format.schema.maxLength!) fail(`${at}.name`, 'must be a short text', name);
   if (typeof enabled !== 'boolean') fail(`${at}.enabled`, 'must be true or false', enabled);
   const rule: Rule = {
     id,
     name,
     layer: oneOfAt(layer, LAYERS, `${at}.layer`),
-    priority: wholeAt(priority, `${at}.priority`, RULE_BOUNDS.priority.min, RULE_BOUNDS.priority.max),
+    priority: wholeAt(priority, `${at}.priority`, RULE_FIELDS.priority.min, RULE_FIELDS.priority.max),
     enabled,
     mode: oneOfAt(mode, MODES, `${at}.mode`),
     match: matchAt(match, `${at}.match`),
@@ -47,10 +58,10 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
       listAt(key, `${at}.key`, 0, KEY_PARTS.length).map((part, i) => oneOfAt(part, KEY_PARTS, `${at}.key[${i}]`)),
       `${at}.key`,
     ),
-    limits: listAt(limits, `${at}.limits`, RULE_BOUNDS.limits.min, RULE_BOUNDS.limits.max).map((limit, i) =>
+    limits: listAt(limits, `${at}.limits`, RULE_FIELDS.limits.min, RULE_FIELDS.limits.max).map((limit, i) =>
       limitAt(limit, `${at}.limits[${i}]`),
     ),
-    cost: wholeAt(cost, `${at}.cost`, RULE_BOUNDS.cost.min, RULE_BOUNDS.cost.max),
+    cost: wholeAt(cost, `${at}.cost`, RULE_FIELDS.cost.min, RULE_FIELDS.cost.max),
     onStoreFailure: oneOfAt(onStoreFailure, STORE_FAILURE_POLICIES, `${at}.onStoreFailure`),
   };
   differentAt(
@@ -88,12 +99,12 @@ export function wholeAt(value: unknown, at: string, min: number, max: number): n
 function matchAt(value: unknown, at: string): RuleMatch {
   const { methods, paths } = objectAt(value, at);
   return {
-    methods: listAt(methods, `${at}.methods`, 0, RULE_BOUNDS.methods.max).map((method, i) =>
-      typeof method === 'string' && /^[A-Z][A-Z-]{0,31}$/.test(method)
+    methods: listAt(methods, `${at}.methods`, 0, RULE_FIELDS.match.fields.methods.max).map((method, i) =>
+      typeof method === 'string' && HTTP_METHOD.fault(method) === undefined
         ? method
         : fail(`${at}.methods[${i}]`, 'must be an HTTP method in capitals', method),
     ),
-    paths: listAt(paths, `${at}.paths`, 0, RULE_BOUNDS.paths.max).map((path, i) =>
+    paths: listAt(paths, `${at}.paths`, 0, RULE_FIELDS.match.fields.paths.max).map((path, i) =>
       typeof path === 'string' && pathPatternFault(path) === undefined ? path : fail(`${at}.paths[${i}]`, 'must be a path pattern', path),
     ),
   };
@@ -102,7 +113,7 @@ function matchAt(value: unknown, at: string): RuleMatch {
 function penaltyAt(value: unknown, at: string): Penalty {
   const fields = objectAt(value, at);
   const number = (field: keyof Penalty): number =>
-    wholeAt(fields[field], `${at}.${field}`, RULE_BOUNDS.penalty[field].min, RULE_BOUNDS.penalty[field].max);
+    wholeAt(fields[field], `${at}.${field}`, RULE_FIELDS.penalty.fields[field].min, RULE_FIELDS.penalty.fields[field].max);
   return { refusals: number('refusals'), windowMs: number('windowMs'), blockMs: number('blockMs') };
 }
 
@@ -139,13 +150,13 @@ function pastLimitAt(value: unknown, at: string): PastLimit {
 function specAt(fields: Readonly<Record<string, unknown>>, at: string): LimitSpec {
   const algorithm = oneOfAt(fields['algorithm'], ALGORITHM_NAMES, `${at}.algorithm`);
   const spec: Record<string, unknown> = {};
-  for (const field of ['name', 'algorithm', ...fieldsOf(algorithm), 'onEdit', 'throttle', 'excessPercent']) {
+  for (const field of fieldsOf(algorithm)) {
     const value = fields[field];
     if (value === undefined) continue;
     // All that is not a text or a number is small: limitFaults quotes what is wrong.
     if (field === 'onLimit') spec[field] = delayAt(value, `${at}.onLimit`);
     else if (field === 'timeZone') spec[field] = storedTimeZone(value, `${at}.timeZone`);
-    else if (typeof value === 'number' || (typeof value === 'string' && value.length <= LIMIT_BOUNDS.name.maxLength)) spec[field] = value;
+    else if (typeof value === 'number' || (typeof value === 'string' && value.length <= LIMIT_NAME_MAX_LENGTH)) spec[field] = value;
     else fail(`${at}.${field}`, 'must be a number or a short text', value);
   }
   const [fault] = limitFaults(spec as unknown as LimitSpec);
@@ -155,7 +166,7 @@ function specAt(fields: Readonly<Record<string, unknown>>, at: string): LimitSpe
 
 function delayAt(value: unknown, at: string): { delay: { maxWaitMs: number } } {
   const { maxWaitMs } = objectAt(objectAt(value, at)['delay'], `${at}.delay`);
-  return { delay: { maxWaitMs: wholeAt(maxWaitMs, `${at}.delay.maxWaitMs`, LIMIT_BOUNDS.maxWaitMs.min, LIMIT_BOUNDS.maxWaitMs.max) } };
+  return { delay: { maxWaitMs: wholeAt(maxWaitMs, `${at}.delay.maxWaitMs`, MAX_WAIT_MS.min, MAX_WAIT_MS.max) } };
 }
 
 function startAt(value: unknown, at: string): LimitStart {

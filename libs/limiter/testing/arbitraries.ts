@@ -3,7 +3,7 @@ import {
   ALIGNS,
   CALENDAR_UNITS,
   capacityOf,
-  LIMIT_BOUNDS,
+  LIMIT,
   limitFaults,
   ON_EDITS,
   quotaWindowMs,
@@ -137,7 +137,7 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
       name,
       onEdit,
       algorithm: fc.constant('sliding_log' as const),
-      limit: orNone(smallOrLarge(LIMIT_BOUNDS.logLimit.max)),
+      limit: orNone(smallOrLarge(LIMIT.variants.sliding_log.fields.limit.max)),
       windowMs: spansMs,
     }),
     fc.record({
@@ -152,7 +152,7 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
       name,
       onEdit,
       algorithm: fc.constant('concurrency' as const),
-      limit: orNone(smallOrLarge(LIMIT_BOUNDS.slots.max)),
+      limit: orNone(smallOrLarge(LIMIT.variants.concurrency.fields.limit.max)),
       slotTimeoutMs: spansMs.filter((ms) => ms <= 86_400_000),
     }),
   ];

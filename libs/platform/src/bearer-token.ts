@@ -11,9 +11,9 @@ export class BearerToken {
 
   /** The problem with which a request with this Authorization header is refused; undefined if it has the token. */
   refusal(authorization: string | undefined): ProblemError | undefined {
-    if (authorization === undefined) return unauthorized('send the header Authorization: Bearer TOKEN');
+    if (authorization === undefined) return unauthorized('token.missing', 'send the header Authorization: Bearer TOKEN');
     const token = bearerTokenIn(authorization);
-    return token !== undefined && this.is(token) ? undefined : unauthorized('this is not a valid token', 'invalid_token');
+    return token !== undefined && this.is(token) ? undefined : unauthorized('token.invalid', 'this is not a valid token', 'invalid_token');
   }
 
   /** Digests have one length, and comparing them takes one time: nothing tells how much of a guess was right. */
@@ -32,7 +32,7 @@ function sha256(text: string): Buffer {
 }
 
 /** 401 with the challenge of RFC 6750. */
-export function unauthorized(detail: string, error?: string): ProblemError {
+export function unauthorized(code: string, detail: string, error?: string): ProblemError {
   const challenge = `Bearer realm="tollgate"${error === undefined ? '' : `, error="${error}"`}`;
-  return new ProblemError({ status: 401, detail, headers: { 'www-authenticate': challenge } });
+  return new ProblemError({ status: 401, code, detail, headers: { 'www-authenticate': challenge } });
 }

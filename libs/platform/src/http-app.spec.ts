@@ -8,6 +8,7 @@ import { createLogger } from './logger.js';
 import { ManagementModule } from './management.module.js';
 import { createRegistry } from './metrics.js';
 import { ProblemError } from './problem.js';
+import { problemTypeOfStatus, problemTypeUri } from './problem-types.js';
 
 const lines: Record<string, unknown>[] = [];
 const logger = createLogger('rules-api', 'debug', { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
@@ -44,8 +45,9 @@ class ThingsController {
   problem(): never {
     throw new ProblemError({
       status: 409,
+      code: 'thing.id.taken',
       detail: 'taken',
-      errors: [{ pointer: '/id', detail: 'is taken' }],
+      errors: [{ pointer: '/id', code: 'thing.id.taken', detail: 'is taken' }],
       extensions: { 'violated-policies': ['daily'] },
       headers: { 'retry-after': '1' },
     });
@@ -86,7 +88,12 @@ describe('createHttpApp', () => {
   async function expectProblem(answer: Response, status: number, detail: RegExp): Promise<void> {
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toBe('application/problem+json');
-    expect(await answer.json()).toMatchObject({ type: 'about:blank', status, detail: expect.stringMatching(detail) as string });
+    expect(await answer.json()).toMatchObject({
+      type: problemTypeUri(problemTypeOfStatus(status)),
+      code: expect.stringMatching(/^[a-z_]+(\.[a-z_]+)?$/) as string,
+      status,
+      detail: expect.stringMatching(detail) as string,
+    });
   }
 
   it.each<[string, () => Promise<Response>, number, RegExp]>([
@@ -108,12 +115,13 @@ describe('createHttpApp', () => {
     const answer = await fetch(`${base}/things/problem?q=1`);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(await answer.json()).toEqual({
-      type: 'about:blank',
+      type: 'http://127.0.0.1:3000/problems/conflict',
+      code: 'thing.id.taken',
       title: 'Conflict',
       status: 409,
       detail: 'taken',
       instance: '/things/problem',
-      errors: [{ pointer: '/id', detail: 'is taken' }],
+      errors: [{ pointer: '/id', code: 'thing.id.taken', detail: 'is taken' }],
       'violated-policies': ['daily'],
     });
   });

@@ -130,7 +130,12 @@ function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal'
 }
 
 function methodNotAllowed(method: string): ProblemError {
-  return new ProblemError({ status: 405, detail: `nothing here can be asked by ${method}`, headers: { allow: METHODS.join(', ') } });
+  return new ProblemError({
+    status: 405,
+    code: 'route.method_not_allowed',
+    detail: `nothing here can be asked by ${method}`,
+    headers: { allow: METHODS.join(', ') },
+  });
 }
 
 function addLogContext(fastify: FastifyInstance): void {
@@ -183,7 +188,7 @@ function refuseConnection(error: NodeJS.ErrnoException & { rawPacket?: unknown }
     return;
   }
   const status = isUnknownMethod(error) ? 405 : (STATUS_OF_PARSER_ERROR[error.code ?? ''] ?? 400);
-  const problem = problemBody({ status, detail: 'this is not a request that the server understands' });
+  const problem = problemBody({ status, code: 'request.malformed', detail: 'this is not a request that the server understands' });
   const body = JSON.stringify(problem);
   const headers = { ...SAFE_HEADERS, ...(status === 405 && { allow: METHODS.join(', ') }) };
   const lines = Object.entries(headers)

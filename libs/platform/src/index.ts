@@ -9,6 +9,7 @@ export * from './management.module.js';
 export * from './metrics.js';
 export * from './path-exceptions.js';
 export * from './problem.js';
+export * from './problem-types.js';
 export * from './problem-details.filter.js';
 export * from './public-route.js';
 export * from './request-context.js';

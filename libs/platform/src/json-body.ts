@@ -15,11 +15,16 @@ const CLOSING = new Set([0x5d, 0x7d]);
  * @throws ProblemError 400
  */
 export function jsonText(body: Buffer): string {
-  if (depthOf(body) > MAX_DEPTH) throw new ProblemError({ status: 400, detail: `the body is nested more than ${MAX_DEPTH} levels deep` });
+  if (depthOf(body) > MAX_DEPTH)
+    throw new ProblemError({
+      status: 400,
+      code: 'body.nested_too_deeply',
+      detail: `the body is nested more than ${MAX_DEPTH} levels deep`,
+    });
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(body);
   } catch (error) {
-    throw new ProblemError({ status: 400, detail: 'the body is not valid UTF-8' }, { cause: error });
+    throw new ProblemError({ status: 400, code: 'body.malformed', detail: 'the body is not valid UTF-8' }, { cause: error });
   }
 }
 

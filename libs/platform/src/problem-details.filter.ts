@@ -4,12 +4,13 @@ import { type Logger } from './logger.js';
 import { PROBLEM_CONTENT_TYPE, problemBody, ProblemError } from './problem.js';
 
 /** What Fastify refuses before a handler sees it, in words for the caller. */
-const FASTIFY_DETAILS: Readonly<Record<string, string>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'expected a body of content type application/json',
-  FST_ERR_CTP_BODY_TOO_LARGE: 'the body is larger than this server accepts',
-  FST_ERR_CTP_EMPTY_JSON_BODY: 'expected a JSON body, got an empty one',
-  FST_ERR_CTP_INVALID_JSON_BODY: 'the body is not valid JSON',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body is not as long as Content-Length says',
+const NOT_JSON = { code: 'body.malformed', detail: 'the body is not valid JSON' };
+const FASTIFY_PROBLEMS: Readonly<Record<string, Pick<ProblemError, 'code' | 'detail'>>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: { code: 'body.wrong_media_type', detail: 'expected a body of content type application/json' },
+  FST_ERR_CTP_BODY_TOO_LARGE: { code: 'body.too_large', detail: 'the body is larger than this server accepts' },
+  FST_ERR_CTP_EMPTY_JSON_BODY: { code: 'body.missing', detail: 'expected a JSON body, got an empty one' },
+  FST_ERR_CTP_INVALID_JSON_BODY: NOT_JSON,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: { code: 'body.wrong_length', detail: 'the body is not as long as Content-Length says' },
 };
 
 /** Answers every error as problem details (RFC 9457). What nobody expected is a 500 without internals, and a log line. */
@@ -45,7 +46,7 @@ export function toProblem(exception: unknown, request: Pick<FastifyRequest, 'met
   if (status === undefined || status >= 500) {
     return new ProblemError({ status: status ?? 500, detail: 'the server could not answer; its log tells more under the request id' });
   }
-  return new ProblemError({ status, detail: detailOf(exception as Error, status, request) });
+  return new ProblemError({ status, ...refusalOf(exception as Error, status, request) });
 }
 
 /** The status of Nest's and Fastify's own exceptions; nothing for anything else. */
@@ -55,13 +56,14 @@ function statusOf(exception: unknown): number | undefined {
   return typeof statusCode === 'number' && statusCode >= 400 && statusCode <= 599 ? statusCode : undefined;
 }
 
-function detailOf(exception: Error, status: number, request: Pick<FastifyRequest, 'method' | 'url'>): string {
+function refusalOf(exception: Error, status: number, request: Pick<FastifyRequest, 'method' | 'url'>): { code?: string; detail: string } {
   const cause = exception.cause ?? exception;
   const { code } = cause as { code?: unknown };
-  if (typeof code === 'string' && FASTIFY_DETAILS[code] !== undefined) return FASTIFY_DETAILS[code];
-  if (cause instanceof SyntaxError) return FASTIFY_DETAILS['FST_ERR_CTP_INVALID_JSON_BODY'] as string;
-  if (status === 404 && exception.message.startsWith('Cannot ')) return `there is no ${request.method} ${pathOf(request.url)}`;
-  return exception.message;
+  if (typeof code === 'string' && FASTIFY_PROBLEMS[code] !== undefined) return FASTIFY_PROBLEMS[code];
+  if (cause instanceof SyntaxError) return NOT_JSON;
+  if (status === 404 && exception.message.startsWith('Cannot '))
+    return { code: 'route.not_found', detail: `there is no ${request.method} ${pathOf(request.url)}` };
+  return { detail: exception.message };
 }
 
 /** The path of a request target: no query, for it may carry secrets. */

@@ -57,6 +57,14 @@ export function optionalToken(text: string): string | undefined {
   return text === '' ? undefined : adminToken(text);
 }
 
+/** What the URIs of problem types begin with. */
+export function problemTypeBase(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const fits = url && ['http:', 'https:'].includes(url.protocol) && url.search + url.hash + url.username + url.password === '';
+  if (!fits) return expected('a URL like https://docs.example/problems/, without query and fragment');
+  return url.href.endsWith('/') ? url.href : `${url.href}/`;
+}
+
 /** An address or a name of this machine. Only its form is checked; listening fails if it belongs to another machine. */
 export function host(text: string): string {
   return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text)

@@ -1,5 +1,18 @@
 import { GATEWAY_VARIABLES } from './gateway-variables.js';
-import { wholeNumber, oneOf, storeUrl, adminToken, optionalToken, host, port, expected, LOG_LEVELS, type Variable } from './variable.js';
+import { DEFAULT_PROBLEM_TYPE_BASE } from './problem-types.js';
+import {
+  wholeNumber,
+  oneOf,
+  storeUrl,
+  adminToken,
+  optionalToken,
+  host,
+  port,
+  expected,
+  LOG_LEVELS,
+  problemTypeBase,
+  type Variable,
+} from './variable.js';
 
 /** Every environment variable of the apps, in the order in which help texts print them. */
 export const VARIABLES = {
@@ -60,6 +73,13 @@ export const VARIABLES = {
     default: '8082',
     meaning: "port of the preloader's health and metrics; 0 takes any free one",
     parse: port,
+  },
+  problemTypeBase: {
+    name: 'PROBLEM_TYPE_BASE',
+    apps: ['rules-api', 'preloader', 'gateway'],
+    default: DEFAULT_PROBLEM_TYPE_BASE,
+    meaning: 'URL with which the types of problems begin, so that they lead to pages; the Rules API serves these under /problems/',
+    parse: problemTypeBase,
   },
   adminToken: {
     name: 'TOLLGATE_ADMIN_TOKEN',

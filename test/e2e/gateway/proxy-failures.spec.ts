@@ -18,7 +18,12 @@ async function expectProblem(proxy: RunningProxy, status: number, kind: string):
   const answer = await send(proxy.port, { headers: { 'X-Request-Id': 'mine-1' } });
   expect(answer.status).toBe(status);
   expect(answer.headers).toMatchObject({ 'content-type': 'application/problem+json', 'x-request-id': 'mine-1' });
-  expect(JSON.parse(answer.body)).toMatchObject({ type: 'about:blank', status, requestId: 'mine-1' });
+  expect(JSON.parse(answer.body)).toMatchObject({
+    type: expect.stringMatching(/\/problems\/(bad-gateway|gateway-timeout)$/),
+    code: expect.stringMatching(/^upstream\./),
+    status,
+    requestId: 'mine-1',
+  });
   const lines = await proxy.scrape();
   expect(lines).toContain(`gateway_upstream_errors_total{kind="${kind}"} 1`);
   expect(lines).toContain('gateway_requests_total{outcome="upstream_error",status_class="5xx"} 1');

@@ -58,7 +58,7 @@ describe('refused before admission, with a problem and the end of the connection
     expect(head).toMatch(/\r\nContent-Type: application\/problem\+json\r\n/);
     expect(head).toMatch(/\r\nConnection: close/);
     const requestId = /\r\nX-Request-Id: (\S+)/.exec(head)?.[1];
-    expect(JSON.parse(text)).toMatchObject({ type: 'about:blank', status, requestId });
+    expect(JSON.parse(text)).toMatchObject({ type: expect.stringContaining('/problems/'), code: expect.any(String), status, requestId });
     expect([asked, reached, metrics.inFlight]).toEqual([[], [], 0]);
   });
 });

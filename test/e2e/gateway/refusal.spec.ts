@@ -38,6 +38,7 @@ test('a passing request shows what is left, a refused one when to come back', as
   });
   expect(JSON.parse(refused.body)).toEqual({
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    code: 'quota.exceeded',
     title: 'Quota exceeded',
     status: 429,
     detail: 'Too many requests: burst. Try again in 60 s.',

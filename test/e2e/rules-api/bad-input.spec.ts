@@ -141,7 +141,18 @@ describe('bad input', () => {
     ['a path without slash', rule({ match: { paths: ['/ok', 'a'] } }), '/match/paths/1', 'must start with \'/\', got "a"'],
     ['a path that is a number', rule({ match: { paths: [1] } }), '/match/paths/0', /got 1$/],
     ['a path with half a character', rule({ match: { paths: ['/\ud800'] } }), '/match/paths/0', /got/],
-    ['an unknown field of match', rule({ match: { path: ['/a'] } }), '/match/path', 'is not a field that is known here'],
+    [
+      'a misspelt field of match',
+      rule({ match: { path: ['/a'] } }),
+      '/match/path',
+      'is not a field that is known here; did you mean "paths"?',
+    ],
+    [
+      'a misspelt field of a limit',
+      limited({ capcity: 1 }),
+      '/limits/0/capcity',
+      'is not a field that is known here; did you mean "capacity"?',
+    ],
     ['an unknown key part', rule({ key: ['merchant', 'moon'] }), '/key/1', 'must be one of merchant, ip, method, got "moon"'],
     ['a key part twice', rule({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
     ['an unknown field', rule({ prio: 5 }), '/prio', 'is not a field that is known here'],
@@ -149,9 +160,21 @@ describe('bad input', () => {
     ['a field that the server sets', rule({ id: '1' }), '/id', 'is not a field that is known here'],
   ])('in a rule: %s', async (_name, body, pointer, detail) => {
     const { status, headers, body: problem } = await api.ask('POST', RULES, body);
-    expect(problem).toMatchObject({ status: 400, type: 'about:blank', title: 'Bad Request', instance: RULES });
+    expect(problem).toMatchObject({
+      status: 400,
+      type: 'http://127.0.0.1:3000/problems/invalid-body',
+      code: 'body.invalid',
+      title: 'Bad Request',
+      instance: RULES,
+    });
     expect([status, headers.get('content-type')]).toEqual([400, 'application/problem+json']);
-    expect(problem.errors).toEqual([{ pointer, detail: typeof detail === 'string' ? detail : (expect.stringMatching(detail) as string) }]);
+    expect(problem.errors).toEqual([
+      {
+        pointer,
+        code: expect.stringMatching(/^(rule|limit)\.[\w.]+$/) as string,
+        detail: typeof detail === 'string' ? detail : (expect.stringMatching(detail) as string),
+      },
+    ]);
   });
 
   it('in several places at once: all are named', async () => {
@@ -201,7 +224,10 @@ describe('bad input', () => {
     ['an unknown field', { id: 'a', name: 'x', admin: true }, '/admin', 'is not a field that is known here'],
   ])('in a merchant: %s', async (_name, body, pointer, detail) => {
     const answer = await api.ask('POST', '/v1/merchants', body);
-    expect([answer.status, answer.body.errors]).toEqual([400, [{ pointer, detail }]]);
+    expect([answer.status, answer.body.errors]).toEqual([
+      400,
+      [{ pointer, code: expect.stringMatching(/^merchant\.[\w.]+$/) as string, detail }],
+    ]);
   });
 
   it.each<[string, unknown, RegExp]>([
@@ -232,7 +258,11 @@ describe('bad input', () => {
     ['a body of 70 KB', JSON.stringify({ id: 'x'.repeat(70_000) }), {}, 413],
   ])('%s', async (_name, body, headers, status) => {
     const answer = await api.ask('POST', '/v1/merchants', body, headers);
-    expect(answer.body).toMatchObject({ status, type: 'about:blank' });
+    expect(answer.body).toMatchObject({
+      status,
+      type: expect.stringContaining('/problems/') as string,
+      code: expect.any(String) as string,
+    });
     expect([answer.status, answer.headers.get('content-type')]).toEqual([status, 'application/problem+json']);
   });
 
@@ -243,7 +273,16 @@ describe('bad input', () => {
     ['DELETE', `${RULES}/1?force`, 'force', 'is not known here, and nothing else is'],
   ])('%s %s: an unknown name in the query', async (method, path, parameter, detail) => {
     const { status, body } = await api.ask(method, path, method === 'POST' ? rule() : undefined, { 'if-match': '*' });
-    expect([status, body.errors]).toEqual([400, [{ parameter, detail }]]);
+    expect([status, body.errors]).toEqual([400, [{ parameter, code: 'query.unknown_parameter', detail }]]);
+  });
+
+  it('the type of a problem leads to a page that is served without a token', async () => {
+    const { body } = await api.ask('POST', RULES, {});
+    const page = await fetch(api.app.url + new URL(body.type as string).pathname);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(await page.text()).toMatch(/^# Invalid body\n/);
+    const unknown = await fetch(`${api.app.url}/problems/..%2f..%2fpackage.json`);
+    expect([unknown.status, await unknown.json()]).toEqual([404, expect.objectContaining({ code: 'problem_type.not_found' })]);
   });
 
   it('a body of 10 MB, by its length: it is not waited for', async () => {

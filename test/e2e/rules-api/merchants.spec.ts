@@ -45,12 +45,13 @@ describe('merchants', () => {
     expect(status).toBe(409);
     expect(headers.get('content-type')).toBe('application/problem+json');
     expect(body).toEqual({
-      type: 'about:blank',
+      type: 'http://127.0.0.1:3000/problems/conflict',
+      code: 'merchant.id.taken',
       title: 'Conflict',
       status: 409,
       detail: 'there already is a merchant "twice"',
       instance: '/v1/merchants',
-      errors: [{ pointer: '/id', detail: 'is taken' }],
+      errors: [{ pointer: '/id', code: 'merchant.id.taken', detail: 'is taken' }],
     });
   });
 
@@ -181,7 +182,7 @@ describe('merchants', () => {
     ])('are refused for ?%s', async (query, parameter, detail) => {
       const { status, body } = await api.ask('GET', `/v1/merchants?${query}`);
       expect(status).toBe(400);
-      expect(body.errors).toEqual([{ parameter, detail }]);
+      expect(body.errors).toEqual([{ parameter, code: expect.stringMatching(/^query\./) as string, detail }]);
     });
   });
 });

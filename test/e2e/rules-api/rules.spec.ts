@@ -104,7 +104,7 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
   it('have a name of their own: 409 points at it', async () => {
     await api.ask('POST', rules, rule({ name: 'one' }));
     const two = await api.ask('POST', rules, rule({ name: 'two' }));
-    const taken = { status: 409, errors: [{ pointer: '/name', detail: 'is taken' }] };
+    const taken = { status: 409, errors: [{ pointer: '/name', code: 'rule.name.taken', detail: 'is taken' }] };
     expect((await api.ask('POST', rules, rule({ name: 'one' }))).body).toMatchObject(taken);
     expect((await api.ask('PUT', `${rules}/${two.body.id}`, rule({ name: 'one' }), { 'if-match': '*' })).body).toMatchObject(taken);
   });
@@ -142,7 +142,10 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
     Buffer.from('["merchants","a"]').toString('base64url'),
   ])('are refused for the cursor %s', async (cursor) => {
     const { status, body } = await api.ask('GET', `${rules}?cursor=${cursor}`);
-    expect([status, body.errors]).toEqual([400, [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }]]);
+    expect([status, body.errors]).toEqual([
+      400,
+      [{ parameter: 'cursor', code: 'query.cursor.malformed', detail: 'must be the nextCursor of a page of this list' }],
+    ]);
   });
 });
 

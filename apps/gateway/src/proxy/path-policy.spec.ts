@@ -138,7 +138,8 @@ test('the problem says which rule of the policy was broken', () => {
   const problem = strict('/a/../b');
   if (typeof problem === 'string') throw new Error('was let through');
   expect(JSON.parse(problem.body('r-1'))).toEqual({
-    type: 'about:blank',
+    type: 'http://127.0.0.1:3000/problems/ambiguous-path',
+    code: 'path.ambiguous',
     title: 'Bad Request',
     status: 400,
     detail: expect.stringContaining('"..'),

@@ -27,8 +27,12 @@ export function createAdmit({ describe, enforcer }: AdmissionDependencies): Admi
 const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Admission> = {
   unknown_merchant: unknownMerchant,
   too_many_unknown: (requestId) =>
-    unavailable('It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.', requestId),
-  rules_unavailable: (requestId) => unavailable('The rules of this merchant cannot be read at the moment.', requestId),
+    unavailable(
+      'rules.too_many_lookups',
+      'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
+      requestId,
+    ),
+  rules_unavailable: (requestId) => unavailable('rules.unavailable', 'The rules of this merchant cannot be read at the moment.', requestId),
 };
 
 function admissionOf(outcome: Outcome, requestId: string): Admission {

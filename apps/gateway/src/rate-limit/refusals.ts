@@ -1,16 +1,16 @@
 import type { Limit, Verdict } from '#limiter';
+import { problemTypeUri, type ProblemType } from '#platform';
 import type { IdentityProblem } from '../identity/index.js';
 import type { Admission } from '../proxy/index.js';
 import { msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
-
-/** Problem types of draft-ietf-httpapi-ratelimit-headers-10. */
-const TYPES = 'https://iana.org/assignments/http-problem-types#';
 
 type Refusal = Extract<Admission, { forward: false }>;
 
 interface RefusalFields {
   status: number;
-  type?: string;
+  type: ProblemType;
+  /** Stable, for programs; finer than the type. */
+  code: string;
   title: string;
   detail: string;
   requestId: string;
@@ -19,14 +19,19 @@ interface RefusalFields {
 }
 
 /** A refusal as problem details (RFC 9457). */
-export function refusal({ status, type = 'about:blank', title, detail, requestId, headers = [], extensions }: RefusalFields): Refusal {
-  return { forward: false, status, headers, body: JSON.stringify({ type, title, status, detail, ...extensions, requestId }) };
+export function refusal({ status, type, code, title, detail, requestId, headers = [], extensions }: RefusalFields): Refusal {
+  return {
+    forward: false,
+    status,
+    headers,
+    body: JSON.stringify({ type: problemTypeUri(type), code, title, status, detail, ...extensions, requestId }),
+  };
 }
 
 /** The limits said no, or nobody could ask them. */
 export function refusalOf(verdict: Verdict, requestId: string): Refusal {
   if (verdict.reason === 'store_unavailable')
-    return unavailable(verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
+    return unavailable('limiter.unavailable', verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
   const prepared = verdict.limits.length === 1 ? PREPARED.get(verdict.limits[0]!.limit) : undefined;
   if (prepared !== undefined && saysTheSame(prepared.verdict, verdict))
     return { ...prepared.refusal, body: prepared.bodyUntilId + requestId + END_OF_BODY };
@@ -75,7 +80,8 @@ function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
   const inSeconds = `Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`;
   return refusal({
     status: 429,
-    type: `${TYPES}quota-exceeded`,
+    type: 'quota-exceeded',
+    code: codeOf(verdict),
     title: 'Quota exceeded',
     detail: detailOf(verdict, names, inSeconds),
     requestId,
@@ -88,6 +94,12 @@ const REFUSED_BY_RULE = 'The rate limiter cannot be asked, and the rule says to 
 const COSTS_MORE_THAN_A_SHARE =
   'The rate limiter cannot be asked, and the request costs more than the share of the limit that this gateway has until then.';
 
+function codeOf({ reason, limits }: Verdict): string {
+  if (reason === 'cost_exceeds_capacity') return 'quota.cost_exceeds_capacity';
+  if (reason !== 'blocked') return 'quota.exceeded';
+  return limits.some(({ decision }) => decision.blocked) ? 'quota.blocked_by_operator' : 'quota.blocked_by_penalty';
+}
+
 function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
   if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';
   if (reason === 'blocked' && limits.some(({ decision }) => decision.blocked)) return `Blocked by an operator. ${inSeconds}`;
@@ -95,10 +107,11 @@ function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly strin
   return `Too many requests: ${names.join(', ')}.${beganBlock ? ' That was refused too often: everything is blocked now.' : ''} ${inSeconds}`;
 }
 
-export function unavailable(detail: string, requestId: string): Refusal {
+export function unavailable(code: string, detail: string, requestId: string): Refusal {
   return refusal({
     status: 503,
-    type: `${TYPES}temporary-reduced-capacity`,
+    type: 'temporary-reduced-capacity',
+    code,
     title: 'Service unavailable',
     detail,
     requestId,
@@ -107,18 +120,34 @@ export function unavailable(detail: string, requestId: string): Refusal {
 }
 
 export function unknownMerchant(requestId: string): Refusal {
-  return refusal({ status: 403, title: 'Forbidden', detail: 'There is no such merchant.', requestId });
+  return refusal({
+    status: 403,
+    type: 'unknown-merchant',
+    code: 'merchant.unknown',
+    title: 'Forbidden',
+    detail: 'There is no such merchant.',
+    requestId,
+  });
 }
 
 const IDENTITY_PROBLEMS = {
-  no_identity: [401, 'The request does not say for which merchant it is: the header X-Merchant-Id is missing.'],
-  untrusted_peer: [401, 'The header X-Merchant-Id is not believed from this address.'],
-  duplicate_identity: [400, 'There is more than one X-Merchant-Id header.'],
-  invalid_identity: [400, 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
-} as const satisfies Record<IdentityProblem, readonly [number, string]>;
+  no_identity: [401, 'identity.missing', 'The request does not say for which merchant it is: the header X-Merchant-Id is missing.'],
+  untrusted_peer: [401, 'identity.not_trusted', 'The header X-Merchant-Id is not believed from this address.'],
+  duplicate_identity: [400, 'identity.repeated', 'There is more than one X-Merchant-Id header.'],
+  invalid_identity: [400, 'identity.malformed', 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
+} as const satisfies Record<IdentityProblem, readonly [number, string, string]>;
 
 export function identityRefusal(problem: IdentityProblem, requestId: string): Refusal {
-  const [status, detail] = IDENTITY_PROBLEMS[problem];
-  if (status === 400) return refusal({ status, title: 'Bad Request', detail, requestId });
-  return refusal({ status, title: 'Unauthorized', detail, requestId, headers: ['WWW-Authenticate', 'Merchant realm="tollgate"'] });
+  const [status, code, detail] = IDENTITY_PROBLEMS[problem];
+  const type = 'unidentified-merchant';
+  if (status === 400) return refusal({ status, type, code, title: 'Bad Request', detail, requestId });
+  return refusal({
+    status,
+    type,
+    code,
+    title: 'Unauthorized',
+    detail,
+    requestId,
+    headers: ['WWW-Authenticate', 'Merchant realm="tollgate"'],
+  });
 }

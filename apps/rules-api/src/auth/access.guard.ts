@@ -15,22 +15,30 @@ export class AccessGuard implements CanActivate {
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_ROUTE, [context.getHandler(), context.getClass()])) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const principal = principalOf(request);
-    if (principal === undefined) throw unauthorized('send the header Authorization: Bearer TOKEN');
+    if (principal === undefined) throw unauthorized('token.missing', 'send the header Authorization: Bearer TOKEN');
     const access = this.reflector.get<Access | undefined>(ACCESS, context.getHandler());
-    const refusal =
-      access === undefined ? 'nobody may do this' : refusalOf(access, principal, (request.params as { merchantId?: string }).merchantId);
-    if (refusal !== undefined) throw new ProblemError({ status: 403, detail: refusal });
+    const [code, detail] = (access && refusalOf(access, principal, (request.params as { merchantId?: string }).merchantId)) ?? [];
+    if (access === undefined) throw forbidden('token.nobody_may', 'nobody may do this');
+    if (code !== undefined) throw forbidden(code, detail!);
     return true;
   }
 }
 
-/** Why the bearer may not do it; nothing if it may. */
-export function refusalOf({ role, limited }: Access, principal: Principal, merchantId: string | undefined): string | undefined {
-  if (ROLES.indexOf(principal.role) < ROLES.indexOf(role))
-    return `this needs a token with the role ${role}, and yours is ${principal.role}`;
+function forbidden(code: string, detail: string): ProblemError {
+  return new ProblemError({ status: 403, type: 'forbidden', code, detail });
+}
+
+/** Why the bearer may not do it, as code and sentence; nothing if it may. */
+export function refusalOf(
+  { role, limited }: Access,
+  principal: Principal,
+  merchantId: string | undefined,
+): readonly [code: string, detail: string] | undefined {
+  if (ROLES.indexOf(principal.role) < ROLES.indexOf(role)) {
+    return ['token.role_too_low', `this needs a token with the role ${role}, and yours is ${principal.role}`];
+  }
   if (principal.merchants === null || limited === 'anything' || limited === 'filtered') return undefined;
-  if (limited === 'merchant' && merchantId !== undefined && principal.merchants.includes(merchantId)) return undefined;
-  return limited === 'merchant'
-    ? 'your token is limited to other merchants'
-    : 'your token is limited to merchants, and this concerns others as well';
+  if (limited === 'nothing') return ['token.limited', 'your token is limited to merchants, and this concerns others as well'];
+  if (merchantId !== undefined && principal.merchants.includes(merchantId)) return undefined;
+  return ['token.limited_to_others', 'your token is limited to other merchants'];
 }

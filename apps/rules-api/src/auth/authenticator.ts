@@ -52,9 +52,9 @@ export class Authenticator {
   readonly refusal = async (request: FastifyRequest): Promise<ProblemError | undefined> => {
     if (!request.routeOptions.url?.startsWith('/v1/')) return undefined;
     const { authorization } = request.headers;
-    if (authorization === undefined) return unauthorized('send the header Authorization: Bearer TOKEN');
+    if (authorization === undefined) return unauthorized('token.missing', 'send the header Authorization: Bearer TOKEN');
     const token = bearerTokenIn(authorization);
-    if (token === undefined) return unauthorized('this is not a valid token', 'invalid_token');
+    if (token === undefined) return unauthorized('token.invalid', 'this is not a valid token', 'invalid_token');
     if (this.adminToken.is(token)) {
       setPrincipal(request, FIRST_ADMIN);
       return undefined;
@@ -107,12 +107,14 @@ function principalIn({ name, role, merchants }: StoredToken): Principal | undefi
 }
 
 function invalidToken(): ProblemError {
-  return unauthorized('this is not a valid token', 'invalid_token');
+  return unauthorized('token.invalid', 'this is not a valid token', 'invalid_token');
 }
 
 function tooManyTries(): ProblemError {
   return new ProblemError({
     status: 429,
+    type: 'too-many-attempts',
+    code: 'token.too_many_attempts',
     detail: 'too many tokens that are not known came from your address; wait before you try another one',
     headers: { 'retry-after': String(RETRY_AFTER_SECONDS) },
   });

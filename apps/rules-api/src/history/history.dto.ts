@@ -1,68 +1,71 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPatch } from 'rfc6902';
-import { isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
+import { type Fields, isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
-import { type Check, fault, Fits, wholeNumber } from '../http/field-rules.js';
-import { isMoment } from '../http/moment.js';
+import { MOMENT } from '../http/moment.js';
+import { tableDto } from '../http/table-dto.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 
 /** Longer than any name that a token may have. */
 const ACTOR_MAX_LENGTH = 200;
+const ACTOR_EXPECTED = `must be a text of 1 to ${ACTOR_MAX_LENGTH} characters`;
+const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
 
-/** Versions are 32-bit counters in the database. */
-const MAX_VERSION = 2_147_483_647;
-
-const merchantId: Check = (value) => (value === undefined || isMerchantId(value) ? [] : fault(`must be ${MERCHANT_ID_EXPECTED}`, value));
-
-const actor: Check = (value) =>
-  value === undefined || (typeof value === 'string' && value.length >= 1 && value.length <= ACTOR_MAX_LENGTH && !value.includes('\0'))
-    ? []
-    : fault(`must be a text of 1 to ${ACTOR_MAX_LENGTH} characters`, value);
-
-const moment: Check = (value) =>
-  value === undefined || isMoment(value) ? [] : fault('must be a time with a zone like 2026-11-22T10:00:00Z', value);
+const AUDIT_QUERY_FIELDS = {
+  ...PageQueryDto.fields,
+  actor: {
+    kind: 'text',
+    format: {
+      expected: ACTOR_EXPECTED,
+      fault: (text) => (text.length >= 1 && text.length <= ACTOR_MAX_LENGTH && !text.includes('\0') ? undefined : ACTOR_EXPECTED),
+      schema: { minLength: 1, maxLength: ACTOR_MAX_LENGTH },
+    },
+    explanation: 'Only changes by this administrator or machine.',
+  },
+  merchant: {
+    kind: 'text',
+    format: {
+      expected: MERCHANT_EXPECTED,
+      fault: (text) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED),
+      schema: { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH },
+    },
+    explanation: 'Only changes of this merchant and its rules.',
+  },
+  since: { kind: 'text', format: MOMENT, explanation: 'Only changes at this moment or later.' },
+  until: { kind: 'text', format: MOMENT, explanation: 'Only changes before this moment.' },
+} as const satisfies Fields;
 
 /** The query of the audit. */
 export class AuditQueryDto extends PageQueryDto {
-  @ApiPropertyOptional({
-    type: String,
-    maxLength: ACTOR_MAX_LENGTH,
-    example: 'admin',
-    description: 'Only changes by this administrator or machine',
-  })
-  @Fits(actor)
+  static override readonly fields = AUDIT_QUERY_FIELDS;
+
+  @ApiPropertyOptional({ type: String, ...AUDIT_QUERY_FIELDS.actor.format.schema, description: AUDIT_QUERY_FIELDS.actor.explanation })
   actor?: string;
 
-  @ApiPropertyOptional({
-    type: String,
-    maxLength: MERCHANT_ID_MAX_LENGTH,
-    example: 'acme',
-    description: 'Only changes of this merchant and its rules',
-  })
-  @Fits(merchantId)
+  @ApiPropertyOptional({ type: String, ...AUDIT_QUERY_FIELDS.merchant.format.schema, description: AUDIT_QUERY_FIELDS.merchant.explanation })
   merchant?: string;
 
-  @ApiPropertyOptional({ type: String, format: 'date-time', description: 'Only changes at this moment or later' })
-  @Fits(moment)
+  @ApiPropertyOptional({ type: String, format: 'date-time', description: AUDIT_QUERY_FIELDS.since.explanation })
   since?: string;
 
-  @ApiPropertyOptional({ type: String, format: 'date-time', description: 'Only changes before this moment' })
-  @Fits(moment)
+  @ApiPropertyOptional({ type: String, format: 'date-time', description: AUDIT_QUERY_FIELDS.until.explanation })
   until?: string;
 }
 
-/** The body of a revert. */
-export class RevertDto {
-  @ApiProperty({
-    type: 'integer',
-    minimum: 1,
-    maximum: MAX_VERSION,
+const REVERT_FIELDS = {
+  version: {
+    kind: 'whole_number',
+    min: 1,
+    // A 32-bit counter in the database.
+    max: 2_147_483_647,
+    required: true,
     example: 1,
-    description: 'The version whose numbers hold again; see the history',
-  })
-  @Fits(wholeNumber(1, MAX_VERSION))
-  version: number;
-}
+    explanation: 'The version whose numbers hold again. The history shows which there were.',
+  },
+} as const satisfies Fields;
+
+/** The body of a revert. */
+export class RevertDto extends tableDto('revert', REVERT_FIELDS) {}
 
 /** One step of a JSON Patch (RFC 6902). */
 export class PatchStep {

@@ -67,8 +67,12 @@ export class HistoryService {
     if (known.length === 0) throw new RuleNotFoundError(ruleId);
     throw new ProblemError({
       status: 400,
+      type: 'invalid-body',
+      code: 'body.invalid',
       detail: `rule ${ruleId} never had version ${version}`,
-      errors: [{ pointer: '/version', detail: `must be a version of the rule's history, got ${version}` }],
+      errors: [
+        { pointer: '/version', code: 'revert.version.out_of_range', detail: `must be a version of the rule's history, got ${version}` },
+      ],
     });
   }
 
@@ -87,7 +91,11 @@ function readable(stored: object | null, version: number): RuleEntity {
     return stored as RuleEntity;
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    throw new ProblemError({ status: 409, detail: `version ${version} cannot be written any more: ${error.message}` });
+    throw new ProblemError({
+      status: 409,
+      code: 'rule.version.unwritable',
+      detail: `version ${version} cannot be written any more: ${error.message}`,
+    });
   }
 }
 

@@ -15,6 +15,7 @@ export function changeReason(header: string | string[] | undefined): string | un
   if (text.length <= MAX_LENGTH && !/\p{Cc}/u.test(text)) return text;
   throw new ProblemError({
     status: 400,
+    code: 'header.change_reason.malformed',
     detail: `X-Change-Reason must be a text of at most ${MAX_LENGTH} characters, without control characters`,
   });
 }

@@ -23,13 +23,14 @@ export function expectedVersions(ifMatch: string | undefined): Expected {
   if (ifMatch === undefined) {
     throw new ProblemError({
       status: 428,
+      code: 'if_match.missing',
       detail: "send If-Match with the ETag that you have read, so that nobody's change is lost; * overwrites whatever is there",
     });
   }
   const text = ifMatch.trim();
   if (text === '*') return 'any';
   if (!/^(?:W\/)?"[\x21\x23-\x7e]*"(?:\s*,\s*(?:W\/)?"[\x21\x23-\x7e]*")*$/.test(text)) {
-    throw new ProblemError({ status: 400, detail: 'If-Match must be * or ETags in double quotes, like "3"' });
+    throw new ProblemError({ status: 400, code: 'if_match.malformed', detail: 'If-Match must be * or ETags in double quotes, like "3"' });
   }
   return [...text.matchAll(/(W\/)?"([^"]*)"/g)]
     .filter(([, weak, tag]) => weak === undefined && /^[1-9]\d{0,9}$/.test(tag ?? ''))

@@ -1,7 +1,8 @@
 import { type CanActivate, type CustomDecorator, type ExecutionContext, Inject, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { type FastifyRequest } from 'fastify';
-import { ProblemError, PUBLIC_ROUTE } from '#platform';
+import { PUBLIC_ROUTE } from '#platform';
+import { invalidQuery } from './invalid-query.js';
 
 const KNOWN_QUERY = 'rules-api:known-query';
 
@@ -23,7 +24,9 @@ export class KnownQueryGuard implements CanActivate {
     const unknown = Object.keys(query).filter((name) => !known.includes(name));
     if (unknown.length === 0) return true;
     const detail = known.length === 0 ? 'is not known here, and nothing else is' : `is not known here; ${known.join(' and ')} are`;
-    const errors = unknown.slice(0, MAX_ERRORS).map((name) => ({ parameter: name.slice(0, MAX_NAME_LENGTH), detail }));
-    throw new ProblemError({ status: 400, detail: 'the query is wrong', errors });
+    const errors = unknown
+      .slice(0, MAX_ERRORS)
+      .map((name) => ({ parameter: name.slice(0, MAX_NAME_LENGTH), code: 'query.unknown_parameter', detail }));
+    throw invalidQuery(errors);
   }
 }

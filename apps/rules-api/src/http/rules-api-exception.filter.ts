@@ -22,23 +22,28 @@ export class RulesApiExceptionFilter extends ProblemDetailsFilter {
   }
 }
 
+const NOT_FOUND = [
+  [MerchantNotFoundError, 'merchant.not_found'],
+  [RuleNotFoundError, 'rule.not_found'],
+  [TokenNotFoundError, 'token.not_found'],
+] as const;
+
 /** The problem that an error of rules-db stands for; nothing for other errors. */
 export function asProblem(error: unknown): ProblemError | undefined {
-  if (error instanceof MerchantNotFoundError || error instanceof RuleNotFoundError || error instanceof TokenNotFoundError) {
-    return new ProblemError({ status: 404, detail: error.message });
-  }
+  const notFound = NOT_FOUND.find(([type]) => error instanceof type);
+  if (notFound) return new ProblemError({ status: 404, code: notFound[1], detail: (error as Error).message });
   if (error instanceof MerchantExistsError) {
-    return new ProblemError({ status: 409, detail: error.message, errors: [{ pointer: '/id', detail: 'is taken' }] });
+    return taken('merchant.id.taken', '/id', error);
   }
-  if (error instanceof RuleNameTakenError || error instanceof TokenNameTakenError) {
-    return new ProblemError({ status: 409, detail: error.message, errors: [{ pointer: '/name', detail: 'is taken' }] });
-  }
-  if (error instanceof TooManyRulesError || error instanceof TooManyTokensError)
-    return new ProblemError({ status: 409, detail: error.message });
+  if (error instanceof RuleNameTakenError) return taken('rule.name.taken', '/name', error);
+  if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
+  if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
+  if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({
       status: 412,
+      code: 'version.changed',
       detail: `it has changed since: its ETag is ${tag} by now; read it again and decide anew`,
       headers: { etag: tag },
     });
@@ -46,11 +51,16 @@ export function asProblem(error: unknown): ProblemError | undefined {
   return isDatabaseUnavailable(error) ? databaseUnavailable(error) : undefined;
 }
 
+function taken(code: string, pointer: string, { message }: Error): ProblemError {
+  return new ProblemError({ status: 409, code, detail: message, errors: [{ pointer, code, detail: 'is taken' }] });
+}
+
 /** The database is gone or too slow. Whether a write was done before the connection broke, nobody knows. */
 export function databaseUnavailable(cause?: unknown): ProblemError {
   return new ProblemError(
     {
       status: 503,
+      code: 'database.unavailable',
       detail: 'the database does not answer; read before you repeat a write, it may have been done',
       headers: { 'retry-after': '1' },
     },

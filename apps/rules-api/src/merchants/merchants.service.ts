@@ -29,7 +29,7 @@ export class MerchantsService {
 
   async update(id: string, expected: Expected, { name, timeZone }: UpdateMerchantDto, by: Actor): Promise<MerchantView> {
     if (name === undefined && timeZone === undefined) {
-      throw new ProblemError({ status: 400, detail: 'expected name or timeZone or both, got neither' });
+      throw new ProblemError({ status: 400, code: 'merchant.nothing_to_change', detail: 'expected name or timeZone or both, got neither' });
     }
     const changes = { ...(name !== undefined && { name }), ...(timeZone !== undefined && { timeZone }) };
     return merchantView(await this.merchants.update(id, expected, changes, by));

@@ -15,22 +15,24 @@ import { ProblemSchema } from './problem.schema.js';
 
 /** Each decorator describes one kind of operation, so that the document says the same of all of its kind. */
 
-const ETAG = { ETag: { description: 'The version of what was answered', schema: { type: 'string', example: '"3"' } } } as const;
-const LOCATION = { Location: { description: 'Where it is', schema: { type: 'string', example: '/v1/merchants/acme' } } } as const;
+const ETAG = { ETag: { description: 'The version of the answered resource.', schema: { type: 'string', example: '"3"' } } } as const;
+const LOCATION = {
+  Location: { description: 'The path of the new resource.', schema: { type: 'string', example: '/v1/merchants/acme' } },
+} as const;
 
 const PROBLEMS = {
-  400: 'The request is wrong; errors names the fields',
-  401: 'No token, or not a valid one',
-  403: 'The token does not allow this',
-  404: 'There is no such thing',
-  409: 'It is taken, or there are too many',
-  412: 'It has changed since the version in If-Match',
-  413: 'The body is too large',
-  415: 'The body is not JSON',
-  428: 'If-Match is missing: send it with the ETag that was read, or *',
-  429: 'Too many tokens that are not known came from this address',
-  500: 'The server failed',
-  503: 'The database does not answer',
+  400: 'The request is malformed, or fields of it are wrong: then errors names them.',
+  401: 'The token is missing or not valid.',
+  403: 'The role of the token does not allow this, or the token is limited to other merchants.',
+  404: 'Not found: no merchant, rule or token has this id.',
+  409: 'The id or the name is already in use, or the owner has the maximum number of rules.',
+  412: 'The resource has changed since the version in If-Match.',
+  413: 'The body is too large.',
+  415: 'The content type of the body is not application/json.',
+  428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
+  429: 'This address has tried too many unknown tokens.',
+  500: 'The server failed to answer.',
+  503: 'The database does not answer.',
 } as const;
 
 type ProblemStatus = keyof typeof PROBLEMS;
@@ -38,8 +40,8 @@ type ProblemStatus = keyof typeof PROBLEMS;
 const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> } = {
   401: { 'WWW-Authenticate': { schema: { type: 'string', example: 'Bearer realm="tollgate"' } } },
   412: ETAG,
-  429: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
-  503: { 'Retry-After': { description: 'Seconds', schema: { type: 'integer' } } },
+  429: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
+  503: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
 };
 
 /** 400: an unknown name in the query. 405 is for methods that no route has. */
@@ -56,7 +58,7 @@ export function Creates(summary: string, view: Type, { belowSomething = false }:
   return operation(
     summary,
     [...WITH_BODY, 409, ...(belowSomething ? [404 as const] : [])],
-    ApiCreatedResponse({ type: view, description: 'Created', headers: { ...LOCATION, ...ETAG } }),
+    ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
     changeReason(),
   );
 }
@@ -66,7 +68,7 @@ export function CreatesUnversioned(summary: string, view: Type): MethodDecorator
   return operation(
     summary,
     [...WITH_BODY, 409],
-    ApiCreatedResponse({ type: view, description: 'Created', headers: LOCATION }),
+    ApiCreatedResponse({ type: view, description: 'Created.', headers: LOCATION }),
     changeReason(),
   );
 }
@@ -80,24 +82,24 @@ export function Lists(
   return operation(
     summary,
     [400, ...(belowSomething ? [404 as const] : [])],
-    ApiOkResponse({ type: page, description: 'A page' }),
+    ApiOkResponse({ type: page, description: 'A page of the list.' }),
     KnowsQuery('limit', 'cursor', ...query),
   );
 }
 
 /** GET of one: 200 with ETag. */
 export function Reads(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [404], ApiOkResponse({ type: view, description: 'Found', headers: ETAG }));
+  return operation(summary, [404], ApiOkResponse({ type: view, description: 'The resource.', headers: ETAG }));
 }
 
 /** The same for what has no versions. */
 export function ReadsUnversioned(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [404], ApiOkResponse({ type: view, description: 'Found' }));
+  return operation(summary, [404], ApiOkResponse({ type: view, description: 'The resource.' }));
 }
 
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done' }), changeReason());
+  return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
@@ -105,7 +107,7 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
   return operation(
     summary,
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
-    ApiOkResponse({ type: view, description: 'Changed', headers: ETAG }),
+    ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
     ifMatch(),
     changeReason(),
   );
@@ -113,19 +115,19 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
 
 /** DELETE with If-Match: 204. */
 export function Deletes(summary: string): MethodDecorator {
-  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted' }), ifMatch(), changeReason());
+  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted.' }), ifMatch(), changeReason());
 }
 
 /** DELETE of what is never edited: 204. */
 export function DeletesAny(summary: string): MethodDecorator {
-  return operation(summary, [404], ApiNoContentResponse({ description: 'Deleted' }), changeReason());
+  return operation(summary, [404], ApiNoContentResponse({ description: 'Deleted.' }), changeReason());
 }
 
 function changeReason() {
   return ApiHeader({
     name: 'X-Change-Reason',
     required: false,
-    description: 'Why the change is made; kept in the history',
+    description: 'Why the change is made. The history keeps it.',
     schema: { type: 'string', maxLength: 500, example: 'ticket OPS-17' },
   });
 }
@@ -135,7 +137,7 @@ function ifMatch() {
     name: 'If-Match',
     required: true,
     description:
-      'Required: without it the answer is 428. The ETag that was read; several, separated by commas, allow any of them, * allows whatever is there',
+      'The ETag that was read. Several, separated by commas, allow any of these versions; * allows whatever version is there. Without the header the answer is 428.',
     schema: { type: 'string', example: '"3"' },
   });
 }

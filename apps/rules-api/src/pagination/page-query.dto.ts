@@ -1,35 +1,53 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { fault, Fits, type Check } from '../http/field-rules.js';
+import { type Fields } from '#limiter';
+import { CURSOR_EXPECTED } from './page.js';
 
 export const MAX_PAGE_SIZE = 200;
 const DEFAULT_PAGE_SIZE = 50;
+const PAGE_SIZE_EXPECTED = `must be a whole number from 1 to ${MAX_PAGE_SIZE}`;
 
 /** Longer than any cursor of the longest merchant id. */
 const MAX_CURSOR_LENGTH = 2_048;
+const CURSOR_PATTERN = /^[\w-]+$/;
 
-const pageSize: Check = (value) =>
-  typeof value === 'string' && /^\d{1,3}$/.test(value) && Number(value) >= 1 && Number(value) <= MAX_PAGE_SIZE
-    ? []
-    : fault(`must be a whole number from 1 to ${MAX_PAGE_SIZE}`, value);
+/** Query parameters are text. */
+const FIELDS = {
+  limit: {
+    kind: 'text',
+    format: {
+      expected: PAGE_SIZE_EXPECTED,
+      fault: (text) => (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_PAGE_SIZE ? undefined : PAGE_SIZE_EXPECTED),
+      schema: {},
+    },
+    default: String(DEFAULT_PAGE_SIZE),
+    explanation: 'Items of a page.',
+  },
+  cursor: {
+    kind: 'text',
+    format: {
+      expected: CURSOR_EXPECTED,
+      fault: (text) => (CURSOR_PATTERN.test(text) && text.length <= MAX_CURSOR_LENGTH ? undefined : CURSOR_EXPECTED),
+      schema: { maxLength: MAX_CURSOR_LENGTH, pattern: CURSOR_PATTERN.source },
+    },
+    explanation: 'The nextCursor of the page before.',
+  },
+} as const satisfies Fields;
 
-const cursor: Check = (value) =>
-  value === undefined || (typeof value === 'string' && /^[\w-]+$/.test(value) && value.length <= MAX_CURSOR_LENGTH)
-    ? []
-    : fault('must be the nextCursor of a page of this list', value);
-
-/** The query of a list. Query parameters are text. */
+/** The query of a list. */
 export class PageQueryDto {
-  @ApiPropertyOptional({ type: 'integer', minimum: 1, maximum: MAX_PAGE_SIZE, default: DEFAULT_PAGE_SIZE, description: 'Items of a page' })
-  @Fits(pageSize)
-  limit: string = String(DEFAULT_PAGE_SIZE);
+  static readonly code = 'query';
+  static readonly fields = FIELDS;
 
   @ApiPropertyOptional({
-    type: String,
-    maxLength: MAX_CURSOR_LENGTH,
-    pattern: '^[A-Za-z0-9_-]+$',
-    description: 'The nextCursor of the page before',
+    type: 'integer',
+    minimum: 1,
+    maximum: MAX_PAGE_SIZE,
+    default: DEFAULT_PAGE_SIZE,
+    description: FIELDS.limit.explanation,
   })
-  @Fits(cursor)
+  limit: string;
+
+  @ApiPropertyOptional({ type: String, ...FIELDS.cursor.format.schema, description: FIELDS.cursor.explanation })
   cursor?: string;
 
   /** Items of the page. */

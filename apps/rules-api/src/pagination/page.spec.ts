@@ -18,7 +18,7 @@ describe('a cursor', () => {
     expect(() => decodeCursor('list', cursor, isNumber)).toThrow(
       expect.objectContaining({
         status: 400,
-        errors: [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }],
+        errors: [{ parameter: 'cursor', code: 'query.cursor.malformed', detail: 'must be the nextCursor of a page of this list' }],
       }) as Error,
     );
   });

@@ -1,4 +1,4 @@
-import { ProblemError } from '#platform';
+import { invalidQuery } from '../http/invalid-query.js';
 
 /** One page of a list. */
 export interface Page<T> {
@@ -9,6 +9,9 @@ export interface Page<T> {
 
 /** The sort key of the last item of a page; the next page begins after it. */
 export type Position = readonly (string | number)[];
+
+/** Of a cursor that is none, or another list's. */
+export const CURSOR_EXPECTED = 'must be the nextCursor of a page of this list';
 
 /** Encodes a position as opaque text that callers send back. `list` is the name of the list that it belongs to. */
 export function encodeCursor(list: string, position: Position): string {
@@ -23,11 +26,7 @@ export function encodeCursor(list: string, position: Position): string {
 export function decodeCursor<T extends Position>(list: string, cursor: string, isPosition: (values: readonly unknown[]) => values is T): T {
   const [owner, ...values] = parsed(cursor);
   if (owner !== list || !isPosition(values)) {
-    throw new ProblemError({
-      status: 400,
-      detail: 'the query is wrong',
-      errors: [{ parameter: 'cursor', detail: 'must be the nextCursor of a page of this list' }],
-    });
+    throw invalidQuery([{ parameter: 'cursor', code: 'query.cursor.malformed', detail: CURSOR_EXPECTED }]);
   }
   return values;
 }

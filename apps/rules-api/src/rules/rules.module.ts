@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DefaultRulesController } from '../default-rules/default-rules.controller.js';
+import { DefaultRulesController } from './default-rules.controller.js';
 import { RulesController } from './rules.controller.js';
 import { RulesService } from './rules.service.js';
 

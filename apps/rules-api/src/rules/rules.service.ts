@@ -67,6 +67,7 @@ export class RulesService {
     if (fault === undefined) return ruleView(rule);
     throw new ProblemError({
       status: 500,
+      code: 'rule.unreadable',
       detail: `what is stored of rule ${rule.id}, version ${rule.version}, cannot be read (${fault}); replace or delete it`,
     });
   }

@@ -233,7 +233,7 @@ describe('limits that are refused', () => {
       "must be one of 'as_is', 'proportional', 'reset', 'additive', got \"never\"",
     ],
   ])('%j', (limit, pointer, detail) => {
-    expect(faultsOf(limit)).toEqual([{ pointer, detail }]);
+    expect(faultsOf(limit)).toEqual([{ pointer, code: expect.stringMatching(/^limit\.\w+(\.\w+)?$/) as string, detail }]);
   });
 });
 

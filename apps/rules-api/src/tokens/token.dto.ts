@@ -1,88 +1,11 @@
-import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
-import { isMerchantId, MERCHANT_ID_EXPECTED } from '#limiter';
+import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { type ApiTokenEntity, ROLES, type Role } from '#rules-db';
-import { type Check, fault, Fits, line, LINE_PATTERN, listOf, oneOf, wholeNumber } from '../http/field-rules.js';
-import { isMoment } from '../http/moment.js';
+import { tableDto } from '../http/table-dto.js';
+import { ROTATION_FIELDS, TOKEN_FIELDS } from './token-fields.js';
 
-const NAME_MAX_LENGTH = 100;
-const MAX_MERCHANTS = 100;
-const MAX_OVERLAP_SECONDS = 604_800;
+export class CreateTokenDto extends tableDto('token', TOKEN_FIELDS) {}
 
-/** The name of whoever has TOLLGATE_ADMIN_TOKEN: in the audit it must mean nobody else. */
-const RESERVED_NAME = 'admin';
-
-const name: Check = (value, object, property) =>
-  value === RESERVED_NAME
-    ? fault('must be another name, because this one is TOLLGATE_ADMIN_TOKEN in the audit', value)
-    : line(NAME_MAX_LENGTH)(value, object, property);
-
-const merchants: Check = (value, object, property) =>
-  value === null
-    ? []
-    : listOf((id) => (isMerchantId(id) ? [] : fault(`must be ${MERCHANT_ID_EXPECTED}`, id)), { min: 1, max: MAX_MERCHANTS })(
-        value,
-        object,
-        property,
-      );
-
-const expiry: Check = (value) =>
-  value === null || isMoment(value) ? [] : fault('must be a time with a zone like 2027-01-01T00:00:00Z, or null for never', value);
-
-export class CreateTokenDto {
-  @ApiProperty({
-    type: String,
-    minLength: 1,
-    maxLength: NAME_MAX_LENGTH,
-    pattern: LINE_PATTERN,
-    example: 'deploy pipeline',
-    description: 'Stands in the audit',
-  })
-  @Fits(name)
-  name: string;
-
-  @ApiProperty({
-    enum: ROLES,
-    example: 'editor',
-    description:
-      'viewer reads; editor writes merchants and rules; approver approves changes; admin does everything. Each may do what those before it may',
-  })
-  @Fits(oneOf(ROLES))
-  role: Role;
-
-  @ApiPropertyOptional({
-    type: [String],
-    nullable: true,
-    minItems: 1,
-    maxItems: MAX_MERCHANTS,
-    default: null,
-    example: ['acme'],
-    description: 'The merchants to which the token is limited; null: all',
-  })
-  @Fits(merchants)
-  merchants: string[] | null = null;
-
-  @ApiPropertyOptional({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    default: null,
-    description: 'When it stops being good by itself; null: never',
-  })
-  @Fits(expiry)
-  expiresAt: string | null = null;
-}
-
-export class RotateTokenDto {
-  @ApiPropertyOptional({
-    type: 'integer',
-    minimum: 0,
-    maximum: MAX_OVERLAP_SECONDS,
-    default: 3_600,
-    description: 'Seconds for which the former token is good beside the new one',
-  })
-  @Fits(wholeNumber(0, MAX_OVERLAP_SECONDS))
-  overlapSeconds: number = 3_600;
-}
+export class RotateTokenDto extends tableDto('token', ROTATION_FIELDS) {}
 
 /** A token as the API shows it, without the token. */
 export class TokenView {

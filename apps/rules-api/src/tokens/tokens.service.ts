@@ -17,16 +17,22 @@ export class TokensService {
   ) {}
 
   async create({ name, role, merchants, expiresAt }: CreateTokenDto, by: Actor): Promise<NewTokenView> {
-    const expiry = expiresAt === null ? null : new Date(expiresAt);
+    const expiry = expiresAt === undefined ? null : new Date(expiresAt);
     if (expiry && expiry.getTime() <= Date.now()) {
+      const detail = `must be in the future, got ${JSON.stringify(expiresAt)}`;
       throw new ProblemError({
         status: 400,
+        type: 'invalid-body',
+        code: 'body.invalid',
         detail: 'a field of the body is wrong',
-        errors: [{ pointer: '/expiresAt', detail: `must be in the future, got ${JSON.stringify(expiresAt)}` }],
+        errors: [{ pointer: '/expiresAt', code: 'token.expiresAt.out_of_range', detail }],
       });
     }
     const made = this.tokenText.make();
-    return { ...tokenView(await this.tokens.create({ name, role, merchants, expiresAt: expiry }, made, by)), token: made.token };
+    return {
+      ...tokenView(await this.tokens.create({ name, role, merchants: merchants ?? null, expiresAt: expiry }, made, by)),
+      token: made.token,
+    };
   }
 
   async list({ size, cursor }: PageQueryDto): Promise<Page<TokenView>> {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { CALENDAR_UNITS } from '../limit.js';
-import { calendarWindows, isTimeZone } from './calendar.js';
+import { isTimeZone } from '../time-zone.js';
+import { calendarWindows } from './calendar.js';
 
 const ZONES = [
   'Etc/UTC',

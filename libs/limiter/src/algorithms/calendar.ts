@@ -53,18 +53,6 @@ function countUntil(windows: readonly WindowBounds[], atUs: number): number {
   return low;
 }
 
-/** Whether the name of a time zone is known here. */
-export function isTimeZone(value: unknown): value is string {
-  // Intl also takes offsets like +01:00, which follow no calendar.
-  if (typeof value !== 'string' || !/^[A-Za-z][\w+/-]{0,63}$/.test(value)) return false;
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** Windows that are not computed again: those around now, those of edits. The same window is the same object. */
 const REMEMBERED = 512;
 

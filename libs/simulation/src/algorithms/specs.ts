@@ -1,4 +1,4 @@
-import { LIMIT_BOUNDS, limitFaults, type LimitSpec } from '#limiter';
+import { limitFaults, MAX_WAIT_MS, type LimitSpec } from '#limiter';
 import type { Bound } from '../bound.js';
 
 /** An algorithm with the numbers that make it mean "`limit` in a window". */
@@ -47,7 +47,7 @@ export const ALGORITHMS: readonly AlgorithmChoice[] = [
       capacity: limit,
       drainTokens: limit,
       drainIntervalMs: windowMs,
-      onLimit: { delay: { maxWaitMs: Math.min(windowMs, LIMIT_BOUNDS.maxWaitMs.max) } },
+      onLimit: { delay: { maxWaitMs: Math.min(windowMs, MAX_WAIT_MS.max) } },
     }),
   },
 ];

@@ -9,8 +9,8 @@ import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { RuleDto, RulePage, RuleView } from '../rules/rule.dto.js';
-import { RulesService } from '../rules/rules.service.js';
+import { RuleDto, RulePage, RuleView } from './rule.dto.js';
+import { RulesService } from './rules.service.js';
 
 /** Rules that belong to no merchant and apply to all. */
 @ApiTags('default rules')

@@ -1,0 +1,33 @@
+import { type Fields, isMerchantId, line, LINE_PATTERN, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, TIME_ZONE } from '#limiter';
+
+const ID_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}, and neither . nor ..`;
+
+const NAME = { kind: 'text', format: line(200), example: 'Acme', explanation: 'The name of the merchant, for people.' } as const;
+
+const ZONE = {
+  kind: 'text',
+  format: TIME_ZONE,
+  example: 'Europe/Berlin',
+  explanation: 'The IANA name of the time zone of the merchant. Limits that follow the calendar use it unless they name another one.',
+} as const;
+
+/** What is written to create a merchant. */
+export const MERCHANT_FIELDS = {
+  /** `.` and `..` cannot be addressed: every HTTP client resolves them in a path, percent-encoded or not. */
+  id: {
+    kind: 'text',
+    format: {
+      expected: ID_EXPECTED,
+      fault: (text) => (isMerchantId(text) && text !== '.' && text !== '..' ? undefined : ID_EXPECTED),
+      schema: { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH, pattern: `(?!^\\.{1,2}$)${LINE_PATTERN}` },
+    },
+    required: true,
+    example: 'acme',
+    explanation: `The id of the merchant, for ever: ${MERCHANT_ID_EXPECTED}.`,
+  },
+  name: { ...NAME, required: true },
+  timeZone: { ...ZONE, default: 'UTC' },
+} as const satisfies Fields;
+
+/** What is written to change one: only what is there is changed. */
+export const MERCHANT_CHANGE_FIELDS = { name: NAME, timeZone: ZONE } as const satisfies Fields;

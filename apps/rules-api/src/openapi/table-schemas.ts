@@ -1,0 +1,74 @@
+import { type JsonSchema, LIMIT, objectSchema, variantSchema } from '#limiter';
+import { type TableDto } from '../http/table-dto.js';
+
+/** The tables of fields as schemas of OpenAPI 3.0, which has its own words for some of JSON Schema. */
+
+interface Schema {
+  readonly [keyword: string]: unknown;
+  readonly properties?: Record<string, unknown>;
+  readonly required?: readonly string[];
+}
+
+const REFERENCE = '#/components/schemas/';
+
+/** Adds to the schemas of these classes what their tables say, and the limits that these refer to. */
+export function addTableSchemas(schemas: Record<string, Schema>, dtos: readonly TableDto[]): void {
+  for (const [name, variant] of Object.entries(LIMIT.variants))
+    schemas[limitSchemaName(name)] = openApi(variantSchema(name, variant, LIMIT));
+  for (const dto of dtos) {
+    const { properties, required = [] } = schemas[dto.name] ?? {};
+    const table = openApi(objectSchema(dto.fields));
+    const all = [...required, ...(table.required ?? [])];
+    schemas[dto.name] = { ...table, properties: { ...properties, ...table.properties }, ...(all.length > 0 && { required: all }) };
+  }
+}
+
+/** `TokenBucketDto` for `token_bucket`. */
+function limitSchemaName(algorithm: string): string {
+  const words = algorithm.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join('')}Dto`;
+}
+
+function openApi(schema: JsonSchema): Schema {
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
+      switch (keyword) {
+        // Conditions are not known to it.
+        case 'allOf':
+          return [];
+        case 'examples':
+          return [['example', (value as unknown[])[0]]];
+        case 'type':
+          return Array.isArray(value)
+            ? [
+                ['type', value[0]],
+                ['nullable', true],
+              ]
+            : [['type', value]];
+        case 'oneOf':
+          return limitReferences(value as readonly { $ref: string }[]);
+        case 'properties':
+          return [
+            [keyword, Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, openApi(each as JsonSchema)]))],
+          ];
+        case 'items':
+          return [[keyword, openApi(value as JsonSchema)]];
+        default:
+          return [[keyword, value]];
+      }
+    }),
+  );
+}
+
+function limitReferences(oneOf: readonly { $ref: string }[]): [string, unknown][] {
+  const mapping = Object.fromEntries(
+    oneOf.map(({ $ref }) => {
+      const algorithm = $ref.replace(/^.*\//, '');
+      return [algorithm, REFERENCE + limitSchemaName(algorithm)];
+    }),
+  );
+  return [
+    ['oneOf', Object.values(mapping).map(($ref) => ({ $ref }))],
+    ['discriminator', { propertyName: LIMIT.tag, mapping }],
+  ];
+}

@@ -1,0 +1,62 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FAULT_REASONS } from '#limiter';
+import { PROBLEM_TYPE_NAMES } from '#platform';
+import { AUDIT_ACTIONS } from '#rules-db';
+import { readProblemPages } from './problem-pages.js';
+
+const ROOT = join(import.meta.dirname, '../../../..');
+
+describe('the pages of problem types', () => {
+  it('each problem type has a page, and each page has a problem type', () => {
+    const files = readdirSync(join(ROOT, 'docs/problems')).map((name) => name.replace(/\.md$/, ''));
+    expect(files.sort()).toEqual([...PROBLEM_TYPE_NAMES].sort());
+  });
+
+  it.each([...readProblemPages()])('%s: the page says what happened, why, and what to do', (_type, page) => {
+    const headings = page.split('\n').filter((line) => line.startsWith('#'));
+    expect(headings).toEqual([expect.stringMatching(/^# /), '## What happened', '## Why', '## What to do']);
+  });
+
+  it('the page of invalid bodies explains every reason for which a field is refused', () => {
+    const page = readProblemPages().get('invalid-body');
+    for (const [reason, meaning] of Object.entries(FAULT_REASONS)) expect(page).toContain(`| \`${reason}\` | ${meaning} |`);
+  });
+
+  it('each code with which the source answers a problem stands on a page', () => {
+    const pages = [...readProblemPages().values()].join('\n');
+    const codes = SOURCES.flatMap((file) =>
+      [...readFileSync(join(ROOT, file), 'utf8').matchAll(/'([a-z_]+(?:\.[a-z0-9_]+)+)'/g)].map(([, code]) => code!),
+    ).filter((code) => !isFieldCode(code) && !(AUDIT_ACTIONS as readonly string[]).includes(code));
+    expect(codes.length).toBeGreaterThan(40);
+    expect(codes.filter((code) => !pages.includes(`\`${code}\``))).toEqual([]);
+  });
+});
+
+/** The page of invalid bodies explains these by their last part. */
+const isFieldCode = (code: string) => code.split('.').length === 3 && code.split('.').at(-1)! in FAULT_REASONS;
+
+/** The files that say which code a problem has. */
+const SOURCES = [
+  'apps/gateway/src/proxy/problems.ts',
+  'apps/gateway/src/rate-limit/admission.ts',
+  'apps/gateway/src/rate-limit/refusals.ts',
+  'apps/rules-api/src/auth/access.guard.ts',
+  'apps/rules-api/src/auth/authenticator.ts',
+  'apps/rules-api/src/history/history.service.ts',
+  'apps/rules-api/src/http/change-reason.ts',
+  'apps/rules-api/src/http/entity-tag.ts',
+  'apps/rules-api/src/http/invalid-query.ts',
+  'apps/rules-api/src/http/known-query.guard.ts',
+  'apps/rules-api/src/http/validation.pipe.ts',
+  'apps/rules-api/src/pagination/page.ts',
+  'apps/rules-api/src/http/rules-api-exception.filter.ts',
+  'apps/rules-api/src/merchants/merchants.service.ts',
+  'apps/rules-api/src/problems/problems.controller.ts',
+  'apps/rules-api/src/rules/rules.service.ts',
+  'apps/rules-api/src/tokens/tokens.service.ts',
+  'libs/platform/src/bearer-token.ts',
+  'libs/platform/src/http-app.ts',
+  'libs/platform/src/json-body.ts',
+  'libs/platform/src/problem-details.filter.ts',
+];

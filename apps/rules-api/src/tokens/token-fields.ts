@@ -1,0 +1,59 @@
+import { type Fields, isMerchantId, line, MERCHANT_ID_EXPECTED } from '#limiter';
+import { ROLES } from '#rules-db';
+import { MOMENT } from '../http/moment.js';
+
+const NAME = line(100);
+
+/** The name of whoever has TOLLGATE_ADMIN_TOKEN: in the audit it must mean nobody else. */
+const RESERVED_NAME = 'admin';
+const NOT_RESERVED = `must be another name than ${RESERVED_NAME}, which is TOLLGATE_ADMIN_TOKEN in the audit`;
+
+const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
+
+/** What is written to create a token. */
+export const TOKEN_FIELDS = {
+  name: {
+    kind: 'text',
+    format: { ...NAME, fault: (text) => (text === RESERVED_NAME ? NOT_RESERVED : NAME.fault(text)) },
+    required: true,
+    example: 'deploy pipeline',
+    explanation: 'The name of the token. It stands in the audit as the one who made a change.',
+  },
+  role: {
+    kind: 'choice',
+    values: ROLES,
+    required: true,
+    example: 'editor',
+    explanation:
+      'A viewer reads, an editor writes merchants and rules, an approver approves changes, and an admin does everything. Each role may do what those before it may.',
+  },
+  merchants: {
+    kind: 'list',
+    of: {
+      kind: 'text',
+      format: { expected: MERCHANT_EXPECTED, fault: (text) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED), schema: {} },
+      explanation: 'The id of a merchant.',
+    },
+    min: 1,
+    max: 100,
+    example: ['acme'],
+    explanation: 'The merchants to which the token is limited. Without this field it is good for all.',
+  },
+  expiresAt: {
+    kind: 'text',
+    format: MOMENT,
+    example: '2100-01-01T00:00:00Z',
+    explanation: 'When the token stops being good by itself. Without this field it never does.',
+  },
+} as const satisfies Fields;
+
+/** What is written to rotate one. */
+export const ROTATION_FIELDS = {
+  overlapSeconds: {
+    kind: 'whole_number',
+    min: 0,
+    max: 604_800,
+    default: 3_600,
+    explanation: 'For how many seconds the former token is good beside the new one.',
+  },
+} as const satisfies Fields;

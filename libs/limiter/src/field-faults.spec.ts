@@ -1,0 +1,78 @@
+import { FAULT_REASONS } from './field.js';
+import { objectFaults } from './field-faults.js';
+import { nearestName } from './nearest-name.js';
+import { RULE_FIELDS } from './rule.js';
+
+const BUCKET = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
+const WINDOW = { name: 'day', algorithm: 'fixed_window', limit: 5 };
+const RULE = { name: 'card payments', limits: [BUCKET] };
+
+const faultsOf = (rule: object) => objectFaults(rule as Record<string, unknown>, RULE_FIELDS, { pointer: '', code: 'rule' });
+const limited = (changes: object) => ({ ...RULE, limits: [{ ...BUCKET, ...changes }] });
+
+describe('the code of a fault', () => {
+  const ROWS: [object, string, string][] = [
+    [{ limits: [BUCKET] }, '/name', 'rule.name.missing'],
+    [{ ...RULE, name: 7 }, '/name', 'rule.name.wrong_type'],
+    [{ ...RULE, name: ' x' }, '/name', 'rule.name.malformed'],
+    [{ ...RULE, prio: 1 }, '/prio', 'rule.unknown_field'],
+    [{ ...RULE, enabled: 'yes' }, '/enabled', 'rule.enabled.wrong_type'],
+    [{ ...RULE, mode: 'off' }, '/mode', 'rule.mode.not_one_of'],
+    [{ ...RULE, priority: 1.5 }, '/priority', 'rule.priority.not_whole'],
+    [{ ...RULE, match: { methods: ['GET', 'GET'] } }, '/match/methods/1', 'rule.match.methods.repeated'],
+    [{ ...RULE, match: { hosts: [] } }, '/match/hosts', 'rule.match.unknown_field'],
+    [{ ...RULE, penalty: { windowMs: 1_000, blockMs: 1_000 } }, '/penalty/refusals', 'rule.penalty.refusals.missing'],
+    [{ ...RULE, limits: [] }, '/limits', 'rule.limits.wrong_length'],
+    [{ ...RULE, limits: [BUCKET, BUCKET] }, '/limits/1/name', 'limit.name.repeated'],
+    [{ ...RULE, limits: [{ name: 'x' }] }, '/limits/0/algorithm', 'limit.algorithm.missing'],
+    [limited({ algorithm: 'magic' }), '/limits/0/algorithm', 'limit.algorithm.not_one_of'],
+    [limited({ capacity: -1 }), '/limits/0/capacity', 'limit.capacity.out_of_range'],
+    [limited({ capcity: 1 }), '/limits/0/capcity', 'limit.unknown_field'],
+    [limited({ excessPercent: 5 }), '/limits/0/excessPercent', 'limit.excessPercent.not_applicable'],
+    [limited({ throttle: 'soft' }), '/limits/0/excessPercent', 'limit.excessPercent.missing'],
+    [limited({ refillTokens: 5_000, refillIntervalMs: 1 }), '/limits/0/refillTokens', 'limit.refillTokens.too_fast'],
+    [limited({ refillTokens: 999_999_937, refillIntervalMs: 1_000_000 }), '/limits/0/refillTokens', 'limit.refillTokens.inexact'],
+    [limited({ capacity: 1e9, refillTokens: 1, refillIntervalMs: 60_000 }), '/limits/0/capacity', 'limit.capacity.too_slow'],
+    [limited({ capacity: 0, initialTokens: 1 }), '/limits/0/initialTokens', 'limit.initialTokens.surplus_of_nothing'],
+    [
+      limited({ refillIntervalMs: undefined, refill: 'interval', calendar: 'day', capacity: 301 }),
+      '/limits/0/capacity',
+      'limit.capacity.too_many_steps',
+    ],
+    [
+      { ...RULE, limits: [{ name: 'x', algorithm: 'sliding_counter', limit: 1, windowMs: 1_000, parts: 7 }] },
+      '/limits/0/windowMs',
+      'limit.windowMs.not_divisible',
+    ],
+    [{ ...RULE, limits: [WINDOW] }, '/limits/0/windowMs', 'limit.windowMs.missing'],
+    [{ ...RULE, limits: [{ ...WINDOW, windowMs: 1, calendar: 'day' }] }, '/limits/0/windowMs', 'limit.windowMs.not_applicable'],
+    [{ ...RULE, limits: [{ ...WINDOW, calendar: 'day', timeZone: 'Mars/Phobos' }] }, '/limits/0/timeZone', 'limit.timeZone.malformed'],
+  ];
+
+  it.each(ROWS)('%j: %s has the code %s', (rule, pointer, code) => {
+    expect(faultsOf(rule)).toEqual([expect.objectContaining({ pointer, code })]);
+  });
+
+  it('every reason has a row above', () => {
+    const reasons = new Set(ROWS.map(([, , code]) => code.split('.').at(-1)));
+    expect([...reasons].sort()).toEqual(Object.keys(FAULT_REASONS).sort());
+  });
+});
+
+describe('a misspelt field', () => {
+  it.each([
+    ['capcity', 'capacity'],
+    ['Capacity', 'capacity'],
+    ['refilTokens', 'refillTokens'],
+    ['refill_tokens', 'refillTokens'],
+    ['burst', undefined],
+    ['x', undefined],
+    ['', undefined],
+    ['capacity'.repeat(100), undefined],
+  ])('%s means %s', (name, meant) => expect(nearestName(name, ['capacity', 'refillTokens', 'refill'])).toBe(meant));
+
+  it('is told with the field that may be meant', () => {
+    expect(faultsOf(limited({ capcity: 1 }))[0]?.detail).toBe('is not a field that is known here; did you mean "capacity"?');
+    expect(faultsOf(limited({ burst: 1 }))[0]?.detail).toBe('is not a field that is known here');
+  });
+});

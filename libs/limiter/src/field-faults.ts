@@ -1,0 +1,223 @@
+import type { FaultReason, Field, Fields, ListField, ObjectField, Variant, VariantsField, WholeNumberField } from './field.js';
+import { nearestName } from './nearest-name.js';
+import { shown } from './shown.js';
+
+/** What is wrong with a value that came from outside, found by its table of fields. */
+
+export interface Fault {
+  /** JSON pointer (RFC 6901) to the value. */
+  readonly pointer: string;
+  /** Stable, for programs: what the value belongs to, the field, and the reason, like `limit.capacity.out_of_range`. */
+  readonly code: string;
+  /** For people. */
+  readonly detail: string;
+  /** For a number that is refused: the one next to it that is not. */
+  readonly nearest?: number;
+}
+
+/** Where a check stands. */
+export interface Place {
+  readonly pointer: string;
+  /** What codes begin with. */
+  readonly code: string;
+  /** Limits quote the names of a choice and propose the nearest number. */
+  readonly ofLimit?: boolean;
+  /** A stored spec is complete: what has a default must be there, and fields that are not known are another version's. */
+  readonly stored?: boolean;
+}
+
+/** Longer names of unknown fields are cut. */
+const MAX_NAME_LENGTH = 500;
+
+/** Every fault of an object, that of each unknown field included. */
+export function objectFaults(value: Readonly<Record<string, unknown>>, fields: Fields, place: Place): Fault[] {
+  const unknown = place.stored ? [] : unknownFieldFaults(value, Object.keys(fields), place);
+  return [...unknown, ...Object.entries(fields).flatMap(([name, field]) => memberFaults(value, name, field, place))];
+}
+
+function unknownFieldFaults(value: object, known: readonly string[], { pointer, code }: Place): Fault[] {
+  return Object.keys(value)
+    .filter((name) => !known.includes(name))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      return {
+        pointer: `${pointer}/${escapedPointer(name)}`,
+        code: `${code}.unknown_field`,
+        detail: nearest === undefined ? UNKNOWN_FIELD : `${UNKNOWN_FIELD}; did you mean "${nearest}"?`,
+      };
+    });
+}
+
+export const UNKNOWN_FIELD = 'is not a field that is known here';
+
+/** RFC 6901. Names of unknown fields are the caller's and may be anything. */
+export function escapedPointer(name: string): string {
+  return name.slice(0, MAX_NAME_LENGTH).replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function memberFaults(object: Readonly<Record<string, unknown>>, name: string, field: Field, place: Place): Fault[] {
+  const below = { ...place, pointer: `${place.pointer}/${name}`, code: `${place.code}.${name}` };
+  const value = own(object, name);
+  const { onlyFor } = field;
+  if (onlyFor !== undefined && own(object, onlyFor.field) !== onlyFor.value) {
+    return value === undefined ? [] : [fault(below, 'not_applicable', `goes with ${onlyFor.field} '${onlyFor.value}' only`, value)];
+  }
+  return value === undefined && mayBeAbsent(field, object, place) ? [] : fieldFaults(value, field, below);
+}
+
+function mayBeAbsent({ required, onlyFor, default: preset, absentMeans }: Field, object: object, { stored }: Place): boolean {
+  if (onlyFor !== undefined || required === true) return false;
+  if (required !== undefined) return own(object, required.unless) !== undefined;
+  return !stored || preset === undefined || absentMeans !== undefined;
+}
+
+/** Names that objects inherit are no fields. */
+function own(object: object, name: string): unknown {
+  return Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
+}
+
+function fieldFaults(value: unknown, field: Field, place: Place): Fault[] {
+  switch (field.kind) {
+    case 'whole_number':
+      return wholeNumberFaults(value, field, place);
+    case 'choice':
+      return typeof value === 'string' && field.values.includes(value)
+        ? []
+        : [fault(place, typeof value === 'string' ? 'not_one_of' : 'wrong_type', choiceExpected(field.values, place), value)];
+    case 'truth':
+      return typeof value === 'boolean' ? [] : [fault(place, 'wrong_type', 'must be true or false', value)];
+    case 'text': {
+      if (typeof value !== 'string') return [fault(place, 'wrong_type', field.format.expected, value)];
+      const expected = field.format.fault(value);
+      return expected === undefined ? [] : [fault(place, 'malformed', expected, value)];
+    }
+    case 'object':
+      return nestedFaults(value, field, place);
+    case 'list':
+      return listFaults(value, field, place);
+    case 'variants':
+      return variantFaults(value, field, place);
+  }
+}
+
+function wholeNumberFaults(value: unknown, { min, max, because = '' }: WholeNumberField, place: Place): Fault[] {
+  if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return [];
+  const expected = `must be a whole number from ${min} to ${max}${because}`;
+  if (typeof value !== 'number' || Number.isNaN(value)) return [fault(place, 'wrong_type', expected, value)];
+  const reason = value >= min && value <= max ? 'not_whole' : 'out_of_range';
+  const nearest = Math.min(max, Math.max(min, Math.round(value)));
+  const found = fault(place, reason, expected, value);
+  return [place.ofLimit ? { ...found, detail: `${found.detail}; the nearest is ${nearest}`, nearest } : found];
+}
+
+function choiceExpected(values: readonly string[], { ofLimit }: Place): string {
+  if (!ofLimit) return `must be one of ${values.join(', ')}`;
+  const names = values.map((name) => `'${name}'`);
+  return `must be ${names.length === 2 ? names.join(' or ') : `one of ${names.join(', ')}`}`;
+}
+
+function nestedFaults(value: unknown, { fields, nullable, expected }: ObjectField, place: Place): Fault[] {
+  if (value === null && nullable) return [];
+  if (!isPlainObject(value)) {
+    return [fault(place, 'wrong_type', expected ?? `must be an object${nullable ? ', or null for none' : ''}`, value)];
+  }
+  const faults = objectFaults(value, fields, { ...place, stored: false });
+  return faults.length > 0 && expected !== undefined ? [fault(place, 'malformed', expected, value)] : faults;
+}
+
+function listFaults(value: unknown, { of, min, max }: ListField, place: Place): Fault[] {
+  if (!Array.isArray(value)) return [fault(place, 'wrong_type', 'must be a list', value)];
+  if (value.length < min || value.length > max) {
+    return [faultOf(place, 'wrong_length', `must have ${min} to ${max} items, got ${value.length}`)];
+  }
+  const faults = value.flatMap((item: unknown, index) => {
+    const at = { ...place, pointer: `${place.pointer}/${index}` };
+    const repeated = typeof item === 'string' && value.indexOf(item) < index;
+    return [...fieldFaults(item, of, at), ...(repeated ? [faultOf(at, 'repeated', `must not repeat ${shown(item)}`)] : [])];
+  });
+  return of.kind === 'variants' ? [...faults, ...repeatedNameFaults(value, of, place)] : faults;
+}
+
+/** Limits are told apart by name: in headers, and when a rule is edited. */
+function repeatedNameFaults(values: readonly unknown[], { code }: VariantsField, { pointer }: Place): Fault[] {
+  const names = values.map((value) => (isPlainObject(value) ? own(value, 'name') : undefined));
+  return names.flatMap((name, index) =>
+    typeof name === 'string' && names.indexOf(name) < index
+      ? [
+          faultOf(
+            { pointer: `${pointer}/${index}/name`, code: `${code}.name` },
+            'repeated',
+            `must differ from the names of the other limits, got ${shown(name)} again`,
+          ),
+        ]
+      : [],
+  );
+}
+
+/** Of an object whose variant is not known, only the common fields are looked at: what else it may hold nobody can say. */
+export function variantFaults(value: unknown, field: VariantsField, { pointer, stored = false }: Place): Fault[] {
+  const { tag, variants, common, code } = field;
+  const place = { pointer, code, ofLimit: true, stored };
+  if (!isPlainObject(value)) return [fault(place, 'wrong_type', 'must be an object', value)];
+  const name = own(value, tag);
+  const variant: Variant | undefined = typeof name === 'string' && Object.hasOwn(variants, name) ? variants[name] : undefined;
+  if (variant === undefined) {
+    const at = { pointer: `${pointer}/${tag}`, code: `${code}.${tag}` };
+    const reason = typeof name === 'string' ? 'not_one_of' : 'wrong_type';
+    const expected = choiceExpected(Object.keys(variants), at);
+    return [...objectFaults(value, common, { ...place, stored: true }), fault(at, reason, expected, name)];
+  }
+  const fields: Fields = { [tag]: { kind: 'choice', values: Object.keys(variants), explanation: '' }, ...variant.fields };
+  const faults = objectFaults(value, fields, place);
+  return faults.length > 0 ? faults : relationFaults({ ...defaultsOf(fields), ...value }, variant, place);
+}
+
+function relationFaults(spec: object, { relations }: Variant, { pointer, code }: Place): Fault[] {
+  for (const { faults } of relations) {
+    const found = faults(spec);
+    if (found.length > 0) {
+      return found.map(({ field, reason, ...rest }) => ({ pointer: `${pointer}/${field}`, code: `${code}.${field}.${reason}`, ...rest }));
+    }
+  }
+  return [];
+}
+
+function defaultsOf(fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])),
+  );
+}
+
+/** What was written, with every default filled in; `value` has no faults. Fields that the table does not name are left out. */
+export function completed(value: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, field]) => {
+      const written = own(value, name) ?? field.default;
+      // A default is one object for all; what is read belongs to one request.
+      return written === undefined ? [] : [[name, completedValue(written, field)]];
+    }),
+  );
+}
+
+function completedValue(value: unknown, field: Field): unknown {
+  if (field.kind === 'list' && Array.isArray(value)) return value.map((item: unknown) => completedValue(item, field.of));
+  if (!isPlainObject(value)) return value;
+  if (field.kind === 'object') return completed(value, field.fields);
+  if (field.kind !== 'variants') return value;
+  const { tag, variants } = field;
+  const name = value[tag] as string;
+  const { name: first, ...others } = completed(value, variants[name]!.fields);
+  return { name: first, [tag]: name, ...others };
+}
+
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fault(place: Place, reason: FaultReason, expected: string, value: unknown): Fault {
+  return faultOf(place, value === undefined ? 'missing' : reason, `${expected}, got ${shown(value)}`);
+}
+
+function faultOf({ pointer, code }: Pick<Place, 'pointer' | 'code'>, reason: FaultReason, detail: string): Fault {
+  return { pointer, code: `${code}.${reason}`, detail };
+}

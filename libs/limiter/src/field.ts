@@ -1,0 +1,165 @@
+/**
+ * A field of a rule or of a limit, as data. The tables made of these are the only place that says what an administrator may write: the
+ * checks, the types, the OpenAPI document and the JSON Schema follow from them.
+ */
+
+/** Why a field is refused: the last part of the code of a fault. The sentences explain it to whoever reads the page of the problem. */
+export const FAULT_REASONS = {
+  missing: 'The field is required and was not given.',
+  unknown_field: 'The object has no field of this name.',
+  wrong_type: 'The value is of another type: a text where a number belongs, null where nothing may be null, and so on.',
+  not_whole: 'The number has a fraction.',
+  out_of_range: 'The number is smaller or larger than allowed.',
+  not_one_of: 'The text is none of the values that are allowed here.',
+  malformed: 'The text or the object is of the right type and does not have the right form.',
+  wrong_length: 'The list has too few or too many items.',
+  repeated: 'An item of a list occurs twice, or two limits have the same name.',
+  not_applicable: 'The field does not go with the value of another field.',
+  too_fast: 'The refill is faster than 1,000,000 tokens a second.',
+  inexact: 'The refill is a fraction that cannot be counted exactly.',
+  too_slow: 'The bucket takes longer than ten years to fill.',
+  too_many_steps: 'The bucket takes too many steps of the calendar to fill.',
+  surplus_of_nothing: 'A limit with the capacity 0 cannot start with tokens.',
+  not_divisible: 'The parts of the window are not whole microseconds.',
+} as const;
+export type FaultReason = keyof typeof FAULT_REASONS;
+
+/** What every field says of itself. */
+interface About {
+  /** Whole sentences, for the OpenAPI document and the JSON Schema. */
+  readonly explanation: string;
+  readonly example?: unknown;
+  /** Whether it has to be written: always, or unless another field is. */
+  readonly required?: true | { readonly unless: string };
+  /** It must be given where another field has this value, and must not be given elsewhere. */
+  readonly onlyFor?: { readonly field: string; readonly value: string };
+  /** Filled in when a rule is written without the field. */
+  readonly default?: unknown;
+  /** A stored rule may lack the field, and means this. */
+  readonly absentMeans?: unknown;
+}
+
+export interface WholeNumberField extends About {
+  readonly kind: 'whole_number';
+  readonly min: number;
+  readonly max: number;
+  readonly unit?: 'milliseconds' | 'tokens' | 'percent' | 'requests';
+  /** Why the bounds are what they are; completes the sentence that names them. */
+  readonly because?: string;
+}
+
+export interface ChoiceField extends About {
+  readonly kind: 'choice';
+  readonly values: readonly string[];
+}
+
+export interface TruthField extends About {
+  readonly kind: 'truth';
+}
+
+export interface TextField extends About {
+  readonly kind: 'text';
+  readonly format: TextFormat;
+}
+
+/** The form of a text. */
+export interface TextFormat {
+  /** What is said of a value that is no text. */
+  readonly expected: string;
+  /** What was expected instead of this text; nothing if it is right. */
+  readonly fault: (text: string) => string | undefined;
+  /** As much of it as a JSON Schema can say; never stricter than `fault`. */
+  readonly schema: { readonly minLength?: number; readonly maxLength?: number; readonly pattern?: string };
+}
+
+export interface ObjectField extends About {
+  readonly kind: 'object';
+  readonly fields: Fields;
+  readonly nullable?: true;
+  /** If given, whatever is wrong inside is one fault of the whole object, told by this. */
+  readonly expected?: string;
+}
+
+export interface ListField extends About {
+  readonly kind: 'list';
+  readonly of: Field;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** An object whose fields depend on the value of one of them. */
+export interface VariantsField extends About {
+  readonly kind: 'variants';
+  readonly tag: string;
+  readonly variants: Readonly<Record<string, Variant>>;
+  /** The fields that are the same in all variants. */
+  readonly common: Fields;
+  /** What codes of faults begin with. */
+  readonly code: string;
+}
+
+export interface Variant {
+  readonly explanation: string;
+  /** All fields but the tag. */
+  readonly fields: Fields;
+  readonly relations: readonly Relation[];
+}
+
+/** What must hold between fields that are right one by one. */
+export interface Relation {
+  /** Looked at in order; the first relation that has faults is the last that is looked at. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the object has been checked field by field against the variant's table
+  readonly faults: (spec: any) => readonly RelationFault[];
+  /** The same as a JSON Schema of the object; without one, no schema can say it. */
+  readonly schema?: object;
+}
+
+export interface RelationFault {
+  readonly field: string;
+  readonly reason: FaultReason;
+  readonly detail: string;
+  /** For a number that is refused: the one next to it that is not. */
+  readonly nearest?: number;
+}
+
+export type Field = WholeNumberField | ChoiceField | TruthField | TextField | ObjectField | ListField | VariantsField;
+export type Fields = Readonly<Record<string, Field>>;
+
+/** What a field holds in a spec that is complete: every default is filled in. */
+export type ValueOf<F> = F extends { kind: 'whole_number' }
+  ? number
+  : F extends { kind: 'choice'; values: readonly (infer V)[] }
+    ? V
+    : F extends { kind: 'truth' }
+      ? boolean
+      : F extends { kind: 'text' }
+        ? string
+        : F extends { kind: 'object'; fields: infer Inner; nullable: true }
+          ? SpecOf<Inner> | null
+          : F extends { kind: 'object'; fields: infer Inner }
+            ? SpecOf<Inner>
+            : F extends { kind: 'list'; of: infer Item }
+              ? readonly ValueOf<Item>[]
+              : F extends { kind: 'variants'; tag: infer Tag extends string; variants: infer Variants }
+                ? { [A in keyof Variants]: VariantOf<Tag, A, Variants[A]> }[keyof Variants]
+                : never;
+
+type VariantOf<Tag extends string, A, V> = V extends { fields: infer F } ? Flat<{ readonly [T in Tag]: A } & SpecOf<F>> : never;
+
+/** What is always there: what must be written, and what has a default that is filled in. */
+type IsAlwaysThere<F> = F extends { required: true }
+  ? true
+  : F extends { absentMeans: unknown }
+    ? false
+    : F extends { default: unknown }
+      ? true
+      : false;
+
+/** The object that a table of fields describes. */
+export type SpecOf<F> = Flat<
+  { readonly [K in keyof F as IsAlwaysThere<F[K]> extends true ? K : never]: ValueOf<F[K]> } & {
+    readonly [K in keyof F as IsAlwaysThere<F[K]> extends true ? never : K]?: ValueOf<F[K]>;
+  }
+>;
+
+type Flat<T> = { [K in keyof T]: T[K] };
