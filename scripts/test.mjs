@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from './build.mjs';
 import { demandNode, installMissing } from './install.mjs';
 import { literally } from './command-line.mjs';
 import { ROOT } from './paths.mjs';
@@ -47,7 +46,6 @@ const TOO_SLOW = 4;
 async function test(args) {
   demandNode();
   await installMissing(console.log);
-  await build();
   const redis = obtainRedis(console.log);
   const skipped = redis ? [] : specsThatNeedRedis();
   const chosen = args.some((arg) => /^--(selectProjects|watch|listTests)/.test(arg));
