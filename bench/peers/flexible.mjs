@@ -1,5 +1,6 @@
 /** rate-limiter-flexible, as its documentation sets it up. */
 import { Redis } from 'ioredis';
+// @ts-ignore: installed in this folder, and only for benchmarks.
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 
 /**
