@@ -1,6 +1,7 @@
 /** npm start: the whole system on this machine, with what it needs, until Ctrl-C. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from './build.mjs';
+import { BAD_CONFIGURATION } from './command-line.mjs';
 import { demandNode, installMissing } from './install.mjs';
 import { dataDirOf, isMain } from './paths.mjs';
 import { whenCallerIsGone } from './start/caller.mjs';
@@ -62,11 +63,15 @@ async function start({ fresh, watch }) {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   listenForTheEnd(supervisor);
 
+  let failureCode = 1;
   const bringingUp = bringUp({ fresh, watch, state, supervisor, startedMs });
   const fault = await Promise.race([
     bringingUp.then(
       () => supervisor.ended,
-      (error) => error.message,
+      (error) => {
+        failureCode = error.exitCode ?? failureCode;
+        return error.message;
+      },
     ),
     supervisor.ended,
   ]);
@@ -79,7 +84,7 @@ async function start({ fresh, watch }) {
   await supervisor.stop();
   state.release();
   if (somethingRan) say('Stopped.');
-  process.exit(fault === undefined ? 0 : 1);
+  process.exit(fault === undefined ? 0 : failureCode);
 }
 
 /** @param {Supervisor} supervisor */
@@ -129,7 +134,7 @@ if (isMain(import.meta.url)) {
   const unknown = options.filter((option) => !['--fresh', '--watch', '--help'].includes(option));
   if (unknown.length > 0) {
     console.error(`npm start does not know ${unknown.join(' ')}.\n\n${HELP}`);
-    process.exitCode = 2;
+    process.exitCode = BAD_CONFIGURATION;
   } else if (options.includes('--help')) {
     say(HELP);
   } else {

@@ -1,18 +1,8 @@
 import 'reflect-metadata';
-import { ConfigError, createHttpApp, createLogger, createRegistry, Health, loadConfig, runUntilSignal } from '#platform';
+import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal } from '#platform';
 import { GatewayModule } from './gateway.module.js';
 
-function configOrExit(): ReturnType<typeof loadConfig<'gateway'>> {
-  try {
-    return loadConfig('gateway');
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    console.error(error.message);
-    process.exit(2);
-  }
-}
-
-const config = configOrExit();
+const config = loadConfigOrExit('gateway');
 const logger = createLogger('gateway', config.logLevel);
 const health = new Health();
 const registry = createRegistry('gateway');

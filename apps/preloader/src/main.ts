@@ -1,18 +1,8 @@
 import 'reflect-metadata';
-import { ConfigError, createHttpApp, createLogger, createRegistry, Health, loadConfig, runUntilSignal } from '#platform';
+import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal } from '#platform';
 import { PreloaderModule } from './preloader.module.js';
 
-function configOrExit(): ReturnType<typeof loadConfig<'preloader'>> {
-  try {
-    return loadConfig('preloader');
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    console.error(error.message);
-    process.exit(2);
-  }
-}
-
-const config = configOrExit();
+const config = loadConfigOrExit('preloader');
 const logger = createLogger('preloader', config.logLevel);
 const health = new Health();
 const registry = createRegistry('preloader');

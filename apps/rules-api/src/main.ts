@@ -1,10 +1,10 @@
-import { ConfigError, createLogger, createRegistry, Health, loadConfig, runUntilSignal } from '#platform';
+import { createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal } from '#platform';
 import { createDataSource } from '#rules-db';
 import { RulesDatabase } from './database.js';
 import { createRulesApi } from './rules-api.js';
 
 async function main(): Promise<void> {
-  const config = loadConfig('rules-api');
+  const config = loadConfigOrExit('rules-api');
   const logger = createLogger('rules-api', config.logLevel);
   const database = new RulesDatabase(createDataSource(config.databaseUrl, { applicationName: 'tollgate-rules-api' }), logger);
   const health = new Health();
@@ -31,6 +31,6 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(error);
   process.exit(1);
 });

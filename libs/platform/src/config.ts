@@ -47,6 +47,20 @@ export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = proce
   return Object.freeze(config) as Config<A>;
 }
 
+/** The code with which a process ends that was configured or called wrongly; scripts/command-line.mjs has the same. */
+const BAD_CONFIGURATION = 2;
+
+/** The same for the entry point of an app: where the environment makes no configuration, the process says why and ends. */
+export function loadConfigOrExit<A extends App>(app: A): Config<A> {
+  try {
+    return loadConfig(app);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(BAD_CONFIGURATION);
+  }
+}
+
 function shown(variable: Variable<unknown>, text: string): string {
   if (variable.secret) return `${text.length} characters that are not shown`;
   // UPSTREAM_URL must not carry credentials, so a wrong one may be just that.
