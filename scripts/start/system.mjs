@@ -47,14 +47,7 @@ export async function startSystem(surroundings, startedMs) {
   };
   let welcomed = false;
   const launch = launcher(surroundings, tell);
-  const demoPort = env['UPSTREAM_URL'] ? undefined : await freePort();
-  if (demoPort !== undefined) {
-    launch('demo-api', [fileURLToPath(new URL('../demo/api.mjs', import.meta.url))], {
-      PATH: env['PATH'] ?? '',
-      DEMO_API_PORT: String(demoPort),
-    });
-  }
-  const upstream = env['UPSTREAM_URL'] || `http://127.0.0.1:${demoPort}`;
+  const upstream = env['UPSTREAM_URL'] || (await startDemoApi(launch, env));
   const appEnv = environmentOfApps(surroundings, { databaseUrl: postgres.url, redisUrl: redis.url, upstream });
   const urls = {
     'rules-api': `http://${hosts.rulesApi}:${ports.rulesApi}`,
@@ -78,7 +71,7 @@ export async function startSystem(surroundings, startedMs) {
       gateway: `http://${hosts.gateway}:${ports.gateway}`,
       gatewayManagement: urls.gateway,
       preloaderManagement: urls.preloader,
-      upstream: demoPort === undefined ? upstream : `the demo API, ${upstream}`,
+      upstream: env['UPSTREAM_URL'] ? upstream : `the demo API, ${upstream}`,
       services: [postgres.what, redis.what],
       token,
       ruleId: acmeRuleId,
@@ -148,6 +141,18 @@ function launcher({ state, supervisor, graceMs, tether }, tell) {
     const part = startChild({ name, args, env, logFile: `${state.logs}/${name}.log`, graceMs, tether, onLine });
     supervisor.add(part, name === 'gateway' ? STOP.gateway : STOP.app);
   };
+}
+
+/**
+ * @param {ReturnType<typeof launcher>} launch
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<string>} its URL
+ */
+async function startDemoApi(launch, env) {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('../demo/api.mjs', import.meta.url));
+  launch('demo-api', [script], { PATH: env['PATH'] ?? '', DEMO_API_PORT: String(port) });
+  return `http://127.0.0.1:${port}`;
 }
 
 /**
