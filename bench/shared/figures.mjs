@@ -61,7 +61,7 @@ export function median(values) {
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1
     ? /** @type {number} */ (sorted[middle])
-    : (/** @type {number} */ (sorted[middle - 1]) + /** @type {number} */ (sorted[middle])) / 2;
+    : /** @type {number} */ ((sorted[middle - 1]) + /** @type {number} */ (sorted[middle])) / 2;
 }
 
 /** @param {number} perSecond */
