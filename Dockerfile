@@ -6,7 +6,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # No package of ours needs its install script.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY .swcrc ./
+COPY .swcrc nest-cli.json tsconfig.json tsconfig.build.json ./
 COPY scripts scripts
 COPY migrations migrations
 COPY libs libs

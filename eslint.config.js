@@ -6,6 +6,7 @@ const everywhere = {
   'no-var': 'error',
   'prefer-const': 'error',
   'no-debugger': 'error',
+  'no-duplicate-imports': 'warn',
   'no-fallthrough': 'error',
   'no-unreachable': 'error',
   'no-self-compare': 'error',
@@ -13,8 +14,25 @@ const everywhere = {
   'no-unmodified-loop-condition': 'error',
   'no-constant-condition': ['error', { checkLoops: false }],
   'no-irregular-whitespace': 'error',
+  'max-depth': ['error', 4],
   'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
   '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true }],
+};
+
+/** Rules that some files do not meet yet. Each becomes an error when its last warning is gone. */
+const notMetYet = {
+  '@typescript-eslint/consistent-type-imports': ['warn', { fixStyle: 'inline-type-imports' }],
+  '@typescript-eslint/no-base-to-string': 'warn',
+  '@typescript-eslint/no-implied-eval': 'warn',
+  '@typescript-eslint/no-import-type-side-effects': 'warn',
+  '@typescript-eslint/no-unnecessary-type-assertion': 'warn',
+  '@typescript-eslint/no-unsafe-argument': 'warn',
+  '@typescript-eslint/no-unsafe-assignment': 'warn',
+  '@typescript-eslint/no-unsafe-call': 'warn',
+  '@typescript-eslint/no-unsafe-member-access': 'warn',
+  '@typescript-eslint/no-unsafe-return': 'warn',
+  '@typescript-eslint/require-await': 'warn',
+  '@typescript-eslint/unbound-method': 'warn',
 };
 
 export default tseslint.config(
@@ -22,15 +40,23 @@ export default tseslint.config(
   { files: ['**/*.{js,mjs,ts}'], extends: [tseslint.configs.base], rules: everywhere },
   {
     files: ['**/*.ts'],
-    extends: [...tseslint.configs.recommended],
+    extends: [...tseslint.configs.recommendedTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
       ...everywhere,
       // A promise that nobody waits for is a failure that nobody sees.
-      '@typescript-eslint/no-floating-promises': 'error',
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false, attributes: false, properties: false } }],
-      '@typescript-eslint/await-thenable': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      // One style of imports: a line of types alone is `import type`, a type among values is marked on its own.
+      ...notMetYet,
+    },
+  },
+  {
+    files: ['apps/*/src/**/*.ts', 'libs/*/src/**/*.ts', 'scripts/**/*.mjs'],
+    ignores: ['**/*.spec.ts'],
+    rules: {
+      'max-lines-per-function': ['warn', { max: 50, skipBlankLines: true, skipComments: true }],
+      complexity: ['warn', { max: 15, variant: 'modified' }],
     },
   },
   // Apps and libraries log; only commands and tests print.

@@ -145,8 +145,13 @@ def table(report: Report) -> str:
     lines = ["", *_aligned(rows)]
     for merchant in report["merchants"]:
         if merchant["passedWithoutRule"] and merchant["bounds"]:
-            name, count = _printable(merchant["merchant"]), merchant["passedWithoutRule"]
-            why = "of those that passed were matched by no rule, so no limit counts them."
+            name, count = (
+                _printable(merchant["merchant"]),
+                merchant["passedWithoutRule"],
+            )
+            why = (
+                "of those that passed were matched by no rule, so no limit counts them."
+            )
             lines += ["", f"{name}: {count:,} {why}"]
     for merchant in report["merchants"]:
         if "smoothing" in merchant:

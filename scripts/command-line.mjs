@@ -4,6 +4,14 @@ import { parseArgs } from 'node:util';
 /** What is or went wrong, in words for whoever typed the command. */
 export class Refusal extends Error {}
 
+/** The code with which a command ends that was called or configured wrongly, as the apps do. */
+export const BAD_CONFIGURATION = 2;
+
+/** The environment or the command line is at fault, not the machine. */
+export class ConfigurationError extends Error {
+  exitCode = BAD_CONFIGURATION;
+}
+
 /**
  * @template {NonNullable<import('node:util').ParseArgsConfig['options']>} O
  * @param {string[]} args

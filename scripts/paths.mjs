@@ -9,6 +9,9 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The compiled code. */
 export const DIST = resolve(ROOT, 'dist');
 
+/** Nest's command line, a script for node. */
+export const NEST = resolve(ROOT, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+
 /** The compiled entry point of an app. @param {string} app */
 export const mainOf = (app) => resolve(DIST, 'apps', app, 'src', 'main.js');
 

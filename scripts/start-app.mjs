@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from './build.mjs';
+import { ConfigurationError } from './command-line.mjs';
 import { demandNode, installMissing } from './install.mjs';
 import { mainOf, ROOT } from './paths.mjs';
 
@@ -11,7 +12,7 @@ const app = process.argv[2] ?? '';
 // What is said here goes to stderr: stdout is the log of the app.
 const say = (/** @type {string} */ line) => console.error(line);
 try {
-  if (!APPS.includes(app)) throw new Error(`There is no app "${app}". There are ${APPS.join(', ')}.`);
+  if (!APPS.includes(app)) throw new ConfigurationError(`There is no app "${app}". There are ${APPS.join(', ')}.`);
   demandNode();
   // An image has what was built, and no compiler.
   if (!existsSync(mainOf(app)) || existsSync(join(ROOT, 'node_modules', '@swc', 'core'))) {
@@ -20,7 +21,7 @@ try {
   }
 } catch (error) {
   say(/** @type {Error} */ (error).message);
-  process.exit(1);
+  process.exit(error instanceof ConfigurationError ? error.exitCode : 1);
 }
 process.setSourceMapsEnabled(true);
 await import(mainOf(app));

@@ -1,6 +1,7 @@
 /** npm start: the whole system on this machine, with what it needs, until Ctrl-C. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { build } from './build.mjs';
+import { BAD_CONFIGURATION } from './command-line.mjs';
 import { demandNode, installMissing } from './install.mjs';
 import { dataDirOf, isMain } from './paths.mjs';
 import { whenCallerIsGone } from './start/caller.mjs';
@@ -11,9 +12,12 @@ import { startSystem } from './start/system.mjs';
 import { Tether } from './tether.mjs';
 
 const HELP = `npm start [-- --fresh]
+npm run dev [-- --fresh]
 
 Runs Tollgate on this machine: PostgreSQL, Redis, the Rules API, the preloader, the gateway, and a small demo API
 behind it with two demo merchants. Installs and builds what is missing. Ctrl-C stops everything.
+
+npm run dev does the same, and compiles and starts the apps again whenever their sources change.
 
   --fresh  begin anew: removes the databases, logs and admin token of earlier runs (not those of DATABASE_URL, REDIS_URL)
   --help   this text
@@ -48,8 +52,8 @@ const KILLED_AFTER_GRACE_S = 2;
 /** @param {string} line */
 const say = (line) => console.log(line);
 
-/** @param {{ fresh: boolean }} options */
-async function start({ fresh }) {
+/** @param {{ fresh: boolean, watch: boolean }} options */
+async function start({ fresh, watch }) {
   const startedMs = performance.now();
   demandNode();
   const state = new State(dataDirOf());
@@ -59,11 +63,15 @@ async function start({ fresh }) {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
   listenForTheEnd(supervisor);
 
-  const bringingUp = bringUp({ fresh, state, supervisor, startedMs });
+  let failureCode = 1;
+  const bringingUp = bringUp({ fresh, watch, state, supervisor, startedMs });
   const fault = await Promise.race([
     bringingUp.then(
       () => supervisor.ended,
-      (error) => error.message,
+      (error) => {
+        failureCode = error.exitCode ?? failureCode;
+        return error.message;
+      },
     ),
     supervisor.ended,
   ]);
@@ -76,7 +84,7 @@ async function start({ fresh }) {
   await supervisor.stop();
   state.release();
   if (somethingRan) say('Stopped.');
-  process.exit(fault === undefined ? 0 : 1);
+  process.exit(fault === undefined ? 0 : failureCode);
 }
 
 /** @param {Supervisor} supervisor */
@@ -93,8 +101,8 @@ function listenForTheEnd(supervisor) {
   whenCallerIsGone(() => supervisor.requestStop());
 }
 
-/** @param {{ fresh: boolean, state: State, supervisor: Supervisor, startedMs: number }} options */
-async function bringUp({ fresh, state, supervisor, startedMs }) {
+/** @param {{ fresh: boolean, watch: boolean, state: State, supervisor: Supervisor, startedMs: number }} options */
+async function bringUp({ fresh, watch, state, supervisor, startedMs }) {
   const { env } = process;
   const leftovers = await state.stopLeftovers();
   if (leftovers.length > 0) say(`Stopped what an earlier run has left behind: ${leftovers.join(', ')}.`);
@@ -105,21 +113,32 @@ async function bringUp({ fresh, state, supervisor, startedMs }) {
   const { ports, hosts, graceMs } = await readConfiguration(env, token);
   await demandFreePorts(ports);
   await startSystem(
-    { env, ports, hosts, graceMs, token, state, supervisor, tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S), say },
+    {
+      env,
+      ports,
+      hosts,
+      graceMs,
+      token,
+      state,
+      supervisor,
+      tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S),
+      watch,
+      say,
+    },
     startedMs,
   );
 }
 
 if (isMain(import.meta.url)) {
   const options = process.argv.slice(2);
-  const unknown = options.filter((option) => !['--fresh', '--help'].includes(option));
+  const unknown = options.filter((option) => !['--fresh', '--watch', '--help'].includes(option));
   if (unknown.length > 0) {
     console.error(`npm start does not know ${unknown.join(' ')}.\n\n${HELP}`);
-    process.exitCode = 2;
+    process.exitCode = BAD_CONFIGURATION;
   } else if (options.includes('--help')) {
     say(HELP);
   } else {
-    start({ fresh: options.includes('--fresh') }).catch((error) => {
+    start({ fresh: options.includes('--fresh'), watch: options.includes('--watch') }).catch((error) => {
       console.error(error.message);
       process.exit(1);
     });

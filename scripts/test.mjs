@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from './build.mjs';
 import { demandNode, installMissing } from './install.mjs';
 import { literally } from './command-line.mjs';
 import { ROOT } from './paths.mjs';
@@ -30,15 +29,18 @@ Variables:
 
 /** @typedef {import('../test/support/plain-reporter.mjs').Outcome} Outcome */
 
-/** Some tests measure times or fill the machine: one after the other, so that they do not slow each other down. */
+/** The last ones run one after the other, so that they do not slow each other down. */
 const RUNS = {
-  quick: ['--selectProjects', 'unit', 'integration'],
-  endToEnd: ['--selectProjects', 'e2e'],
-  alone: ['--selectProjects', 'alone', '--runInBand'],
+  quick: { title: 'Unit and integration tests', args: ['--selectProjects', 'unit', 'integration'] },
+  endToEnd: { title: 'End-to-end tests: the built apps, as processes', args: ['--selectProjects', 'e2e'] },
+  alone: { title: 'End-to-end tests that measure times or fill the machine', args: ['--selectProjects', 'alone', '--runInBand'] },
 };
 
 /** From this slowness on the end-to-end tests take a quarter of an hour, and the product's own deadlines (25 ms for a take) begin to pass. */
 const TOO_SLOW = 4;
+
+/** So many of the skipped and of the failed tests are named at the end. */
+const LISTED = 30;
 
 /**
  * @param {string[]} args for Jest
@@ -47,7 +49,6 @@ const TOO_SLOW = 4;
 async function test(args) {
   demandNode();
   await installMissing(console.log);
-  await build();
   const redis = obtainRedis(console.log);
   const skipped = redis ? [] : specsThatNeedRedis();
   const chosen = args.some((arg) => /^--(selectProjects|watch|listTests)/.test(arg));
@@ -64,24 +65,44 @@ async function test(args) {
   ];
   for (const notice of notices) console.warn(`\n${notice}\n`);
 
-  const runs = chosen ? [[]] : tooSlow ? [RUNS.quick] : [RUNS.quick, RUNS.endToEnd, RUNS.alone];
-  const total = { passed: 0, failed: 0, skipped: 0 };
+  const runs = chosen ? [{ title: 'The chosen tests', args: [] }] : tooSlow ? [RUNS.quick] : [RUNS.quick, RUNS.endToEnd, RUNS.alone];
+  const without = skipped.flatMap((file) => ['--testPathIgnorePatterns', literally(file)]);
+  /** @type {Outcome} */
+  const total = { projects: {}, skipped: [], failed: [] };
   let worst = 0;
-  for (const run of runs) {
-    const { code, outcome } = await jest([
-      ...run,
-      '--passWithNoTests',
-      ...skipped.flatMap((file) => ['--testPathIgnorePatterns', literally(file)]),
-      ...args,
-    ]);
+  const rows = [];
+  for (const [index, run] of runs.entries()) {
+    console.log(`\n== ${index + 1} of ${runs.length}: ${run.title}`);
+    const startedMs = Date.now();
+    const { code, outcome } = await jest([...run.args, '--passWithNoTests', ...without, ...args]);
     worst = Math.max(worst, code);
-    for (const key of /** @type {const} */ (['passed', 'failed', 'skipped'])) total[key] += outcome[key];
+    Object.assign(total.projects, outcome.projects);
+    total.skipped.push(...outcome.skipped);
+    total.failed.push(...outcome.failed);
+    rows.push(`${run.title}, ${Math.round((Date.now() - startedMs) / 1000)} s`, ...projectRows(outcome));
   }
-  for (const notice of notices) console.warn(`\n${notice}\n`);
-  const nothing = total.passed + total.failed + total.skipped === 0;
-  if (nothing) console.error('No test was found.');
-  console.log(inWords(total));
+  console.log(`\n${[...rows, ...listed('Skipped', total.skipped), ...listed('Failed', total.failed)].join('\n')}`);
+  for (const notice of notices) console.warn(`\n${notice}`);
+  const nothing = Object.keys(total.projects).length === 0;
+  if (nothing) console.error('\nNo test was found.');
+  console.log(`\n${inWords(total)}`);
   return nothing ? 1 : worst;
+}
+
+/** @param {Outcome} outcome */
+const projectRows = ({ projects }) =>
+  Object.entries(projects).map(
+    ([name, project]) => `  ${name.padEnd(12)} ${inWords({ projects: { [name]: project } })} in ${project.files} files`,
+  );
+
+/**
+ * @param {string} heading
+ * @param {string[]} tests
+ */
+function listed(heading, tests) {
+  if (tests.length === 0) return [];
+  const more = tests.length > LISTED ? [`  ... and ${tests.length - LISTED} more`] : [];
+  return ['', `${heading}:`, ...tests.slice(0, LISTED).map((test) => `  ${test}`), ...more];
 }
 
 /**
@@ -105,7 +126,9 @@ async function jest(args) {
     );
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) process.once(signal, () => child.kill(signal));
     const code = await new Promise((resolve) => child.once('close', (status, signal) => resolve(signal ? 1 : (status ?? 1))));
-    const outcome = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+    // Jest that ended without a word is a failure.
+    const silent = { projects: code === 0 ? {} : { jest: { passed: 0, failed: 1, skipped: 0, files: 0 } }, skipped: [], failed: [] };
+    const outcome = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : silent;
     return { code, outcome };
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -17,6 +17,7 @@ export class AnswerReader {
    * @returns {Answer | undefined} once the answer is complete
    */
   read(buffer, length) {
+    // @ts-expect-error Node has it, its types do not.
     const text = this.#text + buffer.latin1Slice(0, length);
     const headEnd = text.indexOf(HEAD_END);
     if (headEnd === -1 || !isComplete(text, headEnd + HEAD_END.length)) {

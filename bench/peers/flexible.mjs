@@ -1,5 +1,6 @@
 /** rate-limiter-flexible, as its documentation sets it up. */
 import { Redis } from 'ioredis';
+// @ts-ignore: installed in this folder, and only for benchmarks.
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible';
 
 /**
@@ -11,7 +12,7 @@ export async function flexibleTake(redisUrl, keys) {
   const storeClient = new Redis(redisUrl, { enableOfflineQueue: false });
   await new Promise((resolve) => storeClient.once('ready', resolve));
   const limiter = new RateLimiterRedis({ storeClient, points: 1_000_000_000, duration: 60 });
-  return (key) => limiter.consume(keys[key]);
+  return (key) => limiter.consume(keys[key] ?? '');
 }
 
 /** The same library's limiter in memory. @returns {(key: string) => Promise<unknown>} */

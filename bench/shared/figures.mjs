@@ -59,9 +59,8 @@ export function ratios(ours, theirs) {
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? /** @type {number} */ (sorted[middle])
-    : /** @type {number} */ (sorted[middle - 1] + /** @type {number} */ (sorted[middle])) / 2;
+  const [lower = NaN, upper = NaN] = [sorted[sorted.length % 2 === 1 ? middle : middle - 1], sorted[middle]];
+  return (lower + upper) / 2;
 }
 
 /** @param {number} perSecond */

@@ -1,29 +1,23 @@
 /** A PostgreSQL server of our own, for npm start and for the tests. */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { commandOf, directoryOf, endProcess, isAlive } from '../processes.mjs';
 import { freePort } from '../ports.mjs';
 import { makeOwnDirectory, unprivilegedAccount } from './account.mjs';
 import { postgresPrograms } from './postgres-programs.mjs';
+import { startServer } from './server.mjs';
 
 const USER = 'tollgate';
 const START_TIMEOUT_MS = 60_000;
 const STOP_PATIENCE_MS = 10_000;
 
 /** What a server of tests may do without: its data need not outlive it. */
-const THROWAWAY = ['-c', 'fsync=off', '-c', 'full_page_writes=off'];
+const THROWAWAY = ['fsync=off', 'full_page_writes=off'];
 
-/**
- * @typedef {object} Postgres
- * @property {number} port
- * @property {number} pid
- * @property {(database: string) => string} url
- * @property {Promise<number | null>} exited its exit code, once it has ended, for whatever reason
- * @property {() => string} lastLines the end of its log
- * @property {() => Promise<void>} stop ends it within 30 s, in the end by force
- */
+/** @typedef {import('./server.mjs').ServerProcess & { port: number, url: (database: string) => string }} Postgres */
 
 /**
  * Starts a server, making its data directory first if it is not there. One that a killed run left behind on the same directory
@@ -116,65 +110,29 @@ function demandSameVersion(directory, programs, account) {
  * @returns {Promise<Postgres>}
  */
 async function launch({ directory, password, account, programs, tether, throwaway, port, onLog }) {
-  const args = [
-    '-D',
-    directory,
-    '-p',
-    String(port),
-    '-c',
-    'listen_addresses=127.0.0.1',
-    '-c',
-    'unix_socket_directories=',
-    '-c',
-    'max_connections=200',
-    '-c',
-    'timezone=UTC',
-    '-c',
-    'log_timezone=UTC',
-    ...(throwaway ? THROWAWAY : []),
-  ];
-  // A session of its own: Ctrl-C is for us to pass on, when those who use the database are gone.
-  const child = spawn(programs.postgres, args, {
-    ...account,
-    cwd: directory,
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    env: cleanEnvironment(),
-  });
-  tether.tie(child, 'INT');
-  let tail = '';
-  /** @type {Promise<number | null>} */
-  const exited = new Promise((resolve) => {
-    child.once('exit', (code) => resolve(code));
-    child.once('error', (error) => {
-      tail += error.message;
-      resolve(null);
-    });
-  });
-  await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      child.kill('SIGQUIT');
-      reject(new Error(`PostgreSQL was not ready after ${START_TIMEOUT_MS / 1000} s:\n${tail}`));
-    }, START_TIMEOUT_MS);
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      tail = (tail + text).slice(-4000);
+  const settings = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=200', 'timezone=UTC', 'log_timezone=UTC'];
+  if (throwaway) settings.push(...THROWAWAY);
+  let becomeReady = (/** @type {string} */ _outcome) => {};
+  const ready = new Promise((resolve) => (becomeReady = resolve));
+  const server = startServer({
+    program: programs.postgres,
+    args: ['-D', directory, '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
+    surroundings: { ...account, cwd: directory, env: cleanEnvironment() },
+    tether,
+    signals: ['SIGINT', 'SIGQUIT', 'SIGKILL'],
+    patienceMs: STOP_PATIENCE_MS,
+    onLog: (text) => {
       onLog?.(text);
-      if (text.includes('ready to accept connections')) resolve(clearTimeout(timer));
-    });
-    exited.then(() => {
-      clearTimeout(timer);
-      reject(new Error(`PostgreSQL did not start:\n${tail}`));
-    });
+      if (text.includes('ready to accept connections')) becomeReady('ready');
+    },
   });
-  const pid = /** @type {number} */ (child.pid);
-  return {
-    port,
-    pid,
-    url: (database) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}`,
-    exited,
-    lastLines: () => tail,
-    stop: () => endProcess(pid, ['SIGINT', 'SIGQUIT', 'SIGKILL'], STOP_PATIENCE_MS),
-  };
+  const outcome = await Promise.race([ready, server.exited.then(() => 'exited'), sleep(START_TIMEOUT_MS, 'late', { ref: false })]);
+  if (outcome === 'late') await server.stop();
+  if (outcome !== 'ready')
+    throw new Error(
+      `PostgreSQL ${outcome === 'late' ? `was not ready after ${START_TIMEOUT_MS / 1000} s` : 'did not start'}:\n${server.lastLines()}`,
+    );
+  return { ...server, port, url: (database) => `postgres://${USER}:${password}@127.0.0.1:${port}/${database}` };
 }
 
 /** Our own PG... and LC_... variables are about other servers. */

@@ -1,5 +1,4 @@
 /** A Redis server of our own, for npm start and for the tests. */
-import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -7,20 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TOOLS } from '../paths.mjs';
 import { freePort } from '../ports.mjs';
-import { endProcess, findProgram } from '../processes.mjs';
+import { findProgram } from '../processes.mjs';
+import { startServer } from './server.mjs';
 
 const START_TIMEOUT_MS = 10_000;
 const STOP_PATIENCE_MS = 10_000;
 
-/**
- * @typedef {object} RedisServer
- * @property {number} port
- * @property {number} pid
- * @property {string} url
- * @property {Promise<number | null>} exited its exit code, once it has ended, for whatever reason
- * @property {() => string} lastLines the end of its log
- * @property {() => Promise<void>} stop
- */
+/** @typedef {import('./server.mjs').ServerProcess & { port: number, url: string }} RedisServer */
 
 /**
  * The real server on this machine, by whichever of its names, or the one that npm test fetched.
@@ -43,20 +35,8 @@ export function findRedisServer() {
 export async function startRedis({ program, tether, directory, port, env }) {
   const keep = directory ? ['--dir', '.', '--appendonly', 'yes', '--appendfsync', 'everysec'] : ['--appendonly', 'no'];
   if (directory) mkdirSync(directory, { recursive: true, mode: 0o700 });
-  /** @param {number} at */
-  const args = (at) => [
-    '--port',
-    String(at),
-    '--bind',
-    '127.0.0.1',
-    '--save',
-    '',
-    ...keep,
-    '--maxmemory-policy',
-    'noeviction',
-    '--daemonize',
-    'no',
-  ];
+  const fixed = ['--bind', '127.0.0.1', '--save', '', ...keep, '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
+  const args = (/** @type {number} */ at) => ['--port', String(at), ...fixed];
   return launchOnPort({
     command: program,
     args,
@@ -86,7 +66,7 @@ async function launchOnPort({ command, args, tether, cwd, port, env }) {
   for (let attempt = 1; ; attempt += 1) {
     const at = port ?? (await freePort());
     try {
-      return await launch(command, args(at), at, tether, cwd, env);
+      return await launch(command, args(at), at, tether, { cwd, env });
     } catch (error) {
       // A free port may be gone by the time that the server wants it.
       if (port !== undefined || attempt === 3 || !/in use|EADDRINUSE/i.test(String(error))) throw error;
@@ -95,45 +75,23 @@ async function launchOnPort({ command, args, tether, cwd, port, env }) {
 }
 
 /**
- * @param {string} command
+ * @param {string} program
  * @param {string[]} args
  * @param {number} port
  * @param {import('../tether.mjs').Tether} tether
- * @param {string} cwd
- * @param {NodeJS.ProcessEnv} env
+ * @param {{ cwd: string, env: NodeJS.ProcessEnv }} surroundings
  * @returns {Promise<RedisServer>}
  */
-async function launch(command, args, port, tether, cwd, env) {
-  const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  tether.tie(child, 'TERM');
-  let tail = '';
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (tail = (tail + text).slice(-4000)));
-  let ended = false;
-  /** @type {Promise<number | null>} */
-  const exited = new Promise((resolve) => {
-    child.once('exit', (code) => resolve(code));
-    child.once('error', (error) => {
-      tail += error.message;
-      resolve(null);
-    });
-  });
-  exited.then(() => (ended = true));
+async function launch(program, args, port, tether, surroundings) {
+  const server = startServer({ program, args, surroundings, tether, signals: ['SIGTERM', 'SIGKILL'], patienceMs: STOP_PATIENCE_MS });
   for (const end = Date.now() + START_TIMEOUT_MS; !(await answersPing(port)); await sleep(20)) {
-    if (ended) throw new Error(`${command} did not start:\n${tail.trim()}`);
+    if (server.hasExited()) throw new Error(`${program} did not start:\n${server.lastLines().trim()}`);
     if (Date.now() < end) continue;
-    child.kill('SIGKILL');
-    throw new Error(`${command} was not ready after ${START_TIMEOUT_MS / 1000} s:\n${tail.trim()}`);
+    await server.stop();
+    throw new Error(`${program} was not ready after ${START_TIMEOUT_MS / 1000} s:\n${server.lastLines().trim()}`);
   }
-  if (ended) throw new Error(`${command} did not start: port ${port} is already in use by another server`);
-  const pid = /** @type {number} */ (child.pid);
-  return {
-    port,
-    pid,
-    url: `redis://127.0.0.1:${port}`,
-    exited,
-    lastLines: () => tail,
-    stop: () => endProcess(pid, ['SIGTERM', 'SIGKILL'], STOP_PATIENCE_MS),
-  };
+  if (server.hasExited()) throw new Error(`${program} did not start: port ${port} is already in use by another server`);
+  return { ...server, port, url: `redis://127.0.0.1:${port}` };
 }
 
 /**

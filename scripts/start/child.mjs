@@ -7,7 +7,7 @@ import { LogFile } from './log-file.mjs';
 
 const LINES_KEPT = 12;
 
-/** @typedef {Record<string, unknown> & { msg?: string, level?: string }} LogLine */
+/** @typedef {Record<string, unknown> & { msg?: string, level?: string }} LogLine a line of an app's log; other text is its `msg` alone */
 
 /**
  * @typedef {object} Part what npm start starts and stops
@@ -22,7 +22,7 @@ const LINES_KEPT = 12;
 /**
  * @param {object} options
  * @param {string} options.name
- * @param {string} options.script
+ * @param {string[]} options.args for node: its options and the script
  * @param {Record<string, string>} options.env
  * @param {string} options.logFile
  * @param {number} options.graceMs how long it may take to stop
@@ -30,15 +30,15 @@ const LINES_KEPT = 12;
  * @param {(line: LogLine) => void} options.onLine
  * @returns {Part}
  */
-export function startChild({ name, script, env, logFile, graceMs, tether, onLine }) {
+export function startChild({ name, args, env, logFile, graceMs, tether, onLine }) {
   // A process group of its own: Ctrl-C reaches us alone, and we stop our parts one after the other.
-  const child = spawn(process.execPath, ['--enable-source-maps', script], {
+  const child = spawn(process.execPath, args, {
     cwd: ROOT,
     env,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  if (child.pid === undefined) throw new Error(`${name} could not be started: node ${script}`);
+  if (child.pid === undefined) throw new Error(`${name} could not be started: node ${args.join(' ')}`);
   tether.tie(child, 'TERM');
   const file = new LogFile(logFile);
   /** @type {string[]} */
@@ -48,8 +48,7 @@ export function startChild({ name, script, env, logFile, graceMs, tether, onLine
       file.write(`${text}\n`);
       last.push(text);
       if (last.length > LINES_KEPT) last.shift();
-      const line = parsed(text);
-      if (line) onLine(line);
+      onLine(parsed(text));
     });
   }
   const { pid } = child;
@@ -65,13 +64,13 @@ export function startChild({ name, script, env, logFile, graceMs, tether, onLine
 
 /**
  * @param {string} text
- * @returns {LogLine | undefined}
+ * @returns {LogLine}
  */
 function parsed(text) {
-  if (!text.startsWith('{')) return undefined;
   try {
-    return JSON.parse(text);
+    if (text.startsWith('{')) return JSON.parse(text);
   } catch {
-    return undefined;
+    // Not one of ours after all.
   }
+  return { msg: text };
 }

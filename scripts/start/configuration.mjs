@@ -1,6 +1,7 @@
 /** The variables of a run: checked by the apps' own loadConfig, all at once, before anything is started. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ConfigurationError } from '../command-line.mjs';
 import { DIST } from '../paths.mjs';
 import { freePort, listenerOn, portFault } from '../ports.mjs';
 
@@ -66,7 +67,8 @@ export async function readConfiguration(env, adminToken) {
       for (const fault of found) faults.add(fault);
     }
   }
-  if (faults.size > 0) throw new Error(`These variables cannot be used:\n${[...faults].map((fault) => `  ${fault}`).join('\n')}`);
+  if (faults.size > 0)
+    throw new ConfigurationError(`These variables cannot be used:\n${[...faults].map((fault) => `  ${fault}`).join('\n')}`);
 
   /** @param {number} port */
   const concrete = async (port) => (port === 0 ? freePort() : port);

@@ -1,8 +1,9 @@
 /** Brings the system up, part by part, and says what runs where. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { seed } from '../demo/seed.mjs';
-import { mainOf } from '../paths.mjs';
+import { DIST, mainOf, NEST } from '../paths.mjs';
 import { freePort } from '../ports.mjs';
 import { startChild } from './child.mjs';
 import { eventOf, EventPrinter } from './events.mjs';
@@ -23,6 +24,7 @@ const READY_WITHIN_MS = 120_000;
  * @property {import('./state.mjs').State} state
  * @property {import('./supervisor.mjs').Supervisor} supervisor
  * @property {import('../tether.mjs').Tether} tether
+ * @property {boolean} watch whether the apps are compiled and started again when their sources change
  * @property {(line: string) => void} say
  */
 
@@ -32,11 +34,12 @@ const READY_WITHIN_MS = 120_000;
  * @param {number} startedMs by performance.now()
  */
 export async function startSystem(surroundings, startedMs) {
-  const { env, ports, hosts, token, state, supervisor, say } = surroundings;
+  const { env, ports, hosts, token, state, supervisor, watch, say } = surroundings;
   say('Starting PostgreSQL and Redis ...');
   const { postgres, redis } = await startServices(surroundings);
   if (redis.notice) say(redis.notice);
 
+  if (watch) await startCompiler(surroundings);
   say('Starting the Rules API, the preloader and the gateway ...');
   const events = new EventPrinter(say);
   const tell = (/** @type {string} */ app, /** @type {string} */ text) => {
@@ -44,25 +47,20 @@ export async function startSystem(surroundings, startedMs) {
   };
   let welcomed = false;
   const launch = launcher(surroundings, tell);
-  const demoPort = env['UPSTREAM_URL'] ? undefined : await freePort();
-  if (demoPort !== undefined) {
-    launch('demo-api', fileURLToPath(new URL('../demo/api.mjs', import.meta.url)), {
-      PATH: env['PATH'] ?? '',
-      DEMO_API_PORT: String(demoPort),
-    });
-  }
-  const upstream = env['UPSTREAM_URL'] || `http://127.0.0.1:${demoPort}`;
+  const upstream = env['UPSTREAM_URL'] || (await startDemoApi(launch, env));
   const appEnv = environmentOfApps(surroundings, { databaseUrl: postgres.url, redisUrl: redis.url, upstream });
   const urls = {
     'rules-api': `http://${hosts.rulesApi}:${ports.rulesApi}`,
     preloader: `http://${hosts.management}:${ports.preloaderManagement}`,
     gateway: `http://${hosts.management}:${ports.gatewayManagement}`,
   };
-  launch('rules-api', mainOf('rules-api'), appEnv);
+  const launchApp = (/** @type {string} */ app) =>
+    launch(app, [...(watch ? watchOptions(app) : []), '--enable-source-maps', mainOf(app)], appEnv);
+  launchApp('rules-api');
   // It migrates the database; where there are no tables yet, the others would only complain.
   if (postgres.empty) await untilReady('rules-api', urls['rules-api']);
-  launch('preloader', mainOf('preloader'), appEnv);
-  launch('gateway', mainOf('gateway'), appEnv);
+  launchApp('preloader');
+  launchApp('gateway');
   await untilReady('rules-api', urls['rules-api']);
   const { acmeRuleId } = await seed(urls['rules-api'], token);
   await Promise.all(Object.entries(urls).map(([app, url]) => untilReady(app, url)));
@@ -73,7 +71,7 @@ export async function startSystem(surroundings, startedMs) {
       gateway: `http://${hosts.gateway}:${ports.gateway}`,
       gatewayManagement: urls.gateway,
       preloaderManagement: urls.preloader,
-      upstream: demoPort === undefined ? upstream : `the demo API, ${upstream}`,
+      upstream: env['UPSTREAM_URL'] ? upstream : `the demo API, ${upstream}`,
       services: [postgres.what, redis.what],
       token,
       ruleId: acmeRuleId,
@@ -132,18 +130,60 @@ function environmentOfApps({ env, ports, hosts, token }, { databaseUrl, redisUrl
 /**
  * @param {Surroundings} surroundings
  * @param {(app: string, text: string) => void} tell
- * @returns {(name: string, script: string, env: Record<string, string>) => void}
+ * @returns {(name: string, args: string[], env: Record<string, string>) => void}
  */
 function launcher({ state, supervisor, graceMs, tether }, tell) {
-  return (name, script, env) => {
+  return (name, args, env) => {
     if (supervisor.stopping) throw new Error('stopping');
     const onLine = (/** @type {import('./child.mjs').LogLine} */ line) => {
       const text = eventOf(line);
       if (text) tell(name, text);
     };
-    const part = startChild({ name, script, env, logFile: `${state.logs}/${name}.log`, graceMs, tether, onLine });
+    const part = startChild({ name, args, env, logFile: `${state.logs}/${name}.log`, graceMs, tether, onLine });
     supervisor.add(part, name === 'gateway' ? STOP.gateway : STOP.app);
   };
+}
+
+/**
+ * @param {ReturnType<typeof launcher>} launch
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<string>} its URL
+ */
+async function startDemoApi(launch, env) {
+  const port = await freePort();
+  const script = fileURLToPath(new URL('../demo/api.mjs', import.meta.url));
+  launch('demo-api', [script], { PATH: env['PATH'] ?? '', DEMO_API_PORT: String(port) });
+  return `http://127.0.0.1:${port}`;
+}
+
+/**
+ * What makes Node start an app again when its compiled code changes, the Lua scripts included.
+ * @param {string} app
+ */
+const watchOptions = (app) => ['--watch-preserve-output', ...[`apps/${app}`, 'libs'].map((folder) => `--watch-path=${join(DIST, folder)}`)];
+
+/**
+ * Starts Nest's compiler, which compiles everything once and then what changes; resolves when the first is done.
+ * @param {Surroundings} surroundings
+ */
+async function startCompiler({ env, state, supervisor, tether, say }) {
+  say('Compiling; from now on again after every change ...');
+  await new Promise((resolve) => {
+    const part = startChild({
+      name: 'compiler',
+      args: [NEST, 'build', '--watch', '--silent'],
+      env: /** @type {Record<string, string>} */ (env),
+      logFile: `${state.logs}/compiler.log`,
+      graceMs: 0,
+      tether,
+      onLine: ({ msg = '' }) => {
+        if (msg === 'Watching for file changes.') resolve(undefined);
+        else if (msg.trim()) say(msg);
+      },
+    });
+    supervisor.add(part, STOP.app);
+    part.exited.then(resolve);
+  });
 }
 
 /**

@@ -48,7 +48,7 @@ export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = proce
   return Object.freeze(config) as Config<A>;
 }
 
-/** The exit code of an app that could not start because of its configuration. A restart does not help; every other failure is 1. */
+/** scripts/command-line.mjs has the same. The exit code of an app that could not start because of its configuration. A restart does not help; every other failure is 1. */
 export const EXIT_BAD_CONFIGURATION = 2;
 
 /** The configuration of the app of this process. If it is not usable, prints every fault to stderr and exits with EXIT_BAD_CONFIGURATION. */

@@ -58,7 +58,7 @@ describe('npm start says plainly why it does not start', () => {
       TOLLGATE_ADMIN_TOKEN: 'too-short',
       REDIS_URL: 'http://127.0.0.1',
     });
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     for (const name of [
       'GATEWAY_PORT',
       'RULES_API_PORT',

@@ -1,0 +1,62 @@
+/** The linters that npm does not bring: Ruff for Python, luacheck for Lua. Where they cannot be had, their check is skipped, and says so. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from '../build.mjs';
+import { DIST, ROOT, TOOLS } from '../paths.mjs';
+import { findProgram } from '../processes.mjs';
+
+/** @typedef {import('../check.mjs').Outcome} Outcome */
+
+const RUFF_VERSION = '0.17.6';
+const LUA = join(ROOT, 'libs', 'limiter-redis', 'lua');
+
+/** @returns {Outcome} */
+export function ruff() {
+  const program = obtainRuff();
+  if (!program) return { skipped: `Ruff ${RUFF_VERSION} could not be installed: that takes python3 with venv, and the network` };
+  const ok = [['check'], ['format', '--check']].map((args) => succeeds(program, [...args, 'locust']));
+  return { ok: ok.every(Boolean) };
+}
+
+/** The pinned Ruff in a virtual environment of its own, made at the first use. */
+function obtainRuff() {
+  const venv = join(TOOLS, `ruff-${RUFF_VERSION}`);
+  const program = join(venv, 'bin', 'ruff');
+  if (existsSync(program)) return program;
+  const python = findProgram(['python3']);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--only-binary', ':all:'];
+  const made = python && succeeds(python, ['-m', 'venv', venv]) && succeeds(join(venv, 'bin', 'python'), [...pip, `ruff==${RUFF_VERSION}`]);
+  return made ? program : undefined;
+}
+
+/** Scripts are linted as Redis gets them, with everything that they include: only then is a variable that nobody defines one. @returns {Promise<Outcome>} */
+export async function luacheck() {
+  const program = findProgram(['luacheck']);
+  if (!program) return { skipped: 'luacheck is not on PATH. On Debian or Ubuntu: apt install lua-check. On macOS: brew install luacheck' };
+  await build();
+  const { sourceOf } = await import(pathToFileURL(join(DIST, 'libs/limiter-redis/src/scripts.js')).href);
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-lua-'));
+  try {
+    for (const name of scriptNames()) writeFileSync(join(folder, name), sourceOf(name));
+    return { ok: succeeds(program, ['--no-color', '--config', join(ROOT, '.luacheckrc'), folder]) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The files that no other includes. */
+function scriptNames() {
+  const files = readdirSync(LUA, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
+  const text = files.map((file) => readFileSync(join(LUA, file), 'utf8')).join('\n');
+  const included = new Set([...text.matchAll(/--# include (\S+)/g)].map(([, name = '']) => basename(name)));
+  return files.filter((file) => !included.has(basename(file)));
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ */
+const succeeds = (program, args) => spawnSync(program, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
