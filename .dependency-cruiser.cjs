@@ -19,6 +19,13 @@ module.exports = {
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {
+      name: 'only-the-command-line-knows-scripts',
+      comment: 'What runs in production does not depend on what starts it.',
+      severity: 'error',
+      from: { path: '^apps/', pathNot: '^apps/cli/' },
+      to: { path: '^scripts/' },
+    },
+    {
       name: 'libraries-know-no-app',
       severity: 'error',
       from: { path: '^(libs|migrations)/' },
@@ -62,14 +69,14 @@ module.exports = {
       name: 'nobody-needs-the-simulation',
       comment: 'It is a tool of developers: what runs in production must not depend on it, nor on its packages.',
       severity: 'error',
-      from: { path: '^(apps|libs|migrations)/', pathNot: '^libs/simulation/' },
+      from: { path: '^(apps|libs|migrations)/', pathNot: '^(libs/simulation|apps/cli/src/simulate)/' },
       to: { path: '^libs/simulation/' },
     },
     {
       name: 'rules-api-knows-no-redis',
-      comment: 'Only the preloader and the gateway know both the rules in PostgreSQL and the buckets in Redis.',
+      comment: 'Only the preloader and the gateway know both the rules in PostgreSQL and the buckets in Redis; the command line asks the queue.',
       severity: 'error',
-      from: { path: '^apps/', pathNot: '^apps/(preloader|gateway)/' },
+      from: { path: '^apps/', pathNot: '^apps/(preloader|gateway|cli)/' },
       to: { path: '^libs/limiter-redis/' },
     },
     {

@@ -8,6 +8,7 @@ const common = {
   moduleNameMapper: {
     '^#limiter/testing$': '<rootDir>/libs/limiter/testing/index.ts',
     '^#migrations$': '<rootDir>/migrations/index.ts',
+    '^#scripts/(.*)$': '<rootDir>/scripts/$1',
     '^#(limiter|limiter-redis|rules-db|rule-sync|platform|simulation)$': '<rootDir>/libs/$1/src/index.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
