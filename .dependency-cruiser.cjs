@@ -69,7 +69,7 @@ module.exports = {
       name: 'nobody-needs-the-simulation',
       comment: 'It is a tool of developers: what runs in production must not depend on it, nor on its packages.',
       severity: 'error',
-      from: { path: '^(apps|libs|migrations)/', pathNot: '^(libs/simulation|apps/cli/src/simulate)/' },
+      from: { path: '^(apps|libs|migrations)/', pathNot: '^(libs/simulation|apps/cli)/' },
       to: { path: '^libs/simulation/' },
     },
     {

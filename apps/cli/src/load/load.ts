@@ -2,6 +2,7 @@ import { afterHelp, newCommand } from '../shared/command.js';
 import { notStarted } from '../shared/command-error.js';
 import { Faults, wholeNumber } from '../shared/options.js';
 import { print } from '../shared/output.js';
+import { drawRun } from './chart.js';
 import { bringLocust } from './locust.js';
 import { loadOptions, PROFILES, SMOOTH_MERCHANT, type LoadOptions } from './options.js';
 import { watchResources } from './resources.js';
@@ -20,7 +21,11 @@ one on PATH, or is installed for this checkout.`,
 a bound was exceeded or a request failed other than by a refusal.`,
 ];
 
-const EXAMPLES = ['npx tollgate load burst', 'npx tollgate load steady --seconds 60 --merchants acme,globex'];
+const EXAMPLES = [
+  'npx tollgate load burst',
+  'npx tollgate load steady --seconds 60 --merchants acme,globex',
+  'npx tollgate load burst --chart burst.svg',
+];
 
 export function command() {
   const faults = new Faults();
@@ -35,9 +40,14 @@ export function command() {
     .option('--gateway <url>', 'default: http://127.0.0.1:8080, or the port in GATEWAY_PORT')
     .option('--rules-api <url>', 'tells the limits (default: http://127.0.0.1:3000, or the port in RULES_API_PORT)')
     .option('--token <token>', 'the admin token (default: TOLLGATE_ADMIN_TOKEN, or the one that npm start keeps)')
+    .option('--chart <file>', 'draw what passed and what was refused over time, as SVG')
     .addHelpText('after', afterHelp(ABOUT, EXAMPLES))
-    .action(async (profile, flags) => {
-      process.exitCode = await load(loadOptions(profile, flags, process.env, faults));
+    .action(async (profile, { chart, ...flags }) => {
+      if (chart === '') faults.add('--chart must be a file; got nothing.');
+      const options = loadOptions(profile, flags, process.env, faults);
+      process.exitCode = await load(options);
+      // Of a run that did not begin there are no results.
+      if (chart && process.exitCode < 2) await drawRun(options, chart);
     });
 }
 

@@ -33,7 +33,7 @@ export async function simulateAlgorithms(options: TrafficOptions, algorithms: re
   const subtitle = describeTraffic(options, arrivals);
   return {
     text: `${subtitle}\n\n${algorithmTable(figures, price, bound)}`,
-    pictures: { ...algorithmCharts(figures, bound, subtitle), ...priceChart(figures, price, subtitle) },
+    pictures: { ...(await algorithmCharts(figures, bound, subtitle)), ...(await priceChart(figures, price, subtitle)) },
     json: {
       options: { what: 'algorithms', ...withoutPlace(options), algorithms },
       figures,

@@ -50,7 +50,10 @@ export async function simulateTopologies(options: TrafficOptions, { topologies, 
   const growthHeading = `Messages a request, at ${GROWTH_SECONDS} s of the same load`;
   return {
     text: [subtitle, topologyTable(figures, bound), growthHeading, growthTable(grown)].join('\n\n'),
-    pictures: { ...topologyCharts(figures, bound, subtitle), ...growthCharts(grown, bound, describeTraffic(options, some)) },
+    pictures: {
+      ...(await topologyCharts(figures, bound, subtitle)),
+      ...(await growthCharts(grown, bound, describeTraffic(options, some))),
+    },
     json: { options: { what: 'topologies', ...withoutPlace(options), topologies, nodes, latencyMs }, figures, growth: grown },
   };
 }
