@@ -74,7 +74,8 @@ module.exports = {
     },
     {
       name: 'rules-api-knows-no-redis',
-      comment: 'Only the preloader and the gateway know both the rules in PostgreSQL and the buckets in Redis; the command line asks the queue.',
+      comment:
+        'Only the preloader and the gateway know both the rules in PostgreSQL and the buckets in Redis; the command line asks the queue.',
       severity: 'error',
       from: { path: '^apps/', pathNot: '^apps/(preloader|gateway|cli)/' },
       to: { path: '^libs/limiter-redis/' },
