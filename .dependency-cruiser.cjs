@@ -36,6 +36,13 @@ module.exports = {
       to: { path: '^apps/', pathNot: '^apps/$1/' },
     },
     {
+      name: 'only-the-command-line-knows-scripts',
+      comment: 'What runs in production does not depend on what starts it.',
+      severity: 'error',
+      from: { path: '^apps/', pathNot: '^apps/cli/' },
+      to: { path: '^scripts/' },
+    },
+    {
       name: 'libraries-know-no-app',
       severity: 'error',
       from: { path: '^(libs|migrations)/' },
@@ -121,14 +128,15 @@ module.exports = {
       name: 'nobody-needs-the-simulation',
       comment: 'It is a tool of developers: what runs in production must not depend on it, nor on its packages.',
       severity: 'error',
-      from: { path: '^(apps|libs|migrations)/', pathNot: '^libs/simulation/' },
+      from: { path: '^(apps|libs|migrations)/', pathNot: '^(libs/simulation|apps/cli)/' },
       to: { path: '^libs/simulation/' },
     },
     {
       name: 'rules-api-knows-no-redis',
-      comment: 'Only the preloader knows both the rules in PostgreSQL and the buckets in Redis; the gateway has an enforcer, which does.',
+      comment:
+        'Only the preloader knows both the rules in PostgreSQL and the buckets in Redis; the gateway has an enforcer, which does, and the command line asks the queue.',
       severity: 'error',
-      from: { path: '^apps/', pathNot: '^apps/preloader/' },
+      from: { path: '^apps/', pathNot: '^apps/(preloader|cli)/' },
       to: { path: '^libs/limiter-redis/' },
     },
     {

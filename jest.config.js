@@ -9,6 +9,7 @@ const common = {
     '^#limiter/testing$': '<rootDir>/libs/limiter/testing/index.ts',
     '^#migrations$': '<rootDir>/migrations/index.ts',
     '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|waiting)$': '<rootDir>/libs/$1/src/index.ts',
+    '^#scripts/(.*)$': '<rootDir>/scripts/$1',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],

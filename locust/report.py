@@ -13,7 +13,7 @@ from bound import Interval, tightest_interval, whole_interval
 from buckets import Bucket, Takes
 from settings import Settings
 from smoothing import profile_of, smoothing_of
-from tally import BucketTally, Tally
+from tally import STEP, BucketTally, MerchantTally, Tally
 
 Report = dict[str, Any]
 
@@ -53,6 +53,7 @@ def build_report(
                 "failed": counts.failed,
                 "answerMs": {f"p{p}": percentile(answer_ms, p) for p in PERCENTILES},
                 "bounds": [bounds[key] for key in keys],
+                "timeline": _timeline(counts, seconds),
             }
         )
         if merchant in queues:
@@ -74,6 +75,16 @@ def build_report(
         "merchants": merchants,
         "problems": problems,
         "ok": kept and not problems,
+    }
+
+
+def _timeline(counts: MerchantTally, seconds: float) -> Report:
+    """How many requests were sent in each step of the run, by what became of them."""
+    steps = range(math.ceil(seconds / STEP))
+    return {
+        "stepSeconds": STEP,
+        "passed": [counts.passed_in[step] for step in steps],
+        "refused": [counts.refused_in[step] for step in steps],
     }
 
 

@@ -12,6 +12,9 @@ from buckets import Bucket, Takes
 #: Different reasons of failures that are told apart.
 MOST_REASONS = 20
 
+#: Requests are counted over the run in steps of this length. Seconds.
+STEP = 0.25
+
 
 @dataclass
 class MerchantTally:
@@ -24,6 +27,9 @@ class MerchantTally:
     failed: int = 0
     answer_ms: array[float] = field(default_factory=lambda: array("d"))
     """How long the answers took, passes and refusals."""
+    passed_in: Counter[int] = field(default_factory=Counter)
+    """By the step of the run in which they were sent."""
+    refused_in: Counter[int] = field(default_factory=Counter)
 
     @property
     def sent(self) -> int:
@@ -59,6 +65,7 @@ class Tally:
         """A request went through."""
         tally = self.merchants[merchant]
         tally.passed += 1
+        tally.passed_in[int(sent_at / STEP)] += 1
         tally.unlimited += not self._takes[merchant][method]
         tally.answer_ms.append((answered_at - sent_at) * 1000)
         for bucket in self._takes[merchant][method]:
@@ -70,6 +77,7 @@ class Tally:
         """A request was over a limit."""
         tally = self.merchants[merchant]
         tally.refused += 1
+        tally.refused_in[int(sent_at / STEP)] += 1
         tally.answer_ms.append((answered_at - sent_at) * 1000)
 
     def failed(self, merchant: str, reason: str) -> None:

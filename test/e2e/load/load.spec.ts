@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createDemoApi } from '../../../scripts/demo/api.mjs';
-import { bringLocust, LOCUST_FILES } from '../../../scripts/load/locust.mjs';
+import { bringLocust, LOCUST_FILES } from '../../../apps/cli/src/load/locust.js';
 import { ROOT } from '../../../scripts/paths.mjs';
 import { freePort } from '../../../scripts/ports.mjs';
 import { findProgram } from '../../../scripts/processes.mjs';
@@ -57,7 +57,7 @@ function run(program: string, args: string[], env: Record<string, string>): Prom
 
 /** `npm run load`, as a pipe sees it. */
 const load = (args: string[], env: Record<string, string> = { TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN }) =>
-  run(process.execPath, [join(ROOT, 'scripts', 'load.mjs'), ...args], { TOLLGATE_DATA_DIR: dataDir, ...env });
+  run(process.execPath, [join(ROOT, 'scripts', 'tollgate.mjs'), 'load', ...args], { TOLLGATE_DATA_DIR: dataDir, ...env });
 
 const reportOf = (profile: string) => JSON.parse(readFileSync(join(dataDir, 'load', `${profile}.json`), 'utf8')) as Report;
 
@@ -207,7 +207,7 @@ describe('npm run load says plainly', () => {
 
   test('what it can do, and nothing else: npm must not take the command preload for a step before load', async () => {
     const { code, stdout } = await run('npm', ['run', 'load', '--', '--help'], {});
-    expect({ code, commands: stdout.match(/^> node .*$/gm) }).toEqual({ code: 0, commands: ['> node scripts/load.mjs --help'] });
+    expect({ code, commands: stdout.match(/^> node .*$/gm) }).toEqual({ code: 0, commands: ['> node scripts/tollgate.mjs load --help'] });
     expect(stdout).toContain('hot-merchant');
   });
 });

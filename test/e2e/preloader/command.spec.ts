@@ -4,13 +4,16 @@ import { freePort } from '../../../scripts/ports.mjs';
 import { type RunningApp } from '../../support/processes.js';
 import { House } from './house.js';
 
-const SCRIPT = fileURLToPath(new URL('../../../scripts/preload.mjs', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../../scripts/tollgate.mjs', import.meta.url));
 
 /** `npm run preload`, as a pipe sees it. */
 function preload(redisUrl: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [SCRIPT, ...args], { env: { PATH: process.env['PATH'], REDIS_URL: redisUrl } }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    execFile(
+      process.execPath,
+      [SCRIPT, 'preload', ...args],
+      { env: { PATH: process.env['PATH'], REDIS_URL: redisUrl } },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
   });
 }
@@ -59,7 +62,7 @@ describe('npm run preload', () => {
     });
     expect(await preload(house.redisServer.url, '--fast')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('does not know --fast') as string,
+      stderr: expect.stringContaining("Unknown option '--fast'") as string,
     });
   });
 

@@ -1,14 +1,9 @@
-import { scaleOf, short, ticksOf, type Axis } from './axis.js';
-import { frame, MARGIN, TOP, WIDTH, type Box, type Heading } from './frame.js';
-import { element, text } from './svg.js';
-import { lookOf } from './theme.js';
+import { render, type Heading } from './render.js';
+import { DAY, MARGIN, WIDTH } from './theme.js';
 
 export interface Bar {
   readonly name: string;
   readonly value: number;
-  readonly look: number;
-  /** What stands at the end of the bar; the value by default. */
-  readonly note?: string;
 }
 
 export interface BarPanel {
@@ -16,57 +11,61 @@ export interface BarPanel {
   readonly bars: readonly Bar[];
   /** By powers of ten, from this value. */
   readonly logFrom?: number;
+  /** What stands at the end of a bar. */
   readonly format?: (value: number) => string;
   /** A bound to compare with. */
   readonly mark?: number;
 }
 
-const NAMES = 130;
-const NOTES = 62;
-const BAR = 15;
 const ROW = 22;
+const NAMES = 128;
 
-/** Panels of bars, two in a row. */
-export function barCharts(heading: Heading, panels: readonly BarPanel[]): string {
+/** Room at the end of the longest bar for its number, as a share of the axis. */
+const ROOM_FOR_NUMBERS = 0.24;
+
+/** Panels of bars, two in a row. The bar of the name that is `highlighted` has a colour of its own. */
+export function barCharts(heading: Heading, panels: readonly BarPanel[], highlighted?: string): Promise<string> {
   const columns = Math.min(2, panels.length);
-  const width = (WIDTH - 2 * MARGIN - (columns - 1) * MARGIN) / columns;
-  const drawn: string[] = [];
-  let y = TOP;
-  for (let first = 0; first < panels.length; first += columns) {
-    const row = panels.slice(first, first + columns);
-    const height = ROW * Math.max(...row.map(({ bars }) => bars.length));
-    row.forEach((panel, column) => drawn.push(barPanel(panel, { x: MARGIN + column * (width + MARGIN), y, width, height })));
-    y += height + 56;
-  }
-  return frame(heading, y, ...drawn);
+  const width = (WIDTH - 2 * MARGIN - (columns - 1) * 28) / columns - NAMES;
+  return render(heading, { columns, concat: panels.map((panel) => barPanel(panel, width, highlighted)) });
 }
 
-function barPanel({ name, bars, logFrom, format = short, mark }: BarPanel, { x, y, width, height }: Box): string {
-  const top = y + 18;
-  const most = Math.max(mark ?? 0, ...bars.map(({ value }) => value), logFrom ? logFrom * 10 : Number.MIN_VALUE);
-  const axis: Axis = { label: '', domain: [logFrom ?? 0, most], log: logFrom !== undefined };
-  const across = scaleOf(axis, [x + NAMES, x + width - NOTES]);
-  return element(
-    'g',
-    {},
-    text(name, { class: 'name', x, y: y + 6 }),
-    ...ticksOf(across, axis, 4).map((tick) => element('path', { class: 'rule', d: `M${Math.round(across(tick))},${top}v${height}` })),
-    ...bars.map((bar, index) => {
-      const barY = top + index * ROW + (ROW - BAR) / 2;
-      const end = across(Math.max(bar.value, axis.domain[0]));
-      return (
-        text(bar.name, { x: x + NAMES - 8, y: barY + 12, 'text-anchor': 'end' }) +
-        element('rect', {
-          class: `bar ${lookOf(bar.look)}`,
-          x: x + NAMES,
-          y: barY,
-          width: Math.max(1, end - x - NAMES),
-          height: BAR,
-          rx: 2,
-        }) +
-        text(bar.note ?? format(bar.value), { class: 'quiet', x: end + 6, y: barY + 12 })
-      );
-    }),
-    mark === undefined ? '' : element('path', { class: 'mark', d: `M${Math.round(across(mark))},${top}v${height}` }),
-  );
+function barPanel({ name, bars, logFrom, format = short, mark }: BarPanel, width: number, highlighted?: string): object {
+  const values = bars.map((bar) => ({
+    ...bar,
+    value: Math.max(bar.value, logFrom ?? 0),
+    label: format(bar.value),
+    highlighted: bar.name === highlighted,
+  }));
+  const most = Math.max(mark ?? 0, ...values.map(({ value }) => value));
+  const y = { field: 'name', type: 'nominal', sort: null, title: null, axis: { grid: false, labelColor: DAY.ink, labelFontSize: 12 } };
+  const x = { field: 'value', type: 'quantitative', axis: null, scale: scaleTo(most, logFrom) };
+  const colour = { condition: { test: 'datum.highlighted', value: DAY.accent }, value: DAY.plain };
+  return {
+    title: name,
+    width,
+    height: { step: ROW },
+    data: { values },
+    layer: [
+      { mark: { type: 'bar', height: { band: 0.7 }, cornerRadiusEnd: 2 }, encoding: { x, y, color: colour, x2: { datum: logFrom ?? 0 } } },
+      { mark: { type: 'text', align: 'left', dx: 5 }, encoding: { x, y, text: { field: 'label' } } },
+      ...(mark === undefined ? [] : [{ data: { values: [{}] }, mark: 'rule', encoding: { x: { datum: mark } } }]),
+    ],
+  };
 }
+
+/** From the foot of the bars to where the longest one has room for its number. */
+function scaleTo(most: number, logFrom: number | undefined): object {
+  if (logFrom === undefined) return { domain: [0, (most || 1) / (1 - ROOM_FOR_NUMBERS)] };
+  return { type: 'log', domain: [logFrom, logFrom * Math.max(10, most / logFrom) ** (1 / (1 - ROOM_FOR_NUMBERS))] };
+}
+
+/** Short numbers: 1,200 and 45k and 0.05. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${trimmed(value / 1e6)}M`;
+  if (size >= 10_000) return `${trimmed(value / 1e3)}k`;
+  return size >= 1000 ? Math.round(value).toLocaleString('en') : trimmed(value);
+}
+
+const trimmed = (value: number): string => String(Number(value.toPrecision(3)));

@@ -1,38 +1,102 @@
-import { frame, MARGIN, TOP, WIDTH, type Heading } from './frame.js';
-import { linePanel, type LinePanel } from './line-panel.js';
-import { element, text } from './svg.js';
-import { lookOf } from './theme.js';
+import { render, type Heading } from './render.js';
+import { DASHES, DAY, FACET_SPACING, MARGIN, SERIES_COLOURS, WIDTH } from './theme.js';
 
-/** Room for the numbers at the vertical axis, and for the ones below. */
-const LEFT = 42;
-const BELOW = 44;
-
-/** Many small charts that differ in one thing: easier to compare than many lines in one. */
-export function smallMultiples(heading: Heading, panels: readonly (LinePanel & { readonly name: string })[]): string {
-  const columns = panels.length > 6 ? 3 : Math.min(2, panels.length);
-  const width = (WIDTH - 2 * MARGIN - (columns - 1) * MARGIN) / columns;
-  const height = 130;
-  const rowHeight = height + BELOW + 42;
-  const drawn = panels.map((panel, index) => {
-    const x = MARGIN + (index % columns) * (width + MARGIN);
-    const y = TOP + Math.floor(index / columns) * rowHeight;
-    const box = { x: x + LEFT, y: y + 30, width: width - LEFT, height };
-    return element('g', {}, text(panel.name, { class: 'name', x, y: y + 6 }), linePanel(panel, box));
-  });
-  return frame(heading, TOP + Math.ceil(panels.length / columns) * rowHeight + 8, ...drawn);
+export interface Axis {
+  readonly label: string;
+  readonly domain: readonly [number, number];
+  /** By powers of ten; the domain must be above 0. */
+  readonly log?: boolean;
+  /** Extends the domain to the next round value, which has a number then. */
+  readonly nice?: boolean;
+  /** The values that have a number; round ones by default. */
+  readonly ticks?: readonly number[];
 }
 
-/** One chart with a key to its lines. */
-export function lineChart(heading: Heading, panel: LinePanel, names: readonly string[]): string {
-  const keyWidth = 210;
-  const height = 340;
-  const box = { x: MARGIN + LEFT, y: TOP + 24, width: WIDTH - 2 * MARGIN - LEFT - keyWidth - 16, height };
-  const key = panel.lines.map(({ look }, index) => {
-    const x = WIDTH - MARGIN - keyWidth;
-    const y = TOP + 34 + index * 24;
-    return (
-      element('path', { class: `line dashed ${lookOf(look)}`, d: `M${x},${y}h30` }) + text(names[index] ?? '', { x: x + 38, y: y + 4 })
-    );
-  });
-  return frame(heading, TOP + 24 + height + BELOW + 8, linePanel(panel, box), ...key);
+export interface Line {
+  readonly name: string;
+  readonly points: readonly (readonly [x: number, y: number])[];
 }
+
+export interface LineChart {
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly lines: readonly Line[];
+}
+
+/** One chart with a key to its lines, which differ in colour and dash. */
+export function lineChart(heading: Heading, { x, y, lines }: LineChart): Promise<string> {
+  const domain = lines.map(({ name }) => name);
+  const look = { field: 'name', type: 'nominal', legend: { orient: 'right', offset: 24 } };
+  return render(heading, {
+    width: 560,
+    height: 340,
+    data: { values: lines.flatMap(({ name, points }) => points.map(([atX, atY]) => ({ name, x: atX, y: atY }))) },
+    mark: { type: 'line', clip: true },
+    encoding: {
+      x: channel('x', x),
+      y: channel('y', y),
+      color: { ...look, scale: { domain, range: cycled(SERIES_COLOURS, domain) } },
+      strokeDash: { ...look, scale: { domain, range: cycled(DASHES, domain) } },
+    },
+  });
+}
+
+export interface CourseChart {
+  readonly x: Axis;
+  readonly y: Axis;
+  /** A panel each. */
+  readonly panels: readonly { readonly name: string; readonly points: readonly CoursePoint[] }[];
+  /** A bound: a dashed line across. */
+  readonly mark: number;
+  /** The panel whose line has a colour of its own. */
+  readonly highlighted?: string;
+}
+
+interface CoursePoint {
+  readonly x: number;
+  readonly y: number;
+  /** What the line is compared with: an area behind it. */
+  readonly reference: number;
+}
+
+/** Left of the first panels of a row. */
+const ROOM_FOR_TICKS = 30;
+
+/** Many small charts that differ in one thing: easier to compare than many lines in one. Counts jump, so they are steps. */
+export function smallMultiples(heading: Heading, { x, y, panels, mark, highlighted }: CourseChart): Promise<string> {
+  const columns = Math.min(2, panels.length);
+  const across = channel('x', x);
+  const colour = {
+    condition: { test: `datum.panel === ${JSON.stringify(highlighted ?? '')}`, value: DAY.accent },
+    value: SERIES_COLOURS[0],
+  };
+  return render(heading, {
+    columns,
+    data: { values: panels.flatMap(({ name, points }) => points.map((point) => ({ panel: name, ...point }))) },
+    facet: { field: 'panel', type: 'nominal', sort: panels.map(({ name }) => name) },
+    spec: {
+      width: (WIDTH - 2 * MARGIN - (columns - 1) * FACET_SPACING - ROOM_FOR_TICKS) / columns,
+      height: 100,
+      layer: [
+        {
+          mark: { type: 'area', interpolate: 'step-after', color: DAY.shade, clip: true },
+          encoding: { x: across, y: { ...channel('reference', y), stack: null } },
+        },
+        { mark: { type: 'line', interpolate: 'step-after', clip: true }, encoding: { x: across, y: channel('y', y), color: colour } },
+        { data: { values: [{}] }, mark: 'rule', encoding: { y: { datum: mark } } },
+      ],
+    },
+  });
+}
+
+function channel(field: string, { label, domain, log, ticks, nice = false }: Axis): object {
+  return {
+    field,
+    type: 'quantitative',
+    title: label || null,
+    scale: { domain, nice, ...(log && { type: 'log' }) },
+    axis: { ...(ticks ? { values: ticks, labelOverlap: false } : { tickCount: 6 }), format: ',~r' },
+  };
+}
+
+const cycled = <T>(looks: readonly T[], names: readonly string[]): T[] => names.map((_, index) => looks[index % looks.length]!);

@@ -1,33 +1,74 @@
-/** Colours and letters. The reader's system says whether it is light or dark; contrast is at least 4.5 to 1 in both. */
+import type { Config } from 'vega-lite';
 
-/** Light and dark, for lines and bars; told apart by colour-blind readers too (after Okabe and Ito), and by dashes besides. */
+/** By day and by night; contrast with the ground is at least 4.5 to 1 in both. Distinct in light mode, so that each maps to one dark colour. */
+const COLOURS = {
+  ground: ['#ffffff', '#14181d'],
+  ink: ['#1c2024', '#e8eaed'],
+  quiet: ['#5a6169', '#a2abb5'],
+  rule: ['#d9dde2', '#343b44'],
+  shade: ['#c4c8cd', '#4a525c'],
+  mark: ['#b00020', '#ff8a94'],
+  accent: ['#b34700', '#f0a050'],
+  plain: ['#5b7f9f', '#6f9ac0'],
+} as const;
+
+/** Of lines: told apart by colour-blind readers too (after Okabe and Ito), and by dashes besides. */
 const SERIES = [
   ['#0060a0', '#5cb8f0'],
-  ['#b34700', '#f0a050'],
+  ['#b44800', '#f1a151'],
   ['#00755a', '#3fcf9f'],
   ['#9b3a80', '#e29ac8'],
   ['#6a5a00', '#e0cf3a'],
   ['#a3172b', '#ff8590'],
   ['#4b4bb8', '#a9a9ff'],
-  ['#4a6a10', '#a8d25a'],
-  ['#5d5d5d', '#b8b8b8'],
 ] as const;
 
-const DASHES = ['', '7 3', '2 3', '9 3 2 3', '4 4', '12 4', '1 2', '6 2 1 2 1 2', '3 1'];
+export const DASHES = [[], [7, 3], [2, 3], [9, 3, 2, 3], [4, 4], [12, 4], [1, 2]];
 
-/** The look of the n-th series: class names, repeated when there are more series than looks. */
-export const lookOf = (index: number): string => `s${index % SERIES.length}`;
+export const SERIES_COLOURS: readonly string[] = SERIES.map(([day]) => day);
 
-const series = (mode: 0 | 1): string => SERIES.map((colours, i) => `.s${i}{--c:${colours[mode]}}`).join('');
+/** The colours that are written into the picture. */
+export const DAY = Object.fromEntries(Object.entries(COLOURS).map(([name, [day]]) => [name, day])) as Record<keyof typeof COLOURS, string>;
 
-export const STYLE = [
-  'svg{--ground:#fff;--ink:#1c2024;--quiet:#5a6169;--rule:#d9dde2;--mark:#b00020;font-family:system-ui,sans-serif;font-size:12px}',
-  series(0),
-  `@media (prefers-color-scheme:dark){svg{--ground:#14181d;--ink:#e8eaed;--quiet:#a2abb5;--rule:#343b44;--mark:#ff8a94}${series(1)}}`,
-  '.ground{fill:var(--ground)}text{fill:var(--ink)}.quiet{fill:var(--quiet)}.title{font-size:17px;font-weight:600}.name{font-weight:600}',
-  '.rule{stroke:var(--rule);stroke-width:1}.axis{stroke:var(--quiet);stroke-width:1}',
-  '.mark{stroke:var(--mark);stroke-width:1;stroke-dasharray:4 3}.marked{fill:var(--mark)}',
-  '.line{fill:none;stroke:var(--c);stroke-width:1.8;stroke-linejoin:round}.bar{fill:var(--c)}',
-  '.reference{fill:var(--quiet);fill-opacity:.3;stroke:none}',
-  DASHES.map((dash, i) => (dash ? `.dashed.s${i}{stroke-dasharray:${dash}}` : '')).join(''),
-].join('');
+/**
+ * Every colour stands as an attribute, which all renderers read. Those that know style sheets, and are asked for a dark picture, replace
+ * each by its counterpart.
+ */
+export const NIGHT_STYLE = `@media (prefers-color-scheme:dark){${[...Object.values(COLOURS), ...SERIES]
+  .flatMap(([day, night]) => ['fill', 'stroke'].map((property) => `[${property}="${day}"]{${property}:${night}}`))
+  .join('')}}`;
+
+export const WIDTH = 880;
+export const MARGIN = 24;
+
+export const FACET_SPACING = 24;
+
+export const CONFIG: Config = {
+  // One name for the whole picture, and not one for each of its axes.
+  aria: false,
+  background: DAY.ground,
+  padding: MARGIN,
+  font: 'system-ui, sans-serif',
+  title: { anchor: 'start', color: DAY.ink, fontSize: 12, fontWeight: 600, offset: 8, subtitleColor: DAY.quiet, subtitleFontSize: 12 },
+  view: { stroke: null },
+  concat: { spacing: 28 },
+  facet: { spacing: FACET_SPACING },
+  header: { title: null, labelAnchor: 'start', labelColor: DAY.ink, labelFontSize: 12, labelFontWeight: 600 },
+  axis: {
+    labelColor: DAY.quiet,
+    labelFontSize: 11,
+    titleColor: DAY.quiet,
+    titleFontSize: 11,
+    titleFontWeight: 400,
+    gridColor: DAY.rule,
+    domainColor: DAY.quiet,
+    ticks: false,
+    labelPadding: 6,
+  },
+  axisX: { grid: false },
+  axisY: { domain: false, titleAngle: 0, titleAnchor: 'end', titleAlign: 'left', titleX: -30, titleY: -10 },
+  legend: { title: null, labelColor: DAY.ink, labelFontSize: 12, labelLimit: 220, symbolSize: 900, symbolStrokeWidth: 2, rowPadding: 8 },
+  rule: { color: DAY.mark, strokeDash: [4, 3] },
+  text: { color: DAY.quiet, fontSize: 12 },
+  line: { strokeWidth: 1.8, strokeJoin: 'round' },
+};
