@@ -1,7 +1,6 @@
 import {
   generationsOf,
   greedyCost,
-  mostTokens,
   ON_EDITS,
   standsAside,
   stepsToFull,
@@ -9,7 +8,7 @@ import {
   type BucketLevel,
   type BucketTake,
   type FixedWindowBucket,
-  type FormerBucket,
+  type BucketGeneration,
   type GreedyBucket,
   type IntervalBucket,
   type Refused,
@@ -150,23 +149,23 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: nu
       }
       return;
     case 'fixed_window':
-      writer.f64(cost, bucket.limit, bucket.start.used, bucket.startedAtUs, signedLength(bucket));
+      writer.f64(cost, bucket.capacity, bucket.start.used, bucket.startedAtUs, signedLength(bucket));
       if (hasCalendar(bucket)) {
         writer.f64(bucket.start.startUs);
         packBoundaries(writer, bucket, nowUs);
       }
       return;
     case 'sliding_counter':
-      writer.f64(cost, bucket.limit, bucket.start.counts[0]!, bucket.startedAtUs, bucket.parts, bucket.partUs);
+      writer.f64(cost, bucket.capacity, bucket.start.counts[0]!, bucket.startedAtUs, bucket.parts, bucket.partUs);
       return;
     case 'sliding_log':
-      writer.f64(cost, bucket.limit, bucket.start.entries[0]?.takenUntil ?? 0, bucket.startedAtUs, bucket.windowUs);
+      writer.f64(cost, bucket.capacity, bucket.start.entries[0]?.takenUntil ?? 0, bucket.startedAtUs, bucket.windowUs);
       return;
     case 'concurrency':
-      writer.f64(cost, bucket.limit, 0, bucket.slotTimeoutUs);
+      writer.f64(cost, bucket.capacity, 0, bucket.slotTimeoutUs);
       return;
     case 'penalty':
-      writer.f64(refused ? -refused.count : cost, bucket.refusals, bucket.windowUs, bucket.blockUs, refused?.sinceUs ?? bucket.watches);
+      writer.f64(refused ? -refused.count : cost, bucket.capacity, bucket.windowUs, bucket.blockUs, refused?.sinceUs ?? bucket.watches);
   }
 }
 
@@ -211,11 +210,11 @@ function packSteps(writer: ByteWriter, steps: readonly number[]): void {
   writer.f64(...steps);
 }
 
-function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBucket | undefined, nowUs: number): void {
+function packGeneration(writer: ByteWriter, bucket: BucketGeneration, next: BucketGeneration | undefined, nowUs: number): void {
   writer.u32(bucket.generation);
   writer.u8(kindOf(bucket));
   writer.u8(ON_EDITS.indexOf(bucket.onEdit));
-  writer.f64(mostTokens(bucket), bucket.startedAtUs, ...numbersOfKind(bucket));
+  writer.f64(bucket.capacity, bucket.startedAtUs, ...numbersOfKind(bucket));
   if (bucket.kind === 'interval' && bucket.intervalUs === 0) {
     const { windows, startedAtUs } = bucket;
     writer.f64(windows!.around(startedAtUs).startUs);
@@ -228,7 +227,7 @@ function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBu
   packBoundaries(writer, bucket, nowUs);
 }
 
-function numbersOfKind(bucket: FormerBucket): [number, number] {
+function numbersOfKind(bucket: BucketGeneration): [number, number] {
   switch (bucket.kind) {
     case 'greedy':
       return [bucket.rate.n, bucket.rate.intervalUs];
@@ -248,13 +247,13 @@ function numbersOfKind(bucket: FormerBucket): [number, number] {
 }
 
 /** How the scripts call what a bucket is. */
-export function kindOf(bucket: FormerBucket): number {
+export function kindOf(bucket: BucketGeneration): number {
   if (bucket.kind !== 'greedy' || isPlain(bucket)) return KIND[bucket.kind];
   return bucket.maxWaitUs === undefined ? KIND.greedyWithParts : KIND.queue;
 }
 
 /** Whole microseconds will do, and a missing bucket is a full one. */
-function isPlain({ rate, missingAtStart, maxWaitUs }: GreedyBucket & FormerBucket): boolean {
+function isPlain({ rate, missingAtStart, maxWaitUs }: GreedyBucket & BucketGeneration): boolean {
   return rate.n === 1 && missingAtStart.whole === 0 && missingAtStart.part === 0 && maxWaitUs === undefined;
 }
 

@@ -1,5 +1,17 @@
 import type { CalendarUnit } from '../limit.js';
-import type { WindowBounds, Windows } from './fixed-window.js';
+import type { WindowBounds, Windows } from './windows.js';
+
+const DAY_MS = 86_400_000;
+
+/** The windows of calendars, the longest that they are but for days of 25 hours. */
+export const CALENDAR_MS: Record<CalendarUnit, number> = {
+  minute: 60_000,
+  hour: 3_600_000,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 31 * DAY_MS,
+  year: 366 * DAY_MS,
+};
 
 /**
  * Windows of the calendar in a time zone. Days, weeks (from Monday), months and years begin at local midnight, so they are an hour
@@ -73,7 +85,6 @@ type Offset = (atMs: number) => number;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 function offsetsOf(timeZone: string): Offset {
   const format = new Intl.DateTimeFormat('en', {
