@@ -7,13 +7,10 @@ local function read_generations(position)
   local generations = {}
   for i = 1, count do
     local g = {}
-    local first, second
-    g.generation, g.kind, g.on_edit, g.capacity, g.started, first, second, position = unpack_struct('<I4BBdddd', requests, position)
-    local algorithm = ALGORITHMS[g.kind]
-    g.algorithm = algorithm
-    g[algorithm.names[1]], g[algorithm.names[2]] = first, second
-    if algorithm.read_former then position = algorithm.read_former(g, position) end
-    if i > 1 then generations[i - 1].next_started = g.started end
+    g.generation, g.kind, g.on_edit, g.capacity_tokens, g.started_us, position = unpack_struct('<I4BBdd', requests, position)
+    g.algorithm = ALGORITHMS[g.kind]
+    position = g.algorithm.read_generation(g, position)
+    if i > 1 then generations[i - 1].next_started_us = g.started_us end
     generations[i] = g
   end
   return generations, position
@@ -23,28 +20,28 @@ end
 local function carried_along(generations, from, state)
   for i = from, #generations - 1 do
     local g, successor = generations[i], generations[i + 1]
-    if not (g.algorithm == successor.algorithm and g.algorithm.keeps_state) then
-      local at = min(successor.started, now)
-      local whole, part, of = g.algorithm.missing(g, state, at)
-      whole, part, of = missing_after_edit(successor.on_edit, whole, part, of, g.capacity, successor.capacity)
-      state = successor.algorithm.state_missing(successor, whole, part, of, at)
+    if not (g.kind == successor.kind and g.algorithm.keeps_state) then
+      local at_us = min(successor.started_us, now_us)
+      local whole, part, of = g.algorithm.missing(g, state, at_us)
+      whole, part, of = missing_after_edit(successor.on_edit, whole, part, of, g.capacity_tokens, successor.capacity_tokens)
+      state = successor.algorithm.state_missing(successor, whole, part, of, at_us)
     end
   end
   return state
 end
 
-local function exhausted(g, at)
-  if g.algorithm.exhausted then return g.algorithm.exhausted(g, at) end
-  return g.algorithm.state_missing(g, g.capacity, 0, 1, at)
+local function exhausted(g, at_us)
+  if g.algorithm.exhausted then return g.algorithm.exhausted(g, at_us) end
+  return g.algorithm.state_missing(g, g.capacity_tokens, 0, 1, at_us)
 end
 
-local function carried_over(generations, generation, state, suffix)
+local function carried_over(generations, generation, state, text_kind)
   for i = 1, #generations - 1 do
     local g = generations[i]
-    if g.generation == generation and g.algorithm.suffix == suffix and (not g.algorithm.fits or g.algorithm.fits(g, state)) then
+    if g.generation == generation and g.algorithm.text_kind == text_kind and (not g.algorithm.fits or g.algorithm.fits(g, state)) then
       return carried_along(generations, i, state)
     end
   end
   -- Older than all that is remembered: empty at worst when the oldest of these numbers came into force.
-  return carried_along(generations, 1, exhausted(generations[1], min(generations[1].started, now)))
+  return carried_along(generations, 1, exhausted(generations[1], min(generations[1].started_us, now_us)))
 end

@@ -29,20 +29,20 @@ end
 -- it over; negative for a surplus.
 
 -- The tokens that come back in a debt of time: debt microseconds and part n-ths of one, at n tokens every interval.
-local function tokens_of_debt(debt, part, n, interval)
-  local quotient, rest = mul_div(math.abs(debt), n, interval)
-  local over = (debt < 0 and -rest or rest) + part
-  local carry = floor(over / interval)
-  return (debt < 0 and -quotient or quotient) + carry, over - carry * interval, interval
+local function tokens_of_debt(debt_us, part, n, interval_us)
+  local quotient, rest = mul_div(math.abs(debt_us), n, interval_us)
+  local over = (debt_us < 0 and -rest or rest) + part
+  local carry = floor(over / interval_us)
+  return (debt_us < 0 and -quotient or quotient) + carry, over - carry * interval_us, interval_us
 end
 
 -- The debt in which so many tokens come back, rounded up: microseconds, and n-ths of one.
-local function debt_of_tokens(whole, part, of, n, interval)
-  local debt, parts = mul_div(whole, interval, n)
-  local fraction, rest = mul_div(part, interval, of)
+local function debt_of_tokens(whole, part, of, n, interval_us)
+  local debt_us, parts = mul_div(whole, interval_us, n)
+  local fraction, rest = mul_div(part, interval_us, of)
   parts = parts + fraction + (rest > 0 and 1 or 0)
   local carry = floor(parts / n)
-  return debt + carry, parts - carry * n
+  return debt_us + carry, parts - carry * n
 end
 
 -- amount * times / by, rounded up to the next of-th of a token; the amount is at most `by`.
@@ -58,14 +58,14 @@ local function scaled(whole, part, of, times, by)
 end
 
 -- What is missing after an edit; carry-over.ts says why.
-local function missing_after_edit(on_edit, whole, part, of, capacity, new_capacity)
+local function missing_after_edit(on_edit, whole, part, of, capacity_tokens, new_capacity_tokens)
   if on_edit == ON_EDIT.RESET then return 0, 0, 1 end
   if on_edit == ON_EDIT.PROPORTIONAL then
-    if whole >= capacity then return new_capacity, 0, 1 end
+    if whole >= capacity_tokens then return new_capacity_tokens, 0, 1 end
     if whole < 0 then return 0, 0, 1 end
-    return scaled(whole, part, of, new_capacity, capacity)
+    return scaled(whole, part, of, new_capacity_tokens, capacity_tokens)
   end
-  local grown = new_capacity - capacity
+  local grown = new_capacity_tokens - capacity_tokens
   whole = whole + (on_edit == ON_EDIT.AS_IS and grown or min(0, grown))
   if whole < 0 then return 0, 0, 1 end
   return whole, part, of

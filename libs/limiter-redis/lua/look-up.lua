@@ -4,10 +4,10 @@ local band = bit.band
 
 -- One bucket as it was packed, and the position behind it. `more` if the next one belongs to the same request.
 local function read_bucket(position)
-  local flags, index, generation, cost, capacity, limit, generations
-  flags, index, generation, cost, capacity, position = unpack_struct('<BHI4dd', requests, position)
+  local flags, index, generation, limit, generations
+  flags, index, generation, position = unpack_struct('<BHI4', requests, position)
   local algorithm = ALGORITHMS[flags % 16]
-  limit, position = algorithm.read(cost, capacity, position)
+  limit, position = algorithm.read(position)
   if band(flags, FLAG.FORMER_FOLLOW) ~= 0 then generations, position = read_generations(position) end
   return {
     index = index, generation = generation, algorithm = algorithm, limit = limit, generations = generations,
@@ -24,21 +24,21 @@ local function settled_at(bucket, state)
 end
 
 -- What look_up says, without a block.
-local function look_at(bucket, state, written, suffix)
+local function look_at(bucket, state, written, text_kind)
   local algorithm, limit, generation = bucket.algorithm, bucket.limit, bucket.generation
-  if not state or (written == generation and (suffix ~= algorithm.suffix or (algorithm.fits and not algorithm.fits(limit, state)))) then
+  if not state or (written == generation and (text_kind ~= algorithm.text_kind or (algorithm.fits and not algorithm.fits(limit, state)))) then
     -- What is no bucket of ours is treated as missing, and overwritten by the next take.
     state = algorithm.started(limit)
-    return state, now < limit.started and limit.lacks, -1
+    return state, now_us < limit.started_us and limit.lacks, -1
   end
   if written > generation then return SENTINEL.STALE end
   if written == generation then
     local shown = algorithm.clamped(limit, state)
     if shown ~= state then return shown, true, -1 end
-    return state, false, now < limit.started and -1 or settled_at(bucket, state) or -1
+    return state, false, now_us < limit.started_us and -1 or settled_at(bucket, state) or -1
   end
   if bucket.has_former and not bucket.generations then return SENTINEL.AGAIN end
-  state = bucket.generations and carried_over(bucket.generations, written, state, suffix) or algorithm.started(limit)
+  state = bucket.generations and carried_over(bucket.generations, written, state, text_kind) or algorithm.started(limit)
   return algorithm.clamped(limit, state), true, -1
 end
 
@@ -49,7 +49,7 @@ local function look_up(bucket, text)
   local block
   text, block = without_block(text)
   if not block then return look_at(bucket, parse(text)) end
-  if block.till > now then bucket.block = block end
+  if block.until_us > now_us then bucket.block = block end
   local state, must_write, before = look_at(bucket, parse(text))
   if block.was_cut then must_write, before = true, -1 end
   return state, must_write, before
@@ -57,8 +57,8 @@ end
 
 -- What is written of a bucket that has this state, and until when it must live.
 local function as_written(bucket, state)
-  local text, ends = bucket.algorithm.text(bucket.generation, state), max(now, settled_at(bucket, state) or now)
+  local text, ends = bucket.algorithm.text(bucket.generation, state), max(now_us, settled_at(bucket, state) or now_us)
   local block = bucket.block
   if not block then return text, ends end
-  return with_block(block, text), max(ends, block.till)
+  return with_block(block, text), max(ends, block.until_us)
 end

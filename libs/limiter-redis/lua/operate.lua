@@ -37,15 +37,15 @@ local algorithm, limit = bucket.algorithm, bucket.limit
 local state, must_write
 if not wants_again then state, must_write = look_up(bucket, call('MGET', key)[1]) end
 if wants_again then state = SENTINEL.AGAIN end
-if state == SENTINEL.STALE or state == SENTINEL.AGAIN then return { state, now } end
+if state == SENTINEL.STALE or state == SENTINEL.AGAIN then return { state, now_us } end
 
 if operation == 'reset' then
-  state = algorithm.full and algorithm.full(limit) or algorithm.state_missing(limit, 0, 0, 1, now)
+  state = algorithm.full and algorithm.full(limit) or algorithm.state_missing(limit, 0, 0, 1, now_us)
 elseif operation == 'add' or operation == 'take' then
   state = algorithm.adjusted(limit, state, operation == 'add')
 elseif operation == 'block' then
-  local length = tonumber(ARGV[4])
-  bucket.block = { till = now + length, length = length }
+  local length_us = tonumber(ARGV[4])
+  bucket.block = { until_us = now_us + length_us, length_us = length_us }
 end
 local unblocks = operation == 'unblock' and bucket.block
 if unblocks then bucket.block = nil end
@@ -62,7 +62,7 @@ if must_write or unblocks or (operation ~= 'read' and operation ~= 'unblock') th
   end
 end
 
-if bucket.block then reply[1] = bucket.block.till - now end
+if bucket.block then reply[1] = bucket.block.until_us - now_us end
 algorithm.take(limit, state, 0, 0)
-reply[#reply + 1] = is_full and -now or now
+reply[#reply + 1] = is_full and -now_us or now_us
 return reply

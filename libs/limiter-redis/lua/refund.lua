@@ -8,7 +8,7 @@ KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME
       2  what was taken, packed little-endian, one after the other:
            u8 kind, as in take.lua     u16 index of the bucket in KEYS     u32 generation
-           six f64, of which each kind needs some: see `refunded` in its file in algorithms/
+           six f64, of which each kind needs some: see Refund in its file in algorithms/
 Reply  how many buckets were changed
 ]]
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
@@ -27,13 +27,13 @@ while position <= #ARGV[2] do
   local kind, index, generation, a, b, c, d, e, f
   kind, index, generation, a, b, c, d, e, f, position = unpack_struct('<BHI4dddddd', ARGV[2], position)
   local algorithm = ALGORITHMS[kind]
-  local text, block, state, written, suffix
+  local text, block, state, written, text_kind
   if stored[index] then
     text, block = without_block(stored[index])
-    state, written, suffix = parse(text)
+    state, written, text_kind = parse(text)
   end
   -- Slots live on over an edit.
-  if state and suffix == algorithm.suffix and (written == generation or algorithm.keeps_state) then
+  if state and text_kind == algorithm.text_kind and (written == generation or algorithm.keeps_state) then
     local after = algorithm.refunded(state, a, b, c, d, e, f)
     if after then
       stored[index] = with_block(block, algorithm.text(written, after))

@@ -8,13 +8,13 @@ Guarantee  Each request takes from all of its buckets or from none, in the order
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
-           u8  kind: 0 greedy, 1 greedy with fractions of a microsecond, 2 interval, 3 fixed window, 4 sliding counter,
-               5 sliding log, 6 concurrency, 7 queue, 8 penalty; +16 if it has no say where it refuses, +32 if there are former numbers, +64 if
-               the next bucket belongs to the same request, +128 if the former numbers follow
+           u8  kind (see KIND); +16 if it has no say where it refuses, +32 if there are former numbers, +64 if the next bucket belongs to the
+               same request, +128 if the former numbers follow
            u16 index of its key in KEYS, from 1        u32 generation
-           f64 cost or price, capacity or time to full; then what the kind needs: see its file in algorithms/
+           two f64 or more that the kind needs: see Take in its file in algorithms/
            former  u8 number of generations, the oldest first and the present one last, for each
-                   u32 generation, u8 kind, u8 onEdit, f64 capacity or limit, when it came into force, two numbers of the kind: see its file
+                   u32 generation, u8 kind, u8 onEdit, f64 capacity_tokens, started_us: when it came into force; then see Generation in the file
+                   of the kind
 Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
        In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's;
        AGAIN, a bucket was written under former numbers that were not sent, or the windows that were sent are not those of now.
@@ -40,18 +40,23 @@ local instants, changed = {}, {}
 local full_at, full_before = {}, {}
 
 --# include usual-bucket.lua
---# include general-buckets.lua
 --# include write-buckets.lua
 
--- Takes for a request of any kinds, from its position on, and returns the position of the next one. Made when it is needed.
+-- Takes for a request of any kinds, from its position on, and returns the position of the next one. Made when it is needed, because it
+-- consists of many functions.
 local take_general
+local function make_take_general()
+  --# include general-buckets.lua
+end
+
 local position, length = 1, #requests
 while position <= length do
-  local kind, index, generation, price, full, after = unpack_struct('<BHI4dd', requests, position)
-  local instant, first
-  if kind == KIND.GREEDY and generation == 0 then instant, first = usual_instant(index) end
-  if instant then
-    take_usual(index, instant, first, price, full)
+  -- Two numbers are there whatever the kind is; of a greedy bucket these.
+  local kind, index, generation, cost_us, full_us, after = unpack_struct('<BHI4dd', requests, position)
+  local full_at_us, first_us
+  if kind == KIND.GREEDY and generation == 0 then full_at_us, first_us = usual_instant(index) end
+  if full_at_us then
+    take_usual(index, full_at_us, first_us, cost_us, full_us)
     position = after
   else
     take_general = take_general or make_take_general()
@@ -61,5 +66,5 @@ end
 
 local is_full, failure = write_buckets()
 if failure then return failure end
-reply[replies + 1] = is_full and -now or now
+reply[replies + 1] = is_full and -now_us or now_us
 return reply

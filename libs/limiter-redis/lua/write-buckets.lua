@@ -2,19 +2,19 @@
 
 local writes = 0
 
-local function write(index, value, instant, before)
-  if instant - instant % EPOCH_US == before - before % EPOCH_US then
+local function write(index, value, full_at_us, full_before_us)
+  if full_at_us - full_at_us % EPOCH_US == full_before_us - full_before_us % EPOCH_US then
     call('SET', KEYS[index], value, 'KEEPTTL')
   else
-    call('SET', KEYS[index], value, 'EX', life(instant))
+    call('SET', KEYS[index], value, 'EX', life(full_at_us))
   end
   writes = writes + 1
 end
 
 local function write_all()
-  for index, instant in pairs(full_at) do write(index, stored[index], instant, full_before[index]) end
+  for index, full_at_us in pairs(full_at) do write(index, stored[index], full_at_us, full_before[index]) end
   -- Last: a bucket that is in both tables was changed as a number after it was written as a string.
-  for index, before in pairs(changed) do write(index, format(WHOLE, instants[index]), instants[index], before) end
+  for index, full_before_us in pairs(changed) do write(index, format(WHOLE, instants[index]), instants[index], full_before_us) end
 end
 
 -- Whether Redis is full and nothing was written, and any other error, as it came, so that its code stays in front. A full Redis refuses the

@@ -1,26 +1,8 @@
-import {
-  allows,
-  greedyBackAt,
-  greedyCost,
-  opensWindow,
-  partOf,
-  stepOf,
-  stillOwed,
-  windowOfTake,
-  type Bucket,
-  type BucketLevel,
-  type BucketTake,
-  type GreedyLevel,
-  type IntervalBucket,
-  type IntervalLevel,
-  type PastTake,
-  type Receipt,
-  type WindowLevel,
-} from '#limiter';
+import { allows, type Bucket, type BucketLevel, type BucketTake, type PastTake, type Receipt } from '#limiter';
+import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
-import { kindOf, signedInterval } from './take-call.js';
 
 /** The wire format of lua/refund.lua: one call for what many requests give back. */
 
@@ -71,7 +53,7 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
       indexes.set(key, index);
       frames.frame(BUCKET_PREFIX + key);
     }
-    packed.u8(kindOf(bucket));
+    packed.u8(numberOf(codecOf(bucket)));
     packed.u16(index);
     packed.u32(bucket.generation);
     for (let n = 0; n < NUMBERS; n++) packed.f64(numbers[n] ?? 0);
@@ -88,42 +70,10 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
 
 /** What `refunded` in lua/algorithms needs to know of a request that passed. */
 function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>, nowUs: number): readonly number[] | undefined {
-  const { cost, takenAtUs } = past;
-  if (cost === 0 || !allows(bucket, past.level, cost)) return undefined;
-  switch (bucket.kind) {
-    case 'greedy': {
-      if ((past.level as GreedyLevel).debtUs < 0) return undefined;
-      const back = greedyBackAt(bucket, past as PastTake<GreedyLevel>);
-      const price = greedyCost(bucket, cost);
-      return [back.whole, back.part, price.whole, price.part, bucket.rate.n, bucket.maxWaitUs === undefined ? 0 : 1];
-    }
-    case 'interval':
-      if ((past.level as IntervalLevel).tokens > bucket.capacity) return undefined;
-      if (bucket.intervalUs === 0) return calendarRefund(bucket, past as PastTake<IntervalLevel>, nowUs);
-      return [stepOf(past as PastTake<IntervalLevel>), cost, bucket.capacity, bucket.refillTokens, signedInterval(bucket)];
-    case 'fixed_window': {
-      const startUs = windowOfTake(bucket, past as PastTake<WindowLevel>);
-      return [startUs, cost, opensWindow(bucket, startUs, takenAtUs) ? 1 : 0];
-    }
-    case 'sliding_counter':
-      return [partOf(bucket, takenAtUs), cost, bucket.partUs];
-    case 'sliding_log':
-      return [takenAtUs, cost];
-    case 'concurrency':
-      return slotNumbers(bucket, past.slot);
-    case 'penalty':
-      return undefined;
-  }
+  const { cost, level } = past;
+  return cost === 0 || !allows(bucket, level, cost) ? undefined : codecOf(bucket).refundOf(bucket, past, nowUs);
 }
 
-/** What is still owed now, and until when that is known: the next step, which brings more of it back, and the one after that. */
-function calendarRefund(bucket: IntervalBucket, past: PastTake<IntervalLevel>, nowUs: number): readonly number[] | undefined {
-  const owed = stillOwed(bucket, past, nowUs);
-  if (owed <= 0) return undefined;
-  const nextUs = bucket.windows!.around(Math.max(nowUs, stepOf(past))).endUs;
-  return [nextUs, owed, bucket.capacity, bucket.refillTokens, 0, bucket.windows!.around(nextUs).endUs];
-}
-
-function slotNumbers({ kind }: Bucket, slot: number): readonly number[] | undefined {
-  return kind === 'concurrency' ? [slot] : undefined;
+function slotNumbers(bucket: Bucket, slot: number): readonly number[] | undefined {
+  return codecOf(bucket).slotAt === undefined ? undefined : [slot];
 }

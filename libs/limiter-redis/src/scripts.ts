@@ -1,15 +1,19 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Cluster, Redis } from 'ioredis';
-import { wireInLua } from './wire.js';
+import { algorithmsInLua } from '../lua/algorithms/index.js';
 import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
+import { wireInLua } from './wire.js';
 
 const LUA = new URL('../lua/', import.meta.url);
 
-/** The text of a script, with the files that it includes by `--# include <file>`, each on a line of its own; `wire` is wire.ts. */
+/** What a script includes that is no file, because TypeScript knows it as well. */
+const RENDERED: Readonly<Record<string, () => string>> = { wire: wireInLua, algorithms: algorithmsInLua };
+
+/** The text of a script, with what it includes by `--# include <file>`, each on a line of its own. */
 export function sourceOf(file: string): string {
-  const text = readFileSync(new URL(file, LUA), 'utf8');
-  return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => (included === 'wire' ? wireInLua() : sourceOf(included)));
+  const text = RENDERED[file]?.() ?? readFileSync(new URL(file, LUA), 'utf8');
+  return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => sourceOf(included));
 }
 
 type ScriptName = 'take' | 'refund' | 'operate' | 'report-load' | 'write-snapshots' | 'mend-snapshot' | 'preload-buckets';

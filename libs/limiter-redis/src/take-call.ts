@@ -1,31 +1,15 @@
-import {
-  generationsOf,
-  greedyCost,
-  mostTokens,
-  ON_EDITS,
-  standsAside,
-  stepsToFull,
-  type Bucket,
-  type BucketLevel,
-  type BucketTake,
-  type FixedWindowBucket,
-  type FormerBucket,
-  type GreedyBucket,
-  type IntervalBucket,
-  type Refused,
-  type WindowBounds,
-} from '#limiter';
-import type { PackedArguments } from './packed-command.js';
+import { generationsOf, ON_EDITS, standsAside, type Bucket, type BucketLevel, type BucketTake, type WindowBounds } from '#limiter';
+import type { BucketCodec } from '../lua/algorithms/codec.js';
+import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
+import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
-import { FLAG, KIND, SENTINEL } from './wire.js';
+import { FLAG, SENTINEL } from './wire.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
-/** Numbers in the reply, by kind. */
-const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2, 2] as const;
-/** Where the name of the slot stands in a packed bucket of a concurrency limit. */
-const SLOT_AT = 23;
+/** Kind, index of the key, and generation stand before the numbers of a packed bucket. */
+const HEAD_LENGTH = 7;
 
 /** A request as it is packed. */
 export interface AskedTakes {
@@ -45,7 +29,7 @@ class Wire {
   constructor(
     readonly bytes: Uint8Array,
     readonly frameLength: number,
-    readonly kind: number,
+    readonly codec: BucketCodec,
     /** The window of the calendar that it was packed in: in another one it has to be packed anew. */
     readonly window: WindowBounds | undefined,
   ) {}
@@ -84,7 +68,7 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
       if (last > 0 && standsAside(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
       buckets.bytes[at + 1] = index & 0xff;
       buckets.bytes[at + 2] = index >> 8;
-      if (wire.kind === KIND.concurrency) buckets.f64At(at + SLOT_AT, slot);
+      if (wire.codec.slotAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.slotAt, slot);
     }
   }
   frames.frame(clock === 'given' ? String(Math.round(nowMs * 1000)) : '');
@@ -94,8 +78,8 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
 }
 
 function wireOf(take: BucketTake, nowMs: number): Wire {
-  const window = calendarWindow(take.bucket, nowMs);
-  if (take.memo instanceof Wire && take.memo.window === window) return take.memo;
+  const { memo } = take;
+  if (memo instanceof Wire && memo.window === memo.codec.calendarWindow?.(take.bucket, nowMs * 1000)) return memo;
   const wire = newWire(take, nowMs, false);
   take.memo = take.memo === undefined ? ASKED_ONCE : wire;
   return wire;
@@ -108,154 +92,28 @@ function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, with
   const writer = new ByteWriter(256);
   writer.frame(BUCKET_PREFIX + key);
   const frameLength = writer.length;
+  const codec = codecOf(bucket);
   const hasFormer = bucket.previous.length > 0;
   const nowUs = nowMs * 1000;
-  writer.u8(kindOf(bucket) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
+  writer.u8(numberOf(codec) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
   writer.u16(0);
   writer.u32(bucket.generation);
-  packNumbers(writer, bucket, cost, nowUs, refused);
-  if (hasFormer && withFormer) {
-    const generations = generationsOf(bucket);
-    writer.u8(generations.length);
-    generations.forEach((generation, i) => packGeneration(writer, generation, generations[i + 1], nowUs));
-  }
-  return new Wire(new Uint8Array(writer.written()), frameLength, kindOf(bucket), calendarWindow(bucket, nowMs));
+  codec.packTake(writer, bucket, cost, nowUs, refused);
+  if (hasFormer && withFormer) packGenerations(writer, bucket, nowUs);
+  return new Wire(new Uint8Array(writer.written()), frameLength, codec, codec.calendarWindow?.(bucket, nowUs));
 }
 
-/** Redis knows nothing of time zones: it is told where the window of now begins and ends, and those beside it. */
-function calendarWindow(bucket: Bucket, nowMs: number): WindowBounds | undefined {
-  if (bucket.kind === 'interval' && bucket.intervalUs === 0) return bucket.windows!.around(nowMs * 1000);
-  return bucket.kind === 'fixed_window' && hasCalendar(bucket) ? bucket.windows.around(nowMs * 1000) : undefined;
-}
-
-function hasCalendar({ windows }: FixedWindowBucket): boolean {
-  return windows.lengthUs === 0;
-}
-
-function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: number, refused?: Refused): void {
-  switch (bucket.kind) {
-    case 'greedy': {
-      const { full, start, rate, surplusUs } = bucket;
-      const price = greedyCost(bucket, cost);
-      writer.f64(price.whole, full.whole);
-      if (!isPlain(bucket)) writer.f64(rate.n, price.part, full.part, start.whole, start.part, surplusUs, bucket.startedAtUs);
-      if (bucket.maxWaitUs !== undefined) writer.f64(bucket.maxWaitUs);
-      return;
-    }
-    case 'interval':
-      writer.f64(cost, bucket.capacity, bucket.start.tokens, bucket.startedAtUs, bucket.refillTokens, signedInterval(bucket));
-      if (bucket.intervalUs === 0) {
-        writer.f64(bucket.start.steppedAtUs, ...longestSteps(bucket));
-        packStepsOfNow(writer, bucket, nowUs);
-      }
-      return;
-    case 'fixed_window':
-      writer.f64(cost, bucket.limit, bucket.start.used, bucket.startedAtUs, signedLength(bucket));
-      if (hasCalendar(bucket)) {
-        writer.f64(bucket.start.startUs);
-        packBoundaries(writer, bucket, nowUs);
-      }
-      return;
-    case 'sliding_counter':
-      writer.f64(cost, bucket.limit, bucket.start.counts[0]!, bucket.startedAtUs, bucket.parts, bucket.partUs);
-      return;
-    case 'sliding_log':
-      writer.f64(cost, bucket.limit, bucket.start.entries[0]?.takenUntil ?? 0, bucket.startedAtUs, bucket.windowUs);
-      return;
-    case 'concurrency':
-      writer.f64(cost, bucket.limit, 0, bucket.slotTimeoutUs);
-      return;
-    case 'penalty':
-      writer.f64(refused ? -refused.count : cost, bucket.refusals, bucket.windowUs, bucket.blockUs, refused?.sinceUs ?? bucket.watches);
-  }
-}
-
-/** The length of windows; negative if the first request opens one. */
-function signedLength({ windows, startsWith }: FixedWindowBucket): number {
-  return startsWith === 'first_request' ? -windows.lengthUs : windows.lengthUs;
-}
-
-/** Where the window of an instant and those beside it begin and end. */
-function packBoundaries(writer: ByteWriter, { windows }: FixedWindowBucket, nowUs: number): void {
-  const { startUs, endUs } = windows.around(nowUs);
-  writer.f64(windows.around(startUs - 1).startUs, startUs, endUs, windows.around(endUs).endUs);
-}
-
-/** The interval of steps; negative if they are aligned to the clock, 0 with a calendar. */
-export function signedInterval({ windows, intervalUs }: IntervalBucket): number {
-  return windows === undefined ? intervalUs : 0 - intervalUs;
-}
-
-const HOUR_US = 3_600_000_000;
-
-/** The longest that it is from one step of a calendar to the next, and by how much clocks may change meanwhile, dates left out included. */
-function longestSteps({ longestUs = 0 }: IntervalBucket): [number, number] {
-  return [longestUs, longestUs > HOUR_US ? 26 * HOUR_US : 0];
-}
-
-/** As many steps as fill the bucket, up to now, one more in case the server's clock is behind, the next one, and the one after that. */
-function packStepsOfNow(writer: ByteWriter, bucket: IntervalBucket, nowUs: number): void {
-  const { endUs } = bucket.windows!.around(nowUs);
-  packSteps(writer, [...stepsUntil(bucket, nowUs, stepsToFull(bucket) + 1), endUs, bucket.windows!.around(endUs).endUs]);
-}
-
-/** The last steps up to an instant, the oldest first. */
-function stepsUntil({ windows }: IntervalBucket, atUs: number, count: number): number[] {
-  const steps: number[] = [];
-  for (let { startUs } = windows!.around(atUs); steps.length < count; { startUs } = windows!.around(startUs - 1)) steps.push(startUs);
-  return steps.reverse();
-}
-
-function packSteps(writer: ByteWriter, steps: readonly number[]): void {
-  writer.u8(steps.length);
-  writer.f64(...steps);
-}
-
-function packGeneration(writer: ByteWriter, bucket: FormerBucket, next: FormerBucket | undefined, nowUs: number): void {
-  writer.u32(bucket.generation);
-  writer.u8(kindOf(bucket));
-  writer.u8(ON_EDITS.indexOf(bucket.onEdit));
-  writer.f64(mostTokens(bucket), bucket.startedAtUs, ...numbersOfKind(bucket));
-  if (bucket.kind === 'interval' && bucket.intervalUs === 0) {
-    const { windows, startedAtUs } = bucket;
-    writer.f64(windows!.around(startedAtUs).startUs);
-    packStepsOfNow(writer, bucket, nowUs);
-    packSteps(writer, stepsUntil(bucket, next?.startedAtUs ?? startedAtUs, stepsToFull(bucket)));
-  }
-  if (bucket.kind !== 'fixed_window' || !hasCalendar(bucket)) return;
-  const { windows, startedAtUs } = bucket;
-  writer.f64(windows.around(startedAtUs).startUs, windows.around(next?.startedAtUs ?? startedAtUs).startUs);
-  packBoundaries(writer, bucket, nowUs);
-}
-
-function numbersOfKind(bucket: FormerBucket): [number, number] {
-  switch (bucket.kind) {
-    case 'greedy':
-      return [bucket.rate.n, bucket.rate.intervalUs];
-    case 'interval':
-      return [bucket.refillTokens, signedInterval(bucket)];
-    case 'fixed_window':
-      return [signedLength(bucket), 0];
-    case 'sliding_counter':
-      return [bucket.parts, bucket.partUs];
-    case 'sliding_log':
-      return [bucket.windowUs, 0];
-    case 'concurrency':
-      return [bucket.slotTimeoutUs, 0];
-    case 'penalty':
-      return [0, 0];
-  }
-}
-
-/** How the scripts call what a bucket is. */
-export function kindOf(bucket: FormerBucket): number {
-  if (bucket.kind !== 'greedy' || isPlain(bucket)) return KIND[bucket.kind];
-  return bucket.maxWaitUs === undefined ? KIND.greedyWithParts : KIND.queue;
-}
-
-/** Whole microseconds will do, and a missing bucket is a full one. */
-function isPlain({ rate, missingAtStart, maxWaitUs }: GreedyBucket & FormerBucket): boolean {
-  return rate.n === 1 && missingAtStart.whole === 0 && missingAtStart.part === 0 && maxWaitUs === undefined;
+function packGenerations(writer: ByteWriter, bucket: Bucket, nowUs: number): void {
+  const generations = generationsOf(bucket);
+  writer.u8(generations.length);
+  generations.forEach((generation, i) => {
+    const codec = codecOf(generation);
+    writer.u32(generation.generation);
+    writer.u8(numberOf(codec));
+    writer.u8(ON_EDITS.indexOf(generation.onEdit));
+    writer.f64(generation.capacity, generation.startedAtUs);
+    codec.packGeneration(writer, generation, nowUs, generations[i + 1]?.startedAtUs ?? generation.startedAtUs);
+  });
 }
 
 /** Why a script has done nothing, if the first number of its answer says so. */
@@ -267,7 +125,12 @@ export function problemOf(first: number | undefined): 'stale' | 'again' | undefi
 export class TakeReply {
   private position = 0;
 
-  constructor(private readonly numbers: readonly number[]) {}
+  /** When it was, by the clock of the server, in microseconds; negative if Redis was full. */
+  readonly atUs: number;
+
+  constructor(private readonly numbers: readonly number[]) {
+    this.atUs = numbers.at(-1)!;
+  }
 
   /** `stale` for a request that came with outdated numbers, `again` for one that has to say more: see lua/take.lua. */
   next(takes: readonly BucketTake[]): BucketLevel[] | 'stale' | 'again' {
@@ -277,22 +140,12 @@ export class TakeReply {
     return problemOf(first) ?? levels;
   }
 
-  /** When it was, by the clock of the server, in microseconds. */
-  get atUs(): number {
-    return this.numbers.at(-1)!;
-  }
-
   private level({ memo, bucket }: BucketTake): BucketLevel {
-    const kind = memo instanceof Wire ? memo.kind : kindOf(bucket);
+    const codec = memo instanceof Wire ? memo.codec : codecOf(bucket);
     const { numbers, position } = this;
-    this.position += NUMBERS[kind]!;
+    this.position += codec.replyLength;
     const first = numbers[position]!;
     if (first <= SENTINEL.blocked) return { blockedForUs: SENTINEL.blocked - first };
-    if (kind === KIND.greedy) return { debtUs: first, part: 0 };
-    const second = numbers[position + 1]!;
-    if (kind === KIND.greedyWithParts || kind === KIND.queue) return { debtUs: first, part: second };
-    if (kind === KIND.penalty) return { blockedUs: first, refusals: second };
-    if (kind === KIND.interval) return { tokens: first, steppedAtUs: Math.abs(this.atUs) - second, sinceStepUs: second };
-    return { used: first, retryUs: second, resetUs: numbers[position + 2]!, resetAfterTakingUs: numbers[position + 3]! };
+    return codec.levelOf(numbers, position, Math.abs(this.atUs));
   }
 }

@@ -1,18 +1,7 @@
 import { ON_EDITS } from '#limiter';
+import { KIND } from '../lua/algorithms/index.js';
 
 /** The numbers by which this process and the Lua scripts understand each other. Written here only: scripts get them by `--# include wire`. */
-
-export const KIND = {
-  greedy: 0,
-  greedyWithParts: 1,
-  interval: 2,
-  fixed_window: 3,
-  sliding_counter: 4,
-  sliding_log: 5,
-  concurrency: 6,
-  queue: 7,
-  penalty: 8,
-} as const;
 
 /** Added to the kind of a bucket. */
 export const FLAG = {
@@ -41,5 +30,5 @@ export function wireInLua(): string {
 }
 
 function capitals(name: string): string {
-  return name.replace(/[A-Z]/g, '_$&').toUpperCase();
+  return name.replace(/[A-Z]/g, '_$&').replace(/-/g, '_').toUpperCase();
 }

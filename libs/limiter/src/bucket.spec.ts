@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs } from '../testing/index.js';
-import type { Windows } from './algorithms/fixed-window.js';
+import type { Windows } from './algorithms/windows.js';
 import { take, bucketOf, type BucketState } from './bucket.js';
 
 describeGolden(() => {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { anyLimitSpecs, arrivals, startedLimit, type Arrival } from '../testing/index.js';
-import { bucketOf, missingAt, mostTokens, take, type Bucket, type BucketState } from './bucket.js';
+import { bucketOf, missingAt, take, type Bucket, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
 import type { Amount } from './algorithms/amount.js';
 import { ON_EDITS, type Limit, type LimitSpec, type OnEdit } from './limit.js';
@@ -41,7 +41,7 @@ function edited({ limit, bucket, state }: Live, spec: LimitSpec, editAtMs: numbe
 
 /** What an exact amount is in doubles. */
 const inDoubles = ({ whole, part, of }: Amount): number => whole + part / of;
-const tokens = ({ bucket, state }: Live, atMs: number): number => mostTokens(bucket) - inDoubles(missingAt(bucket, state, atMs * 1000));
+const tokens = ({ bucket, state }: Live, atMs: number): number => bucket.capacity - inDoubles(missingAt(bucket, state, atMs * 1000));
 
 /** The tokens that a bucket has to give after an edit, as plainly as it can be said. */
 function keptTokens(onEdit: OnEdit, available: number, capacity: number, newCapacity: number): number {
@@ -57,7 +57,7 @@ function keptTokens(onEdit: OnEdit, available: number, capacity: number, newCapa
       return Math.min(Math.min(available, newCapacity) + Math.max(0, newCapacity - capacity), newCapacity);
   }
 }
-const most = ({ bucket }: Live): number => mostTokens(bucket);
+const most = ({ bucket }: Live): number => bucket.capacity;
 
 /** Of floating point, in tokens. */
 const ROUNDING = 1e-6;

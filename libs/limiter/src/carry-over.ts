@@ -5,12 +5,11 @@ import {
   generationsOf,
   keptState,
   missingAt,
-  mostTokens,
   startState,
   stateMissing,
   type Bucket,
   type BucketState,
-  type FormerBucket,
+  type BucketGeneration,
   type StoredBucket,
 } from './bucket.js';
 import type { OnEdit } from './limit.js';
@@ -45,18 +44,14 @@ export function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number)
 }
 
 /** A state of the first of these numbers, carried over to the last of them. */
-export function carriedAlong([first, ...later]: readonly FormerBucket[], written: BucketState, nowUs: number): BucketState {
+export function carriedAlong([first, ...later]: readonly BucketGeneration[], written: BucketState, nowUs: number): BucketState {
   let current = first!;
   let state = written;
   for (const next of later) {
     const editedAtUs = Math.min(next.startedAtUs, nowUs);
     state =
       keptState(current, next, state) ??
-      stateMissing(
-        next,
-        missingAfterEdit(next.onEdit, missingAt(current, state, editedAtUs), mostTokens(current), mostTokens(next)),
-        editedAtUs,
-      );
+      stateMissing(next, missingAfterEdit(next.onEdit, missingAt(current, state, editedAtUs), current.capacity, next.capacity), editedAtUs);
     current = next;
   }
   return state;

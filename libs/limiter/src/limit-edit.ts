@@ -1,4 +1,5 @@
 import type { Amount } from './algorithms/amount.js';
+import { limitAlgorithm } from './algorithms/index.js';
 import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
 import { carriedAlong, missingAfterEdit } from './carry-over.js';
 import { capacityOf, excessOf, followsMerchant, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
@@ -21,7 +22,7 @@ export function startLimits(specs: readonly LimitSpec[], atMs: number): Limit[] 
 function startLimit(spec: LimitSpec, id: number, atMs: number): Limit {
   const faults = limitFaults(spec);
   if (faults.length > 0) throw new InvalidLimitError(faults);
-  const tokens = (spec.algorithm === 'token_bucket' ? spec.initialTokens : undefined) ?? capacityOf(spec) + excessOf(spec);
+  const tokens = limitAlgorithm(spec).initialTokens?.(spec) ?? capacityOf(spec) + excessOf(spec);
   return { ...spec, id, generation: 0, since: { atMs, tokens }, previous: [] };
 }
 

@@ -1,4 +1,5 @@
-import { bucketOf, mostTokens } from './bucket.js';
+import { limitAlgorithm } from './algorithms/index.js';
+import { bucketOf } from './bucket.js';
 import { capacityOf, excessOf, type Limit, type LimitNumbers, type LimitStart, type PastLimit } from './limit.js';
 import type { ReadyRule } from './merchant-rules.js';
 
@@ -35,7 +36,7 @@ const SHARED = new WeakMap<ReadyRule, SharedRule>();
 
 /** Whether a request costs more than its whole limit allows at once, not just more than a share of it. */
 export function costsTooMuch({ rule, buckets }: ReadyRule): boolean {
-  return buckets.some((bucket) => bucket.kind !== 'penalty' && rule.cost > mostTokens(bucket));
+  return buckets.some((bucket) => bucket.kind !== 'penalty' && rule.cost > bucket.capacity);
 }
 
 function shareOf(ready: ReadyRule, gateways: number): ReadyRule {
@@ -88,20 +89,5 @@ function startInParts(since: LimitStart, before: number, after: number): LimitSt
 /** The limit of a share in whole tokens. */
 function shown(limit: Limit, gateways: number): Limit {
   const shared = withoutSmallExcess(withCapacity(limit, shareOfTokens(capacityOf(limit), gateways)), capacityOf(limit), gateways);
-  switch (shared.algorithm) {
-    case 'token_bucket':
-      if (shared.refill === 'interval' && shared.refillTokens >= gateways)
-        return { ...shared, refillTokens: Math.floor(shared.refillTokens / gateways) };
-      // Of steps that bring less than a token the first that completes one counts, give or take a step.
-      if (shared.refillIntervalMs === undefined) return { ...shared, refillTokens: 1 };
-      if (shared.refill === 'interval')
-        return { ...shared, refillTokens: 1, refillIntervalMs: (shared.refillIntervalMs * gateways) / shared.refillTokens };
-      return { ...shared, refillIntervalMs: shared.refillIntervalMs * gateways };
-    case 'gcra':
-      return { ...shared, refillIntervalMs: shared.refillIntervalMs * gateways };
-    case 'leaky_bucket':
-      return { ...shared, drainIntervalMs: shared.drainIntervalMs * gateways };
-    default:
-      return shared;
-  }
+  return { ...shared, ...limitAlgorithm(shared).slowedDown?.(shared, gateways) } as Limit;
 }

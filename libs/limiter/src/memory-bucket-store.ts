@@ -1,6 +1,6 @@
-import { released, type ConcurrencyState } from './algorithms/concurrency.js';
-import type { GreedyState } from './algorithms/greedy-refill.js';
-import { penalized, type PenaltyState } from './algorithms/penalty.js';
+import { released, type ConcurrencyState } from './algorithms/concurrency/concurrency.js';
+import type { GreedyState } from './algorithms/token-bucket/greedy.js';
+import { penalized, type PenaltyState } from './algorithms/penalty/penalty.js';
 import { allPass, isProvoked } from './all-or-nothing.js';
 import { clampedBlock, type Block, type BlockedLevel } from './block.js';
 import {

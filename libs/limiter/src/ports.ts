@@ -51,7 +51,7 @@ export interface BucketStore {
    * then perhaps taken), with a NewerRulesError when a bucket was written under numbers newer than the caller's. A callback,
    * because at hundreds of thousands of takes a second promises would cost more than the takes.
    *
-   * What a request leaves behind that is refused is counted by penalties only, see algorithms/penalty.ts.
+   * What a request leaves behind that is refused is counted by penalties only, see algorithms/penalty/penalty.ts.
    *
    * @param slot names the request, where it asks for slots of concurrency limits; no other has this name
    * @param spare whether elastic limits let it pass that have nothing left

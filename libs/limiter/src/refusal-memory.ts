@@ -1,5 +1,5 @@
-import { penalizedLevel, type PenaltyBucket, type PenaltyLevel } from './algorithms/penalty.js';
-import type { WindowLevel } from './algorithms/window-decision.js';
+import { penalizedLevel, type PenaltyBucket, type PenaltyLevel } from './algorithms/penalty/penalty.js';
+import type { WindowLevel } from './algorithms/window-level.js';
 import { isProvoked } from './all-or-nothing.js';
 import { isBlocked } from './block.js';
 import { allows, decide, levelLater, type Bucket, type BucketLevel } from './bucket.js';

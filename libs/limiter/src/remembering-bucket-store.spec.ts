@@ -11,7 +11,7 @@ import {
   taken,
   takeFrom,
 } from '../testing/index.js';
-import type { PenaltyLevel } from './algorithms/penalty.js';
+import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
 import { allPass } from './all-or-nothing.js';
 import type { BucketLevel } from './bucket.js';
 import type { BucketReading } from './bucket-operation.js';

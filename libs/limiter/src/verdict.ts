@@ -1,4 +1,4 @@
-import type { PenaltyLevel } from './algorithms/penalty.js';
+import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
 import { allPass, isProvoked } from './all-or-nothing.js';
 import { decide, type BucketLevel } from './bucket.js';
 import type { Claim } from './claim.js';
@@ -123,7 +123,7 @@ function blockOf(
 ): { ms: number; began: boolean } {
   const { bucket, cost } = takes[index]!;
   const ms = decide(bucket, levels[index]!, cost, false).retryAfterMs ?? 0;
-  const last = bucket.kind === 'penalty' && (levels[index] as PenaltyLevel).refusals + 1 >= bucket.refusals;
+  const last = bucket.kind === 'penalty' && (levels[index] as PenaltyLevel).refusals + 1 >= bucket.capacity;
   if (ms > 0 || !last || !isProvoked(takes, levels, index, spare)) return { ms, began: false };
   return { ms: bucket.blockUs / 1000, began: true };
 }

@@ -1,108 +1,112 @@
 --[[
-Continuous refill: the state is the instant at which the bucket will be full; greedy-refill.ts does the same.
-Numbers  price, time to full, in microseconds, of a bucket that starts full
-Former   n, interval
-Reply    the debt in microseconds
-Text     nothing; or .<part>f
+Continuous refill of a bucket that starts full and needs whole microseconds only; greedy.ts in the limiter does the same.
+Take        f64 cost_us, full_us: the time in which the cost comes back, and the time to full from empty
+Generation  f64 n, interval_us: n tokens every interval
+Refund      back_whole, back_part: when all of it has come back by itself; cost_us, cost_part; n; 1 for a queue
+Reply       debt_us
+Text        nothing; or .<part>f
 ]]
--- A state: { a = instant, b = part }, negative for a surplus.
+-- A state: { whole, part }: the instant at which the bucket will be full, in whole microseconds and n-ths of one; negative for a surplus.
 local WITH_PART = '%s.' .. WHOLE .. 'f'
-local greedy = { suffix = 'f', names = { 'n', 'interval' }, numbers = 1 }
+local greedy = {}
 
-function greedy.read(price, full, position)
+function greedy.read(position)
+  local cost_us, full_us
+  cost_us, full_us, position = unpack_struct('<dd', requests, position)
   return {
-    price = price, full = full, with_parts = false, n = 1, price_part = 0, full_part = 0, start = 0, start_part = 0,
-    surplus = 0, started = 0, lacks = false, is_full_at_start = true, max_wait = math.huge,
+    cost_us = cost_us, full_us = full_us, with_parts = false, n = 1, cost_part = 0, full_part = 0, start_whole = 0, start_part = 0,
+    surplus_us = 0, started_us = 0, lacks = false, is_full_at_start = true, max_wait_us = math.huge,
   }, position
 end
 
 function greedy.started(limit)
-  if limit.is_full_at_start then return { a = 0, b = 0 } end
-  local early = limit.started - now
-  if early <= 0 then return { a = limit.start, b = limit.start_part } end
+  if limit.is_full_at_start then return { whole = 0, part = 0 } end
+  local early_us = limit.started_us - now_us
+  if early_us <= 0 then return { whole = limit.start_whole, part = limit.start_part } end
   -- Whoever looks before the limit starts finds its start.
-  return { a = limit.start < 0 and limit.start + early or limit.start - early, b = limit.start_part }
+  return { whole = limit.start_whole < 0 and limit.start_whole + early_us or limit.start_whole - early_us, part = limit.start_part }
 end
 
 function greedy.clamped(limit, state)
-  if state.a < 0 then
-    if state.a + now < limit.surplus then return { a = limit.surplus - now, b = 0 } end
+  if state.whole < 0 then
+    if state.whole + now_us < limit.surplus_us then return { whole = limit.surplus_us - now_us, part = 0 } end
     return state
   end
-  local debt = state.a - now
-  if debt > limit.full or (debt == limit.full and state.b > limit.full_part) then return { a = now + limit.full, b = limit.full_part } end
+  local debt_us = state.whole - now_us
+  if debt_us > limit.full_us or (debt_us == limit.full_us and state.part > limit.full_part) then return { whole = now_us + limit.full_us, part = limit.full_part } end
   return state
 end
 
-function greedy.parse(instant, rest) return { a = instant, b = tonumber(rest) or 0 } end
+function greedy.read_generation(generation, position)
+  generation.n, generation.interval_us, position = unpack_struct('<dd', requests, position)
+  return position
+end
+
+function greedy.parse(whole, rest) return { whole = whole, part = tonumber(rest) or 0 } end
 
 function greedy.text(generation, state)
-  local head = with_generation(generation, state.a)
-  if state.b == 0 then return head end
-  return format(WITH_PART, head, state.b)
+  local head = with_generation(generation, state.whole)
+  if state.part == 0 then return head end
+  return format(WITH_PART, head, state.part)
+end
+
+-- What is missing at an instant, in time; negative for a surplus.
+local function debt_at(state, at_us)
+  local debt_us = state.whole < 0 and state.whole + at_us or state.whole - at_us
+  if (state.whole < 0) == (debt_us >= 0) then return 0, 0 end
+  return debt_us, state.part
 end
 
 function greedy.take(limit, state)
-  local debt, part = 0, state.b
-  if state.a < 0 then debt = state.a + now else debt = state.a - now end
-  if (state.a < 0) == (debt >= 0) then debt, part = 0, 0 end
-  local wait = debt
-  if limit.with_parts then answer(debt, part) else answer(debt) end
-  debt, part = debt + limit.price, part + limit.price_part
-  if part >= limit.n then debt, part = debt + 1, part - limit.n end
-  local allowed = (debt < limit.full or (debt == limit.full and part <= limit.full_part))
-  if limit.price == 0 and limit.price_part == 0 then return allowed end
-  return allowed and wait <= limit.max_wait, { a = debt < 0 and debt - now or debt + now, b = part }
+  local debt_us, part = debt_at(state, now_us)
+  local wait_us = debt_us
+  if limit.with_parts then answer(debt_us, part) else answer(debt_us) end
+  debt_us, part = debt_us + limit.cost_us, part + limit.cost_part
+  if part >= limit.n then debt_us, part = debt_us + 1, part - limit.n end
+  local allowed = (debt_us < limit.full_us or (debt_us == limit.full_us and part <= limit.full_part))
+  if limit.cost_us == 0 and limit.cost_part == 0 then return allowed end
+  return allowed and wait_us <= limit.max_wait_us, { whole = debt_us < 0 and debt_us - now_us or debt_us + now_us, part = part }
 end
 
-function greedy.full_at(_, state) return state.a < 0 and -state.a or state.a + 1 end
+function greedy.full_at(_, state) return state.whole < 0 and -state.whole or state.whole + 1 end
 
-function greedy.full() return { a = now, b = 0 } end
+function greedy.full() return { whole = now_us, part = 0 } end
 
 function greedy.adjusted(limit, state, adds)
-  local debt, part = 0, state.b
-  if state.a < 0 then debt = state.a + now else debt = state.a - now end
-  if (state.a < 0) == (debt >= 0) then debt, part = 0, 0 end
+  local debt_us, part = debt_at(state, now_us)
   if adds then
-    if debt < 0 then return state end
-    debt, part = debt - limit.price, part - limit.price_part
-    if part < 0 then debt, part = debt - 1, part + limit.n end
-    if debt < 0 then debt, part = 0, 0 end
+    if debt_us < 0 then return state end
+    debt_us, part = debt_us - limit.cost_us, part - limit.cost_part
+    if part < 0 then debt_us, part = debt_us - 1, part + limit.n end
+    if debt_us < 0 then debt_us, part = 0, 0 end
   else
-    debt, part = debt + limit.price, part + limit.price_part
-    if part >= limit.n then debt, part = debt + 1, part - limit.n end
-    if debt > limit.full or (debt == limit.full and part > limit.full_part) then debt, part = limit.full, limit.full_part end
+    debt_us, part = debt_us + limit.cost_us, part + limit.cost_part
+    if part >= limit.n then debt_us, part = debt_us + 1, part - limit.n end
+    if debt_us > limit.full_us or (debt_us == limit.full_us and part > limit.full_part) then debt_us, part = limit.full_us, limit.full_part end
   end
-  return { a = debt < 0 and debt - now or debt + now, b = part }
+  return { whole = debt_us < 0 and debt_us - now_us or debt_us + now_us, part = part }
 end
 
 -- `back`: when all of it has come back by itself.
-function greedy.refunded(state, back, back_part, price, price_part, n, is_queue)
-  if back < now or state.a < now then return nil end
-  if is_queue == 1 and (state.a ~= back or state.b ~= back_part) then return nil end
-  local owed, owed_part = back - now, back_part
-  if price < owed or (price == owed and price_part <= owed_part) then owed, owed_part = price, price_part end
-  local instant, part = state.a - owed, state.b - owed_part
-  if part < 0 then instant, part = instant - 1, part + n end
-  if instant < now then return { a = now, b = 0 } end
-  return { a = instant, b = part }
+function greedy.refunded(state, back_whole, back_part, cost_us, cost_part, n, is_queue)
+  if back_whole < now_us or state.whole < now_us then return nil end
+  if is_queue == 1 and (state.whole ~= back_whole or state.part ~= back_part) then return nil end
+  local owed_us, owed_part = back_whole - now_us, back_part
+  if cost_us < owed_us or (cost_us == owed_us and cost_part <= owed_part) then owed_us, owed_part = cost_us, cost_part end
+  local whole, part = state.whole - owed_us, state.part - owed_part
+  if part < 0 then whole, part = whole - 1, part + n end
+  if whole < now_us then return { whole = now_us, part = 0 } end
+  return { whole = whole, part = part }
 end
 
-function greedy.missing(g, state, at)
-  local debt, part = 0, 0
-  if state.a < 0 then
-    debt = min(0, state.a + at)
-    if state.a + at < 0 then part = state.b end
-  else
-    debt = max(0, state.a - at)
-    if state.a >= at then part = state.b end
-  end
-  return tokens_of_debt(debt, part, g.n, g.interval)
+function greedy.missing(g, state, at_us)
+  local debt_us, part = debt_at(state, at_us)
+  return tokens_of_debt(debt_us, part, g.n, g.interval_us)
 end
 
-function greedy.state_missing(g, whole, part, of, at)
-  local debt, parts = debt_of_tokens(whole, part, of, g.n, g.interval)
-  return { a = at + debt, b = parts }
+function greedy.state_missing(g, whole, part, of, at_us)
+  local debt_us, parts = debt_of_tokens(whole, part, of, g.n, g.interval_us)
+  return { whole = at_us + debt_us, part = parts }
 end
 
 return greedy

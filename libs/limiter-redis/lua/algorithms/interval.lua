@@ -1,16 +1,18 @@
 --[[
-Refill in whole steps; interval-refill.ts does the same.
-Numbers  cost, capacity; besides f64 tokens at the start, when the limit started, refill, interval: negative if steps are aligned to the clock, 0
-         if they are to a calendar, which only the caller knows: then f64 the last step when the limit started, f64 microseconds from step
-         to step, at most, f64 by how much clocks may change, and the steps around what the caller thinks is now: u8 how many, f64 each;
-         as many before the window of now as fill the bucket, one more on either side, and where those windows end
-Former   refill, interval; with a calendar besides f64 the last step when these numbers came into force, the steps around now as above, and
-         u8, f64 each: as many as fill the bucket up to when the next numbers came into force
-Reply    tokens, microseconds since the last step: negative if the clock stepped back behind it
-Text     :<tokens>i behind the step
+Refill in whole steps; interval.ts in the limiter does the same.
+Take        f64 cost_tokens, capacity_tokens, start_tokens, started_us, refill_tokens, interval_us: negative if steps are aligned to the
+            clock, 0 if they are to a calendar, which only the caller knows: then f64 start_step_us, the last step when the limit started;
+            longest_us, from step to step at most; change_us, by how much clocks may change; and the steps around what the caller thinks
+            is now: u8 how many, f64 each; as many before the window of now as fill the bucket, one more on either side, and where those
+            windows end
+Generation  f64 refill_tokens, interval_us; with a calendar then f64 start_step_us, the last step when these numbers came into force; the
+            steps around now as above; and u8, f64 each: as many as fill the bucket up to when the next numbers came into force
+Refund      step_us, cost_tokens, capacity_tokens, refill_tokens, interval_us, after_us: see `refunded`
+Reply       tokens, since_step_us: negative if the clock stepped back behind the last step
+Text        :<tokens>i behind the step
 ]]
--- A state: { a = tokens, b = step }. An aligned step may be the one after now: see interval-refill.ts.
-local interval = { suffix = 'i', names = { 'refill', 'every' }, numbers = 2 }
+-- A state: { tokens, stepped_at_us }. An aligned step may be the one after now: see interval.ts.
+local interval = {}
 
 -- Steps of a calendar, the oldest first.
 local function read_steps(position)
@@ -20,138 +22,142 @@ local function read_steps(position)
   return steps, table.remove(steps)
 end
 
-local function steps_to_full(limit) return max(1, ceil(limit.capacity / limit.refill)) end
+local function steps_to_full(limit) return max(1, ceil(limit.capacity_tokens / limit.refill_tokens)) end
 
 local function read_steps_of_now(limit, position)
-  limit.steps, position = read_steps(position)
-  local last = #limit.steps
-  while last > 0 and limit.steps[last] > now do last = last - 1 end
+  limit.steps_us, position = read_steps(position)
+  local last = #limit.steps_us
+  while last > 0 and limit.steps_us[last] > now_us do last = last - 1 end
   limit.at_now = last
   -- Nobody decides by steps that are not those of now.
-  if last < steps_to_full(limit) or last == #limit.steps then ask_again() end
+  if last < steps_to_full(limit) or last == #limit.steps_us then ask_again() end
   return position
 end
 
 -- The steps of a calendar, and the place of the last one up to an instant: now, or when the next numbers came into force.
-local function steps_until(limit, at)
-  if at == limit.next_started then return limit.next_steps, #limit.next_steps end
-  return limit.steps, limit.at_now
+local function steps_until(limit, at_us)
+  if at_us == limit.next_started_us then return limit.next_steps_us, #limit.next_steps_us end
+  return limit.steps_us, limit.at_now
 end
 
-function interval.read(cost, capacity, position)
-  local start, started, refill, every
-  start, started, refill, every, position = unpack_struct('<dddd', requests, position)
-  local limit = { cost = cost, capacity = capacity, start = start, started = started, lacks = start < capacity, is_full_at_start = start == capacity,
-    refill = refill, every = every, start_step = 0, longest = 0, change = 0, steps = false, at_now = 0 }
-  if every == 0 then
-    limit.start_step, limit.longest, limit.change, position = unpack_struct('<ddd', requests, position)
+function interval.read(position)
+  local cost_tokens, capacity_tokens, start_tokens, started_us, refill_tokens, interval_us
+  cost_tokens, capacity_tokens, start_tokens, started_us, refill_tokens, interval_us, position = unpack_struct('<dddddd', requests, position)
+  local limit = {
+    cost_tokens = cost_tokens, capacity_tokens = capacity_tokens, start_tokens = start_tokens, started_us = started_us,
+    lacks = start_tokens < capacity_tokens, is_full_at_start = start_tokens == capacity_tokens, refill_tokens = refill_tokens,
+    interval_us = interval_us, start_step_us = 0, longest_us = 0, change_us = 0, steps_us = false, at_now = 0,
+  }
+  if interval_us == 0 then
+    limit.start_step_us, limit.longest_us, limit.change_us, position = unpack_struct('<ddd', requests, position)
     position = read_steps_of_now(limit, position)
   end
   return limit, position
 end
 
-function interval.read_former(g, position)
-  if g.every ~= 0 then return position end
-  g.start_step, position = unpack_struct('<d', requests, position)
+function interval.read_generation(g, position)
+  g.refill_tokens, g.interval_us, position = unpack_struct('<dd', requests, position)
+  if g.interval_us ~= 0 then return position end
+  g.start_step_us, position = unpack_struct('<d', requests, position)
   position = read_steps_of_now(g, position)
-  g.next_steps, position = read_steps(position)
+  g.next_steps_us, position = read_steps(position)
   return position
 end
 
 -- Without an alignment a step is whenever one looks.
-local function step_at(limit, at)
-  if limit.every > 0 then return at end
-  if limit.every < 0 then return floor(at / -limit.every) * -limit.every end
-  if at == limit.started then return limit.start_step end
-  local steps, last = steps_until(limit, at)
-  return steps[last] or at
+local function step_at(limit, at_us)
+  if limit.interval_us > 0 then return at_us end
+  if limit.interval_us < 0 then return floor(at_us / -limit.interval_us) * -limit.interval_us end
+  if at_us == limit.started_us then return limit.start_step_us end
+  local steps, last = steps_until(limit, at_us)
+  return steps[last] or at_us
 end
 
 -- The first aligned step after now.
 local function next_step(limit)
-  if limit.every < 0 then return step_at(limit, now) - limit.every end
-  local steps, last = steps_until(limit, now)
-  return steps[last + 1] or now
+  if limit.interval_us < 0 then return step_at(limit, now_us) - limit.interval_us end
+  local steps, last = steps_until(limit, now_us)
+  return steps[last + 1] or now_us
 end
 
 -- The steps after an instant, up to another: now, or when the next numbers came into force. Of a calendar's no more than fill a bucket are known.
-local function steps_between(limit, from, to)
-  if limit.every > 0 then return max(0, floor((to - from) / limit.every)) end
-  if limit.every < 0 then return max(0, ceil((step_at(limit, to) - from) / -limit.every)) end
-  local steps, last = steps_until(limit, to)
+local function steps_between(limit, from_us, to_us)
+  if limit.interval_us > 0 then return max(0, floor((to_us - from_us) / limit.interval_us)) end
+  if limit.interval_us < 0 then return max(0, ceil((step_at(limit, to_us) - from_us) / -limit.interval_us)) end
+  local steps, last = steps_until(limit, to_us)
   local most, count = steps_to_full(limit), 0
-  while steps[last - count] and steps[last - count] > from do
+  while steps[last - count] and steps[last - count] > from_us do
     count = count + 1
     if count == most then return math.huge end
   end
   return count
 end
 
-function interval.started(limit) return { a = limit.start, b = step_at(limit, min(now, limit.started)) } end
+function interval.started(limit) return { tokens = limit.start_tokens, stepped_at_us = step_at(limit, min(now_us, limit.started_us)) } end
 
-function interval.parse(instant, rest) return { a = tonumber(rest) or 0, b = instant } end
+function interval.parse(instant, rest) return { tokens = tonumber(rest) or 0, stepped_at_us = instant } end
 
 function interval.text(generation, state)
-  return instant_and_amount(generation, state.b, state.a, 'i')
+  return instant_and_amount(generation, state.stepped_at_us, state.tokens, 'i')
 end
 
 -- Tokens at an instant, and the time since the last step.
-local function level(limit, state, at)
-  local elapsed = at - state.b
-  local steps = steps_between(limit, state.b, at)
-  if steps == 0 then return state.a, limit.every > 0 and max(0, elapsed) or elapsed end
-  local tokens = min(limit.capacity, state.a + steps * limit.refill)
-  if limit.every > 0 then return tokens, elapsed - steps * limit.every end
-  return tokens, at - step_at(limit, at)
+local function level(limit, state, at_us)
+  local elapsed_us = at_us - state.stepped_at_us
+  local steps = steps_between(limit, state.stepped_at_us, at_us)
+  if steps == 0 then return state.tokens, limit.interval_us > 0 and max(0, elapsed_us) or elapsed_us end
+  local tokens = min(limit.capacity_tokens, state.tokens + steps * limit.refill_tokens)
+  if limit.interval_us > 0 then return tokens, elapsed_us - steps * limit.interval_us end
+  return tokens, at_us - step_at(limit, at_us)
 end
 
 function interval.clamped(limit, state)
-  if state.b > now then
-    local latest = limit.every > 0 and now or next_step(limit)
-    if state.b > latest then return { a = max(0, state.a), b = latest } end
+  if state.stepped_at_us > now_us then
+    local latest_us = limit.interval_us > 0 and now_us or next_step(limit)
+    if state.stepped_at_us > latest_us then return { tokens = max(0, state.tokens), stepped_at_us = latest_us } end
   end
-  if state.a >= 0 then return state end
-  local tokens, since = level(limit, state, now)
+  if state.tokens >= 0 then return state end
+  local tokens, since_step_us = level(limit, state, now_us)
   if tokens >= 0 then return state end
-  return { a = 0, b = now - since }
+  return { tokens = 0, stepped_at_us = now_us - since_step_us }
 end
 
 function interval.take(limit, state)
-  local tokens, since = level(limit, state, now)
-  answer(tokens, since)
-  if limit.cost == 0 then return true end
-  return tokens >= limit.cost, { a = tokens - limit.cost, b = now - since }
+  local tokens, since_step_us = level(limit, state, now_us)
+  answer(tokens, since_step_us)
+  if limit.cost_tokens == 0 then return true end
+  return tokens >= limit.cost_tokens, { tokens = tokens - limit.cost_tokens, stepped_at_us = now_us - since_step_us }
 end
 
 -- A surplus is over with the next step. Of a calendar at the latest: what is known of it depends on when one looks, and this must not.
 function interval.full_at(limit, state)
-  local steps = state.a > limit.capacity and 1 or ceil((limit.capacity - state.a) / limit.refill)
-  if limit.every == 0 then return state.b + steps * limit.longest + limit.change end
-  return state.b + steps * math.abs(limit.every)
+  local steps = state.tokens > limit.capacity_tokens and 1 or ceil((limit.capacity_tokens - state.tokens) / limit.refill_tokens)
+  if limit.interval_us == 0 then return state.stepped_at_us + steps * limit.longest_us + limit.change_us end
+  return state.stepped_at_us + steps * math.abs(limit.interval_us)
 end
 
--- With a calendar `step` is the next step, until which the caller has counted those that brought something back, and `after` the one after
+-- With a calendar `step_us` is the next step, until which the caller has counted those that brought something back, and `after_us` the one after
 -- that, from which on nothing is known.
-function interval.refunded(state, step, cost, capacity, refill, every, after)
-  local owed
-  if every == 0 then
-    if now >= after then return nil end
-    owed = now < step and cost or cost - refill
+function interval.refunded(state, step_us, cost_tokens, capacity_tokens, refill_tokens, interval_us, after_us)
+  local owed_tokens
+  if interval_us == 0 then
+    if now_us >= after_us then return nil end
+    owed_tokens = now_us < step_us and cost_tokens or cost_tokens - refill_tokens
   else
-    owed = cost - steps_between({ every = every }, step, now) * refill
+    owed_tokens = cost_tokens - steps_between({ interval_us = interval_us }, step_us, now_us) * refill_tokens
   end
-  if owed <= 0 or state.a >= capacity then return nil end
-  return { a = min(capacity, state.a + owed), b = state.b }
+  if owed_tokens <= 0 or state.tokens >= capacity_tokens then return nil end
+  return { tokens = min(capacity_tokens, state.tokens + owed_tokens), stepped_at_us = state.stepped_at_us }
 end
 
 function interval.adjusted(limit, state, adds)
-  local tokens, since = level(limit, state, now)
-  local moved = tokens + (adds and limit.cost or -limit.cost)
-  return { a = adds and max(tokens, min(limit.capacity, moved)) or max(0, moved), b = now - since }
+  local tokens, since_step_us = level(limit, state, now_us)
+  local moved = tokens + (adds and limit.cost_tokens or -limit.cost_tokens)
+  return { tokens = adds and max(tokens, min(limit.capacity_tokens, moved)) or max(0, moved), stepped_at_us = now_us - since_step_us }
 end
 
-function interval.missing(g, state, at) return g.capacity - level(g, state, at), 0, 1 end
+function interval.missing(g, state, at_us) return g.capacity_tokens - level(g, state, at_us), 0, 1 end
 
-function interval.state_missing(g, whole, part, _, at) return { a = g.capacity - whole - (part > 0 and 1 or 0), b = step_at(g, at) } end
+function interval.state_missing(g, whole, part, _, at_us) return { tokens = g.capacity_tokens - whole - (part > 0 and 1 or 0), stepped_at_us = step_at(g, at_us) } end
 
 return interval

@@ -1,15 +1,15 @@
 --[[
-A greedy bucket whose requests wait for their turn; leaky-bucket.ts says why.
-Numbers  as greedy-with-parts.lua; besides f64 the longest wait, in microseconds
-Reply    as greedy-with-parts.lua
+A greedy bucket whose requests wait for their turn: a leaky bucket that delays.
+Take        as greedy-with-parts.lua; then f64 max_wait_us
+Reply       as greedy-with-parts.lua
 ]]
-local greedy = ALGORITHMS[KIND.GREEDY_WITH_PARTS]
-local queue = setmetatable({ numbers = 2 }, { __index = greedy })
+local with_parts = ALGORITHMS[KIND.GREEDY_WITH_PARTS]
+local queue = setmetatable({}, { __index = with_parts })
 
-function queue.read(price, full, position)
+function queue.read(position)
   local limit
-  limit, position = greedy.read(price, full, position)
-  limit.max_wait, position = unpack_struct('<d', requests, position)
+  limit, position = with_parts.read(position)
+  limit.max_wait_us, position = unpack_struct('<d', requests, position)
   return limit, position
 end
 

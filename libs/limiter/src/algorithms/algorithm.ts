@@ -9,11 +9,41 @@ export interface PastTake<Level> {
   readonly slot: number;
 }
 
+/** How a limit begins: what its algorithm is told besides the numbers of the limit. */
+export interface LimitBeginning {
+  /** What can be taken at once, the excess of a soft limit included. Whole tokens. */
+  readonly capacity: number;
+  /** What is missing at the start; negative for a surplus. */
+  readonly missing: Amount;
+  readonly startedAtUs: number;
+  /** Of the merchant, for limits that follow the calendar and name no zone of their own. */
+  readonly timeZone: string;
+}
+
+/** How the quota of a limit comes back: `tokens` at once, every `everyMs`. */
+export interface Pace {
+  readonly tokens: number;
+  readonly everyMs: number;
+}
+
+/** An algorithm as the rule language names it: what the numbers of a limit mean. Several of them may count in buckets of one kind. */
+export interface LimitAlgorithm<Numbers, Bucket> {
+  bucketOf(numbers: Numbers, beginning: LimitBeginning): Bucket;
+  /** The tokens that the limit says it starts with. Full if it says nothing, or this is missing. */
+  initialTokens?(numbers: Numbers): number | undefined;
+  /** The time in which so many tokens come back, at most; for slots, if none is released. `tokens` is at least 1. */
+  quotaWindowMs(numbers: Numbers, tokens: number): number;
+  /** Missing where it depends on what was taken when. */
+  paceOf?(numbers: Numbers): Pace;
+  /** The numbers that change where whole tokens come back so many times more slowly. Missing where nothing is refilled. */
+  slowedDown?(numbers: Numbers, times: number): Partial<Numbers>;
+}
+
 /**
- * What every algorithm is made of. Pure functions: `Bucket` is a limit made ready for decisions, `State` what a store keeps
+ * How the buckets of one kind count. Pure functions: `Bucket` is a limit made ready for decisions, `State` what a store keeps
  * of one bucket, `Level` what a decision needs to know of a state at an instant. Instants are whole microseconds.
  */
-export interface Algorithm<Bucket, State, Level> {
+export interface BucketAlgorithm<Bucket, State, Level> {
   /**
    * The state as it may be at an instant: the same object, unless it comes from the future, because the clock stepped back, or is
    * worse than an empty bucket. Then the nearest state that is neither. A store writes it back, so that the bucket refills from then on.
@@ -49,4 +79,17 @@ export interface Algorithm<Bucket, State, Level> {
   exhausted?(bucket: Bucket, atUs: number): State;
   /** For a state that lives on as it is when only the numbers are edited. */
   keep?(state: State): State;
+  /** Whether the start is the state of a full bucket at every instant, those before the limit started included. */
+  startsFull?(bucket: Bucket): boolean;
+  /** What a decision says otherwise while an operator blocks the bucket for `waitMs`. */
+  whenBlocked?(bucket: Bucket, waitMs: number): Partial<Decision>;
+}
+
+/** A bucket with the state that it starts with, which follows from its other numbers. */
+export function withStart<Bucket extends { readonly start: State }, State>(
+  { stateMissing }: Pick<BucketAlgorithm<Bucket, State, never>, 'stateMissing'>,
+  numbers: Omit<Bucket, 'start'>,
+  { missing, startedAtUs }: LimitBeginning,
+): Bucket {
+  return { ...numbers, start: stateMissing(numbers as Bucket, missing, startedAtUs) } as Bucket;
 }

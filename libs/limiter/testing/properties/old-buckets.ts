@@ -6,7 +6,6 @@ import {
   levelAt,
   missingAfterEdit,
   missingAt,
-  mostTokens,
   stateAfter,
   stateMissing,
   allows,
@@ -71,7 +70,7 @@ class KeptForEver {
   }
 
   edit(next: Bucket, atUs: number): void {
-    const missing = missingAfterEdit(next.onEdit, missingAt(this.bucket, this.state, atUs), mostTokens(this.bucket), mostTokens(next));
+    const missing = missingAfterEdit(next.onEdit, missingAt(this.bucket, this.state, atUs), this.bucket.capacity, next.capacity);
     this.state = stateMissing(next, missing, atUs);
     this.bucket = next;
   }

@@ -1,6 +1,7 @@
-import type { Algorithm } from './algorithm.js';
-import { mulDiv, roundedUp, wholeAmount } from './amount.js';
-import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
+import type { SlidingCounterSpec } from '../../limit.js';
+import { withStart, type BucketAlgorithm, type LimitAlgorithm } from '../algorithm.js';
+import { mulDiv, roundedUp, wholeAmount } from '../amount.js';
+import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
 
 /**
  * Counts in parts of a window, and takes of the part that is leaving only what is still inside, as if its requests had come
@@ -15,7 +16,7 @@ export interface SlidingCounterState {
 
 export interface SlidingCounterBucket {
   readonly kind: 'sliding_counter';
-  readonly limit: number;
+  readonly capacity: number;
   readonly parts: number;
   readonly partUs: number;
   readonly start: SlidingCounterState;
@@ -33,13 +34,13 @@ export function partOf({ partUs }: SlidingCounterBucket, atUs: number): number {
 function clamped(bucket: SlidingCounterBucket, state: SlidingCounterState, nowUs: number): SlidingCounterState {
   const startUs = partOf(bucket, nowUs);
   if (state.startUs <= startUs) return state;
-  const { parts, partUs, limit } = bucket;
+  const { parts, partUs, capacity } = bucket;
   const steps = (state.startUs - startUs) / partUs;
   const counts: number[] = [];
   for (let i = 0; i <= parts; i++) counts.push(state.counts[i + steps] ?? 0);
   let future = 0;
   for (let i = 0; i <= parts && i < steps; i++) future += state.counts[i]!;
-  counts[0]! += Math.min(future, Math.max(0, limit - usedAt(bucket, { startUs, counts }, nowUs)));
+  counts[0]! += Math.min(future, Math.max(0, capacity - usedAt(bucket, { startUs, counts }, nowUs)));
   return { startUs, counts };
 }
 
@@ -123,7 +124,7 @@ function mostWeighing(tokens: number, insideUs: number, partUs: number): number 
   return rest > 0 ? quotient : quotient - 1;
 }
 
-export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState, WindowLevel> = {
+export const slidingCounterBuckets: BucketAlgorithm<SlidingCounterBucket, SlidingCounterState, WindowLevel> = {
   clamped,
   level(bucket, state, nowUs, cost) {
     const now = shifted(bucket, state, nowUs);
@@ -131,7 +132,8 @@ export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState
     const used = usedAt(bucket, now, nowUs);
     return {
       used,
-      retryUs: used + cost <= bucket.limit || cost > bucket.limit ? 0 : opensAfterUs(bucket, now.counts, bucket.limit - cost) - sinceUs,
+      retryUs:
+        used + cost <= bucket.capacity || cost > bucket.capacity ? 0 : opensAfterUs(bucket, now.counts, bucket.capacity - cost) - sinceUs,
       resetUs: used === 0 ? 0 : emptyAfterUs(bucket, now.counts) - sinceUs,
       resetAfterTakingUs: (bucket.parts + 1) * bucket.partUs - sinceUs,
     };
@@ -151,7 +153,16 @@ export const slidingCounter: Algorithm<SlidingCounterBucket, SlidingCounterState
   adjusted,
   missing: (bucket, state, atUs) => wholeAmount(usedAt(bucket, shifted(bucket, state, atUs), atUs)),
   stateMissing(bucket, missing, atUs) {
-    const used = Math.min(bucket.limit, Math.max(0, roundedUp(missing)));
+    const used = Math.min(bucket.capacity, Math.max(0, roundedUp(missing)));
     return { startUs: partOf(bucket, atUs), counts: [used, ...new Array<number>(bucket.parts).fill(0)] };
   },
+};
+
+/** Promises at most the limit in every time that is one part shorter than the window, and nearly twice as many in a whole one. */
+export const slidingCounter: LimitAlgorithm<Omit<SlidingCounterSpec, 'name'>, SlidingCounterBucket> = {
+  bucketOf({ windowMs, parts }, beginning) {
+    const partUs = (windowMs * 1000) / parts;
+    return withStart(slidingCounterBuckets, { kind: 'sliding_counter', capacity: beginning.capacity, parts, partUs }, beginning);
+  },
+  quotaWindowMs: ({ windowMs }) => windowMs,
 };

@@ -1,7 +1,9 @@
-import type { WindowStart } from '../limit.js';
-import type { Algorithm, PastTake } from './algorithm.js';
-import { roundedUp, wholeAmount } from './amount.js';
-import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
+import type { FixedWindowSpec, WindowStart } from '../../limit.js';
+import { withStart, type BucketAlgorithm, type LimitAlgorithm, type PastTake } from '../algorithm.js';
+import { roundedUp, wholeAmount } from '../amount.js';
+import { CALENDAR_MS, calendarWindows } from '../calendar.js';
+import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
+import { equalWindows, type WindowBounds, type Windows } from '../windows.js';
 
 /**
  * Counts requests in windows that follow one another; each begins with nothing used. Cheap and easy to explain, and open to
@@ -24,34 +26,10 @@ interface Held {
 
 export interface FixedWindowBucket {
   readonly kind: 'fixed_window';
-  readonly limit: number;
+  readonly capacity: number;
   readonly start: FixedWindowState;
   readonly startsWith: WindowStart;
   readonly windows: Windows;
-}
-
-/** How time is cut into windows. */
-export interface Windows {
-  /** The length of all windows in microseconds; 0 where a calendar makes them differ. */
-  readonly lengthUs: number;
-  /** The window that holds an instant: its first microsecond, and the first of the next. */
-  around(nowUs: number): WindowBounds;
-}
-
-export interface WindowBounds {
-  readonly startUs: number;
-  readonly endUs: number;
-}
-
-/** Windows of one length, counted from 1970. */
-export function equalWindows(lengthUs: number): Windows {
-  return {
-    lengthUs,
-    around(nowUs) {
-      const startUs = Math.floor(nowUs / lengthUs) * lengthUs;
-      return { startUs, endUs: startUs + lengthUs };
-    },
-  };
 }
 
 function clamped(bucket: FixedWindowBucket, state: FixedWindowState, nowUs: number): FixedWindowState {
@@ -62,7 +40,7 @@ function clamped(bucket: FixedWindowBucket, state: FixedWindowState, nowUs: numb
   const window = bucket.windows.around(nowUs);
   const untilUs = nowUs + window.endUs - window.startUs;
   if (!isEarly) return held!.untilUs > untilUs ? { startUs, used, held: { used: held!.used, untilUs } } : state;
-  return { startUs: window.startUs, used: 0, held: { used: Math.min(bucket.limit, used + usedBefore(held, nowUs)), untilUs } };
+  return { startUs: window.startUs, used: 0, held: { used: Math.min(bucket.capacity, used + usedBefore(held, nowUs)), untilUs } };
 }
 
 /** What counts of what was used before the clock stepped back. */
@@ -110,21 +88,21 @@ function adjusted(bucket: FixedWindowBucket, state: FixedWindowState, tokens: nu
   return left > 0 ? { startUs, used: now, held: { used: left, untilUs: state.held!.untilUs } } : { startUs, used: now };
 }
 
-export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowLevel> = {
+export const fixedWindowBuckets: BucketAlgorithm<FixedWindowBucket, FixedWindowState, WindowLevel> = {
   clamped,
   level(bucket, state, nowUs, cost) {
     const { endUs, used } = inForce(bucket, state, nowUs);
     const leftUs = endUs - nowUs;
     const before = usedBefore(state.held, nowUs);
     if (before === 0) {
-      return { used, retryUs: used + cost <= bucket.limit ? 0 : leftUs, resetUs: used === 0 ? 0 : leftUs, resetAfterTakingUs: leftUs };
+      return { used, retryUs: used + cost <= bucket.capacity ? 0 : leftUs, resetUs: used === 0 ? 0 : leftUs, resetAfterTakingUs: leftUs };
     }
     const heldUs = state.held!.untilUs - nowUs;
     const lastUs = Math.max(leftUs, heldUs);
-    const firstIsEnough = (heldUs < leftUs ? used : before) + cost <= bucket.limit;
+    const firstIsEnough = (heldUs < leftUs ? used : before) + cost <= bucket.capacity;
     return {
       used: used + before,
-      retryUs: used + before + cost <= bucket.limit ? 0 : firstIsEnough ? Math.min(leftUs, heldUs) : lastUs,
+      retryUs: used + before + cost <= bucket.capacity ? 0 : firstIsEnough ? Math.min(leftUs, heldUs) : lastUs,
       resetUs: used === 0 ? heldUs : lastUs,
       resetAfterTakingUs: lastUs,
     };
@@ -142,6 +120,18 @@ export const fixedWindow: Algorithm<FixedWindowBucket, FixedWindowState, WindowL
   missing: (bucket, state, atUs) => wholeAmount(inForce(bucket, state, atUs).used + usedBefore(state.held, atUs)),
   stateMissing(bucket, missing, atUs) {
     const startUs = bucket.startsWith === 'first_request' ? atUs : bucket.windows.around(atUs).startUs;
-    return { startUs, used: Math.min(bucket.limit, Math.max(0, roundedUp(missing))) };
+    return { startUs, used: Math.min(bucket.capacity, Math.max(0, roundedUp(missing))) };
   },
+};
+
+/**
+ * Promises at most the limit in each of its windows: from one boundary to the next, or from the first request on. Over any other time
+ * of that length, up to twice as many.
+ */
+export const fixedWindow: LimitAlgorithm<Omit<FixedWindowSpec, 'name'>, FixedWindowBucket> = {
+  bucketOf({ windowMs, calendar, timeZone, start }, beginning) {
+    const windows = calendar === undefined ? equalWindows(windowMs! * 1000) : calendarWindows(calendar, timeZone ?? beginning.timeZone);
+    return withStart(fixedWindowBuckets, { kind: 'fixed_window', capacity: beginning.capacity, startsWith: start, windows }, beginning);
+  },
+  quotaWindowMs: ({ windowMs, calendar }) => windowMs ?? CALENDAR_MS[calendar!],
 };

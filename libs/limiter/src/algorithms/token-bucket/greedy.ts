@@ -1,7 +1,7 @@
-import type { Decision } from '../decision.js';
-import type { Algorithm, PastTake } from './algorithm.js';
-import { debtOfFraction, tokensOfDebt, type Amount } from './amount.js';
-import { ceilMs, spanOf, tokensIn, type Rate, type Span } from './exact-span.js';
+import type { Decision } from '../../decision.js';
+import type { BucketAlgorithm, LimitBeginning, PastTake } from '../algorithm.js';
+import { debtOfFraction, tokensOfDebt, type Amount } from '../amount.js';
+import { ceilMs, spanOf, tokensIn, type Rate, type Span } from '../exact-span.js';
 
 /**
  * Continuous refill. The whole state of a bucket is one instant: when it will be full. What is missing from it is a
@@ -39,10 +39,9 @@ export interface GreedyBucket {
 }
 
 /** The start of a bucket that begins full: it was full at any time before, whatever the clock says then. */
-export const FULL_AT_START: GreedyState = { whole: 0, part: 0 };
+const FULL_AT_START: GreedyState = { whole: 0, part: 0 };
 
-/** @param missing tokens at the start; negative for a surplus */
-export function greedyBucket(capacity: number, rate: Rate, missing: Amount, startedAtUs: number): GreedyBucket {
+export function greedyBucket(rate: Rate, { capacity, missing, startedAtUs }: Omit<LimitBeginning, 'timeZone'>): GreedyBucket {
   const level = levelMissing(missing, rate);
   return {
     kind: 'greedy',
@@ -194,7 +193,7 @@ function greedyAdjusted(bucket: GreedyBucket, state: GreedyState, tokens: number
   return greedyState(whole < 0 ? FULL : { debtUs: whole, part }, nowUs);
 }
 
-export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
+export const greedyBuckets: BucketAlgorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   clamped,
   level: greedyLevel,
   allows: (bucket, level, cost) => hasRoom(bucket, greedySpent(bucket, level, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
@@ -205,4 +204,7 @@ export const greedyRefill: Algorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   missing,
   adjusted: greedyAdjusted,
   stateMissing: ({ rate }, amount, atUs) => greedyState(levelMissing(amount, rate), atUs),
+  startsFull: ({ start }) => start === FULL_AT_START,
+  // What waits in a queue has been admitted; what is blocked has not.
+  whenBlocked: ({ maxWaitUs }) => (maxWaitUs === undefined ? {} : { waitMs: 0 }),
 };

@@ -1,6 +1,7 @@
-import type { Algorithm } from './algorithm.js';
-import { wholeAmount } from './amount.js';
-import { windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
+import type { ConcurrencySpec } from '../../limit.js';
+import type { BucketAlgorithm, LimitAlgorithm } from '../algorithm.js';
+import { wholeAmount } from '../amount.js';
+import { windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
 
 /**
  * At most so many at once. A request that passes holds a slot until it is released, or until the slot's time is over, in case
@@ -20,7 +21,7 @@ export interface Slot {
 
 export interface ConcurrencyBucket {
   readonly kind: 'concurrency';
-  readonly limit: number;
+  readonly capacity: number;
   readonly slotTimeoutUs: number;
   readonly start: ConcurrencyState;
 }
@@ -42,24 +43,24 @@ const NOBODY = -1;
 const weightOf = (slots: readonly Slot[]): number => slots.reduce((sum, { weight }) => sum + weight, 0);
 
 /** Microseconds until enough slots have timed out for `cost` to fit; nobody knows when they are released. */
-function timedOutUs(slots: readonly Slot[], limit: number, cost: number, nowUs: number): number {
+function timedOutUs(slots: readonly Slot[], capacity: number, cost: number, nowUs: number): number {
   let used = weightOf(slots);
   for (const { untilUs, weight } of [...slots].sort((a, b) => a.untilUs - b.untilUs)) {
     used -= weight;
-    if (used + cost <= limit) return untilUs - nowUs;
+    if (used + cost <= capacity) return untilUs - nowUs;
   }
   return 0;
 }
 
-export const concurrency: Algorithm<ConcurrencyBucket, ConcurrencyState, WindowLevel> = {
+export const concurrencyBuckets: BucketAlgorithm<ConcurrencyBucket, ConcurrencyState, WindowLevel> = {
   clamped,
-  level({ limit, slotTimeoutUs }, state, nowUs, cost) {
+  level({ capacity, slotTimeoutUs }, state, nowUs, cost) {
     const slots = alive(state, nowUs);
     const used = weightOf(slots);
     const resetUs = Math.max(0, ...slots.map(({ untilUs }) => untilUs - nowUs));
     return {
       used,
-      retryUs: used + cost <= limit ? 0 : timedOutUs(slots, limit, cost, nowUs),
+      retryUs: used + cost <= capacity ? 0 : timedOutUs(slots, capacity, cost, nowUs),
       resetUs,
       resetAfterTakingUs: Math.max(resetUs, slotTimeoutUs),
     };
@@ -74,7 +75,7 @@ export const concurrency: Algorithm<ConcurrencyBucket, ConcurrencyState, WindowL
   missing: (_bucket, state, atUs) => wholeAmount(weightOf(alive(state, atUs))),
   /** Tokens of another algorithm are no slots: nobody holds one yet. */
   stateMissing: () => ({ slots: [] }),
-  exhausted: ({ limit, slotTimeoutUs }, atUs) => ({ slots: [{ id: NOBODY, untilUs: atUs + slotTimeoutUs, weight: limit }] }),
+  exhausted: ({ capacity, slotTimeoutUs }, atUs) => ({ slots: [{ id: NOBODY, untilUs: atUs + slotTimeoutUs, weight: capacity }] }),
   keep: (state) => state,
 };
 
@@ -83,3 +84,14 @@ export function released(state: ConcurrencyState, id: number): ConcurrencyState 
   const slots = state.slots.filter((slot) => slot.id !== id);
   return slots.length === state.slots.length ? state : { slots };
 }
+
+/** Promises at most the limit at the same time; of how many pass in the course of time it says nothing. */
+export const concurrency: LimitAlgorithm<Omit<ConcurrencySpec, 'name'>, ConcurrencyBucket> = {
+  bucketOf: ({ slotTimeoutMs }, { capacity }) => ({
+    kind: 'concurrency',
+    capacity,
+    slotTimeoutUs: slotTimeoutMs * 1000,
+    start: { slots: [] },
+  }),
+  quotaWindowMs: ({ slotTimeoutMs }) => slotTimeoutMs,
+};

@@ -12,8 +12,8 @@ export interface WindowLevel {
   readonly resetAfterTakingUs: number;
 }
 
-export function windowAllows({ limit }: { readonly limit: number }, { used }: WindowLevel, cost: number): boolean {
-  return used + cost <= limit;
+export function windowAllows({ capacity }: { readonly capacity: number }, { used }: WindowLevel, cost: number): boolean {
+  return used + cost <= capacity;
 }
 
 /** What leaves a window meanwhile is not known; until when it has to leave is. */
@@ -22,18 +22,18 @@ export function windowLater(_bucket: object, { used, retryUs, resetUs, resetAfte
 }
 
 /** How many tokens an operator takes of those that are asked for: as many as are left. */
-export function takable({ limit }: { readonly limit: number }, used: number, tokens: number): number {
-  return Math.min(tokens, Math.max(0, limit - used));
+export function takable({ capacity }: { readonly capacity: number }, used: number, tokens: number): number {
+  return Math.min(tokens, Math.max(0, capacity - used));
 }
 
-export function windowDecision({ limit }: { readonly limit: number }, level: WindowLevel, cost: number, taken: boolean): Decision {
+export function windowDecision({ capacity }: { readonly capacity: number }, level: WindowLevel, cost: number, taken: boolean): Decision {
   const { used, retryUs, resetUs, resetAfterTakingUs } = level;
-  const allowed = used + cost <= limit;
+  const allowed = used + cost <= capacity;
   return {
     allowed,
-    limit,
-    remaining: Math.max(0, limit - used - (taken ? cost : 0)),
-    retryAfterMs: allowed ? 0 : cost > limit ? null : ceilMs(retryUs, 0),
+    limit: capacity,
+    remaining: Math.max(0, capacity - used - (taken ? cost : 0)),
+    retryAfterMs: allowed ? 0 : cost > capacity ? null : ceilMs(retryUs, 0),
     resetAfterMs: ceilMs(taken && cost > 0 ? resetAfterTakingUs : resetUs, 0),
   };
 }

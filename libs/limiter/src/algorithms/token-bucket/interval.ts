@@ -1,7 +1,7 @@
-import type { Decision } from '../decision.js';
-import type { Algorithm, PastTake } from './algorithm.js';
-import { roundedUp, wholeAmount } from './amount.js';
-import type { Windows } from './fixed-window.js';
+import type { Decision } from '../../decision.js';
+import { withStart, type BucketAlgorithm, type LimitBeginning, type PastTake } from '../algorithm.js';
+import { roundedUp, wholeAmount } from '../amount.js';
+import type { Windows } from '../windows.js';
 
 /**
  * Refill in whole steps: every interval, `refillTokens` at once. The bound of law 1 is wider here by one step, because
@@ -37,6 +37,13 @@ export interface IntervalBucket {
   readonly longestUs?: number;
   readonly start: IntervalState;
 }
+
+export function intervalBucket(refillTokens: number, steps: Steps, beginning: LimitBeginning): IntervalBucket {
+  return withStart(intervalBuckets, { kind: 'interval', capacity: beginning.capacity, refillTokens, ...steps }, beginning);
+}
+
+/** When the steps are. */
+export type Steps = Pick<IntervalBucket, 'intervalUs' | 'windows' | 'longestUs'>;
 
 /** After a step back of the clock the last step was now; an aligned one at most the next, which is not counted again then. */
 function clamped(bucket: IntervalBucket, state: IntervalState, nowUs: number): IntervalState {
@@ -146,7 +153,7 @@ function intervalAdjusted(bucket: IntervalBucket, state: IntervalState, tokens: 
   };
 }
 
-export const intervalRefill: Algorithm<IntervalBucket, IntervalState, IntervalLevel> = {
+export const intervalBuckets: BucketAlgorithm<IntervalBucket, IntervalState, IntervalLevel> = {
   clamped,
   level: intervalLevel,
   allows: (_bucket, level, cost) => cost <= level.tokens,

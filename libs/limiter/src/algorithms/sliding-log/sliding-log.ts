@@ -1,6 +1,7 @@
-import type { Algorithm, PastTake } from './algorithm.js';
-import { roundedUp, wholeAmount } from './amount.js';
-import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from './window-decision.js';
+import type { SlidingLogSpec } from '../../limit.js';
+import { withStart, type BucketAlgorithm, type LimitAlgorithm, type PastTake } from '../algorithm.js';
+import { roundedUp, wholeAmount } from '../amount.js';
+import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
 
 /**
  * Remembers each request that passed for as long as it counts. The exact answer to "how many in the last window", at the price
@@ -20,7 +21,7 @@ export interface LogEntry {
 
 export interface SlidingLogBucket {
   readonly kind: 'sliding_log';
-  readonly limit: number;
+  readonly capacity: number;
   readonly windowUs: number;
   readonly start: SlidingLogState;
 }
@@ -71,21 +72,21 @@ function adjusted(bucket: SlidingLogBucket, state: SlidingLogState, tokens: numb
   return { entries: kept.map(({ atUs, takenUntil }) => ({ atUs, takenUntil: Math.min(takenUntil, left) })), takenBefore: before };
 }
 
-export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLevel> = {
+export const slidingLogBuckets: BucketAlgorithm<SlidingLogBucket, SlidingLogState, WindowLevel> = {
   clamped,
   level(bucket, state, nowUs, cost) {
-    const { limit, windowUs } = bucket;
+    const { capacity, windowUs } = bucket;
     const { entries } = state;
     const first = firstCounting(bucket, state, nowUs);
     const total = taken(state);
     const used = total - takenBefore(state, first);
     let last = first;
     // The entry with whose leaving there is room enough.
-    while (last < entries.length && total - entries[last]!.takenUntil + cost > limit) last++;
+    while (last < entries.length && total - entries[last]!.takenUntil + cost > capacity) last++;
     const leavesUs = (index: number): number => (index < entries.length ? entries[index]!.atUs + windowUs - nowUs : 0);
     return {
       used,
-      retryUs: used + cost <= limit ? 0 : leavesUs(last),
+      retryUs: used + cost <= capacity ? 0 : leavesUs(last),
       resetUs: used === 0 ? 0 : leavesUs(entries.length - 1),
       resetAfterTakingUs: windowUs,
     };
@@ -102,7 +103,14 @@ export const slidingLog: Algorithm<SlidingLogBucket, SlidingLogState, WindowLeve
   adjusted,
   missing: (bucket, state, atUs) => wholeAmount(taken(state) - takenBefore(state, firstCounting(bucket, state, atUs))),
   stateMissing(bucket, missing, atUs) {
-    const used = Math.min(bucket.limit, Math.max(0, roundedUp(missing)));
+    const used = Math.min(bucket.capacity, Math.max(0, roundedUp(missing)));
     return { entries: used === 0 ? [] : [{ atUs, takenUntil: used }], takenBefore: 0 };
   },
+};
+
+/** Promises at most the limit in every window of its length. */
+export const slidingLog: LimitAlgorithm<Omit<SlidingLogSpec, 'name'>, SlidingLogBucket> = {
+  bucketOf: ({ windowMs }, beginning) =>
+    withStart(slidingLogBuckets, { kind: 'sliding_log', capacity: beginning.capacity, windowUs: windowMs * 1000 }, beginning),
+  quotaWindowMs: ({ windowMs }) => windowMs,
 };

@@ -1,8 +1,8 @@
-import type { Decision } from '../decision.js';
-import type { Penalty } from '../rule.js';
-import type { Algorithm } from './algorithm.js';
-import { wholeAmount } from './amount.js';
-import { ceilMs } from './exact-span.js';
+import type { Decision } from '../../decision.js';
+import type { Penalty } from '../../rule.js';
+import type { BucketAlgorithm } from '../algorithm.js';
+import { wholeAmount } from '../amount.js';
+import { ceilMs } from '../exact-span.js';
 
 /**
  * Blocks a key whose requests the limits of a rule have refused too often. It stands behind these limits in a request and lets
@@ -18,8 +18,8 @@ export interface PenaltyState {
 
 export interface PenaltyBucket {
   readonly kind: 'penalty';
-  /** With this one the block begins. */
-  readonly refusals: number;
+  /** The refusal with which the block begins. */
+  readonly capacity: number;
   readonly windowUs: number;
   readonly blockUs: number;
   /** How many limits it watches: those right before it in a request. */
@@ -34,7 +34,14 @@ export interface PenaltyLevel {
 }
 
 export function penaltyBucket({ refusals, windowMs, blockMs }: Penalty, watches: number): PenaltyBucket {
-  return { kind: 'penalty', refusals, windowUs: windowMs * 1000, blockUs: blockMs * 1000, watches, start: { refusals: 0, atUs: 0 } };
+  return {
+    kind: 'penalty',
+    capacity: refusals,
+    windowUs: windowMs * 1000,
+    blockUs: blockMs * 1000,
+    watches,
+    start: { refusals: 0, atUs: 0 },
+  };
 }
 
 /** Neither a block nor a window lasts longer than it may: because the clock stepped back, or because it was longer before an edit. */
@@ -58,28 +65,28 @@ export function penalized(bucket: PenaltyBucket, state: PenaltyState, nowUs: num
   const endUs = state.refusals === 0 ? state.atUs : state.atUs + bucket.windowUs;
   const belong = refusals > 0 ? firstUs >= state.atUs : firstUs >= endUs && nowUs < firstUs + bucket.windowUs;
   if (!belong) return state;
-  if (refusals + count >= bucket.refusals) return { refusals: 0, atUs: nowUs + bucket.blockUs };
+  if (refusals + count >= bucket.capacity) return { refusals: 0, atUs: nowUs + bucket.blockUs };
   return { refusals: refusals + count, atUs: refusals === 0 ? firstUs : state.atUs };
 }
 
 /** What the bucket holds after refusals at the instant at which it was found. */
 export function penalizedLevel(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): PenaltyLevel {
   if (blockedUs > 0) return { blockedUs, refusals };
-  return refusals + 1 >= bucket.refusals ? { blockedUs: bucket.blockUs, refusals: 0 } : { blockedUs: 0, refusals: refusals + 1 };
+  return refusals + 1 >= bucket.capacity ? { blockedUs: bucket.blockUs, refusals: 0 } : { blockedUs: 0, refusals: refusals + 1 };
 }
 
 function decide(bucket: PenaltyBucket, { blockedUs, refusals }: PenaltyLevel): Decision {
   const waitMs = ceilMs(blockedUs, 0);
   return {
     allowed: blockedUs === 0,
-    limit: bucket.refusals,
-    remaining: blockedUs === 0 ? bucket.refusals - refusals : 0,
+    limit: bucket.capacity,
+    remaining: blockedUs === 0 ? bucket.capacity - refusals : 0,
     retryAfterMs: waitMs,
     resetAfterMs: waitMs,
   };
 }
 
-export const penalty: Algorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {
+export const penaltyBuckets: BucketAlgorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {
   clamped,
   level: levelAt,
   allows: (_bucket, { blockedUs }) => blockedUs === 0,
@@ -89,7 +96,9 @@ export const penalty: Algorithm<PenaltyBucket, PenaltyState, PenaltyLevel> = {
   refunded: (_bucket, state) => state,
   missing(bucket, state, atUs) {
     const { blockedUs, refusals } = levelAt(bucket, state, atUs);
-    return wholeAmount(blockedUs > 0 ? bucket.refusals : refusals);
+    return wholeAmount(blockedUs > 0 ? bucket.capacity : refusals);
   },
   stateMissing: ({ start }) => start,
+  // A penalty takes no tokens, so no cost is too large for it.
+  whenBlocked: (_bucket, waitMs) => ({ retryAfterMs: waitMs }),
 };
