@@ -9,6 +9,7 @@ import {
   MOST_BUSY_MERCHANTS,
   RedisBucketStore,
   RedisSnapshotStore,
+  redisTake,
   reportLoad,
   withDeadline,
   writeBusyMerchants,
@@ -97,6 +98,7 @@ export class Gateway {
           atOnce: READS_AT_ONCE,
         }),
       }),
+      makeTake: redisTake,
       maxBytes: Math.min(config.ruleCacheMb * 2 ** 20, getHeapStatistics().heap_size_limit / 4),
       defaultForUnknown: config.unknownMerchant === 'default',
     });

@@ -12,3 +12,4 @@ export * from './running-time.js';
 export * from './snapshot-format.js';
 export * from './stored.js';
 export { loadScripts } from './scripts.js';
+export { redisTake } from './take-call.js';

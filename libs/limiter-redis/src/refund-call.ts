@@ -9,12 +9,12 @@ import {
   windowOfTake,
   type Bucket,
   type BucketLevel,
-  type BucketTake,
   type GreedyLevel,
   type IntervalBucket,
   type IntervalLevel,
   type PastTake,
   type Receipt,
+  type SlotHolder,
   type WindowLevel,
 } from '#limiter';
 import { ByteWriter } from './byte-writer.js';
@@ -25,7 +25,7 @@ import { kindOf, signedInterval } from './take-call.js';
 /** The wire format of lua/refund.lua: one call for what many requests give back. */
 
 /** What is given back of a request: its slots, or everything. */
-export type GivenBack = Receipt | { readonly takes: readonly BucketTake[]; readonly slot: number };
+export type GivenBack = Receipt | SlotHolder;
 
 /** One bucket's share of it. */
 export interface Refund {
@@ -45,8 +45,8 @@ export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund
     request.takes.flatMap(({ key, bucket, cost }, i) => {
       const numbers =
         'levels' in request
-          ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }, nowMs * 1000)
-          : slotNumbers(bucket, request.slot);
+          ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, slot: request.holder }, nowMs * 1000)
+          : slotNumbers(bucket, request.holder);
       return numbers === undefined ? [] : [{ key, bucket, numbers }];
     }),
   );

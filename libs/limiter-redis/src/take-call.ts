@@ -1,9 +1,10 @@
 import {
   generationsOf,
   greedyCost,
+  isBypassed,
+  isPenaltyTake,
   mostTokens,
   ON_EDITS,
-  standsAside,
   stepsToFull,
   type Bucket,
   type BucketLevel,
@@ -12,7 +13,9 @@ import {
   type FormerBucket,
   type GreedyBucket,
   type IntervalBucket,
-  type Refused,
+  type MakeTake,
+  type TakeRequest,
+  type UntoldRefusals,
   type WindowBounds,
 } from '#limiter';
 import type { PackedArguments } from './packed-command.js';
@@ -24,14 +27,11 @@ import { FLAG, KIND, SENTINEL } from './wire.js';
 
 /** Numbers in the reply, by kind. */
 const NUMBERS = [1, 2, 2, 4, 4, 4, 4, 2, 2] as const;
-/** Where the name of the slot stands in a packed bucket of a concurrency limit. */
-const SLOT_AT = 23;
+/** Where the name of the request stands in a packed bucket of a concurrency limit. */
+const HOLDER_AT = 23;
 
 /** A request as it is packed. */
-export interface AskedTakes {
-  readonly takes: readonly BucketTake[];
-  readonly slot: number;
-  readonly spare: boolean;
+export interface AskedTakes extends TakeRequest {
   /** Whether Redis has asked for the former numbers: seldom, so they are not sent otherwise. */
   readonly withFormer: boolean;
 }
@@ -67,7 +67,7 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
-  for (const { takes, slot, spare, withFormer } of requests) {
+  for (const { takes, holder, spare, withFormer } of requests) {
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
@@ -80,11 +80,11 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
       }
       const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
       if (i < last) buckets.bytes[at]! |= FLAG.more;
-      // Of a single bucket the caller knows by itself that it has no say.
-      if (last > 0 && standsAside(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
+      // Of a single bucket the caller knows by itself that it is bypassed.
+      if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
       buckets.bytes[at + 1] = index & 0xff;
       buckets.bytes[at + 2] = index >> 8;
-      if (wire.kind === KIND.concurrency) buckets.f64At(at + SLOT_AT, slot);
+      if (wire.kind === KIND.concurrency) buckets.f64At(at + HOLDER_AT, holder);
     }
   }
   frames.frame(clock === 'given' ? String(Math.round(nowMs * 1000)) : '');
@@ -95,16 +95,32 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
 
 function wireOf(take: BucketTake, nowMs: number): Wire {
   const window = calendarWindow(take.bucket, nowMs);
-  if (take.memo instanceof Wire && take.memo.window === window) return take.memo;
+  const kept = take instanceof RedisTake ? take.kept : undefined;
+  if (kept instanceof Wire && kept.window === window) return kept;
   const wire = newWire(take, nowMs, false);
-  take.memo = take.memo === undefined ? ASKED_ONCE : wire;
+  if (take instanceof RedisTake) take.kept = kept === undefined ? ASKED_ONCE : wire;
   return wire;
 }
 
 /** Instead of a wire. */
 const ASKED_ONCE = Symbol('asked once');
 
-function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, withFormer: boolean): Wire {
+/** A take that keeps how it is packed, for the next request that asks the same. */
+class RedisTake<B extends Bucket> implements BucketTake {
+  kept: Wire | typeof ASKED_ONCE | undefined;
+
+  constructor(
+    readonly key: string,
+    readonly bucket: B,
+    readonly cost: number,
+  ) {}
+}
+
+/** For takes that many requests ask of a store in Redis. */
+export const redisTake: MakeTake = (key, bucket, cost) => new RedisTake(key, bucket, cost);
+
+function newWire(take: BucketTake, nowMs: number, withFormer: boolean): Wire {
+  const { key, bucket, cost } = take;
   const writer = new ByteWriter(256);
   writer.frame(BUCKET_PREFIX + key);
   const frameLength = writer.length;
@@ -113,7 +129,7 @@ function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, with
   writer.u8(kindOf(bucket) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
   writer.u16(0);
   writer.u32(bucket.generation);
-  packNumbers(writer, bucket, cost, nowUs, refused);
+  packNumbers(writer, bucket, cost, nowUs, isPenaltyTake(take) ? take.untold : undefined);
   if (hasFormer && withFormer) {
     const generations = generationsOf(bucket);
     writer.u8(generations.length);
@@ -132,7 +148,7 @@ function hasCalendar({ windows }: FixedWindowBucket): boolean {
   return windows.lengthUs === 0;
 }
 
-function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: number, refused?: Refused): void {
+function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: number, untold?: UntoldRefusals): void {
   switch (bucket.kind) {
     case 'greedy': {
       const { full, start, rate, surplusUs } = bucket;
@@ -166,7 +182,7 @@ function packNumbers(writer: ByteWriter, bucket: Bucket, cost: number, nowUs: nu
       writer.f64(cost, bucket.limit, 0, bucket.slotTimeoutUs);
       return;
     case 'penalty':
-      writer.f64(refused ? -refused.count : cost, bucket.refusals, bucket.windowUs, bucket.blockUs, refused?.sinceUs ?? bucket.watches);
+      writer.f64(untold ? -untold.count : cost, bucket.refusals, bucket.windowUs, bucket.blockUs, untold?.sinceUs ?? bucket.watches);
   }
 }
 
@@ -277,13 +293,17 @@ export class TakeReply {
     return problemOf(first) ?? levels;
   }
 
-  /** When it was, by the clock of the server, in microseconds. */
+  /** When it was, by the clock of the server, in microseconds; negative if Redis was full, and nothing was written. */
   get atUs(): number {
     return this.numbers.at(-1)!;
   }
 
-  private level({ memo, bucket }: BucketTake): BucketLevel {
-    const kind = memo instanceof Wire ? memo.kind : kindOf(bucket);
+  get wasWritten(): boolean {
+    return !(this.atUs < 0);
+  }
+
+  private level(take: BucketTake): BucketLevel {
+    const kind = take instanceof RedisTake && take.kept instanceof Wire ? take.kept.kind : kindOf(take.bucket);
     const { numbers, position } = this;
     this.position += NUMBERS[kind]!;
     const first = numbers[position]!;

@@ -16,7 +16,7 @@ export const KIND = {
 
 /** Added to the kind of a bucket. */
 export const FLAG = {
-  /** The bucket has no say if it has nothing left. */
+  /** The bucket is bypassed if it has nothing left. */
   noSay: 16,
   /** The limit was edited. */
   hasFormer: 32,

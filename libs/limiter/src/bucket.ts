@@ -62,11 +62,6 @@ export interface StoredBucket {
   readonly generation: number;
 }
 
-export interface Taken {
-  readonly state: BucketState;
-  readonly decision: Decision;
-}
-
 type AnyAlgorithm = Algorithm<FormerBucket, BucketState, BucketLevel>;
 
 /** Each algorithm is only ever given buckets, states and levels of its own, which the types of a table cannot say. */
@@ -103,7 +98,7 @@ export function generationsOf(bucket: Bucket): readonly FormerBucket[] {
 const GENERATIONS = new WeakMap<Bucket, readonly FormerBucket[]>();
 
 /** Edits of a penalty need no history: what it remembers are instants. */
-export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket {
+export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket & PenaltyBucket {
   return {
     ...penaltyBucket(numbers, watches),
     generation: 0,
@@ -196,22 +191,6 @@ function stepsOf(
 type StepNumbers = Pick<TokenBucketSpec, 'refillIntervalMs' | 'align' | 'calendar' | 'timeZone'>;
 
 /**
- * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the
- * state that it was given, as it may be at that instant. `slot` names the request, where it holds something until it is released; `spare` says whether an elastic limit has no say.
- */
-export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0, spare = false): Taken {
-  const nowUs = Math.round(nowMs * 1000);
-  const algorithm = ALGORITHMS[bucket.kind];
-  const before = state === undefined ? startState(bucket, nowUs) : algorithm.clamped(bucket, state, nowUs);
-  const level = algorithm.level(bucket, before, nowUs, cost);
-  const allowed = algorithm.allows(bucket, level, cost);
-  return {
-    state: allowed ? algorithm.after(bucket, before, level, cost, nowUs, slot) : before,
-    decision: decide(bucket, level, cost, allowed || standsAside(bucket, spare), spare),
-  };
-}
-
-/**
  * A bucket that is missing from a store is one left alone since its limit started. Who looks before that, because clocks differ, finds
  * the start: then a store keeps what is missing from it, so that it refills from then on.
  */
@@ -250,8 +229,8 @@ export function stateAfter(
   return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
 }
 
-/** Whether a limit that has nothing left has no say: it is elastic, and there is spare capacity. It takes nothing then. */
-export function standsAside({ elastic }: Bucket, spare: boolean): boolean {
+/** Whether a limit that has nothing left is bypassed: it is elastic, and there is spare capacity. Nothing is taken from it then. */
+export function isBypassed({ elastic }: Bucket, spare: boolean): boolean {
   return spare && elastic;
 }
 
@@ -265,7 +244,7 @@ export function levelLater(bucket: FormerBucket, level: BucketLevel, us: number)
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
   if (isBlocked(level)) return blockedDecision(bucket, level, cost);
-  if (standsAside(bucket, spare) && !allows(bucket, level, cost)) {
+  if (isBypassed(bucket, spare) && !allows(bucket, level, cost)) {
     return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
   }
   const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
@@ -288,7 +267,7 @@ function blockedDecision(bucket: Bucket, { blockedForUs }: BlockedLevel, cost: n
     allowed: false,
     limit: mostTokens(bucket) - bucket.excess,
     remaining: 0,
-    retryAfterMs: bucket.kind !== 'penalty' && cost > mostTokens(bucket) ? null : waitMs,
+    retryAfterMs: bucket.kind !== 'penalty' && cost > mostTokens(bucket) ? 'never' : waitMs,
     resetAfterMs: waitMs,
     blocked: true,
     ...(isQueue && { waitMs: 0 }),

@@ -92,8 +92,8 @@ export class RequestAdmission {
     }
     if (!verdict.usedSpare) this.options.load.countForwarded();
     const responseHeaders = rateLimitHeaders(verdict.limits);
-    const { claims, waitMs } = verdict;
-    done({ forward: true, responseHeaders, waitMs, claims });
+    const { reservations, waitMs } = verdict;
+    done({ forward: true, responseHeaders, waitMs, claims: reservations });
   }
 
   private withoutRules(request: InboundRequest, done: Done, error?: unknown): void {

@@ -33,7 +33,7 @@ export function windowDecision({ limit }: { readonly limit: number }, level: Win
     allowed,
     limit,
     remaining: Math.max(0, limit - used - (taken ? cost : 0)),
-    retryAfterMs: allowed ? 0 : cost > limit ? null : ceilMs(retryUs, 0),
+    retryAfterMs: allowed ? 0 : cost > limit ? 'never' : ceilMs(retryUs, 0),
     resetAfterMs: ceilMs(taken && cost > 0 ? resetAfterTakingUs : resetUs, 0),
   };
 }
