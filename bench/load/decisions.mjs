@@ -3,7 +3,7 @@
  * node decisions.mjs pure '{"limit":{...},"measureMs":2000}'
  * node --expose-gc decisions.mjs tollgate|flexible|map '{"keys":1000000,"measureMs":2000}'
  */
-import { allPass, bucketOf, clamped, decisionOf, MemoryBucketStore, merchantBucketKey, startLimits, startState, takeAll } from '#limiter';
+import { bucketOf, clamped, decisionOf, MemoryBucketStore, merchantBucketKey, startLimits, startState, takeAll } from '#limiter';
 
 const [subject = '', settings = ''] = process.argv.slice(2);
 const { limit: spec, keys: count = 0, measureMs } = JSON.parse(settings);
@@ -34,8 +34,12 @@ function pure() {
       nowMs += 100;
       const nowUs = nowMs * 1000;
       const request = { takes, holder: i, spare: false };
-      const { levels, states } = takeAll(request, [state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs)], nowUs);
-      decisionOf(request, levels, 0, allPass(request, levels));
+      const { allowed, levels, states } = takeAll(
+        request,
+        [state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs)],
+        nowUs,
+      );
+      decisionOf(request, levels, 0, allowed);
       state = states[0];
     }
   };

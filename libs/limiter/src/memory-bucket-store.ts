@@ -38,27 +38,23 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
   take(request: TakeRequest, answer: TakeAnswer): void {
     const nowUs = Math.round(this.clock() * 1000);
     const { takes } = request;
-    const states = new Array<HeldState>(takes.length);
-    let row: number | undefined;
-    for (let i = 0; i < takes.length; i++) {
-      row = this.rows.get(takes[i]!.key);
-      const state = this.heldState(takes[i]!, row, nowUs);
-      if (state === undefined) {
-        answer(new NewerRulesError(), nowUs);
-        return;
-      }
-      states[i] = state;
+    const isOne = takes.length === 1;
+    const row = isOne ? this.rows.get(takes[0]!.key) : undefined;
+    const found = isOne
+      ? [this.heldState(takes[0]!, row, nowUs)]
+      : takes.map((take) => this.heldState(take, this.rows.get(take.key), nowUs));
+    if (found[0] === undefined || (!isOne && found.includes(undefined))) {
+      answer(takes.length === 0 ? [] : new NewerRulesError(), nowUs);
+      return;
     }
-    const taken = takeAll(request, states, nowUs);
+    const { levels, states } = takeAll(request, found as HeldState[], nowUs);
     for (let i = 0; i < takes.length; i++) {
-      const state = taken.states[i]!;
+      if (states[i] === found[i]) continue;
       const { key, bucket } = takes[i]!;
-      if (state === states[i]) continue;
       // Looked up again where a bucket may have made room for another. What changed is a state: a take never changes a block.
-      const present = takes.length === 1 && row !== undefined ? row : this.rows.get(key);
-      this.put(key, present, bucket, state as BucketState, nowUs);
+      this.put(key, row ?? this.rows.get(key), bucket, states[i] as BucketState, nowUs);
     }
-    answer(taken.levels, nowUs);
+    answer(levels, nowUs);
   }
 
   release({ takes, holder }: SlotHolder): void {
@@ -108,7 +104,8 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
   /** What a take finds; undefined if the bucket was written under newer rules. */
   private heldState({ key, bucket }: BucketTake, row: number | undefined, nowUs: number): HeldState | undefined {
     const state = this.stateOf(key, row, bucket, nowUs);
-    const block = row === undefined || state === undefined ? undefined : this.blockAt(row, nowUs);
+    if (row === undefined || state === undefined || this.blocks.size === 0) return state;
+    const block = this.blockAt(row, nowUs);
     return block === undefined ? state : { blockedForUs: block.untilUs - nowUs };
   }
 
@@ -172,7 +169,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator {
 
   /** The block of a bucket, unless it is over; kept if the clock stepped back. */
   private blockAt(row: number, nowUs: number): Block | undefined {
-    const stored = this.blocks.size === 0 ? undefined : this.blocks.get(row);
+    const stored = this.blocks.get(row);
     if (stored === undefined) return undefined;
     const block = clampedBlock(stored, nowUs);
     if (block !== stored) this.blocks.set(row, block);

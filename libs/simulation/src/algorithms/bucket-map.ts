@@ -1,15 +1,4 @@
-import {
-  allPass,
-  bucketOf,
-  clamped,
-  decisionOf,
-  startLimits,
-  startState,
-  takeAll,
-  type BucketState,
-  type Decision,
-  type LimitSpec,
-} from '#limiter';
+import { bucketOf, clamped, decisionOf, startLimits, startState, takeAll, type BucketState, type Decision, type LimitSpec } from '#limiter';
 
 /** The one place that calls the limiter: buckets of one limit, a bucket for each key, kept in a map. */
 export class BucketMap {
@@ -28,9 +17,9 @@ export class BucketMap {
     const stored = this.states.get(key);
     const state = stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs);
     const request = { takes: [{ key, bucket, cost }], holder: 0, spare: false };
-    const { levels, states } = takeAll(request, [state], nowUs);
+    const { allowed, levels, states } = takeAll(request, [state], nowUs);
     this.states.set(key, states[0]!);
-    return decisionOf(request, levels, 0, allPass(request, levels));
+    return decisionOf(request, levels, 0, allowed);
   }
 
   /** What is kept for a key; undefined before its first request. */
