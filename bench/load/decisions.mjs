@@ -3,7 +3,7 @@
  * node decisions.mjs pure '{"limit":{...},"measureMs":2000}'
  * node --expose-gc decisions.mjs tollgate|flexible|map '{"keys":1000000,"measureMs":2000}'
  */
-import { bucketOf, MemoryBucketStore, merchantBucketKey, startLimits, take } from '#limiter';
+import { bucketOf, clamped, decisionOf, MemoryBucketStore, merchantBucketKey, startLimits, startState, takeAll } from '#limiter';
 
 const [subject = '', settings = ''] = process.argv.slice(2);
 const { limit: spec, keys: count = 0, measureMs } = JSON.parse(settings);
@@ -27,11 +27,20 @@ function pure() {
   const bucket = bucketOf(/** @type {import('../../libs/limiter/src/limit.js').Limit} */ (startLimits([spec], 0)[0]));
   /** @type {import('../../libs/limiter/src/bucket.js').BucketState | undefined} */
   let state;
+  const takes = [{ key: '', bucket, cost: 1 }];
   let nowMs = Date.now();
   return (/** @type {number} */ n) => {
     for (let i = 0; i < n; i++) {
       nowMs += 100;
-      state = take(bucket, state, 1, nowMs, i).state;
+      const nowUs = nowMs * 1000;
+      const request = { takes, holder: i, spare: false };
+      const { allowed, levels, states } = takeAll(
+        request,
+        [state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs)],
+        nowUs,
+      );
+      decisionOf(request, levels, 0, allowed);
+      state = states[0];
     }
   };
 }
@@ -74,20 +83,21 @@ async function inMemory() {
     refill: 'greedy',
   };
   const bucket = bucketOf(/** @type {any} */ (startLimits([/** @type {any} */ (numbers)], 0)[0]));
-  const asked = { key: '', bucket, cost: 1, memo: undefined };
+  const asked = { key: '', bucket, cost: 1 };
   const takes = [asked];
+  let holder = 0;
   const answered = () => {};
   return {
     fill() {
       for (const key of keys) {
         asked.key = key;
-        store.take(takes, answered);
+        store.take({ takes, holder: ++holder, spare: false }, answered);
       }
     },
     decide(n) {
       for (let i = 0; i < n; i++) {
         asked.key = random();
-        store.take(takes, answered);
+        store.take({ takes, holder: ++holder, spare: false }, answered);
       }
     },
   };

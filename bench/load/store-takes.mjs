@@ -12,16 +12,17 @@ const { redisUrl, keys, inFlight, warmupMs, measureMs, limit } = JSON.parse(sett
 const subjects = {
   /** The store as the gateway uses it. @returns {Promise<Take>} */
   async tollgate() {
-    const { merchantRules, takesOfMerchant } = await import('#limiter');
-    const { createRedis, RedisBucketStore } = await import('#limiter-redis');
+    const { merchantRules } = await import('#limiter');
+    const { createRedis, RedisBucketStore, redisTake } = await import('#limiter-redis');
     const { merchantId, ruleOf } = await import('../shared/merchants.mjs');
     const redis = createRedis(redisUrl, 'limiter');
     await new Promise((resolve) => redis.once('ready', resolve));
     const store = new RedisBucketStore(redis, limit ? { deadlineMs: 1_000 } : {});
-    let slot = 0;
+    let holder = 0;
     const rule = ruleOf(0, { endless: true, limit });
-    const takes = Array.from({ length: keys }, (_, i) => takesOfMerchant(merchantRules(merchantId(i), [rule], [])));
-    return (key, done) => store.take(takes[key] ?? [], (outcome) => done(outcome instanceof Error), ++slot);
+    const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], [], { makeTake: redisTake }).takes());
+    return (key, done) =>
+      store.take({ takes: takes[key] ?? [], holder: ++holder, spare: false }, (outcome) => done(outcome instanceof Error));
   },
 
   /** @returns {Promise<Take>} */

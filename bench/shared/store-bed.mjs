@@ -1,6 +1,6 @@
 /** What the benchmarks of the store stand on: takes gathered by it, and the same script called by redis-benchmark. */
 import { join } from 'node:path';
-import { merchantBucketKey, merchantRules, takesOfMerchant } from '#limiter';
+import { merchantBucketKey, merchantRules } from '#limiter';
 import { BUCKET_PREFIX, createRedis } from '#limiter-redis';
 import { DIST, ROOT } from '../../scripts/paths.mjs';
 import { ruleOf } from './merchants.mjs';
@@ -100,8 +100,8 @@ export async function prepareCall(redisUrl, limit) {
   const { packTakes } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'take-call.js'));
   const { sourceOf } = await import(join(DIST, 'libs', 'limiter-redis', 'src', 'scripts.js'));
   const rule = ruleOf(0, { endless: true, ...(limit && { limit }) });
-  const taken = takesOfMerchant(merchantRules('m', [rule], []));
-  const requests = packTakes([{ takes: taken, slot: 0 }], Date.now(), 'of server').frames[1];
+  const taken = merchantRules('m', [rule], []).takes();
+  const requests = packTakes([{ takes: taken, holder: 0, spare: false, withFormer: false }], Date.now(), 'of server').frames[1];
   const literal = [...requests].map((byte) => `\\${String(byte).padStart(3, '0')}`).join('');
   const source = `ARGV[2] = '${literal}'\n${sourceOf('take.lua')}`;
 

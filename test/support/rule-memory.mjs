@@ -2,8 +2,8 @@
  * Measures what merchants take in the heap of a gateway, and prints it beside the estimate by which the cache is bounded:
  * node --expose-gc rule-memory.mjs '{"merchants":2000,"own":1,"defaults":20,"limits":4,"requests":1}'
  */
-import { chooseRules, startLimits } from '#limiter';
-import { parseMerchantSnapshot, snapshotText } from '#limiter-redis';
+import { startLimits } from '#limiter';
+import { parseMerchantSnapshot, redisTake, snapshotText } from '#limiter-redis';
 import { RuleCache } from '../../dist/libs/enforcement/src/rules/rule-cache.js';
 import { packTakes } from '../../dist/libs/limiter-redis/src/take-call.js';
 
@@ -60,6 +60,7 @@ const cache = new RuleCache({
     readDefaultRules: async () => /** @type {any} */ (defaultRules),
   },
   defaultForUnknown: !deny,
+  makeTake: redisTake,
   maxBytes: 2 ** 40,
 });
 
@@ -71,9 +72,9 @@ async function fill(/** @type {number} */ first, /** @type {number} */ count) {
     for (let request = 0; request < requests; request++) {
       const rules = cache.get(merchantId);
       if (rules === undefined || rules === 'unknown_merchant') continue;
-      const { enforced } = chooseRules(rules, { merchantId, ip: '192.0.2.1', method: 'GET', target: `/route-${(request >> 1) % 20}/x` });
-      const takes = enforced.flatMap((ready) => ready.takes ?? []);
-      if (takes.length > 0) packTakes([{ takes, slot: 0, spare: false, withFormer: false }], NOW_MS, 'of server');
+      const { enforced } = rules.choose({ merchantId, ip: '192.0.2.1', method: 'GET', target: `/route-${(request >> 1) % 20}/x` });
+      const takes = enforced.flatMap(({ takes }) => takes?.limits ?? []);
+      if (takes.length > 0) packTakes([{ takes, holder: 0, spare: false, withFormer: false }], NOW_MS, 'of server');
     }
     cache.get(merchantId);
   }

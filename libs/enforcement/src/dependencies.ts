@@ -1,5 +1,5 @@
 import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
-import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, type PlatformLoad } from '#limiter-redis';
+import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTake, type PlatformLoad } from '#limiter-redis';
 import type { EnforcerSettings } from './enforcer-options.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
@@ -72,6 +72,7 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
         atOnce: READS_AT_ONCE,
       }),
     }),
+    makeTake: redisTake,
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

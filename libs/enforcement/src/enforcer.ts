@@ -72,7 +72,7 @@ export class Enforcer {
    * Decides about a request. Calls back once, perhaps before it returns, within bounded time; it does not throw. A callback, because a promise
    * for each of hundreds of thousands of decisions a second costs more than the decisions: a caller who wants a promise wraps the call in one line.
    *
-   * A request that is allowed holds the verdict's claims: each is to be released when the request is over, or refunded if it never was.
+   * A request that is allowed holds the verdict's reservations: each is to be released when the request is over, or refunded if it never reached the upstream.
    */
   check(descriptor: Descriptor, answer: Answer): void {
     const rules = this.dependencies.rules.get(descriptor.merchantId);

@@ -12,7 +12,7 @@ export interface NoVerdict {
   readonly reason: NoVerdictReason;
 }
 
-/** The answer to a descriptor. `reason` tells the two apart; a request may go on only if it is `allowed`, and then holds the verdict's claims. */
+/** The answer to a descriptor. `reason` tells the two apart; a request may go on only if it is `allowed`, and then holds the verdict's reservations. */
 export type Outcome = Verdict | NoVerdict;
 
 export const UNKNOWN_MERCHANT: NoVerdict = { allowed: false, reason: 'unknown_merchant' };
@@ -20,5 +20,5 @@ export const TOO_MANY_UNKNOWN: NoVerdict = { allowed: false, reason: 'too_many_u
 export const RULES_UNAVAILABLE: NoVerdict = { allowed: false, reason: 'rules_unavailable' };
 
 export function isVerdict(outcome: Outcome): outcome is Verdict {
-  return 'claims' in outcome;
+  return 'reservations' in outcome;
 }

@@ -1,4 +1,4 @@
-import { merchantRules, takesOfMerchant, type BucketTake, type MerchantSnapshot } from '#limiter';
+import { merchantRules, type BucketTake, type MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { Script } from './scripts.js';
 import { packTakes, TakeReply } from './take-call.js';
@@ -13,14 +13,15 @@ const TAKES_IN_A_CALL = 128;
  * cannot be listed. Rejects with ioredis' error when Redis is away.
  */
 export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZone }: MerchantSnapshot): Promise<void> {
-  const takes = takesOfMerchant(merchantRules(merchantId, rules, [], timeZone))
+  const takes = merchantRules(merchantId, rules, [], { timeZone })
+    .takes()
     .filter(({ bucket }) => bucket.previous.length > 0)
     .map((take) => ({ ...take, cost: 0 }));
   for (let i = 0; i < takes.length; i += TAKES_IN_A_CALL) await look(redis, takes.slice(i, i + TAKES_IN_A_CALL));
 }
 
 async function look(redis: Redis, takes: readonly BucketTake[], nowMs = Date.now(), attempts = 2): Promise<void> {
-  const requests = takes.map((take) => ({ takes: [take], slot: 0, spare: false, withFormer: true }));
+  const requests = takes.map((take) => ({ takes: [take], holder: 0, spare: false, withFormer: true }));
   const reply = new TakeReply((await script.runPacked(redis, () => packTakes(requests, nowMs, 'of server'))) as number[]);
   const again = takes.filter((take) => reply.next([take]) === 'again');
   // Windows of a calendar by a clock that was wrong: now it is known what time it is there.

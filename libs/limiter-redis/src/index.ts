@@ -11,3 +11,4 @@ export * from './redis-snapshot-store.js';
 export * from './snapshot-format.js';
 export * from './stored.js';
 export { loadScripts } from './scripts.js';
+export { redisTake } from './take-call.js';

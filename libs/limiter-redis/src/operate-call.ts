@@ -20,15 +20,15 @@ export function packOperation(
   nowMs: number,
   clock: 'given' | 'of server',
 ): PackedArguments {
-  const bucket = packTakes([{ takes: [take], slot: 0, spare: false, withFormer }], nowMs, clock);
+  const bucket = packTakes([{ takes: [take], holder: 0, spare: false, withFormer }], nowMs, clock);
   writer.clear();
   writer.frame(nameOf(operation));
   writer.frame(operation.kind === 'block' ? String(operation.forMs * 1000) : '');
   return { ...bucket, argumentCount: bucket.argumentCount + ARGUMENTS, frames: [...bucket.frames, writer.written()] };
 }
 
-/** What `packOperation` is to be given as the cost. */
-export function costOf(operation: BucketOperation): number {
+/** The tokens that an operation adds or takes; 0 for one that does neither. `packOperation` is given them as the cost of the take. */
+export function tokensOf(operation: BucketOperation): number {
   return operation.kind === 'adjust' ? Math.abs(operation.tokens) : 0;
 }
 

@@ -9,8 +9,8 @@ const [limit] = startLimits(
 
 /** The take that a breaker probes with, from a bucket of its own. */
 export const PROBE: AskedTakes = {
-  takes: [{ key: 'probe', bucket: bucketOf(limit!), cost: 1, memo: undefined }],
-  slot: 0,
+  takes: [{ key: 'probe', bucket: bucketOf(limit!), cost: 1 }],
+  holder: 0,
   spare: false,
   withFormer: false,
 };

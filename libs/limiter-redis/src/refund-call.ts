@@ -1,4 +1,4 @@
-import { allows, type Bucket, type BucketLevel, type BucketTake, type PastTake, type Receipt } from '#limiter';
+import { allows, type Bucket, type BucketLevel, type PastTake, type Receipt, type SlotHolder } from '#limiter';
 import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
@@ -7,7 +7,7 @@ import { BUCKET_PREFIX } from './redis-keys.js';
 /** The wire format of lua/refund.lua: one call for what many requests give back. */
 
 /** What is given back of a request: its slots, or everything. */
-export type GivenBack = Receipt | { readonly takes: readonly BucketTake[]; readonly slot: number };
+export type GivenBack = Receipt | SlotHolder;
 
 /** One bucket's share of it. */
 export interface Refund {
@@ -27,8 +27,8 @@ export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund
     request.takes.flatMap(({ key, bucket, cost }, i) => {
       const numbers =
         'levels' in request
-          ? refundNumbers(bucket, { ...request, cost, level: request.levels[i]! }, nowMs * 1000)
-          : slotNumbers(bucket, request.slot);
+          ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, slot: request.holder }, nowMs * 1000)
+          : slotNumbers(bucket, request.holder);
       return numbers === undefined ? [] : [{ key, bucket, numbers }];
     }),
   );
@@ -74,6 +74,6 @@ function refundNumbers(bucket: Bucket, past: PastTake<BucketLevel>, nowUs: numbe
   return cost === 0 || !allows(bucket, level, cost) ? undefined : codecOf(bucket).refundOf(bucket, past, nowUs);
 }
 
-function slotNumbers(bucket: Bucket, slot: number): readonly number[] | undefined {
-  return codecOf(bucket).slotAt === undefined ? undefined : [slot];
+function slotNumbers(bucket: Bucket, holder: number): readonly number[] | undefined {
+  return codecOf(bucket).holderAt === undefined ? undefined : [holder];
 }

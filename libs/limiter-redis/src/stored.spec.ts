@@ -1,14 +1,12 @@
 import {
-  chooseRules,
   editLimits,
   generationsOf,
   MemoryBucketStore,
   merchantRules,
   startLimits,
   takesOf,
-  takesOfMerchant,
   verdictOf,
-  Claim,
+  Reservation,
   type LimitSpec,
   type MerchantSnapshot,
   type Rule,
@@ -93,28 +91,24 @@ const textOf = (body: unknown, front = '0000000000000041') => front + JSON.strin
 
 /** Does with rules all that a gateway does; throws if anything comes out of it that is no number. */
 function decideBy(rules: readonly Rule[], timeZone = 'Etc/UTC'): void {
-  const ready = merchantRules('acme', rules, [], timeZone);
-  const takes = takesOfMerchant(ready);
-  for (const { bucket } of takes) generationsOf(bucket);
+  const ready = merchantRules('acme', rules, [], { timeZone });
+  for (const { bucket } of ready.takes()) generationsOf(bucket);
   const store = new MemoryBucketStore(() => NOW_MS);
   for (const target of ['/transactions/7', '/']) {
     const descriptor = { merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target };
-    const { enforced, shadow } = chooseRules(ready, descriptor);
+    const { enforced, shadow } = ready.choose(descriptor);
     for (const chosen of [...enforced, ...shadow]) {
-      const asked = takesOf(chosen, descriptor);
-      store.take(
-        asked,
-        (outcome, atUs) => {
-          if (outcome instanceof Error) throw outcome;
-          for (const { decision } of verdictOf([chosen], new Claim(store, asked, false, 0).answered(outcome, atUs), 'store', false)
-            .limits) {
-            for (const number of [decision.limit, decision.remaining, decision.resetAfterMs, decision.retryAfterMs ?? 0])
-              if (!Number.isFinite(number)) throw new Error(`a decision says ${JSON.stringify(decision)}`);
-          }
-        },
-        1,
-      );
-      for (const withFormer of [false, true]) packTakes([{ takes: asked, slot: 1, spare: false, withFormer }], NOW_MS, 'of server');
+      const reservation = new Reservation(store, takesOf([chosen], descriptor), false, 1, false);
+      store.take(reservation, (outcome, atUs) => {
+        if (outcome instanceof Error) throw outcome;
+        for (const { decision } of verdictOf([chosen], reservation.answered(outcome, atUs), 'store').limits) {
+          const { limit, remaining, resetAfterMs, retryAfterMs } = decision;
+          for (const number of [limit, remaining, resetAfterMs, retryAfterMs === 'never' ? 0 : retryAfterMs])
+            if (!Number.isFinite(number)) throw new Error(`a decision says ${JSON.stringify(decision)}`);
+        }
+      });
+      const { takes, holder, spare } = reservation;
+      for (const withFormer of [false, true]) packTakes([{ takes, holder, spare, withFormer }], NOW_MS, 'of server');
     }
   }
 }

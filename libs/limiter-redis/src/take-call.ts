@@ -1,4 +1,15 @@
-import { generationsOf, ON_EDITS, standsAside, type Bucket, type BucketLevel, type BucketTake, type WindowBounds } from '#limiter';
+import {
+  generationsOf,
+  isBypassed,
+  isPenaltyTake,
+  ON_EDITS,
+  type Bucket,
+  type BucketLevel,
+  type BucketTake,
+  type MakeTake,
+  type TakeRequest,
+  type WindowBounds,
+} from '#limiter';
 import type { BucketCodec } from '../lua/algorithms/codec.js';
 import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
@@ -12,10 +23,7 @@ import { FLAG, SENTINEL } from './wire.js';
 const HEAD_LENGTH = 7;
 
 /** A request as it is packed. */
-export interface AskedTakes {
-  readonly takes: readonly BucketTake[];
-  readonly slot: number;
-  readonly spare: boolean;
+export interface AskedTakes extends TakeRequest {
   /** Whether Redis has asked for the former numbers: seldom, so they are not sent otherwise. */
   readonly withFormer: boolean;
 }
@@ -51,7 +59,7 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
-  for (const { takes, slot, spare, withFormer } of requests) {
+  for (const { takes, holder, spare, withFormer } of requests) {
     const last = takes.length - 1;
     for (let i = 0; i <= last; i++) {
       const take = takes[i]!;
@@ -64,11 +72,11 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
       }
       const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
       if (i < last) buckets.bytes[at]! |= FLAG.more;
-      // Of a single bucket the caller knows by itself that it has no say.
-      if (last > 0 && standsAside(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
+      // Of a single bucket the caller knows by itself that it is bypassed.
+      if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
       buckets.bytes[at + 1] = index & 0xff;
       buckets.bytes[at + 2] = index >> 8;
-      if (wire.codec.slotAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.slotAt, slot);
+      if (wire.codec.holderAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.holderAt, holder);
     }
   }
   frames.frame(clock === 'given' ? String(Math.round(nowMs * 1000)) : '');
@@ -78,17 +86,32 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
 }
 
 function wireOf(take: BucketTake, nowMs: number): Wire {
-  const { memo } = take;
-  if (memo instanceof Wire && memo.window === memo.codec.calendarWindow?.(take.bucket, nowMs * 1000)) return memo;
+  const kept = take instanceof RedisTake ? take.kept : undefined;
+  if (kept instanceof Wire && kept.window === kept.codec.calendarWindow?.(take.bucket, nowMs * 1000)) return kept;
   const wire = newWire(take, nowMs, false);
-  take.memo = take.memo === undefined ? ASKED_ONCE : wire;
+  if (take instanceof RedisTake) take.kept = kept === undefined ? ASKED_ONCE : wire;
   return wire;
 }
 
 /** Instead of a wire. */
 const ASKED_ONCE = Symbol('asked once');
 
-function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, withFormer: boolean): Wire {
+/** A take that keeps how it is packed, for the next request that asks the same. */
+class RedisTake<B extends Bucket> implements BucketTake {
+  kept: Wire | typeof ASKED_ONCE | undefined;
+
+  constructor(
+    readonly key: string,
+    readonly bucket: B,
+    readonly cost: number,
+  ) {}
+}
+
+/** For takes that many requests ask of a store in Redis. */
+export const redisTake: MakeTake = (key, bucket, cost) => new RedisTake(key, bucket, cost);
+
+function newWire(take: BucketTake, nowMs: number, withFormer: boolean): Wire {
+  const { key, bucket, cost } = take;
   const writer = new ByteWriter(256);
   writer.frame(BUCKET_PREFIX + key);
   const frameLength = writer.length;
@@ -98,7 +121,7 @@ function newWire({ key, bucket, cost, refused }: BucketTake, nowMs: number, with
   writer.u8(numberOf(codec) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
   writer.u16(0);
   writer.u32(bucket.generation);
-  codec.packTake(writer, bucket, cost, nowUs, refused);
+  codec.packTake(writer, bucket, cost, nowUs, isPenaltyTake(take) ? take.untold : undefined);
   if (hasFormer && withFormer) packGenerations(writer, bucket, nowUs);
   return new Wire(new Uint8Array(writer.written()), frameLength, codec, codec.calendarWindow?.(bucket, nowUs));
 }
@@ -140,8 +163,12 @@ export class TakeReply {
     return problemOf(first) ?? levels;
   }
 
-  private level({ memo, bucket }: BucketTake): BucketLevel {
-    const codec = memo instanceof Wire ? memo.codec : codecOf(bucket);
+  get wasWritten(): boolean {
+    return !(this.atUs < 0);
+  }
+
+  private level(take: BucketTake): BucketLevel {
+    const codec = take instanceof RedisTake && take.kept instanceof Wire ? take.kept.codec : codecOf(take.bucket);
     const { numbers, position } = this;
     this.position += codec.replyLength;
     const first = numbers[position]!;

@@ -1,4 +1,4 @@
-import { allPass, StoreUnavailableError, type BucketLevel, type BucketTake, type TakeOutcome } from '#limiter';
+import { passes, StoreUnavailableError, type BucketLevel, type TakeOutcome, type TakeRequest } from '#limiter';
 import { storeFailure } from './redis-error.js';
 
 export const FULL = storeFailure('OOM', "OOM command not allowed when used memory > 'maxmemory'");
@@ -14,11 +14,8 @@ export class UnwrittenCall {
   /** Buckets whose levels count takes that were not written. */
   private readonly supposed = new Set<string>();
 
-  outcome(
-    { takes, spare }: { readonly takes: readonly BucketTake[]; readonly spare: boolean },
-    levels: readonly BucketLevel[],
-  ): TakeOutcome {
-    if (takes.some((take, i) => !this.supposed.has(take.key) && !allPass([take], [levels[i]!], spare))) {
+  outcome({ takes, spare }: Pick<TakeRequest, 'takes' | 'spare'>, levels: readonly BucketLevel[]): TakeOutcome {
+    if (takes.some((take, i) => !this.supposed.has(take.key) && !passes(take, levels[i]!, spare))) {
       // A penalty would have counted the refusal.
       for (const { key, bucket } of takes) if (bucket.kind === 'penalty') this.supposed.add(key);
       return levels;

@@ -5,7 +5,7 @@ import { KIND } from '../lua/algorithms/index.js';
 
 /** Added to the kind of a bucket. */
 export const FLAG = {
-  /** The bucket has no say if it has nothing left. */
+  /** The bucket is bypassed if it has nothing left. */
   noSay: 16,
   /** The limit was edited. */
   hasFormer: 32,

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
-import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs } from '../testing/index.js';
+import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs, takeAlone } from '../testing/index.js';
 import type { Windows } from './algorithms/windows.js';
-import { take, bucketOf, type BucketState } from './bucket.js';
+import { bucketOf, type BucketState } from './bucket.js';
 
 describeGolden(() => {
   let state: BucketState | undefined;
   return (limit, cost, atMs, spare) => {
-    const taken = take(bucketOf(limit), state, cost, atMs, 0, spare);
+    const taken = takeAlone(bucketOf(limit), state, cost, atMs, { spare });
     state = taken.state;
     return taken.decision;
   };
@@ -31,7 +31,7 @@ describe('against a plain model, over random limits and arrivals', () => {
         let nowUs = startMs * 1000;
         for (const { gapUs, cost } of requests) {
           nowUs += gapUs;
-          const taken = take(bucket, state, cost, nowUs / 1000);
+          const taken = takeAlone(bucket, state, cost, nowUs / 1000);
           expect(taken.decision).toEqual(model.take(cost, nowUs));
           state = taken.state;
         }
@@ -52,7 +52,7 @@ describe('against a plain model, over random limits and arrivals', () => {
         for (const { gapUs, cost } of requests) {
           if (bucket.kind === 'interval' && bucket.windows) boundaries += boundariesBetween(bucket.windows, nowUs, nowUs + gapUs);
           nowUs += gapUs;
-          const taken = take(bucket, state, cost, nowUs / 1000);
+          const taken = takeAlone(bucket, state, cost, nowUs / 1000);
           state = taken.state;
           if (taken.decision.allowed) admitted.push({ atUs: nowUs, cost, boundaries });
         }
@@ -87,7 +87,7 @@ describe('against a plain model, over random limits and arrivals', () => {
         for (const { gapUs, cost } of requests) {
           nowUs += gapUs;
           const before = state ?? bucket.start;
-          const taken = take(bucket, state, cost, nowUs / 1000);
+          const taken = takeAlone(bucket, state, cost, nowUs / 1000);
           if (!taken.decision.allowed) expect(taken.state).toBe(before);
           state = taken.state;
         }
@@ -105,14 +105,14 @@ describe('against a plain model, over random limits and arrivals', () => {
         let resetAfterMs = 0;
         for (const { gapUs, cost } of requests) {
           nowUs += gapUs;
-          const taken = take(bucket, state, cost, nowUs / 1000);
+          const taken = takeAlone(bucket, state, cost, nowUs / 1000);
           state = taken.state;
           resetAfterMs = taken.decision.resetAfterMs;
         }
         const surplusMs = Math.ceil((Math.max(0, (spec.initialTokens ?? 0) - spec.capacity) * stepMs(spec)) / spec.refillTokens);
         // A day of 25 hours, a month of 31 days.
         const laterMs = nowUs / 1000 + resetAfterMs + surplusMs + (spec.refill === 'interval' ? 2 * stepMs(spec) : 0);
-        expect(take(bucket, state, 1, laterMs).decision).toEqual(take(bucket, undefined, 1, laterMs).decision);
+        expect(takeAlone(bucket, state, 1, laterMs).decision).toEqual(takeAlone(bucket, undefined, 1, laterMs).decision);
       }),
       { numRuns: 300 },
     );

@@ -3,6 +3,7 @@ import type { BucketLevel, BucketNumbers, BucketState } from './algorithms/index
 import type { PastTake } from './algorithms/algorithm.js';
 import { NOTHING, wholeAmount, type Amount } from './algorithms/amount.js';
 import { ceilMs } from './algorithms/exact-span.js';
+import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
 import type { Decision } from './decision.js';
 import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
@@ -42,11 +43,6 @@ export interface StoredBucket {
   readonly generation: number;
 }
 
-export interface Taken {
-  readonly state: BucketState;
-  readonly decision: Decision;
-}
-
 /** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
 export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
   return {
@@ -70,7 +66,7 @@ export function generationsOf(bucket: Bucket): readonly BucketGeneration[] {
 const GENERATIONS = new WeakMap<Bucket, readonly BucketGeneration[]>();
 
 /** Edits of a penalty need no history: what it remembers are instants. */
-export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket {
+export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket & PenaltyBucket {
   return {
     ...penaltyBucket(numbers, watches),
     generation: 0,
@@ -102,22 +98,6 @@ function missingFrom(capacity: number, { tokens, fraction }: LimitStart): Amount
   return fraction === undefined
     ? wholeAmount(capacity - tokens)
     : { whole: capacity - tokens - 1, part: fraction.of - fraction.part, of: fraction.of };
-}
-
-/**
- * Refills and takes. A missing state means a bucket left alone since its limit started. A refused take returns the
- * state that it was given, as it may be at that instant. `slot` names the request, where it holds something until it is released; `spare` says whether an elastic limit has no say.
- */
-export function take(bucket: Bucket, state: BucketState | undefined, cost: number, nowMs: number, slot = 0, spare = false): Taken {
-  const nowUs = Math.round(nowMs * 1000);
-  const algorithm = ALGORITHMS[bucket.kind];
-  const before = state === undefined ? startState(bucket, nowUs) : algorithm.clamped(bucket, state, nowUs);
-  const level = algorithm.level(bucket, before, nowUs, cost);
-  const allowed = algorithm.allows(bucket, level, cost);
-  return {
-    state: allowed ? algorithm.after(bucket, before, level, cost, nowUs, slot) : before,
-    decision: decide(bucket, level, cost, allowed || standsAside(bucket, spare), spare),
-  };
 }
 
 /**
@@ -161,8 +141,8 @@ export function stateAfter(
   return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
 }
 
-/** Whether a limit that has nothing left has no say: it is elastic, and there is spare capacity. It takes nothing then. */
-export function standsAside({ elastic }: Bucket, spare: boolean): boolean {
+/** Whether a limit that has nothing left is bypassed: it is elastic, and there is spare capacity. Nothing is taken from it then. */
+export function isBypassed({ elastic }: Bucket, spare: boolean): boolean {
   return spare && elastic;
 }
 
@@ -176,7 +156,7 @@ export function levelLater(bucket: BucketGeneration, level: BucketLevel, us: num
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
   if (isBlocked(level)) return blockedDecision(bucket, level, cost);
-  if (standsAside(bucket, spare) && !allows(bucket, level, cost)) {
+  if (isBypassed(bucket, spare) && !allows(bucket, level, cost)) {
     return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
   }
   const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
@@ -198,7 +178,7 @@ function blockedDecision(bucket: Bucket, { blockedForUs }: BlockedLevel, cost: n
     allowed: false,
     limit: bucket.capacity - bucket.excess,
     remaining: 0,
-    retryAfterMs: cost > bucket.capacity ? null : waitMs,
+    retryAfterMs: cost > bucket.capacity ? 'never' : waitMs,
     resetAfterMs: waitMs,
     blocked: true,
     ...ALGORITHMS[bucket.kind].whenBlocked?.(bucket, waitMs),

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { anyLimitSpecs, arrivals, startedLimit, type Arrival } from '../testing/index.js';
-import { bucketOf, missingAt, take, type Bucket, type BucketState } from './bucket.js';
+import { anyLimitSpecs, arrivals, startedLimit, takeAlone, type Arrival } from '../testing/index.js';
+import { bucketOf, missingAt, type Bucket, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
 import type { Amount } from './algorithms/amount.js';
 import { ON_EDITS, type Limit, type LimitSpec, type OnEdit } from './limit.js';
@@ -27,7 +27,7 @@ function used(spec: LimitSpec, requests: readonly Arrival[]): { live: Live; atMs
   let nowUs = START_MS * 1000;
   for (const { gapUs, cost } of requests) {
     nowUs += gapUs;
-    state = take(bucket, state, cost, nowUs / 1000).state;
+    state = takeAlone(bucket, state, cost, nowUs / 1000).state;
   }
   return { live: { limit, bucket, state }, atMs: Math.ceil(nowUs / 1000) };
 }
@@ -121,7 +121,9 @@ test('an edit is applied at its own time, however late the bucket is touched aga
       const touchedAtMs = editAtMs + idleMs;
       const late = edited(live, to, editAtMs, touchedAtMs);
       const early = edited(live, to, editAtMs);
-      expect(take(late.bucket, late.state, 1, touchedAtMs).decision).toEqual(take(early.bucket, early.state, 1, touchedAtMs).decision);
+      expect(takeAlone(late.bucket, late.state, 1, touchedAtMs).decision).toEqual(
+        takeAlone(early.bucket, early.state, 1, touchedAtMs).decision,
+      );
     }),
     { numRuns: 800 },
   );
@@ -155,7 +157,11 @@ test.each(ON_EDITS)('to a limit of 0 and back (%s): nothing while it lasts, and 
       } as unknown as LimitSpec;
       const none = edited(live, nobody, START_MS);
       expect(tokens(none, START_MS)).toBe(0);
-      expect(take(none.bucket, none.state, 1, START_MS).decision).toMatchObject({ allowed: false, retryAfterMs: null, remaining: 0 });
+      expect(takeAlone(none.bucket, none.state, 1, START_MS).decision).toMatchObject({
+        allowed: false,
+        retryAfterMs: 'never',
+        remaining: 0,
+      });
       const again = edited(none, { ...spec, onEdit } as LimitSpec, START_MS);
       const kept = onEdit === 'as_is' || onEdit === 'proportional' ? 0 : most(again);
       expect(tokens(again, START_MS)).toBeLessThanOrEqual(kept + ROUNDING);

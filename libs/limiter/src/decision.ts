@@ -1,3 +1,6 @@
+/** Milliseconds until the same cost would pass, 0 if it passed; `never` if it is above the capacity. */
+export type RetryAfter = number | 'never';
+
 /** One bucket's answer. Whole tokens, whole milliseconds. */
 export interface Decision {
   readonly allowed: boolean;
@@ -5,8 +8,7 @@ export interface Decision {
   readonly limit: number;
   /** Whole tokens left after the request, or as they are if it was refused. */
   readonly remaining: number;
-  /** How long to wait until the same cost would pass: 0 if it passed, null if it never will (cost above capacity). */
-  readonly retryAfterMs: number | null;
+  readonly retryAfterMs: RetryAfter;
   /** How long until the bucket is full if left alone. */
   readonly resetAfterMs: number;
   /** Only where tokens come back at the steps of a calendar, and some are missing: how long until there are more. */

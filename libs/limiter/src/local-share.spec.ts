@@ -117,7 +117,7 @@ test('a share is never less than one token, but for a limit that lets nothing pa
   expect(fleet.admitted(0, of(greedy(3)))).toBe(1);
   expect(fleet.admitted(1, of({ name: 'l', algorithm: 'fixed_window', limit: 7, windowMs: 1000, start: 'clock' }))).toBe(1);
   const none = fleet.ask(2, of(greedy(0)));
-  expect(none).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: null });
+  expect(none).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
 });
 
 test('what costs more than the share, and not more than the limit, is refused as long as the store is away, and told so', () => {

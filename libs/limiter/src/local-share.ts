@@ -1,53 +1,53 @@
 import { limitAlgorithm } from './algorithms/index.js';
 import { bucketOf } from './bucket.js';
+import type { CompiledRule } from './compiled-rule.js';
 import { capacityOf, excessOf, type Limit, type LimitNumbers, type LimitStart, type PastLimit } from './limit.js';
-import type { ReadyRule } from './merchant-rules.js';
 
 /**
  * What one of several gateways enforces by itself while they have no common store: its share of each limit, so that all together admit what
  * one bucket would, and no gateway less than one token at a time.
  *
- * The bucket of a share counts in parts of a token: a token is as many as there are gateways, and the bucket refills as fast as the whole one
- * would. So the rate is divided exactly, whatever the algorithm is, and what a gateway has spent stays spent when the number of gateways changes:
- * the same state then means the same parts.
+ * The bucket of a share counts in units smaller than a token: a token is as many units as there are gateways, and the bucket refills as fast as
+ * the whole one would. So the rate is divided exactly, whatever the algorithm is, and what a gateway has spent stays spent when the number of
+ * gateways changes: the same state then means the same units.
  */
-export interface SharedRule {
-  /** Its limits are those of the share, as headers show them; its buckets and its cost count in parts. */
-  readonly ready: ReadyRule;
-  /** Parts of a token. */
-  readonly parts: number;
+export interface RuleShare {
+  /** Its limits are those of the share, as headers show them; its buckets and its cost count in units. */
+  readonly compiled: CompiledRule;
+  readonly unitsPerToken: number;
 }
 
-/** More gateways than this are an error of whoever counts them. */
+/** A count above this is an error in counting. */
 export const MOST_GATEWAYS = 1000;
 
 /** @param gateways 1 to MOST_GATEWAYS */
-export function sharedRule(ready: ReadyRule, gateways: number): SharedRule {
-  let shared = SHARED.get(ready);
-  if (shared?.parts !== gateways) {
-    shared = { ready: gateways === 1 ? ready : shareOf(ready, gateways), parts: gateways };
-    SHARED.set(ready, shared);
+export function ruleShare(compiled: CompiledRule, gateways: number): RuleShare {
+  let share = SHARES.get(compiled);
+  if (share?.unitsPerToken !== gateways) {
+    share = { compiled: gateways === 1 ? compiled : shareOf(compiled, gateways), unitsPerToken: gateways };
+    SHARES.set(compiled, share);
   }
-  return shared;
+  return share;
 }
 
 /** Rules are as many as are in use, and the number of gateways seldom changes. */
-const SHARED = new WeakMap<ReadyRule, SharedRule>();
+const SHARES = new WeakMap<CompiledRule, RuleShare>();
 
 /** Whether a request costs more than its whole limit allows at once, not just more than a share of it. */
-export function costsTooMuch({ rule, buckets }: ReadyRule): boolean {
-  return buckets.some((bucket) => bucket.kind !== 'penalty' && rule.cost > bucket.capacity);
+export function costsTooMuch({ rule, buckets }: CompiledRule): boolean {
+  return buckets.limits.some((bucket) => rule.cost > bucket.capacity);
 }
 
-function shareOf(ready: ReadyRule, gateways: number): ReadyRule {
-  const { rule } = ready;
+function shareOf(compiled: CompiledRule, gateways: number): CompiledRule {
+  const { rule, buckets } = compiled;
   return {
-    ...ready,
+    ...compiled,
     rule: { ...rule, cost: rule.cost * gateways, limits: rule.limits.map((limit) => shown(limit, gateways)) },
-    // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.
-    buckets: ready.buckets.map((bucket, i) =>
-      bucket.kind === 'penalty' ? bucket : bucketOf(inParts(rule.limits[i]!, gateways), bucket.timeZone),
-    ),
+    buckets: {
+      limits: buckets.limits.map(({ timeZone }, i) => bucketOf(inUnits(rule.limits[i]!, gateways), timeZone)),
+      // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.
+      penalty: buckets.penalty,
+    },
     takes: undefined,
   };
 }
@@ -57,17 +57,17 @@ function shareOfTokens(tokens: number, gateways: number): number {
   return tokens === 0 ? 0 : Math.max(1, Math.floor(tokens / gateways));
 }
 
-function inParts(limit: Limit, gateways: number): Limit {
-  return { ...numbersInParts(limit, gateways), previous: limit.previous.map((past) => numbersInParts(past, gateways)) };
+function inUnits(limit: Limit, gateways: number): Limit {
+  return { ...numbersInUnits(limit, gateways), previous: limit.previous.map((past) => numbersInUnits(past, gateways)) };
 }
 
-function numbersInParts<L extends Limit | PastLimit>(numbers: L, gateways: number): L {
+function numbersInUnits<L extends Limit | PastLimit>(numbers: L, gateways: number): L {
   const most = shareOfTokens(capacityOf(numbers), gateways) * gateways;
   const shared = withoutSmallExcess(withCapacity(numbers, most), capacityOf(numbers), gateways);
-  return { ...shared, since: startInParts(numbers.since, totalOf(numbers), totalOf(shared)) };
+  return { ...shared, since: startInUnits(numbers.since, totalOf(numbers), totalOf(shared)) };
 }
 
-/** Who has no whole token to share has no excess to share either. */
+/** Where there is no whole token to share, there is no excess to share either. */
 function withoutSmallExcess<L extends Limit | PastLimit>(numbers: L, whole: number, gateways: number): L {
   return numbers.throttle === 'soft' && whole < gateways ? { ...numbers, throttle: 'hard' } : numbers;
 }
@@ -81,7 +81,7 @@ function totalOf(numbers: LimitNumbers): number {
 }
 
 /** A limit that started full, or above that, does so here; of one that did not, each gateway has its share. */
-function startInParts(since: LimitStart, before: number, after: number): LimitStart {
+function startInUnits(since: LimitStart, before: number, after: number): LimitStart {
   if (since.tokens >= before) return { ...since, tokens: since.tokens - before + after };
   return since.tokens < after ? since : { atMs: since.atMs, tokens: after };
 }

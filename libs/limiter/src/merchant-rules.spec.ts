@@ -1,6 +1,6 @@
 import { startedLimit } from '../testing/index.js';
 import type { LimitSpec } from './limit.js';
-import { chooseRules, merchantRules, takesOfMerchant, type MerchantRules } from './merchant-rules.js';
+import { merchantRules, type MerchantRules } from './merchant-rules.js';
 import type { Rule } from './rule.js';
 
 const BURST: LimitSpec = {
@@ -32,13 +32,13 @@ function rule(id: string, fields: Partial<Rule> = {}, spec = BURST): Rule {
 }
 
 const choose = (rules: MerchantRules, target = '/') =>
-  chooseRules(rules, { merchantId: rules.merchantId, ip: '', method: 'GET', target }).enforced;
+  rules.choose({ merchantId: rules.merchantId, ip: '', method: 'GET', target }).enforced;
 
 test('merchants without own rules share everything that was compiled', () => {
   const defaults = [rule('1'), rule('2', { layer: 'platform' }), rule('3', { mode: 'shadow' }), rule('4', { enabled: false })];
   const [one, other] = [
-    merchantRules('one', [], defaults, 'Europe/Berlin'),
-    merchantRules('other', [rule('5', { enabled: false })], defaults, 'Asia/Tokyo'),
+    merchantRules('one', [], defaults, { timeZone: 'Europe/Berlin' }),
+    merchantRules('other', [rule('5', { enabled: false })], defaults, { timeZone: 'Asia/Tokyo' }),
   ];
   expect(one.layers).toHaveLength(2);
   one.layers.forEach((layer, i) => {
@@ -61,7 +61,7 @@ test('own rules stand between the default ones, which are not compiled again', (
 
 test('merchants that share a rule do not share buckets', () => {
   const defaults = [rule('1')];
-  const takes = ['one', 'other'].map((id) => choose(merchantRules(id, [], defaults))[0]!.takes!);
+  const takes = ['one', 'other'].map((id) => choose(merchantRules(id, [], defaults))[0]!.takes!.limits);
   expect(takes.map(([take]) => take!.key)).toEqual(['{one}1.0', '{other}1.0']);
   expect(takes[0]![0]).not.toBe(takes[1]![0]);
   expect(takes[0]![0]!.bucket).toBe(takes[1]![0]!.bucket);
@@ -81,14 +81,14 @@ test('what a merchant asks is made when it is first asked, and once', () => {
 test('a rule whose buckets depend on the request keeps nothing for the merchant', () => {
   const rules = merchantRules('acme', [], [rule('1', { key: ['merchant', 'ip'] })]);
   expect(choose(rules)[0]!.takes).toBeUndefined();
-  expect(rules).toMatchObject({ takesMade: 0, ready: undefined });
-  expect(takesOfMerchant(rules)).toEqual([]);
+  expect(rules.takesMade).toBe(0);
+  expect(rules.takes()).toEqual([]);
 });
 
 describe('the time zone of the merchant', () => {
   /** Where the day of a merchant begins that contains noon in UTC. */
   const startOfDay = (defaults: Rule[], timeZone: string) => {
-    const { bucket } = choose(merchantRules('acme', [], defaults, timeZone))[0]!.takes![0]!;
+    const { bucket } = choose(merchantRules('acme', [], defaults, { timeZone }))[0]!.takes!.limits[0]!;
     return bucket.kind === 'fixed_window'
       ? new Date(bucket.windows.around(Date.UTC(2026, 5, 2, 12) * 1000).startUs / 1000).toISOString()
       : undefined;
@@ -103,7 +103,9 @@ describe('the time zone of the merchant', () => {
 
   test('makes no second set of rules where it makes no difference', () => {
     const defaults = [rule('1'), rule('2', { layer: 'user' }, DAILY_IN_TOKYO)];
-    expect(merchantRules('a', [], defaults, 'Europe/Berlin').layers).toBe(merchantRules('b', [], defaults, 'America/New_York').layers);
+    expect(merchantRules('a', [], defaults, { timeZone: 'Europe/Berlin' }).layers).toBe(
+      merchantRules('b', [], defaults, { timeZone: 'America/New_York' }).layers,
+    );
   });
 
   test('counts for a limit that followed the calendar before an edit', () => {
@@ -115,7 +117,7 @@ describe('the time zone of the merchant', () => {
       },
     ];
     const zones = ['Europe/Berlin', 'Asia/Tokyo'].map(
-      (zone) => choose(merchantRules('acme', [], defaults, zone))[0]!.takes![0]!.bucket.timeZone,
+      (zone) => choose(merchantRules('acme', [], defaults, { timeZone: zone }))[0]!.takes!.limits[0]!.bucket.timeZone,
     );
     expect(zones).toEqual(['Europe/Berlin', 'Asia/Tokyo']);
   });

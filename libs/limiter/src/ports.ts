@@ -1,32 +1,13 @@
-import type { BucketLevel, Bucket } from './bucket.js';
+import type { Bucket, BucketLevel } from './bucket.js';
 import type { BucketOperation, BucketReading } from './bucket-operation.js';
-
-/** What a request asks of one bucket. */
-export interface BucketTake {
-  readonly key: string;
-  readonly bucket: Bucket;
-  /** Whole tokens, >= 0. */
-  readonly cost: number;
-  /** Of a penalty that is asked alone: refusals of the limits that it watches, of which the store has not heard yet. */
-  readonly refused?: Refused;
-  /** What a store has derived from this take, kept for the next request that asks the same. Nobody else looks at it. */
-  memo: unknown;
-}
-
-export interface Refused {
-  readonly count: number;
-  /** How long ago the first of them was, in whole microseconds. */
-  readonly sinceUs: number;
-}
+import type { SlotHolder, TakeRequest } from './take.js';
 
 /** What a request took, so that it can be given back. */
-export interface Receipt {
-  readonly takes: readonly BucketTake[];
+export interface Receipt extends SlotHolder {
   /** What each bucket held before. */
   readonly levels: readonly BucketLevel[];
   /** By the clock of the store, in microseconds. */
   readonly takenAtUs: number;
-  readonly slot: number;
 }
 
 /** What each bucket held before, in the order asked; or why there is no answer. */
@@ -44,22 +25,17 @@ export type TakeAnswer = (outcome: TakeOutcome, atUs: number, remembered?: boole
  */
 export interface BucketStore {
   /**
-   * Takes from all buckets or from none, atomically, and answers what each held before. From that `allows` and `decide`
-   * say the rest, so that no store has an opinion of its own.
+   * Takes from all buckets of a request or from none, atomically, as `takeAll` does, and answers what each held before. From that
+   * `allPass` and `decisionOf` say the rest, so that no store has an opinion of its own.
    *
-   * Calls back once, perhaps before it returns: with a StoreUnavailableError when there is no answer in time (the tokens are
-   * then perhaps taken), with a NewerRulesError when a bucket was written under numbers newer than the caller's. A callback,
+   * Calls back once, perhaps before it returns: with a StoreUnavailableError if there is no answer in time (the tokens are
+   * then perhaps taken), with a NewerRulesError if a bucket was written under numbers newer than the caller's. A callback,
    * because at hundreds of thousands of takes a second promises would cost more than the takes.
-   *
-   * What a request leaves behind that is refused is counted by penalties only, see algorithms/penalty/penalty.ts.
-   *
-   * @param slot names the request, where it asks for slots of concurrency limits; no other has this name
-   * @param spare whether elastic limits let it pass that have nothing left
    */
-  take(takes: readonly BucketTake[], answer: TakeAnswer, slot?: number, spare?: boolean): void;
+  take(request: TakeRequest, answer: TakeAnswer): void;
 
-  /** Frees the slots that a request holds. Once is enough, and more does no harm; a slot that is not freed times out. */
-  release(takes: readonly BucketTake[], slot: number): void;
+  /** Frees the slots that a request holds. To call it again does no harm. A slot that is not freed times out. */
+  release(request: SlotHolder): void;
 
   /**
    * Gives back what a request took and what has not come back by itself. The store does not remember what it has given back:
@@ -90,7 +66,7 @@ export interface SpareCapacity {
   /** Room for one request: 0 if there is none, otherwise what `giveBack` is to be told. */
   reserve(): number;
   /** The room was not needed. */
-  giveBack(reservation: number): void;
+  giveBack(room: number): void;
 }
 
 /** Nobody measures: elastic limits are hard. */

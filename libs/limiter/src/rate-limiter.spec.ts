@@ -168,14 +168,14 @@ describe('the verdict', () => {
 
   test('"never" is another reason than "not yet"', async () => {
     const verdict = await check(limiterOn(), merchantRules('acme', [rule('1', { cost: 11 })], []), request());
-    expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: null });
+    expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
   });
 
   test('a limit of 0 refuses for ever, whatever else would let pass, and takes nothing there', async () => {
     const limiter = limiterOn();
     const rules = merchantRules('acme', [rule('1', { capacity: 0 })], [rule('2', { layer: 'platform' })]);
     const verdict = await check(limiter, rules, request());
-    expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: null });
+    expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
     expect(verdict.limits.map(({ decision }) => decision.remaining)).toEqual([10, 0]);
   });
 
@@ -271,7 +271,7 @@ describe('a block by an operator', () => {
 
   test('"never" is told from "not yet"', async () => {
     const { limiter, rules } = await blocked([rule('1', { cost: 11 })], '1');
-    expect(await check(limiter, rules, request())).toMatchObject({ reason: 'cost_exceeds_capacity', retryAfterMs: null });
+    expect(await check(limiter, rules, request())).toMatchObject({ reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
   });
 
   test('of a shadow rule refuses nothing, and is counted', async () => {
@@ -336,13 +336,13 @@ describe('what a request took', () => {
     const limiter = limiterOn();
     const rules = merchantRules('acme', [rule('1', { capacity: 3 })], []);
     const [first, second] = [await check(limiter, rules, request()), await check(limiter, rules, request())];
-    for (const claim of first.claims) {
-      claim.refund();
-      claim.refund();
+    for (const reservation of first.reservations) {
+      reservation.refund();
+      reservation.refund();
     }
-    for (const claim of second.claims) {
-      claim.release();
-      claim.refund();
+    for (const reservation of second.reservations) {
+      reservation.release();
+      reservation.refund();
     }
     expect((await check(limiter, rules, request())).limits[0]!.decision.remaining).toBe(1);
   });

@@ -1,38 +1,32 @@
+import { takesOf, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
-import { allPass } from './all-or-nothing.js';
-import { Claim } from './claim.js';
-import { costsTooMuch, sharedRule } from './local-share.js';
-import { chooseRules, takesOf, type ChosenRules, type MerchantRules, type ReadyRule } from './merchant-rules.js';
-import {
-  NewerRulesError,
-  NO_SPARE_CAPACITY,
-  StoreUnavailableError,
-  type BucketStore,
-  type BucketTake,
-  type SpareCapacity,
-} from './ports.js';
+import { costsTooMuch, ruleShare } from './local-share.js';
+import type { ChosenRules, MerchantRules } from './merchant-rules.js';
+import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
+import { Reservation } from './reservation.js';
 import type { StoreFailurePolicy } from './rule.js';
+import { allPass } from './take.js';
 import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
 
 /** Names a request among all that hold slots at a time, on whatever gateway. */
-const randomSlot = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
+const randomHolder = (): number => Math.floor(Math.random() * Number.MAX_SAFE_INTEGER);
 
 export interface RateLimiterOptions {
   /** None unless given. */
   readonly spareCapacity?: SpareCapacity;
   /** Among how many processes with local stores of their own a limit is shared while the store is away. One unless given. */
   readonly gateways?: () => number;
-  readonly newSlot?: () => number;
+  readonly newHolder?: () => number;
 }
 
 /** Chooses the rules of a request, takes from their buckets, and merges the answers into a verdict. */
 export class RateLimiter {
   private readonly spareCapacity: SpareCapacity;
   private readonly gateways: () => number;
-  private readonly newSlot: () => number;
+  private readonly newHolder: () => number;
 
   constructor(
     private readonly store: BucketStore,
@@ -42,12 +36,12 @@ export class RateLimiter {
   ) {
     this.spareCapacity = options.spareCapacity ?? NO_SPARE_CAPACITY;
     this.gateways = options.gateways ?? (() => 1);
-    this.newSlot = options.newSlot ?? randomSlot;
+    this.newHolder = options.newHolder ?? randomHolder;
   }
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
-    const chosen = chooseRules(rules, descriptor);
+    const chosen = rules.choose(descriptor);
     if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
     else this.checkWithShadow(chosen, descriptor, answer);
   }
@@ -57,30 +51,24 @@ export class RateLimiter {
       answer(NO_MATCHING_RULE);
       return;
     }
-    const claim = this.claim(this.store, rules, descriptor);
-    const reservation = elastic ? this.spareCapacity.reserve() : 0;
-    const spare = reservation > 0;
-    this.store.take(
-      claim.takes,
-      (outcome, atUs, remembered) => {
-        const verdict =
-          outcome instanceof Error ? undefined : verdictOf(rules, claim.answered(outcome, atUs), remembered ? 'memory' : 'store', spare);
-        if (spare && !verdict?.usedSpare) this.spareCapacity.giveBack(reservation);
-        if (outcome instanceof StoreUnavailableError) {
-          // Slots are perhaps taken, and nobody is going to use them.
-          claim.release();
-          this.withoutStore(rules, descriptor, answer);
-        } else {
-          answer(verdict ?? (outcome as NewerRulesError));
-        }
-      },
-      claim.slot,
-      spare,
-    );
+    const room = elastic ? this.spareCapacity.reserve() : 0;
+    const reservation = this.reservation(this.store, rules, descriptor, room > 0);
+    this.store.take(reservation, (outcome, atUs, remembered) => {
+      const verdict =
+        outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs), remembered ? 'memory' : 'store');
+      if (room > 0 && !verdict?.usedSpare) this.spareCapacity.giveBack(room);
+      if (outcome instanceof StoreUnavailableError) {
+        // Slots are perhaps taken, and no request is going to use them.
+        reservation.release();
+        this.withoutStore(rules, descriptor, answer);
+      } else {
+        answer(verdict ?? (outcome as NewerRulesError));
+      }
+    });
   }
 
-  /** The strictest of the chosen rules has the word: one that is closed closes, local ones are asked, open ones pass. */
-  private withoutStore(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+  /** The strictest of the chosen rules decides: one that is closed refuses, local ones are asked, open ones let pass. */
+  private withoutStore(rules: readonly CompiledRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const withPolicy = (policy: StoreFailurePolicy) => rules.filter(({ rule }) => rule.onStoreFailure === policy);
     const local = withPolicy('local');
     if (withPolicy('closed').length > 0) answer(CLOSED);
@@ -88,24 +76,20 @@ export class RateLimiter {
     else this.decideLocally(local, descriptor, answer);
   }
 
-  private decideLocally(rules: readonly ReadyRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
-    const parts = this.gateways();
-    const shares = rules.map((ready) => sharedRule(ready, parts).ready);
-    const claim = this.claim(this.localStore, shares, descriptor);
-    this.localStore.take(
-      claim.takes,
-      (outcome, atUs) => {
-        if (outcome instanceof Error) {
-          answer(CLOSED);
-          return;
-        }
-        const verdict = verdictOf(shares, claim.answered(outcome, atUs), 'local', false, parts);
-        // What costs more than a share of its limit passes again when the store is back: that is not never.
-        const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
-        answer(isForNow ? { ...verdict, reason: 'store_unavailable' } : verdict);
-      },
-      claim.slot,
-    );
+  private decideLocally(rules: readonly CompiledRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+    const gateways = this.gateways();
+    const shares = rules.map((compiled) => ruleShare(compiled, gateways).compiled);
+    const reservation = this.reservation(this.localStore, shares, descriptor);
+    this.localStore.take(reservation, (outcome, atUs) => {
+      if (outcome instanceof Error) {
+        answer(CLOSED);
+        return;
+      }
+      const verdict = verdictOf(shares, reservation.answered(outcome, atUs), 'local', gateways);
+      // What costs more than a share of its limit passes again when the store is back: that is not never.
+      const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
+      answer(isForNow ? { ...verdict, reason: 'store_unavailable', retryAfterMs: 'unknown' } : verdict);
+    });
   }
 
   /**
@@ -117,15 +101,15 @@ export class RateLimiter {
     let missing = shadow.length + 1;
     let shadowRefusals = 0;
     let enforcedOutcome: CheckOutcome | undefined;
-    const claims: Claim[] = [];
+    const reservations: Reservation[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
       const enforced = enforcedOutcome!;
       if (enforced instanceof Error || !enforced.allowed) {
-        for (const claim of claims) claim.refund();
+        for (const reservation of reservations) reservation.refund();
         answer(enforced instanceof Error ? enforced : { ...enforced, shadowRefusals });
       } else {
-        answer({ ...enforced, shadowRefusals, claims: [...enforced.claims, ...claims] });
+        answer({ ...enforced, shadowRefusals, reservations: [...enforced.reservations, ...reservations] });
       }
     };
     this.enforce(chosen, descriptor, (outcome) => {
@@ -134,34 +118,25 @@ export class RateLimiter {
       else arrived();
     });
     if (isRemembered(enforcedOutcome)) return;
-    for (const ready of shadow) {
-      const claim = this.claim(this.store, [ready], descriptor);
-      this.store.take(
-        claim.takes,
-        (outcome, atUs) => {
-          if (!(outcome instanceof Error)) {
-            if (!allPass(claim.takes, outcome, false)) shadowRefusals++;
-            else claims.push(claim.answered(outcome, atUs));
-          }
-          arrived();
-        },
-        claim.slot,
-      );
+    for (const compiled of shadow) {
+      const reservation = this.reservation(this.store, [compiled], descriptor);
+      this.store.take(reservation, (outcome, atUs) => {
+        if (!(outcome instanceof Error)) {
+          if (!allPass(reservation, outcome)) shadowRefusals++;
+          else reservations.push(reservation.answered(outcome, atUs));
+        }
+        arrived();
+      });
     }
   }
 
-  private claim(store: BucketStore, rules: readonly ReadyRule[], descriptor: Descriptor): Claim {
-    const takes = allTakes(rules, descriptor);
-    const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((ready) => ready.holdsSlots);
-    return new Claim(store, takes, holdsSlots, holdsSlots ? this.newSlot() : 0);
+  private reservation(store: BucketStore, rules: readonly CompiledRule[], descriptor: Descriptor, spare = false): Reservation {
+    const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((compiled) => compiled.holdsSlots);
+    return new Reservation(store, takesOf(rules, descriptor), holdsSlots, holdsSlots ? this.newHolder() : 0, spare);
   }
 }
 
 /** Then it came at once. */
 function isRemembered(outcome: CheckOutcome | undefined): boolean {
   return outcome !== undefined && !(outcome instanceof Error) && outcome.source === 'memory';
-}
-
-function allTakes(rules: readonly ReadyRule[], descriptor: Descriptor): readonly BucketTake[] {
-  return rules.length === 1 ? takesOf(rules[0]!, descriptor) : rules.flatMap((ready) => takesOf(ready, descriptor));
 }

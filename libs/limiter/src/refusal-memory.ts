@@ -1,9 +1,8 @@
 import { penalizedLevel, type PenaltyBucket, type PenaltyLevel } from './algorithms/penalty/penalty.js';
 import type { WindowLevel } from './algorithms/window-level.js';
-import { isProvoked } from './all-or-nothing.js';
 import { isBlocked } from './block.js';
 import { allows, decide, levelLater, type Bucket, type BucketLevel } from './bucket.js';
-import type { BucketTake } from './ports.js';
+import { isPenaltyTake, isProvoked, type PenaltyTake, type TakeRequest } from './take.js';
 
 export interface RefusalMemoryOptions {
   /** A refusal is remembered for as long as it says, and no longer than this: by then everything is known that was done elsewhere. */
@@ -66,13 +65,9 @@ export class RefusalMemory {
    * What the buckets of a request hold, if one of them is known to refuse it; undefined if the store has to be asked. A refusal that a penalty
    * counts is counted here, and `provoked` is told of it; the one with which a block begins is not answered, because the store begins it.
    */
-  recall(
-    takes: readonly BucketTake[],
-    nowMs: number,
-    spare: boolean,
-    provoked: (take: BucketTake) => void,
-  ): readonly BucketLevel[] | undefined {
+  recall(request: TakeRequest, nowMs: number, provoked: (take: PenaltyTake) => void): readonly BucketLevel[] | undefined {
     if (this.entries.size === 0) return undefined;
+    const { takes } = request;
     let refuses = false;
     let uncertain = false;
     let counts = false;
@@ -89,16 +84,17 @@ export class RefusalMemory {
     // Where others refuse for sure, slots may have what they want; but a penalty must not count a refusal that is none.
     if (!refuses || (uncertain && counts)) return undefined;
     const levels = takes.map((take) => levelNow(this.entries.get(take.key) as Found, take.cost, nowMs));
-    return !counts || this.penalize(takes, levels, spare, provoked) ? levels : undefined;
+    return !counts || this.penalize(request, levels, provoked) ? levels : undefined;
   }
 
   /** @param sentAtMs when the store was asked */
-  remember(takes: readonly BucketTake[], levels: readonly BucketLevel[], spare: boolean, sentAtMs: number, nowMs: number): void {
+  remember(request: TakeRequest, levels: readonly BucketLevel[], sentAtMs: number, nowMs: number): void {
+    const { takes } = request;
     let counts = false;
-    const after = takes.map(({ bucket }, i) => {
-      if (bucket.kind !== 'penalty' || !isProvoked(takes, levels, i, spare)) return levels[i]!;
+    const after = takes.map((take, i) => {
+      if (!isPenaltyTake(take) || !isProvoked(request, levels, i)) return levels[i]!;
       counts = true;
-      return penalizedLevel(bucket, levels[i] as PenaltyLevel);
+      return penalizedLevel(take.bucket, levels[i] as PenaltyLevel);
     });
     const lastsMs = takes.map(({ bucket, cost }, i) => refusalLastsMs(bucket, after[i]!, cost));
     if (!counts && !lastsMs.some((ms) => ms > 0)) return;
@@ -116,7 +112,7 @@ export class RefusalMemory {
   }
 
   /** A request has taken from these buckets: of those that refuse none, what they held is no longer true. */
-  passed(takes: readonly BucketTake[], nowMs: number): void {
+  passed({ takes }: TakeRequest, nowMs: number): void {
     if (this.entries.size === 0) return;
     for (const { key } of takes) {
       const found = this.entries.get(key);
@@ -130,18 +126,13 @@ export class RefusalMemory {
   }
 
   /** Whether all penalties that count this refusal can count it here: not with the last one. */
-  private penalize(
-    takes: readonly BucketTake[],
-    levels: readonly BucketLevel[],
-    spare: boolean,
-    provoked: (take: BucketTake) => void,
-  ): boolean {
-    const counting = takes.filter(
-      ({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs <= 0 && isProvoked(takes, levels, i, spare),
+  private penalize(request: TakeRequest, levels: readonly BucketLevel[], provoked: (take: PenaltyTake) => void): boolean {
+    const counting = request.takes.filter(
+      (take, i): take is PenaltyTake => isPenaltyTake(take) && (levels[i] as PenaltyLevel).blockedUs <= 0 && isProvoked(request, levels, i),
     );
-    if (counting.some(({ key, bucket }) => this.penaltyAfter(key, bucket as PenaltyBucket).blockedUs > 0)) return false;
+    if (counting.some(({ key, bucket }) => this.penaltyAfter(key, bucket).blockedUs > 0)) return false;
     for (const take of counting) {
-      (this.entries.get(take.key) as Found).level = this.penaltyAfter(take.key, take.bucket as PenaltyBucket);
+      (this.entries.get(take.key) as Found).level = this.penaltyAfter(take.key, take.bucket);
       provoked(take);
     }
     return true;
@@ -187,7 +178,7 @@ function refusalLastsMs(bucket: Bucket, level: BucketLevel, cost: number): numbe
   if (mayChange(bucket)) return 0;
   const { retryAfterMs } = decide(bucket, level, cost, false);
   // It was rounded up.
-  return retryAfterMs === null ? Infinity : retryAfterMs - 1;
+  return retryAfterMs === 'never' ? Infinity : retryAfterMs - 1;
 }
 
 function levelNow({ bucket, level, atMs, cost: askedCost }: Found, cost: number, nowMs: number): BucketLevel {

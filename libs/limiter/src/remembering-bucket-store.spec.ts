@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import {
   anyLimitSpecs,
+  asking,
   bucketTake,
   burst,
   describeBucketStore,
@@ -12,15 +13,15 @@ import {
   takeFrom,
 } from '../testing/index.js';
 import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
-import { allPass } from './all-or-nothing.js';
 import type { BucketLevel } from './bucket.js';
 import type { BucketReading } from './bucket-operation.js';
 import { editLimits } from './limit-edit.js';
 import { capacityOf, type Limit, type LimitSpec } from './limit.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
-import type { BucketOperator, BucketStore, BucketTake, Receipt, TakeAnswer } from './ports.js';
+import type { BucketOperator, BucketStore, Receipt, TakeAnswer } from './ports.js';
 import { RefusalMemory } from './refusal-memory.js';
 import { RememberingBucketStore } from './remembering-bucket-store.js';
+import { allPass, type BucketTake, type SlotHolder, type TakeRequest } from './take.js';
 
 /** The clock of this process while that of the store is set here and there: it only goes forward, and whoever sets the other takes a second. */
 function unset(clock: FakeClock): () => number {
@@ -57,12 +58,12 @@ class Watched implements BucketStore, BucketOperator {
     this.inner = new MemoryBucketStore(clock.now);
   }
 
-  take(takes: readonly BucketTake[], answer: TakeAnswer, slot?: number, spare?: boolean): void {
+  take(request: TakeRequest, answer: TakeAnswer): void {
     this.takes++;
-    this.inner.take(takes, (...outcome) => (this.held ? void this.held.push(() => answer(...outcome)) : answer(...outcome)), slot, spare);
+    this.inner.take(request, (...outcome) => (this.held ? void this.held.push(() => answer(...outcome)) : answer(...outcome)));
   }
-  release(takes: readonly BucketTake[], slot: number): void {
-    this.inner.release(takes, slot);
+  release(request: SlotHolder): void {
+    this.inner.release(request);
   }
   refund(receipt: Receipt): void {
     this.inner.refund(receipt);
@@ -82,7 +83,8 @@ function watched() {
   const ask = (takes: readonly BucketTake[] = [take], spare = false): [boolean, boolean] => {
     const before = inner.takes;
     let passes: boolean | undefined;
-    store.take(takes, (outcome) => (passes = allPass(takes, outcome as readonly BucketLevel[], spare)), 0, spare);
+    const request = asking(takes, { spare });
+    store.take(request, (outcome) => (passes = allPass(request, outcome as readonly BucketLevel[])));
     return [passes!, inner.takes > before];
   };
   return { clock, inner, store, limit, take, ask };
@@ -114,16 +116,16 @@ describe('what was refused', () => {
   test('is not remembered beyond the refusal, counted from when it was asked', () => {
     const { clock, inner, store } = watched();
     const quick = bucketTake('quick', startedLimit(burst({ capacity: 1, refillTokens: 1, refillIntervalMs: 300 }), clock.nowMs));
-    store.take([quick], () => {});
+    store.take(asking([quick]), () => {});
     inner.held = [];
-    store.take([quick], () => {});
+    store.take(asking([quick]), () => {});
     // The answer took its time.
     clock.advance(200);
     inner.held.pop()!();
     inner.held = undefined;
     const asked = () => {
       const before = inner.takes;
-      store.take([quick], () => {});
+      store.take(asking([quick]), () => {});
       return inner.takes > before;
     };
     clock.advance(98);
@@ -148,9 +150,9 @@ describe('what was refused', () => {
     clock.advance(4000);
     expect([ask([of(1)]), ask([of(1)])]).toEqual([PASSES, REFUSED]);
     let level: BucketLevel | undefined;
-    store.take([of(1)], (outcome) => (level = (outcome as readonly BucketLevel[])[0]));
+    store.take(asking([of(1)]), (outcome) => (level = (outcome as readonly BucketLevel[])[0]));
     expect(level).toMatchObject({ retryUs: 6_000_000 });
-    store.take([of(2)], (outcome) => (level = (outcome as readonly BucketLevel[])[0]));
+    store.take(asking([of(2)]), (outcome) => (level = (outcome as readonly BucketLevel[])[0]));
     expect(level).toMatchObject({ retryUs: 10_000_000 });
   });
 
@@ -168,7 +170,10 @@ describe('what was refused', () => {
   test('ends with a refund, also one that is on its way', () => {
     const { clock, store, take, ask } = watched();
     let receipt: Receipt | undefined;
-    store.take([take], (levels, takenAtUs) => (receipt = { takes: [take], levels: levels as readonly BucketLevel[], takenAtUs, slot: 0 }));
+    store.take(
+      asking([take]),
+      (levels, takenAtUs) => (receipt = { takes: [take], levels: levels as readonly BucketLevel[], takenAtUs, holder: 0 }),
+    );
     expect([ask(), ask(), ask()]).toEqual([PASSES, REFUSED, REMEMBERED]);
     store.refund(receipt!);
     expect([ask(), ask(), ask()]).toEqual([PASSES, REFUSED, REFUSED]);
@@ -178,12 +183,12 @@ describe('what was refused', () => {
 
   test('that was asked before a refund is not remembered after it', () => {
     const { inner, store, take, ask } = watched();
-    const receipt: Receipt = { takes: [take], levels: [], takenAtUs: 0, slot: 0 };
+    const receipt: Receipt = { takes: [take], levels: [], takenAtUs: 0, holder: 0 };
     inner.inner.refund = () => {};
     ask();
     ask();
     inner.held = [];
-    store.take([take], () => {});
+    store.take(asking([take]), () => {});
     store.refund(receipt);
     for (const answer of inner.held) answer();
     inner.held = undefined;
@@ -250,7 +255,7 @@ describe('what was refused', () => {
     const none = startedLimit(burst({ capacity: 0 }), 0);
     const remembered = (key: string): boolean => {
       let seen: boolean | undefined;
-      store.take([{ ...bucketTake(key, none), bucket }], (_outcome, _atUs, remembers) => (seen = remembers === true));
+      store.take(asking([{ ...bucketTake(key, none), bucket }]), (_outcome, _atUs, remembers) => (seen = remembers === true));
       return seen!;
     };
     const { bucket } = bucketTake('', none);
@@ -311,7 +316,7 @@ describe('refusals that a penalty counts', () => {
     const other = new RememberingBucketStore(inner, clock.now);
     for (let i = 0; i < 3; i++) {
       ask();
-      other.take(takes, () => {});
+      other.take(asking(takes), () => {});
     }
     clock.advance(100);
     store.tell();
@@ -386,24 +391,21 @@ test('whatever the limits are: who is refused from memory would be refused by th
           );
         let expected: readonly BucketLevel[] = [];
         let expectedAtUs = 0;
-        plain.take(takes, (outcome, atUs) => ([expected, expectedAtUs] = [outcome as readonly BucketLevel[], atUs]), at + 1);
-        remembering.take(
-          takes,
-          (outcome, takenAtUs, fromMemory) => {
-            const levels = outcome as readonly BucketLevel[];
-            if (fromMemory) remembered++;
-            if (takes.some(({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs > 0)) blocks++;
-            const passes = allPass(takes, expected, false);
-            expect(allPass(takes, levels, false)).toBe(passes);
-            takes.forEach(({ bucket }, i) => {
-              if (bucket.kind === 'penalty') expect(levels[i]).toEqual(expected[i]);
-            });
-            if (!passes || !refunds) return;
-            remembering.refund({ takes, levels, takenAtUs, slot: at + 1 });
-            plain.refund({ takes, levels: expected, takenAtUs: expectedAtUs, slot: at + 1 });
-          },
-          at + 1,
-        );
+        const request = asking(takes, { holder: at + 1 });
+        plain.take(request, (outcome, atUs) => ([expected, expectedAtUs] = [outcome as readonly BucketLevel[], atUs]));
+        remembering.take(request, (outcome, takenAtUs, fromMemory) => {
+          const levels = outcome as readonly BucketLevel[];
+          if (fromMemory) remembered++;
+          if (takes.some(({ bucket }, i) => bucket.kind === 'penalty' && (levels[i] as PenaltyLevel).blockedUs > 0)) blocks++;
+          const passes = allPass(request, expected);
+          expect(allPass(request, levels)).toBe(passes);
+          takes.forEach(({ bucket }, i) => {
+            if (bucket.kind === 'penalty') expect(levels[i]).toEqual(expected[i]);
+          });
+          if (!passes || !refunds) return;
+          remembering.refund({ takes, levels, takenAtUs, holder: at + 1 });
+          plain.refund({ takes, levels: expected, takenAtUs: expectedAtUs, holder: at + 1 });
+        });
       });
     }),
     { numRuns: 500 },

@@ -1,12 +1,12 @@
-import { allPass } from './all-or-nothing.js';
 import type { Bucket } from './bucket.js';
 import type { BucketOperation, BucketReading } from './bucket-operation.js';
 import { RefusalMemory } from './refusal-memory.js';
-import type { BucketOperator, BucketStore, BucketTake, Clock, Receipt, TakeAnswer } from './ports.js';
+import type { BucketOperator, BucketStore, Clock, Receipt, TakeAnswer } from './ports.js';
+import { allPass, type PenaltyTake, type SlotHolder, type TakeRequest } from './take.js';
 
-/** Refusals that a penalty counts, and the store has not been told of. */
+/** Refusals that a penalty counts, and that the store has not been told of. */
 interface Untold {
-  readonly take: BucketTake;
+  readonly take: PenaltyTake;
   readonly firstAtMs: number;
   count: number;
 }
@@ -30,31 +30,26 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     private readonly memory = new RefusalMemory(),
   ) {}
 
-  take(takes: readonly BucketTake[], answer: TakeAnswer, slot = 0, spare = false): void {
+  take(request: TakeRequest, answer: TakeAnswer): void {
     const sentAtMs = this.now();
-    const levels = this.memory.recall(takes, sentAtMs, spare, this.provoked);
+    const levels = this.memory.recall(request, sentAtMs, this.provoked);
     if (levels !== undefined) {
       answer(levels, 0, true);
       return;
     }
     // First, so that the block begins with the request with which it has to.
-    if (this.untold.size > 0) for (const { key } of takes) this.tellOf(key);
-    this.store.take(
-      takes,
-      (outcome, atUs) => {
-        if (!(outcome instanceof Error)) {
-          if (allPass(takes, outcome, spare)) this.memory.passed(takes, sentAtMs);
-          else this.memory.remember(takes, outcome, spare, sentAtMs, this.now());
-        }
-        answer(outcome, atUs);
-      },
-      slot,
-      spare,
-    );
+    if (this.untold.size > 0) for (const { key } of request.takes) this.tellOf(key);
+    this.store.take(request, (outcome, atUs) => {
+      if (!(outcome instanceof Error)) {
+        if (allPass(request, outcome)) this.memory.passed(request, sentAtMs);
+        else this.memory.remember(request, outcome, sentAtMs, this.now());
+      }
+      answer(outcome, atUs);
+    });
   }
 
-  release(takes: readonly BucketTake[], slot: number): void {
-    this.store.release(takes, slot);
+  release(request: SlotHolder): void {
+    this.store.release(request);
   }
 
   refund(receipt: Receipt): void {
@@ -80,7 +75,7 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     for (const key of this.untold.keys()) this.tellOf(key);
   }
 
-  private readonly provoked = (take: BucketTake): void => {
+  private readonly provoked = (take: PenaltyTake): void => {
     const untold = this.untold.get(take.key);
     if (untold !== undefined) {
       untold.count++;
@@ -100,6 +95,7 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
       firstAtMs,
     } = untold;
     const sinceUs = Math.max(0, Math.round((this.now() - firstAtMs) * 1000));
-    this.store.take([{ key, bucket, cost, memo: undefined, refused: { count, sinceUs } }], NOBODY_WAITS);
+    const take: PenaltyTake = { key, bucket, cost, untold: { count, sinceUs } };
+    this.store.take({ takes: [take], holder: 0, spare: false }, NOBODY_WAITS);
   }
 }

@@ -53,7 +53,7 @@ function gateway() {
   const limiter = new RateLimiter(new MemoryBucketStore(clock.now), new MemoryBucketStore(clock.now));
   const ask = (rules: readonly Rule[], fields: Partial<Descriptor> = {}, timeZone?: string): Promise<Verdict> =>
     new Promise((resolve, reject) =>
-      limiter.check(merchantRules('acme', rules, [], timeZone), { ...REQUEST, ...fields }, (outcome) =>
+      limiter.check(merchantRules('acme', rules, [], { timeZone }), { ...REQUEST, ...fields }, (outcome) =>
         outcome instanceof Error ? reject(outcome) : resolve(outcome),
       ),
     );

@@ -1,13 +1,12 @@
 import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
-import { allPass, isProvoked } from './all-or-nothing.js';
-import { decide, type BucketLevel } from './bucket.js';
-import type { Claim } from './claim.js';
-import type { Decision, Reason } from './decision.js';
+import { isBlocked } from './block.js';
+import type { CompiledRule } from './compiled-rule.js';
+import type { Decision, Reason, RetryAfter } from './decision.js';
 import type { Limit } from './limit.js';
-import type { ReadyRule } from './merchant-rules.js';
-import type { BucketTake } from './ports.js';
+import type { Reservation } from './reservation.js';
+import { allPass, decisionOf, isProvoked, type PenaltyTake } from './take.js';
 
-/** One limit's share in a verdict. */
+/** What one limit contributes to a verdict. */
 export interface LimitReport {
   readonly ruleId: string;
   readonly limit: Limit;
@@ -23,8 +22,8 @@ export interface Verdict {
    * store is away; or no bucket at all.
    */
   readonly source: 'store' | 'memory' | 'local' | 'none';
-  /** Milliseconds until the same request would pass; null when that cannot be said. */
-  readonly retryAfterMs: number | null;
+  /** Milliseconds until the same request would pass; `unknown` while the store is away. */
+  readonly retryAfterMs: RetryAfter | 'unknown';
   /** How long the request waits its turn before it is forwarded; 0 if no limit is a queue. */
   readonly waitMs: number;
   /** The limits that were asked, those of all chosen rules. */
@@ -35,8 +34,8 @@ export interface Verdict {
   readonly usedSpare: boolean;
   /** Whether a penalty began with this refusal. */
   readonly beganBlock: boolean;
-  /** What the request took, if it passed: each is to be released when it is over, or refunded if it never was. */
-  readonly claims: readonly Claim[];
+  /** What the request took, if it passed: each is to be released when the request is over, or refunded if it never reached the upstream. */
+  readonly reservations: readonly Reservation[];
 }
 
 const WITHOUT_BUCKETS = {
@@ -47,83 +46,84 @@ const WITHOUT_BUCKETS = {
   shadowRefusals: 0,
   usedSpare: false,
   beganBlock: false,
-  claims: [],
+  reservations: [],
 } as const;
 
 export const NO_MATCHING_RULE: Verdict = { ...WITHOUT_BUCKETS, allowed: true, reason: 'no_matching_rule' };
-/** The store is away, and the rules let pass then, or not. */
+/** The store is away, and the rules let requests pass meanwhile. */
 export const OPEN: Verdict = { ...WITHOUT_BUCKETS, allowed: true, reason: 'store_unavailable' };
-export const CLOSED: Verdict = { ...WITHOUT_BUCKETS, allowed: false, reason: 'store_unavailable', retryAfterMs: null };
+/** The store is away, and a rule refuses requests meanwhile. */
+export const CLOSED: Verdict = { ...WITHOUT_BUCKETS, allowed: false, reason: 'store_unavailable', retryAfterMs: 'unknown' };
 
 /**
- * Merges what the buckets of a request have answered to its claim.
+ * Merges what the buckets of a request have answered to its reservation.
  *
- * @param parts what a bucket counts for a token: see local-share.ts
+ * @param unitsPerToken in which the buckets count: see local-share.ts
  */
 export function verdictOf(
-  rules: readonly ReadyRule[],
-  claim: Claim,
+  rules: readonly CompiledRule[],
+  reservation: Reservation,
   source: Exclude<Verdict['source'], 'none'>,
-  spare: boolean,
-  parts = 1,
+  unitsPerToken = 1,
 ): Verdict {
-  const { takes, levels } = claim;
-  const taken = allPass(takes, levels, spare);
+  const { takes, levels } = reservation;
+  const taken = allPass(reservation, levels);
   const limits: LimitReport[] = [];
-  let retryAfterMs: number | null = 0;
+  let retryAfterMs: RetryAfter = 0;
   let waitMs = 0;
   let blockedMs = 0;
   let hasBlockedLimit = false;
   let beganBlock = false;
   let usedSpare = false;
-  let at = 0;
+  // Of the bucket that is looked at: a store is asked rule by rule, the penalty of a rule last.
+  let index = 0;
   for (const { rule, buckets } of rules) {
     for (const limit of rule.limits) {
-      const { bucket, cost } = takes[at]!;
-      const decision = inTokens(decide(bucket, levels[at++]!, cost, taken, spare), parts);
+      const decision = inTokens(decisionOf(reservation, levels, index, taken), unitsPerToken);
       limits.push({ ruleId: rule.id, limit, decision });
       if (decision.blocked) hasBlockedLimit = true;
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
-      if (retryAfterMs !== null) retryAfterMs = decision.retryAfterMs === null ? null : Math.max(retryAfterMs, decision.retryAfterMs);
-      if (bucket.elastic && decision.overLimit) usedSpare = true;
+      retryAfterMs = later(retryAfterMs, decision.retryAfterMs);
+      if (takes[index]!.bucket.elastic && decision.overLimit) usedSpare = true;
+      index++;
     }
-    if (buckets.length === rule.limits.length) continue;
-    const block = blockOf(takes, levels, at++, spare);
+    if (buckets.penalty === undefined) continue;
+    const block = blockOf(reservation, index++);
     blockedMs = Math.max(blockedMs, block.ms);
     beganBlock ||= block.began;
   }
   const blocked = hasBlockedLimit || (blockedMs > 0 && !beganBlock);
-  const reason = taken ? 'allowed' : retryAfterMs === null ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit';
-  if (retryAfterMs !== null) retryAfterMs = Math.max(retryAfterMs, blockedMs);
   return {
     allowed: taken,
-    reason,
+    reason: taken ? 'allowed' : retryAfterMs === 'never' ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit',
     source,
-    retryAfterMs,
+    retryAfterMs: later(retryAfterMs, blockedMs),
     waitMs,
     limits,
     shadowRefusals: 0,
     usedSpare,
     beganBlock,
-    claims: taken ? [claim] : [],
+    reservations: taken ? [reservation] : [],
   };
 }
 
-function inTokens(decision: Decision, parts: number): Decision {
-  if (parts === 1) return decision;
-  return { ...decision, limit: decision.limit / parts, remaining: Math.floor(decision.remaining / parts) };
+function later(a: RetryAfter, b: RetryAfter): RetryAfter {
+  return a === 'never' || b === 'never' ? 'never' : Math.max(a, b);
 }
 
-/** What the penalty at an index has to say: how long it blocks, and whether that has just begun. */
-function blockOf(
-  takes: readonly BucketTake[],
-  levels: readonly BucketLevel[],
-  index: number,
-  spare: boolean,
-): { ms: number; began: boolean } {
-  const { bucket, cost } = takes[index]!;
-  const ms = decide(bucket, levels[index]!, cost, false).retryAfterMs ?? 0;
-  const last = bucket.kind === 'penalty' && (levels[index] as PenaltyLevel).refusals + 1 >= bucket.capacity;
-  if (ms > 0 || !last || !isProvoked(takes, levels, index, spare)) return { ms, began: false };
-  return { ms: bucket.blockUs / 1000, began: true };
+function inTokens(decision: Decision, unitsPerToken: number): Decision {
+  if (unitsPerToken === 1) return decision;
+  return { ...decision, limit: decision.limit / unitsPerToken, remaining: Math.floor(decision.remaining / unitsPerToken) };
+}
+
+/** How long the penalty at an index blocks, and whether that has just begun. */
+function blockOf(reservation: Reservation, index: number): { ms: number; began: boolean } {
+  const { takes, levels } = reservation;
+  const { bucket } = takes[index] as PenaltyTake;
+  const level = levels[index]!;
+  if (isBlocked(level)) return { ms: Math.ceil(level.blockedForUs / 1000), began: false };
+  const { blockedUs, refusals } = level as PenaltyLevel;
+  if (blockedUs > 0) return { ms: Math.ceil(blockedUs / 1000), began: false };
+  const begins = refusals + 1 >= bucket.capacity && isProvoked(reservation, levels, index);
+  return begins ? { ms: bucket.blockUs / 1000, began: true } : { ms: 0, began: false };
 }

@@ -1,6 +1,6 @@
-import { bucketOf, decide, startState, take, type BucketState, type BucketStore, type Decision, type Limit } from '../src/index.js';
+import { bucketOf, type BucketState, type BucketStore, type Decision, type Limit } from '../src/index.js';
 import { FakeClock } from './fake-clock.js';
-import { bucketTake, isAllowed, taken } from './takes.js';
+import { bucketTake, decisions, takeAlone, taken } from './takes.js';
 
 /** Whatever decides over one bucket: the pure function, or a store. The limit may be an edit of the one before. */
 export type Engine = (limit: Limit, cost: number, nowUs: number) => Promise<Decision> | Decision;
@@ -10,10 +10,9 @@ export type CreateEngine = () => Promise<Engine> | Engine;
 
 export const pureEngine: CreateEngine = () => {
   let state: BucketState | undefined;
-  let slot = 0;
+  let holder = 0;
   return (limit, cost, nowUs) => {
-    const bucket = bucketOf(limit);
-    const after = take(bucket, state ?? startState(bucket, nowUs), cost, nowUs / 1000, ++slot);
+    const after = takeAlone(bucketOf(limit), state, cost, nowUs / 1000, { holder: ++holder });
     state = after.state;
     return after.decision;
   };
@@ -24,12 +23,11 @@ export function storeEngine(store: BucketStore, clock: FakeClock, name = 'engine
   let engines = 0;
   return () => {
     const key = `${name}.${++engines}`;
-    let slot = 0;
+    let holder = 0;
     return async (limit, cost, nowUs) => {
       clock.nowMs = nowUs / 1000;
-      const take = bucketTake(key, limit, cost);
-      const receipt = await taken(store, [take], ++slot);
-      return decide(take.bucket, receipt.levels[0]!, cost, isAllowed(receipt));
+      const answered = await taken(store, [bucketTake(key, limit, cost)], ++holder);
+      return decisions(answered, answered.levels)[0]!;
     };
   };
 }

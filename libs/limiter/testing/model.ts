@@ -35,9 +35,9 @@ export class ModelBucket {
     this.refillTo(BigInt(nowUs));
     const price = BigInt(cost) * this.scale;
     const allowed = price <= this.tokens;
-    const retryAfterMs = allowed ? 0 : cost > this.spec.capacity ? null : this.msUntil(price);
+    const retryAfterMs = allowed ? 0 : cost > this.spec.capacity ? 'never' : this.msUntil(price);
     if (allowed) this.tokens -= price;
-    const decision = {
+    const decision: Decision = {
       allowed,
       limit: this.spec.capacity,
       remaining: Number(this.tokens / this.scale),

@@ -1,5 +1,17 @@
-import { allPass, bucketOf, bucketOfPenalty, decide } from '../src/index.js';
-import type { BucketStore, BucketTake, Decision, Limit, Penalty, Receipt, TokenBucketSpec } from '../src/index.js';
+import { allPass, bucketOf, bucketOfPenalty, clamped, decisionOf, startState, takeAll } from '../src/index.js';
+import type {
+  Bucket,
+  BucketState,
+  BucketStore,
+  BucketTake,
+  Decision,
+  Limit,
+  Penalty,
+  PenaltyTake,
+  Receipt,
+  TakeRequest,
+  TokenBucketSpec,
+} from '../src/index.js';
 
 /** Taking from a store as tests like it. */
 
@@ -14,29 +26,40 @@ export const burst = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec =
   ...numbers,
 });
 
-export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost, memo: undefined });
+export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost });
 
 /** @param watches how many limits stand before it in the request */
-export const penaltyTake = (key: string, penalty: Penalty, watches: number, cost = 1): BucketTake => ({
+export const penaltyTake = (key: string, penalty: Penalty, watches: number, cost = 1): PenaltyTake => ({
   key,
   bucket: bucketOfPenalty(penalty, watches),
   cost,
-  memo: undefined,
 });
 
+/** A request for these buckets; it holds no slots and there is no spare capacity, unless given. */
+export const asking = (takes: readonly BucketTake[], { holder = 0, spare = false }: Partial<TakeRequest> = {}): TakeRequest => ({
+  takes,
+  holder,
+  spare,
+});
+
+/** What a store has answered to a request. */
+export type Answered = Receipt & TakeRequest;
+
 /** The store's answer as a promise, with what it takes to give it back; rejects with the store's error. */
-export function taken(store: BucketStore, takes: readonly BucketTake[], slot = 0, spare = false): Promise<Receipt> {
+export function taken(store: BucketStore, takes: readonly BucketTake[], holder = 0, spare = false): Promise<Answered> {
+  const request = asking(takes, { holder, spare });
   return new Promise((resolve, reject) =>
-    store.take(
-      takes,
-      (outcome, takenAtUs) => (outcome instanceof Error ? reject(outcome) : resolve({ takes, levels: outcome, takenAtUs, slot })),
-      slot,
-      spare,
+    store.take(request, (outcome, takenAtUs) =>
+      outcome instanceof Error ? reject(outcome) : resolve({ ...request, levels: outcome, takenAtUs }),
     ),
   );
 }
 
-export const isAllowed = ({ takes, levels }: Receipt, spare = false): boolean => allPass(takes, levels, spare);
+export const isAllowed = (answered: Answered): boolean => allPass(answered, answered.levels);
+
+/** What each bucket has decided. */
+export const decisions = (request: TakeRequest, levels: Receipt['levels']): Decision[] =>
+  request.takes.map((_take, i) => decisionOf(request, levels, i, allPass(request, levels)));
 
 /** Takes from one or more buckets and says what each decided. */
 export async function takeFrom(
@@ -45,6 +68,20 @@ export async function takeFrom(
   spare = false,
 ): Promise<Decision[]> {
   const takes = asked.map(({ key, limit, cost = 1 }) => bucketTake(key, limit, cost));
-  const receipt = await taken(store, takes, 0, spare);
-  return takes.map((take, i) => decide(take.bucket, receipt.levels[i]!, take.cost, isAllowed(receipt, spare), spare));
+  const answered = await taken(store, takes, 0, spare);
+  return decisions(answered, answered.levels);
+}
+
+/** Takes from one bucket that no store keeps. A missing state is that of a bucket left alone since its limit started. */
+export function takeAlone(
+  bucket: Bucket,
+  stored: BucketState | undefined,
+  cost: number,
+  nowMs: number,
+  options: Partial<TakeRequest> = {},
+): { state: BucketState; decision: Decision } {
+  const nowUs = Math.round(nowMs * 1000);
+  const request = asking([{ key: '', bucket, cost }], options);
+  const { levels, states } = takeAll(request, [stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs)], nowUs);
+  return { state: states[0]!, decision: decisions(request, levels)[0]! };
 }

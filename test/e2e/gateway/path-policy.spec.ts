@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
-import { chooseRules, merchantRules, type Rule } from '#limiter';
+import { merchantRules, type Rule } from '#limiter';
 import type { PathException, PathPolicy } from '#platform';
 import type { Admission, InboundRequest } from '../../../apps/gateway/src/proxy/index.js';
 import { OTHER, ROUTES, UPSTREAMS, type PathReadingUpstream } from '../../support/path-readers.js';
@@ -126,7 +126,7 @@ const RULES: Rule[] = ROUTES.map((route, i) => rule({ id: String(i + 1), name: r
 function admitting(ignorePathCase: boolean) {
   const rules = merchantRules('acme', RULES, []);
   return ({ method, target }: InboundRequest, done: (admission: Admission) => void): void => {
-    const { enforced } = chooseRules(rules, { merchantId: 'acme', ip: '', method, target, ignorePathCase });
+    const { enforced } = rules.choose({ merchantId: 'acme', ip: '', method, target, ignorePathCase });
     done({ forward: true, responseHeaders: ['X-Limited-As', enforced[0]?.rule.name ?? OTHER, 'X-Forwarded-Target', target] });
   };
 }

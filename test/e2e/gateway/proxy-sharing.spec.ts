@@ -28,8 +28,11 @@ async function start(options: Partial<ProxyOptions> = {}) {
     admit: (request, done) => {
       const merchant = merchantOf(request);
       if (!request.belongsTo(merchant)) return;
-      const claim = { release: () => void released.push(`${merchant} spent`), refund: () => void released.push(`${merchant} refunded`) };
-      done({ ...FORWARD, claims: [claim] } as typeof FORWARD);
+      const reservation = {
+        release: () => void released.push(`${merchant} spent`),
+        refund: () => void released.push(`${merchant} refunded`),
+      };
+      done({ ...FORWARD, reservations: [reservation] } as typeof FORWARD);
     },
     ...options,
   });

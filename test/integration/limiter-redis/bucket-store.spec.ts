@@ -166,8 +166,8 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
         const receipt = { redis: await taken(store, takes, i + 1, spare), memory: await taken(memory, takes, i + 1, spare) };
         expect(receipt.redis).toEqual(receipt.memory);
         if (receipt.memory.levels.some(isBlocked)) count('refused by a block');
-        if (isAllowed(receipt.memory, spare)) receipts.push(receipt);
-        if (i % 4 === 3) for (const each of [store, memory]) each.release(takes, i - 1);
+        if (isAllowed(receipt.memory)) receipts.push(receipt);
+        if (i % 4 === 3) for (const each of [store, memory]) each.release({ takes, holder: i - 1 });
         const [refunded] = refunds[i]! < receipts.length ? receipts.splice(refunds[i]!, 1) : [];
         if (refunded) {
           store.refund(refunded.redis);
@@ -322,7 +322,7 @@ describe('an operation', () => {
           clock.nowMs -= HOUR_MS;
           await redis.pexpire(`tg:${run}`, forMs - HOUR_MS + 1000);
           const [level] = (await taken(store, [bucketTake(take.key, started, 0)])).levels;
-          expect(await livesMs()).toBeGreaterThanOrEqual(decide(take.bucket, level!, 0, false).retryAfterMs!);
+          expect(await livesMs()).toBeGreaterThanOrEqual(decide(take.bucket, level!, 0, false).retryAfterMs as number);
           await redis.pexpire(`tg:${run}`, 1000);
           await did({ kind: 'unblock' });
         },
@@ -472,7 +472,7 @@ describe('in Redis', () => {
         takes: [bucketTake('k', hourly, 3)],
         levels: [{ tokens: 5, steppedAtUs: thenUs, sinceStepUs: 0 }],
         takenAtUs: thenUs,
-        slot: 0,
+        holder: 0,
       });
       await new Promise((resolve) => setImmediate(resolve));
       Date.now = dateNow;

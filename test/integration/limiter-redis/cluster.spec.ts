@@ -63,7 +63,7 @@ test('slots are freed', async () => {
   const take = bucketTake(key!, limits[2]!, 11);
   await taken(stores[0]!, [take], 5);
   expect((await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]! }]))[0]!.allowed).toBe(false);
-  stores[0]!.release([take], 5);
+  stores[0]!.release({ takes: [take], holder: 5 });
   await until(
     'the slots are free',
     async () => (await takeFrom(stores[1]!, [{ key: key!, limit: limits[2]!, cost: 0 }]))[0]!.remaining === 11,

@@ -1,5 +1,5 @@
 import { startLimits, StoreUnavailableError, type TakeOutcome } from '#limiter';
-import { bucketTake } from '#limiter/testing';
+import { asking, bucketTake } from '#limiter/testing';
 import { createRedis, RedisBucketStore } from '#limiter-redis';
 import { RunningTime } from '#waiting';
 import type { Redis } from 'ioredis';
@@ -31,7 +31,7 @@ function setUp() {
   const available: boolean[] = [];
   const store = new RedisBucketStore(redis, { deadlineMs: 25, time: new RunningTime(heart), onAvailability: (now) => available.push(now) });
   const outcomes: TakeOutcome[] = [];
-  const take = (): void => store.take([bucketTake('k', limit!, 1)], (outcome) => void outcomes.push(outcome));
+  const take = (): void => store.take(asking([bucketTake('k', limit!, 1)]), (outcome) => void outcomes.push(outcome));
   return { heart, available, store, outcomes, take };
 }
 

@@ -40,7 +40,7 @@ describe('live buckets after edits that are stored in PostgreSQL', () => {
     const snapshot = await new RuleReader(dataSource).snapshot('acme');
     const verdict = await new Promise<Verdict>((resolve, reject) =>
       limiter.check(
-        merchantRules('acme', snapshot!.rules, [], snapshot!.timeZone),
+        merchantRules('acme', snapshot!.rules, [], { timeZone: snapshot!.timeZone }),
         { merchantId: 'acme', ip: '192.0.2.1', method: 'POST', target: '/' },
         (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome)),
       ),

@@ -28,7 +28,7 @@ export type Admission =
       /** How long the request waits before it is forwarded, in milliseconds. */
       waitMs?: number;
       /** What the request took: each is told when the exchange is over, or that the request never left for the upstream. */
-      claims?: readonly { release(): void; refund(): void }[];
+      reservations?: readonly { release(): void; refund(): void }[];
     }
   | {
       forward: false;

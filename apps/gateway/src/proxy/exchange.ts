@@ -19,8 +19,8 @@ const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
 
-type Claims = NonNullable<Extract<Admission, { forward: true }>['claims']>;
-const NO_CLAIMS: Claims = [];
+type Reservations = NonNullable<Extract<Admission, { forward: true }>['reservations']>;
+const NO_RESERVATIONS: Reservations = [];
 
 /** The connection on which an exchange takes place. */
 export interface ExchangeConnection {
@@ -53,7 +53,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
-  private claims: Claims = NO_CLAIMS;
+  private reservations: Reservations = NO_RESERVATIONS;
   private waiting: NodeJS.Timeout | undefined;
   /** The merchant for which it counts, or the peer, once that is known. */
   private load: MerchantLoad | null = null;
@@ -174,14 +174,14 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private decided(admission: Admission): void {
     if (this.phase !== Phase.Admission) {
       // The client has not waited.
-      if (admission.forward) for (const claim of admission.claims ?? NO_CLAIMS) claim.refund();
+      if (admission.forward) for (const reservation of admission.reservations ?? NO_RESERVATIONS) reservation.refund();
       return;
     }
     try {
       if (admission.forward) {
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
-        this.claims = admission.claims ?? NO_CLAIMS;
+        this.reservations = admission.reservations ?? NO_RESERVATIONS;
         if (!this.belongsTo(this.owner)) return;
         if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
         else this.forward();
@@ -269,9 +269,9 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.waiting) clearTimeout(this.waiting);
     // Without a connection the upstream has seen nothing of the request.
     const unused = this.call === null || !this.call.connected;
-    for (const claim of this.claims) {
-      if (unused) claim.refund();
-      else claim.release();
+    for (const reservation of this.reservations) {
+      if (unused) reservation.refund();
+      else reservation.release();
     }
     this.call?.stop();
     if (this.load !== null) this.plane.merchants.leave(this.load);

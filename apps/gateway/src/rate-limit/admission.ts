@@ -38,6 +38,6 @@ const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Admission>
 function admissionOf(outcome: Outcome, requestId: string): Admission {
   if (!isVerdict(outcome)) return WITHOUT_VERDICT[outcome.reason](requestId);
   if (!outcome.allowed) return refusalOf(outcome, requestId);
-  const { claims, limits, waitMs } = outcome;
-  return { forward: true, responseHeaders: rateLimitHeaders(limits), waitMs, claims };
+  const { reservations, limits, waitMs } = outcome;
+  return { forward: true, responseHeaders: rateLimitHeaders(limits), waitMs, reservations };
 }

@@ -13,7 +13,7 @@ import {
   type TokenBucketSpec,
   type Verdict,
 } from '#limiter';
-import { anyLimitSpecs, arrivals, bucketTake, FakeClock, startedLimit } from '#limiter/testing';
+import { anyLimitSpecs, arrivals, asking, bucketTake, FakeClock, startedLimit } from '#limiter/testing';
 import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
@@ -58,10 +58,10 @@ test.each([
     '"burst";r=20;t=21600',
   ],
   // For nobody: the window is never 0, and no time is promised after which there would be more.
-  [{ capacity: 0 }, { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 }, '"burst";q=0;w=1', '"burst";r=0'],
+  [{ capacity: 0 }, { allowed: false, remaining: 0, retryAfterMs: 'never' as const, resetAfterMs: 0 }, '"burst";q=0;w=1', '"burst";r=0'],
   [
     { capacity: 0, refillTokens: 1, refillIntervalMs: 86_400_000 },
-    { allowed: false, remaining: 0, retryAfterMs: null, resetAfterMs: 0 },
+    { allowed: false, remaining: 0, retryAfterMs: 'never' as const, resetAfterMs: 0 },
     '"burst";q=0;w=86400',
     '"burst";r=0',
   ],
@@ -100,7 +100,7 @@ test.each([
   [1, ['Retry-After', '1']],
   [1000, ['Retry-After', '1']],
   [1001, ['Retry-After', '2']],
-  [null, []],
+  ['never' as const, []],
 ])('Retry-After after %s ms', (ms, header) => expect(retryAfterHeader(ms)).toEqual(header));
 
 test('whatever the limit, its edits and the clock: nothing negative, nothing that is no number', () => {
@@ -132,22 +132,16 @@ test('whatever the limit, its edits and the clock: nothing negative, nothing tha
 function bucketUnder(limit: () => Limit): (cost: number, nowUs: number) => Decision {
   const clock = new FakeClock();
   const store = new MemoryBucketStore(clock.now);
-  let slot = 0;
+  let holder = 0;
   return (cost, nowUs) => {
     clock.nowMs = nowUs / 1000;
     const take = bucketTake('k', limit(), cost);
     let decision: Decision | undefined;
-    store.take(
-      [take],
-      (outcome) =>
-        (decision = decide(
-          take.bucket,
-          (outcome as readonly BucketLevel[])[0]!,
-          cost,
-          allPass([take], outcome as readonly BucketLevel[], false),
-        )),
-      ++slot,
-    );
+    const request = asking([take], { holder: ++holder });
+    store.take(request, (outcome) => {
+      const levels = outcome as readonly BucketLevel[];
+      decision = decide(take.bucket, levels[0]!, cost, allPass(request, levels));
+    });
     return decision!;
   };
 }

@@ -28,8 +28,8 @@ export function rateLimitHeaders(limits: readonly LimitReport[]): string[] {
 const OVER_LIMIT = 'X-RateLimit-Over-Limit';
 
 /** Whole seconds, rounded up, at least 1. Nothing to say if waiting does not help. */
-export function retryAfterHeader(retryAfterMs: number | null): string[] {
-  return retryAfterMs === null ? [] : ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000)))];
+export function retryAfterHeader(retryAfterMs: Verdict['retryAfterMs']): string[] {
+  return typeof retryAfterMs === 'number' ? ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000)))] : [];
 }
 
 /** The names of the limits that refused. */
@@ -65,7 +65,8 @@ function policyText(limit: Limit, name: string): string {
 /** Milliseconds until there is more for the client; 0 if nothing is missing. */
 export function msToMore(limit: Limit, decision: Decision): number {
   // Tokens that refill during a block cannot be taken before its end.
-  return decision.blocked ? (decision.retryAfterMs ?? 0) : msToMoreQuota(limit, decision);
+  if (!decision.blocked) return msToMoreQuota(limit, decision);
+  return decision.retryAfterMs === 'never' ? 0 : decision.retryAfterMs;
 }
 
 function stateOf(limit: Limit, decision: Decision, name = limit.name): string {

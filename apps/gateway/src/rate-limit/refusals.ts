@@ -71,13 +71,14 @@ function saysTheSame(a: Verdict, b: Verdict): boolean {
   );
 }
 
-function secondsOf(ms: number | null): number | null {
-  return ms === null ? null : Math.ceil(ms / 1000);
+function secondsOf(ms: Verdict['retryAfterMs']): Verdict['retryAfterMs'] {
+  return typeof ms === 'number' ? Math.ceil(ms / 1000) : ms;
 }
 
 function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
   const names = violatedPolicies(verdict);
-  const inSeconds = `Try again in ${Math.max(1, Math.ceil((verdict.retryAfterMs ?? 0) / 1000))} s.`;
+  const { retryAfterMs } = verdict;
+  const inSeconds = typeof retryAfterMs === 'number' ? `Try again in ${Math.max(1, Math.ceil(retryAfterMs / 1000))} s.` : '';
   return refusal({
     status: 429,
     type: 'quota-exceeded',
@@ -85,7 +86,7 @@ function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
     title: 'Quota exceeded',
     detail: detailOf(verdict, names, inSeconds),
     requestId,
-    headers: [...rateLimitHeaders(verdict.limits), ...retryAfterHeader(verdict.retryAfterMs)],
+    headers: [...rateLimitHeaders(verdict.limits), ...retryAfterHeader(retryAfterMs)],
     extensions: { 'violated-policies': names },
   });
 }

@@ -1,4 +1,4 @@
-import { allPass, bucketOf, type BucketTake, type Clock, MemoryBucketStore, startLimits } from '#limiter';
+import { allPass, bucketOf, MemoryBucketStore, startLimits, type Clock, type TakeRequest } from '#limiter';
 
 /** An administrator who mistypes a token is not locked out; whoever guesses is slowed down to one try in three seconds. */
 const [LIMIT] = startLimits(
@@ -22,9 +22,9 @@ export class FailedLogins {
 
   /** Whether this address may try another token; counts the try. */
   mayTry(peer: string): boolean {
-    const takes: readonly BucketTake[] = [{ key: peer, bucket: this.bucket, cost: 1, memo: undefined }];
+    const request: TakeRequest = { takes: [{ key: peer, bucket: this.bucket, cost: 1 }], holder: 0, spare: false };
     let allowed = false;
-    this.store.take(takes, (outcome) => (allowed = !(outcome instanceof Error) && allPass(takes, outcome, false)));
+    this.store.take(request, (outcome) => (allowed = !(outcome instanceof Error) && allPass(request, outcome)));
     return allowed;
   }
 }

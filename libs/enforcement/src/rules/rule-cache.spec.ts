@@ -1,4 +1,4 @@
-import { chooseRules, startLimits, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import { startLimits, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
 import { RuleCache, type ColdReader, type RuleCacheOptions } from './rule-cache.js';
 import { RulesUnavailableError } from './rule-source.js';
 
@@ -170,7 +170,7 @@ test('what requests make ready counts in the bytes of a merchant', async () => {
   cold.merchants.set('plain', { merchantId: 'plain', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [] });
   const rules = (await cache.load('plain')) as MerchantRules;
   const before = cache.bytes;
-  chooseRules(rules, { merchantId: 'plain', ip: '', method: 'GET', target: '/' });
+  rules.choose({ merchantId: 'plain', ip: '', method: 'GET', target: '/' });
   cache.get('plain');
   expect(cache.bytes).toBeGreaterThan(before);
 });
@@ -184,7 +184,7 @@ test('what the only request of an id made ready counts as well', async () => {
   cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits }] };
   for (let i = 0; i < 100; i++) {
     const rules = (await cache.load(`once-${i}`)) as MerchantRules;
-    chooseRules(rules, { merchantId: `once-${i}`, ip: '', method: 'GET', target: '/' });
+    rules.choose({ merchantId: `once-${i}`, ip: '', method: 'GET', target: '/' });
   }
   // Of some that are not asked there would be twice as many.
   expect(cache.unknownSize).toBeLessThan(17);

@@ -1,4 +1,4 @@
-import { merchantRules, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import { merchantRules, type DefaultRulesSnapshot, type MakeTake, type MerchantRules, type MerchantSnapshot } from '#limiter';
 import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 import { RulesUnavailableError } from './rule-source.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
@@ -37,6 +37,8 @@ export interface RuleCacheOptions {
   maxUnknownBytes?: number;
   /** Merchants that are read at once. */
   maxLoading?: number;
+  /** Of the store that the limiter asks: see `merchantRules`. */
+  makeTake?: MakeTake;
   /** Milliseconds that never step back. */
   now?: () => number;
 }
@@ -245,7 +247,10 @@ export class RuleCache {
 
   private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
-    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, snapshot?.timeZone);
+    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
+      timeZone: snapshot?.timeZone,
+      makeTake: this.options.makeTake,
+    });
   }
 
   /** Most unknown ids come once, so `get` never counts what their request has made ready. */

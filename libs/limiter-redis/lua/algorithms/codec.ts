@@ -1,4 +1,4 @@
-import type { Bucket, BucketGeneration, BucketLevel, BucketNumbers, PastTake, Refused, WindowBounds } from '#limiter';
+import type { Bucket, BucketGeneration, BucketLevel, BucketNumbers, PastTake, UntoldRefusals, WindowBounds } from '#limiter';
 import type { ByteWriter } from '../../src/byte-writer.js';
 
 /**
@@ -15,7 +15,7 @@ export interface BucketCodec<Numbers extends BucketNumbers = BucketNumbers, Leve
   /** Whether it is for this bucket. Missing where it is for all of the kind. */
   fits?(bucket: Numbers & BucketGeneration): boolean;
   /** Two f64 at least. */
-  packTake(writer: ByteWriter, bucket: Numbers & Bucket, cost: number, nowUs: number, refused?: Refused): void;
+  packTake(writer: ByteWriter, bucket: Numbers & Bucket, cost: number, nowUs: number, untold?: UntoldRefusals): void;
   /** The numbers of a limit from one edit to the next, which came into force at `nextStartedAtUs`. */
   packGeneration(writer: ByteWriter, generation: Numbers & BucketGeneration, nowUs: number, nextStartedAtUs: number): void;
   /** What a bucket held, from the numbers of a reply at a position. `atUs` is the time of the reply. */
@@ -24,6 +24,6 @@ export interface BucketCodec<Numbers extends BucketNumbers = BucketNumbers, Leve
   refundOf(bucket: Numbers, past: PastTake<Level>, nowUs: number): readonly number[] | undefined;
   /** The window of the calendar that a packed take is good for. Redis knows nothing of time zones. */
   calendarWindow?(bucket: Numbers, nowUs: number): WindowBounds | undefined;
-  /** For buckets that hold slots: at which byte of a packed take the name of the slot stands, behind kind, index and generation. */
-  readonly slotAt?: number;
+  /** For buckets that hold slots: at which byte of a packed take the name of the request stands, behind kind, index and generation. */
+  readonly holderAt?: number;
 }

@@ -7,7 +7,7 @@ export const concurrency: BucketCodec<ConcurrencyBucket, WindowLevel> = {
   text: { prefix: 'c' },
   replyLength: 4,
   packTake(writer, { capacity, slotTimeoutUs }, cost) {
-    // The name of the slot is another one in each request: it is filled in then.
+    // The name of the request is filled in for each request.
     writer.f64(cost, capacity, 0, slotTimeoutUs);
   },
   packGeneration(writer, { slotTimeoutUs }) {
@@ -15,5 +15,5 @@ export const concurrency: BucketCodec<ConcurrencyBucket, WindowLevel> = {
   },
   levelOf: windowLevelOf,
   refundOf: (_bucket, { slot }) => [slot],
-  slotAt: 16,
+  holderAt: 16,
 };

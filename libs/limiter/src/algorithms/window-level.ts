@@ -33,7 +33,7 @@ export function windowDecision({ capacity }: { readonly capacity: number }, leve
     allowed,
     limit: capacity,
     remaining: Math.max(0, capacity - used - (taken ? cost : 0)),
-    retryAfterMs: allowed ? 0 : cost > capacity ? null : ceilMs(retryUs, 0),
+    retryAfterMs: allowed ? 0 : cost > capacity ? 'never' : ceilMs(retryUs, 0),
     resetAfterMs: ceilMs(taken && cost > 0 ? resetAfterTakingUs : resetUs, 0),
   };
 }

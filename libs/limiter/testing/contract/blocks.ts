@@ -114,7 +114,7 @@ export function describeBlocks(create: CreateStore): void {
       await operate(store, elastic, { kind: 'block', forMs: 1000 });
       for (const asked of [['k'], ['k', 'other'], ['other', 'k']]) {
         const takes = asked.map((key) => bucketTake(key, elastic));
-        expect(isAllowed(await taken(store, takes, 0, true), true)).toBe(false);
+        expect(isAllowed(await taken(store, takes, 0, true))).toBe(false);
         const decisions = await takeFrom(
           store,
           asked.map((key) => ({ key, limit: elastic })),

@@ -111,7 +111,7 @@ export function describeEdits(create: CreateStore): void {
         allowed: false,
         limit: 0,
         remaining: 0,
-        retryAfterMs: null,
+        retryAfterMs: 'never',
       });
       clock.nowMs = 1000;
       for (const key of ['a', 'b', 'never touched']) {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { allPass, decide, editLimits, startLimits, type BucketStore, type BucketTake, type Decision, type Limit } from '../../src/index.js';
+import { editLimits, startLimits, type BucketStore, type BucketTake, type Decision, type Limit } from '../../src/index.js';
 import { anyLimitSpecs, arrivals, startedLimit } from '../arbitraries.js';
-import { bucketTake, burst, isAllowed, taken, takeFrom } from '../takes.js';
+import { bucketTake, burst, decisions, isAllowed, taken, takeFrom } from '../takes.js';
 import { describeBlocks } from './blocks.js';
 import { describeEdits } from './edits.js';
 import { describeElasticLimits } from './elastic-limits.js';
@@ -119,12 +119,11 @@ export function describeBucketStore(name: string, create: CreateStore): void {
 
     describe('slots', () => {
       const three = startLimits([{ name: 'at once', algorithm: 'concurrency', limit: 3, slotTimeoutMs: 10_000 }], 0)[0]!;
-      const ask = async (store: BucketStore, slot: number, cost = 1): Promise<Decision> => {
-        const take = bucketTake('k', three, cost);
-        const [level] = (await taken(store, [take], slot)).levels;
-        return decide(take.bucket, level!, cost, allPass([take], [level!], false));
+      const ask = async (store: BucketStore, holder: number, cost = 1): Promise<Decision> => {
+        const answered = await taken(store, [bucketTake('k', three, cost)], holder);
+        return decisions(answered, answered.levels)[0]!;
       };
-      const release = (store: BucketStore, slot: number): void => store.release([bucketTake('k', three)], slot);
+      const release = (store: BucketStore, holder: number): void => store.release({ takes: [bucketTake('k', three)], holder });
 
       test('are held until they are released, once', async () => {
         const { store } = await create();
@@ -165,7 +164,7 @@ export function describeBucketStore(name: string, create: CreateStore): void {
           Limit,
         ];
         expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(3);
-        store.release([bucketTake('k', edited)], 1);
+        store.release({ takes: [bucketTake('k', edited)], holder: 1 });
         for (let i = 0; i < 1000 && (await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining === 3; i++);
         expect((await takeFrom(store, [{ key: 'k', limit: edited, cost: 0 }]))[0]!.remaining).toBe(5);
       });

@@ -93,7 +93,7 @@ export function describeOperations(create: CreateStore): void {
           resetAfterMs: 89_999_999,
         });
       }
-      expect((await takeFrom(store, [{ key: 'k', limit, cost: 11 }]))[0]).toMatchObject({ allowed: false, retryAfterMs: null });
+      expect((await takeFrom(store, [{ key: 'k', limit, cost: 11 }]))[0]).toMatchObject({ allowed: false, retryAfterMs: 'never' });
       clock.advance(89_999_998);
       expect((await takeFrom(store, [{ key: 'k', limit }]))[0]).toMatchObject({ allowed: false, blocked: true, retryAfterMs: 1 });
       expect(await operate(store, limit, { kind: 'read' })).toEqual({ remaining: 10, limit: 10, resetAfterMs: 0, blockedForMs: 1 });

@@ -1,4 +1,4 @@
-import { type BucketStore, type BucketTake, type Penalty } from '../../src/index.js';
+import { type BucketStore, type BucketTake, type Penalty, type PenaltyTake } from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { bucketTake, burst, isAllowed, penaltyTake, taken, takeFrom } from '../takes.js';
 import type { CreateStore } from './store-under-test.js';
@@ -70,8 +70,10 @@ export function describePenalties(create: CreateStore): void {
     });
 
     describe('that is told of refusals later', () => {
-      const tell = (store: BucketStore, count: number, sinceMs: number) =>
-        taken(store, [{ ...penaltyTake('p', penalty, 1), refused: { count, sinceUs: sinceMs * 1000 } }]);
+      const tell = (store: BucketStore, count: number, sinceMs: number) => {
+        const take: PenaltyTake = { ...penaltyTake('p', penalty, 1), untold: { count, sinceUs: sinceMs * 1000 } };
+        return taken(store, [take]);
+      };
 
       test('counts them, and blocks with the last of them', async () => {
         const { store, clock } = await create();

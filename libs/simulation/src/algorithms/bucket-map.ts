@@ -1,4 +1,4 @@
-import { bucketOf, startLimits, take, type BucketState, type Decision, type LimitSpec } from '#limiter';
+import { bucketOf, clamped, decisionOf, startLimits, startState, takeAll, type BucketState, type Decision, type LimitSpec } from '#limiter';
 
 /** The one place that calls the limiter: buckets of one limit, a bucket for each key, kept in a map. */
 export class BucketMap {
@@ -12,9 +12,14 @@ export class BucketMap {
   }
 
   take(key: string, cost: number, nowMs: number): Decision {
-    const { state, decision } = take(this.bucket, this.states.get(key), cost, nowMs);
-    this.states.set(key, state);
-    return decision;
+    const { bucket } = this;
+    const nowUs = Math.round(nowMs * 1000);
+    const stored = this.states.get(key);
+    const state = stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs);
+    const request = { takes: [{ key, bucket, cost }], holder: 0, spare: false };
+    const { allowed, levels, states } = takeAll(request, [state], nowUs);
+    this.states.set(key, states[0]!);
+    return decisionOf(request, levels, 0, allowed);
   }
 
   /** What is kept for a key; undefined before its first request. */

@@ -59,7 +59,7 @@ export const leases: Topology = {
         ({ tokens, refusal }) => {
           const waiting = lease.waiting ?? [];
           lease.waiting = undefined;
-          if (refusal) lease.refusedUntilMs = clock.nowMs + (refusal.retryAfterMs ?? 0);
+          if (refusal) lease.refusedUntilMs = clock.nowMs + (refusal.retryAfterMs === 'never' ? 0 : refusal.retryAfterMs);
           else Object.assign(lease, { tokens: lease.tokens + tokens, endsAtMs: clock.nowMs + lifeMs });
           const [first, ...rest] = waiting;
           // The first one's answer is this one, also where the store could give again by now.

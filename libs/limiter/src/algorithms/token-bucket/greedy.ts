@@ -119,7 +119,7 @@ function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, 
     allowed,
     limit: bucket.capacity,
     remaining: waitsNotTooLong(bucket, after) ? remainingTokens(bucket, after) : 0,
-    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? null : msUntilRoom(bucket, level, spent),
+    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? 'never' : msUntilRoom(bucket, level, spent),
     resetAfterMs: Math.max(0, ceilMs(after.debtUs, after.part)),
     // What stands in a queue before a request is the time until its turn.
     ...(bucket.maxWaitUs !== undefined && { waitMs: taken ? Math.max(0, ceilMs(level.debtUs, level.part)) : 0 }),

@@ -108,11 +108,11 @@ function intervalDecision(
 ): Decision {
   const allowed = cost <= level.tokens;
   const remaining = taken ? level.tokens - cost : level.tokens;
-  const decision = {
+  const decision: Decision = {
     allowed,
     limit: bucket.capacity,
     remaining,
-    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? null : msUntil(bucket, level, cost - level.tokens),
+    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? 'never' : msUntil(bucket, level, cost - level.tokens),
     resetAfterMs: remaining >= bucket.capacity ? 0 : msUntil(bucket, level, bucket.capacity - remaining),
   };
   if (bucket.intervalUs > 0 || remaining >= bucket.capacity) return decision;

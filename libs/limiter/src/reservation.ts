@@ -1,11 +1,12 @@
 import type { BucketLevel } from './bucket.js';
-import type { BucketStore, BucketTake, Receipt } from './ports.js';
+import type { BucketStore, Receipt } from './ports.js';
+import type { BucketTake, TakeRequest } from './take.js';
 
 /**
- * What a request asks of the buckets of one store, and what it got. It is settled once: at the end of the request, or as if it
- * had never come; whatever is said after that changes nothing.
+ * What a request asks of the buckets of one store, and what it took. It is settled once: when the request is over, or as if the request had
+ * never come. Whatever is said after that changes nothing.
  */
-export class Claim implements Receipt {
+export class Reservation implements TakeRequest, Receipt {
   /** What each bucket held before; empty until the store has answered. */
   levels: readonly BucketLevel[] = [];
   takenAtUs = 0;
@@ -15,11 +16,12 @@ export class Claim implements Receipt {
     readonly store: BucketStore,
     readonly takes: readonly BucketTake[],
     /** Whether it has slots that are to be released. */
-    readonly holdsSlots: boolean,
-    readonly slot: number,
+    private readonly holdsSlots: boolean,
+    readonly holder: number,
+    readonly spare: boolean,
   ) {}
 
-  /** What the store has said. */
+  /** What the store has answered. */
   answered(levels: readonly BucketLevel[], takenAtUs: number): this {
     this.levels = levels;
     this.takenAtUs = takenAtUs;
@@ -30,7 +32,7 @@ export class Claim implements Receipt {
   release(): void {
     if (this.settled) return;
     this.settled = true;
-    if (this.holdsSlots) this.store.release(this.takes, this.slot);
+    if (this.holdsSlots) this.store.release(this);
   }
 
   /** The request did not use what it took. */

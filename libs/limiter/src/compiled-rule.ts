@@ -1,0 +1,62 @@
+import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
+import { bucketKey, type LimitId } from './bucket-key.js';
+import { bucketOf, bucketOfPenalty, type Bucket } from './bucket.js';
+import type { Descriptor } from './descriptor.js';
+import type { Rule } from './rule.js';
+import type { BucketTake, MakeTake, PenaltyTake } from './take.js';
+
+/** What a rule counts with. */
+export interface RuleBuckets {
+  /** In the order of the rule's limits. */
+  readonly limits: readonly Bucket[];
+  readonly penalty: (Bucket & PenaltyBucket) | undefined;
+}
+
+/** What a request takes from the buckets of one rule. */
+export interface RuleTakes {
+  readonly limits: readonly BucketTake[];
+  readonly penalty: PenaltyTake | undefined;
+}
+
+/** A rule as the requests of one merchant use it. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly buckets: RuleBuckets;
+  /** What a request takes, if that is the same for every request of the merchant. */
+  readonly takes: RuleTakes | undefined;
+  /** Whether a request holds slots that have to be released. */
+  readonly holdsSlots: boolean;
+  /** Whether it has limits that look at the platform's spare capacity. */
+  readonly elastic: boolean;
+}
+
+export function bucketsOf({ limits, penalty }: Rule, timeZone: string | undefined): RuleBuckets {
+  return {
+    limits: limits.map((limit) => bucketOf(limit, timeZone)),
+    penalty: penalty ? bucketOfPenalty(penalty, limits.length) : undefined,
+  };
+}
+
+export function newTakes(rule: Rule, { limits, penalty }: RuleBuckets, descriptor: Descriptor, makeTake: MakeTake): RuleTakes {
+  const takeOf = <B extends Bucket>(id: LimitId, bucket: B) => makeTake(bucketKey(rule, id, descriptor), bucket, rule.cost);
+  return {
+    limits: limits.map((bucket, i) => takeOf(rule.limits[i]!.id, bucket)),
+    penalty: penalty && takeOf('penalty', penalty),
+  };
+}
+
+/** A take that is made for one request keeps nothing for the next. */
+export const plainTake: MakeTake = (key, bucket, cost) => ({ key, bucket, cost });
+
+/** What a request takes by these rules, in the order in which a store is asked: a penalty stands right behind its limits. */
+export function takesOf(rules: readonly CompiledRule[], descriptor: Descriptor): readonly BucketTake[] {
+  return rules.length === 1 ? takesOfRule(rules[0]!, descriptor) : rules.flatMap((compiled) => takesOfRule(compiled, descriptor));
+}
+
+function takesOfRule({ rule, buckets, takes }: CompiledRule, descriptor: Descriptor): readonly BucketTake[] {
+  return inOrder(takes ?? newTakes(rule, buckets, descriptor, plainTake));
+}
+
+export function inOrder({ limits, penalty }: RuleTakes): readonly BucketTake[] {
+  return penalty === undefined ? limits : [...limits, penalty];
+}

@@ -1,0 +1,62 @@
+import { LAYERS, type Layer, type Mode } from './rule.js';
+import type { RuleTemplate } from './rule-template.js';
+
+/** The rules of a layer in the order in which they are asked: the first that matches is chosen. */
+export interface RuleLayer {
+  readonly layer: Layer;
+  readonly enforced: readonly RuleTemplate[];
+  readonly shadow: readonly RuleTemplate[];
+}
+
+/** The layers that have rules, in their order. */
+export function layersOf(rules: readonly RuleTemplate[]): readonly RuleLayer[] {
+  return LAYERS.flatMap((layer) => {
+    const here = rules.filter(({ rule }) => rule.layer === layer);
+    return here.length === 0 ? [] : [layerOf(layer, here)];
+  });
+}
+
+/** Only the layers in which there are own rules are made anew, and of the shared rules nothing is copied. */
+export function mergedLayers(own: readonly RuleTemplate[], shared: readonly RuleLayer[]): readonly RuleLayer[] {
+  return LAYERS.flatMap((layer) => {
+    const ownHere = own.filter(({ rule }) => rule.layer === layer);
+    const sharedHere = shared.filter((each) => each.layer === layer);
+    return ownHere.length === 0 ? sharedHere : [layerOf(layer, [...ownHere, ...sharedHere.flatMap(rulesOf)])];
+  });
+}
+
+export function rulesOf({ enforced, shadow }: RuleLayer): RuleTemplate[] {
+  return [...enforced, ...shadow];
+}
+
+function layerOf(layer: Layer, rules: readonly RuleTemplate[]): RuleLayer {
+  const inMode = (mode: Mode) => rules.filter(({ rule }) => rule.mode === mode).sort(inOrder);
+  return { layer, enforced: inMode('enforce'), shadow: inMode('shadow') };
+}
+
+/** The highest priority first, then the merchant's own, then the older. */
+function inOrder(a: RuleTemplate, b: RuleTemplate): number {
+  return b.rule.priority - a.rule.priority || Number(b.isOwn) - Number(a.isOwn) || compareIds(a.rule.id, b.rule.id);
+}
+
+/** Ids are decimal strings, the older the smaller. */
+function compareIds(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+/** HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the path names HEAD. */
+export function firstMatch(
+  rules: readonly RuleTemplate[],
+  method: string,
+  segments: readonly string[],
+  ignoreCase: boolean,
+): RuleTemplate | undefined {
+  const namesHead = (template: RuleTemplate) => template.rule.match.methods.includes('HEAD') && template.concerns(segments, ignoreCase);
+  const asked = method === 'HEAD' && !rules.some(namesHead) ? 'GET' : method;
+  for (const template of rules) {
+    const { methods } = template.rule.match;
+    if (methods.length > 0 && !methods.includes(asked)) continue;
+    if (template.concerns(segments, ignoreCase)) return template;
+  }
+  return undefined;
+}
