@@ -1,6 +1,7 @@
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { eventually, House, rule } from '../gateway/house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 let gateway: RunningApp;
@@ -74,12 +75,12 @@ test('an edit ends it at once, an operation elsewhere within a second', async ()
   await house.write('edited', [small()]);
   expect(await flood('edited', 50)).toEqual({ 200: 3, 429: 47 });
   await house.write('edited', [small({ id: '2', capacity: 5 })]);
-  await eventually(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
+  await until(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
   expect(await flood('edited', 50)).toEqual({ 200: 4, 429: 46 });
   // As an operation of another process would leave it.
   await house.redis.del('tg:{edited}2.0');
   const startedMs = performance.now();
-  await eventually(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
+  await until(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
   expect(performance.now() - startedMs).toBeLessThan(5000);
 });
 

@@ -1,6 +1,8 @@
 import { SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from '../gateway/house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 let gateway: RunningApp;
@@ -19,7 +21,7 @@ const MERCHANTS = ['open', 'closed', 'local'] as const;
 
 async function warmUp(): Promise<void> {
   for (const merchant of MERCHANTS) {
-    await eventually(async () => expect((await house.send(gateway, merchant)).headers['ratelimit']).toBeDefined());
+    await until(async () => expect((await house.send(gateway, merchant)).headers['ratelimit']).toBeDefined());
   }
 }
 
@@ -49,7 +51,7 @@ async function expectPolicies(): Promise<void> {
 }
 
 async function expectHealed(): Promise<void> {
-  await eventually(async () => {
+  await until(async () => {
     const { status, headers } = await house.send(gateway, 'closed');
     expect(status === 200 || status === 429).toBe(true);
     expect(headers['ratelimit']).toBeDefined();

@@ -2,7 +2,8 @@ import { request } from 'node:http';
 import { startLimits } from '#limiter';
 import { freePort } from '../../../scripts/ports.mjs';
 import { until } from '../../support/until.js';
-import { House, rule } from './house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
 

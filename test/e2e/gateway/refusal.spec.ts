@@ -1,6 +1,9 @@
-import { startLimits, type TokenBucketSpec } from '#limiter';
+import { startLimits } from '#limiter';
+import { burst } from '#limiter/testing';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from './house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
 let gateway: RunningApp;
@@ -11,16 +14,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => house.close());
-
-const spec = (numbers: Partial<TokenBucketSpec>): TokenBucketSpec => ({
-  name: 'burst',
-  algorithm: 'token_bucket',
-  capacity: 10,
-  refillTokens: 5,
-  refillIntervalMs: 1000,
-  refill: 'greedy',
-  ...numbers,
-});
 
 test('a passing request shows what is left, a refused one when to come back', async () => {
   await house.write('headers', [rule({ capacity: 2, refillTokens: 1, refillIntervalMs: 60_000 })]);
@@ -49,14 +42,14 @@ test('a passing request shows what is left, a refused one when to come back', as
 test('several limits: all or nothing, and the headers tell them apart', async () => {
   const limits = startLimits(
     [
-      spec({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }),
-      spec({ name: 'minute', capacity: 5, refillTokens: 5, refillIntervalMs: 600_000 }),
+      burst({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }),
+      burst({ name: 'minute', capacity: 5, refillTokens: 5, refillIntervalMs: 600_000 }),
     ],
     0,
   );
   await house.write('compound', [
     rule({ limits }),
-    rule({ id: '2', layer: 'user', limits: startLimits([spec({ name: 'second', capacity: 100 })], 0) }),
+    rule({ id: '2', layer: 'user', limits: startLimits([burst({ name: 'second', capacity: 100 })], 0) }),
   ]);
   await house.send(gateway, 'compound');
   await house.send(gateway, 'compound');
@@ -157,9 +150,9 @@ describe('who is asking', () => {
   test('a merchant that does not exist: 403, until it is created', async () => {
     expect((await house.send(gateway, 'nobody')).status).toBe(403);
     await house.write('nobody', [rule()]);
-    await eventually(async () => expect((await house.send(gateway, 'nobody')).status).toBe(200));
+    await until(async () => expect((await house.send(gateway, 'nobody')).status).toBe(200));
     await house.write('nobody', [], { exists: false });
-    await eventually(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
+    await until(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
   });
 
   test('an identity from a peer that is not trusted: 401', async () => {
@@ -176,12 +169,12 @@ describe('who is asking', () => {
       rules: [rule({ id: '9', layer: 'platform', capacity: 1, refillTokens: 1, refillIntervalMs: 600_000 })],
     });
     await house.snapshots.announce([null]);
-    await eventually(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'));
+    await until(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'));
     expect((await house.send(generous, 'stranger')).status).toBe(429);
     expect((await house.send(generous, 'another stranger')).status).toBe(200);
     await house.snapshots.writeDefaultRules({ version: 2, rules: [] });
     await house.snapshots.announce([null]);
-    await eventually(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBeUndefined());
+    await until(async () => expect((await house.send(generous, 'stranger')).headers['ratelimit-policy']).toBeUndefined());
   });
 
   // Each of these is another merchant, with a bucket of its own.

@@ -1,5 +1,6 @@
 import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
-import { eventually, House } from '../gateway/house.js';
+import { until } from '../../support/until.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 let rulesApi: RunningApp;
@@ -49,7 +50,7 @@ async function merchantWith(id: string, rule: object, merchant: object = {}) {
   await call('POST', '/v1/merchants', { id, name: id, ...merchant });
   const created = await call('POST', `/v1/merchants/${id}/rules`, { name: 'all', ...rule });
   expect(created.status).toBe(201);
-  await eventually(async () => expect((await house.snapshots.read(id))?.rules).toHaveLength(1));
+  await until(async () => expect((await house.snapshots.read(id))?.rules).toHaveLength(1));
   return created;
 }
 
@@ -64,7 +65,7 @@ test('the whole path: a rule is written, a burst passes, what is over is refused
 
   const post = (gateway: RunningApp) =>
     house.send(gateway, 'acme', { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } });
-  await eventually(async () => expect((await post(gateways[0]!)).headers['ratelimit-policy']).toBe('"burst";q=3;w=1800'), 10_000);
+  await until(async () => expect((await post(gateways[0]!)).headers['ratelimit-policy']).toBe('"burst";q=3;w=1800'), 10_000);
   const statuses: number[] = [];
   for (let i = 0; i < 5; i++) statuses.push((await post(gateways[i % 2]!)).status);
   expect(statuses).toEqual([200, 200, 429, 429, 429]);
@@ -78,7 +79,7 @@ test('the whole path: a rule is written, a burst passes, what is over is refused
   );
   expect(edited.status).toBe(200);
   for (const gateway of gateways) {
-    await eventually(async () => expect((await post(gateway)).headers['ratelimit-policy']).toBe('"burst";q=50;w=30000'), 2000);
+    await until(async () => expect((await post(gateway)).headers['ratelimit-policy']).toBe('"burst";q=50;w=30000'), 2000);
     // Wider, but as empty as it was.
     expect((await post(gateway)).status).toBe(429);
   }
@@ -189,12 +190,12 @@ test('a penalty blocks who is refused too often, and says so', async () => {
 
 test('a deleted merchant is unknown within two seconds, and comes back with full buckets of its new rules', async () => {
   const merchant = await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting' });
-  await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(200), 10_000);
+  await until(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(200), 10_000);
   expect((await call('DELETE', '/v1/merchants/fleeting', undefined, merchant.etag)).status).toBe(204);
-  await eventually(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(403), 2000);
+  await until(async () => expect((await house.send(gateways[1]!, 'fleeting')).status).toBe(403), 2000);
   await call('POST', '/v1/merchants', { id: 'fleeting', name: 'Fleeting again' });
   await call('POST', '/v1/merchants/fleeting/rules', { name: 'all', limits: [limit(1)] });
-  await eventually(
+  await until(
     async () => expect((await house.send(gateways[1]!, 'fleeting')).headers['ratelimit-policy']).toBe('"burst";q=1;w=600'),
     10_000,
   );
@@ -209,7 +210,7 @@ test('a default rule reaches every merchant', async () => {
   });
   expect(rule.status).toBe(201);
   for (const gateway of gateways) {
-    await eventually(
+    await until(
       async () => expect((await house.send(gateway, 'acme')).headers['ratelimit-policy']).toBe('"ceiling";q=1000;w=600000'),
       10_000,
     );

@@ -1,5 +1,4 @@
 import { type DataSource } from 'typeorm';
-import { type RuleSpec } from '#limiter';
 import { createDataSource, migrate } from '#rules-db';
 import { freshDatabase } from '../../support/services.js';
 
@@ -16,24 +15,5 @@ export async function migratedDatabase(): Promise<{ url: string; dataSource: Dat
       await dataSource.destroy();
       await drop();
     },
-  };
-}
-
-export const BY = { name: 'admin', requestId: 'request-1' };
-
-/** A rule that lacks nothing. */
-export function ruleSpec(changes: Partial<RuleSpec> = {}): RuleSpec {
-  return {
-    name: 'card payments',
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: ['POST'], paths: ['/transactions/**'] },
-    key: ['merchant'],
-    limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000, refill: 'greedy' }],
-    cost: 1,
-    onStoreFailure: 'local',
-    ...changes,
   };
 }

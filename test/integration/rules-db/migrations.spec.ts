@@ -3,7 +3,8 @@ import { promisify } from 'node:util';
 import { type DataSource } from 'typeorm';
 import { createDataSource, drainOutbox, MerchantRepository, migrate, revertAll, revertLast, RuleReader, RuleRepository } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
-import { BY, ruleSpec } from './database.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { BY } from '../../support/factories/merchants.js';
 
 const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'outbox'];
 
