@@ -1,6 +1,7 @@
 /** SIGTERM in the middle of traffic: what clients of a gateway that is being replaced see. */
 import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
+import { PATIENCE } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
@@ -102,7 +103,12 @@ describe.each([
 });
 
 it('while a gateway drains it is unready, is alive, and serves on new connections and on old ones, which then close', async () => {
-  const gateway = await house.gateway({ DRAIN_DELAY_MS: '3000', STORE_TIMEOUT_MS: '5000' });
+  const drainMs = 1_500 * PATIENCE;
+  const gateway = await house.gateway({
+    DRAIN_DELAY_MS: String(drainMs),
+    SHUTDOWN_GRACE_MS: String(3 * drainMs),
+    STORE_TIMEOUT_MS: '5000',
+  });
   expect((await house.send(gateway, 'acme')).headers['connection']).toBe('keep-alive');
   gateway.signal('SIGTERM');
   await gateway.waitForLog(({ msg }) => msg === 'draining: unready, and still serving');

@@ -1,5 +1,6 @@
 import { type Redis } from 'ioredis';
 import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, changeCounterOf } from '#limiter-redis';
+import { BUSY } from '../../support/patience.mjs';
 import { type RunningApp } from '../../support/processes.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { until } from '../../support/until.js';
@@ -115,9 +116,11 @@ describe('a change in PostgreSQL', () => {
   test('is counted and timed', async () => {
     expect(await metric(app, 'outbox_relayed_total')).toBeGreaterThan(10);
     expect(await metric(app, 'snapshots_written_total')).toBeGreaterThan(10);
+    expect(await metric(app, 'rule_change_lag_seconds_count')).toBeGreaterThan(10);
+  });
+
+  (BUSY ? test.skip : test)('takes less than two seconds, four times in five (not judged on a busy machine)', async () => {
     const changes = await metric(app, 'rule_change_lag_seconds_count');
-    expect(changes).toBeGreaterThan(10);
-    // All but those that met a hiccup of the machine.
     expect(await metric(app, 'rule_change_lag_seconds_bucket', { le: '2' })).toBeGreaterThan(changes * 0.8);
   });
 });

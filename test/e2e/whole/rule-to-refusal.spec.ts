@@ -135,16 +135,23 @@ test('a leaky bucket as a queue delays what is over its rate, in order, and refu
   await merchantWith('queue', { limits: [limit] });
   const order: string[] = [];
   const before = house.received.length;
-  const answers = await Promise.all(Array.from({ length: 6 }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })));
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })),
+  );
   for (const { url } of house.received.slice(before)) order.push(url!);
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 429, 429]);
-  const passed = answers
-    .filter(({ status }) => status === 200)
-    .map(({ ms }) => ms)
-    .sort((a, b) => a - b);
+  const [passed, refused] = [200, 429].map((status) =>
+    answers
+      .filter((answer) => answer.status === status)
+      .map(({ ms }) => ms)
+      .sort((a, b) => a - b),
+  ) as [number[], number[]];
+  expect(passed.length + refused.length).toBe(12);
+  // Those that wait 0, 200, 400 and 600 ms, and what has left the queue before a busy machine had decided about the last one.
+  expect(passed.length).toBeGreaterThanOrEqual(4);
+  expect(passed.length).toBeLessThanOrEqual(4 + Math.floor((refused.at(-1)! + 100) / 200));
   // Never early; how late a busy machine is, nobody knows.
   expect(passed.every((ms, i) => ms >= i * 200 - 50)).toBe(true);
-  expect(order).toHaveLength(4);
+  expect(order).toHaveLength(passed.length);
   expect(answers.find(({ status }) => status === 429)!.headers['retry-after']).toBe('1');
 });
 

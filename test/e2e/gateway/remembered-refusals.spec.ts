@@ -1,7 +1,7 @@
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
-import { House } from '../gateway/house.js';
+import { House } from './house.js';
 
 let house: House;
 let gateway: RunningApp;
@@ -48,27 +48,35 @@ test('a merchant that is refused at full speed costs Redis less than a call in a
 
 test('what is remembered says how long it lasts, as what was asked', async () => {
   await house.write('counting', [small({ capacity: 1, refillTokens: 1, refillIntervalMs: 4000 })]);
+  const beforeMs = performance.now();
   expect((await house.send(gateway, 'counting')).status).toBe(200);
-  const seen: number[] = [];
+  const afterMs = performance.now();
+  const refusals: { askedMs: number; answeredMs: number; headers: Record<string, unknown>; body: string }[] = [];
   await until(
     'it passes again',
     async () => {
+      const askedMs = performance.now();
       const { status, headers, body } = await house.send(gateway, 'counting');
       if (status === 200) return true;
-      expect(headers['ratelimit-policy']).toBe('"burst";q=1;w=4');
-      expect(headers['ratelimit']).toBe(`"burst";r=0;t=${String(headers['retry-after'])}`);
-      expect(JSON.parse(body)).toMatchObject({
-        status: 429,
-        detail: `Too many requests: burst. Try again in ${String(headers['retry-after'])} s.`,
-        requestId: headers['x-request-id'],
-      });
-      seen.push(Number(headers['retry-after']));
+      refusals.push({ askedMs, answeredMs: performance.now(), headers, body });
       return false;
     },
     20_000,
   );
-  expect(seen).toEqual([...seen].sort((a, b) => b - a));
-  expect(new Set(seen)).toEqual(new Set([4, 3, 2, 1]));
+  expect(refusals.length).toBeGreaterThan(0);
+  for (const { askedMs, answeredMs, headers, body } of refusals) {
+    const seconds = Number(headers['retry-after']);
+    // However late a busy machine asks or answers, what is named lies between these.
+    expect(seconds).toBeGreaterThanOrEqual(Math.max(1, Math.floor((beforeMs + 4000 - answeredMs) / 1000)));
+    expect(seconds).toBeLessThanOrEqual(Math.ceil((afterMs + 4000 - askedMs) / 1000));
+    expect(headers['ratelimit-policy']).toBe('"burst";q=1;w=4');
+    expect(headers['ratelimit']).toBe(`"burst";r=0;t=${seconds}`);
+    expect(JSON.parse(body)).toMatchObject({
+      status: 429,
+      detail: `Too many requests: burst. Try again in ${seconds} s.`,
+      requestId: headers['x-request-id'],
+    });
+  }
 });
 
 test('an edit ends it at once, an operation elsewhere within a second', async () => {
@@ -79,9 +87,7 @@ test('an edit ends it at once, an operation elsewhere within a second', async ()
   expect(await flood('edited', 50)).toEqual({ 200: 4, 429: 46 });
   // As an operation of another process would leave it.
   await house.redis.del('tg:{edited}2.0');
-  const startedMs = performance.now();
-  await until(async () => expect((await house.send(gateway, 'edited')).status).toBe(200));
-  expect(performance.now() - startedMs).toBeLessThan(5000);
+  await until(async () => expect((await house.send(gateway, 'edited')).status).toBe(200), 2_500);
 });
 
 test('a penalty begins with the same refusal', async () => {

@@ -1,11 +1,10 @@
 import { Redis } from 'ioredis';
 import { Forwarder } from '../../support/forwarder.mjs';
-import { SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
-import { House } from '../gateway/house.js';
+import { House } from './house.js';
 
 /** A Redis that answers and carries out no takes is named, and left when there is a better one. */
 
@@ -17,7 +16,7 @@ let gateway: RunningApp;
 beforeEach(async () => {
   [house, successor] = await Promise.all([House.open(), freshRedis()]);
   forwarder = await Forwarder.to(house.redisServer.port);
-  gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: String(250 * SLOWNESS) });
+  gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: '5000' });
   await house.write('acme', [rule({ onStoreFailure: 'closed', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
   await house.write('other', [rule({ onStoreFailure: 'open', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
   await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
-import { House } from '../gateway/house.js';
+import { House } from './house.js';
 
 /** Few, so that a small number of hostile requests is more than enough for all. */
 const CONNECTIONS = 48;
