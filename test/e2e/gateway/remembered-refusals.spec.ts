@@ -15,6 +15,9 @@ afterAll(() => house.close());
 const HOUR_MS = 3_600_000;
 const small = (fields: Parameters<typeof rule>[0] = {}) => rule({ capacity: 3, refillTokens: 1, refillIntervalMs: HOUR_MS, ...fields });
 
+/** Requests that are under way together; those that are not answered from memory may share a call. */
+const AT_ONCE = 50;
+
 /** Script calls that Redis has carried out, ever. */
 async function calls(): Promise<number> {
   const text = await house.redis.info('commandstats');
@@ -27,11 +30,11 @@ async function flood(merchant: string, requests: number, path?: string): Promise
     const { status } = await house.send(gateway, merchant, path === undefined ? {} : { path });
     statuses[status] = (statuses[status] ?? 0) + 1;
   };
-  for (let i = 0; i < requests; i += 50) await Promise.all(Array.from({ length: 50 }, one));
+  for (let i = 0; i < requests; i += AT_ONCE) await Promise.all(Array.from({ length: AT_ONCE }, one));
   return statuses;
 }
 
-test('a merchant that is refused at full speed costs Redis less than a call in a hundred refusals', async () => {
+test('a merchant that is refused costs Redis two calls a second at most, however many requests it sends', async () => {
   await house.write('flooding', [small()]);
   await house.send(gateway, 'flooding');
   const before = await calls();
@@ -41,8 +44,7 @@ test('a merchant that is refused at full speed costs Redis less than a call in a
   // Each second one take, and one report of load.
   const made = (await calls()) - before;
   expect(made).toBeLessThanOrEqual(4 + 2 * seconds);
-  expect(made).toBeLessThan(0.01 * 2998);
-  expect(await house.metric(gateway, /^gateway_remembered_refusals_total\b/)).toBeGreaterThan(2500);
+  expect(await house.metric(gateway, /^gateway_remembered_refusals_total\b/)).toBeGreaterThanOrEqual(2998 - AT_ONCE * made);
   expect(await house.metric(gateway, /^gateway_decisions_total\{reason="over_limit"/)).toBe(2998);
 });
 
