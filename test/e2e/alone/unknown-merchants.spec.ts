@@ -100,7 +100,11 @@ test.each([
     // The allowance of others is untouched.
     const other = await house.send(gateway, 'nobody else', { headers: { 'x-forwarded-for': '192.0.2.7' } });
     expect(other.status).toBe(policyOfUnknown === 'deny' ? 403 : 200);
-    expect(await house.metric(gateway, /^gateway_decisions_total\{reason="too_many_unknown"/)).toBeGreaterThanOrEqual(refused);
+    const refusedFor = (reason: string) => house.metric(gateway, new RegExp(`^gateway_decisions_total\\{reason="${reason}"`));
+    // On a busy machine a look-up may take too long, which is 503 as well.
+    const tooLate = await refusedFor('rules_unavailable');
+    expect(tooLate).toBeLessThan(refused / 100);
+    expect((await refusedFor('too_many_unknown')) + tooLate).toBeGreaterThanOrEqual(refused);
     await gateway.kill();
   },
 );

@@ -302,7 +302,8 @@ describe('a failover in which the address moves and the connection stays', () =>
     const watched = await watchedStore(forwarder.url);
     await take(watched.store);
     forwarder.swallow();
-    await expect(take(watched.store)).rejects.toThrow('no answer');
+    // The store's own deadline, or, where that is stretched for a slow machine, the connection's.
+    await expect(take(watched.store)).rejects.toThrow(/no answer|timed out/);
     expect(watched.failures[0]!.code).toBe('TIMEOUT');
     // Two probes without an answer; the heartbeat alone would take four seconds.
     await until('takes are carried out', () => watched.store.available, 3000);
