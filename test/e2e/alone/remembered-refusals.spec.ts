@@ -1,7 +1,8 @@
+import { BUSY } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
-import { House } from './house.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 let gateway: RunningApp;
@@ -15,7 +16,7 @@ afterAll(() => house.close());
 const HOUR_MS = 3_600_000;
 const small = (fields: Parameters<typeof rule>[0] = {}) => rule({ capacity: 3, refillTokens: 1, refillIntervalMs: HOUR_MS, ...fields });
 
-/** Requests that are under way together; those that are not answered from memory may share a call. */
+/** Requests that are under way together. */
 const AT_ONCE = 50;
 
 /** Script calls that Redis has carried out, ever. */
@@ -34,18 +35,27 @@ async function flood(merchant: string, requests: number, path?: string): Promise
   return statuses;
 }
 
-test('a merchant that is refused costs Redis two calls a second at most, however many requests it sends', async () => {
+/** What the flood cost: script calls of Redis, whole seconds, and refusals from memory. */
+let cost: { calls: number; seconds: number; remembered: number };
+
+test('a merchant that floods gets what its limit lets through, and every other request is refused and counted', async () => {
   await house.write('flooding', [small()]);
   await house.send(gateway, 'flooding');
   const before = await calls();
   const startedMs = performance.now();
   expect(await flood('flooding', 3000)).toEqual({ 200: 2, 429: 2998 });
   const seconds = Math.ceil((performance.now() - startedMs) / 1000);
-  // Each second one take, and one report of load.
-  const made = (await calls()) - before;
-  expect(made).toBeLessThanOrEqual(4 + 2 * seconds);
-  expect(await house.metric(gateway, /^gateway_remembered_refusals_total\b/)).toBeGreaterThanOrEqual(2998 - AT_ONCE * made);
+  const remembered = await house.metric(gateway, /^gateway_remembered_refusals_total\b/);
+  cost = { calls: (await calls()) - before, seconds, remembered };
+  expect(remembered).toBeGreaterThan(0);
   expect(await house.metric(gateway, /^gateway_decisions_total\{reason="over_limit"/)).toBe(2998);
+});
+
+(BUSY ? test.skip : test)('at full speed it costs Redis less than a call in a hundred refusals (not judged on a busy machine)', () => {
+  // Each second one take, and one report of load.
+  expect(cost.calls).toBeLessThanOrEqual(4 + 2 * cost.seconds);
+  expect(cost.calls).toBeLessThan(0.01 * 2998);
+  expect(cost.remembered).toBeGreaterThan(2500);
 });
 
 test('what is remembered says how long it lasts, as what was asked', async () => {
