@@ -135,9 +135,9 @@ module.exports = {
     {
       name: 'rules-api-knows-no-redis',
       comment:
-        'Only the preloader knows both the rules in PostgreSQL and the buckets in Redis; the gateway has an enforcer, which does, and the command line asks the queue.',
+        'Only the preloader knows both the rules in PostgreSQL and the buckets in Redis; the gateway has an enforcer, which does, and the command line asks the queue. The Rules API asks Redis only about live buckets.',
       severity: 'error',
-      from: { path: '^apps/', pathNot: '^apps/(preloader|cli)/' },
+      from: { path: '^apps/', pathNot: '^apps/(preloader|cli|rules-api/src/buckets)/' },
       to: { path: '^libs/limiter-redis/' },
     },
     {

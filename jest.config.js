@@ -15,7 +15,7 @@ const common = {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],
 };
 
-/** What measures times of milliseconds, or fills the machine on purpose: one file after the other, and nothing beside them. */
+/** What measures milliseconds, starts gateways with the short time-outs of production, or fills the machine on purpose: one file after the other, and nothing beside them. */
 const ALONE = ['<rootDir>/test/e2e/alone/', '<rootDir>/test/faults/'];
 
 /** Projects that talk to real services get them before their first test. */

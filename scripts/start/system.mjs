@@ -117,6 +117,7 @@ function environmentOfApps({ env, ports, hosts, token }, { databaseUrl, redisUrl
     .../** @type {Record<string, string>} */ (env),
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
+    BUCKETS_REDIS_URL: redisUrl,
     UPSTREAM_URL: upstream,
     TOLLGATE_ADMIN_TOKEN: token,
     RULES_API_PORT: String(ports.rulesApi),

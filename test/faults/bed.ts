@@ -1,14 +1,17 @@
 /** Two gateways under a steady load, on stores and an upstream that a test can make ill; what their clients and the upstream saw. */
 import { createServer, type Server } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { Pool } from 'undici';
 import type { MerchantSnapshot, RuleSpec } from '#limiter';
+import { burst } from '#limiter/testing';
 import { createDataSource, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { House } from '../e2e/gateway/house.js';
-import { BY, ruleSpec } from '../integration/rules-db/database.js';
+import { ruleSpec } from '../support/factories/rules.js';
+import { BY, merchant } from '../support/factories/merchants.js';
 import { forwarderThread, type ForwarderThread } from '../support/forwarder.mjs';
 import { PATIENCE } from '../support/patience.mjs';
 import type { RunningApp } from '../support/processes.js';
+import { until } from '../support/until.js';
 
 /** Merchants by what their rules say for a store that is away, and one that asks for twice its limit. */
 export const MERCHANTS = ['open', 'closed', 'local', 'limited'] as const;
@@ -53,9 +56,14 @@ export class FaultBed {
     readonly upstreamWay: ForwarderThread,
     private readonly upstream: Server,
     private readonly storeTimeoutMs: number,
+    private readonly mostUnderWay: number,
   ) {}
 
-  static async open({ storeTimeoutMs }: { storeTimeoutMs: number }): Promise<FaultBed> {
+  /**
+   * @param options.mostUnderWay a request that is due is left out while so many wait for their answers; Infinity where their
+   *   delay is judged, because clients do not wait for each other either
+   */
+  static async open({ storeTimeoutMs, mostUnderWay }: { storeTimeoutMs: number; mostUnderWay: number }): Promise<FaultBed> {
     const house = await House.open();
     const upstream = createServer((request, response) => {
       if (request.headers['x-merchant-id'] === 'limited') bed.admittedAtMs.push(performance.now());
@@ -67,7 +75,7 @@ export class FaultBed {
     const [redisWay, databaseWay, upstreamWay] = await Promise.all(
       [house.redisServer.port, databasePort, port].map((to) => forwarderThread(to)),
     );
-    const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, storeTimeoutMs);
+    const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, storeTimeoutMs, mostUnderWay);
     await bed.writeRules();
     for (let i = 0; i < GATEWAYS; i++) await bed.addGateway();
     return bed;
@@ -79,7 +87,7 @@ export class FaultBed {
     try {
       const [merchants, rules, reader] = [new MerchantRepository(dataSource), new RuleRepository(dataSource), new RuleReader(dataSource)];
       for (const id of MERCHANTS) {
-        await merchants.create({ id, name: id, timeZone: 'Etc/UTC' }, BY);
+        await merchants.create(merchant(id), BY);
         await rules.create(id, ruleOf(id), BY);
       }
       const snapshots = (await reader.snapshotsAfter(null, MERCHANTS.length)).map((each) => each as MerchantSnapshot);
@@ -104,21 +112,26 @@ export class FaultBed {
     return gateway;
   }
 
-  /** Takes a gateway out of the load, as a balancer does that sees it unready. */
+  /** Takes a gateway out of the load, as a balancer does that sees it unready: it is sent nothing new, and what is under way is awaited. */
   async remove(gateway: RunningApp): Promise<void> {
     const at = this.gateways.indexOf(gateway);
     this.gateways.splice(at, 1);
-    await this.pools.splice(at, 1)[0]!.destroy();
+    await this.pools.splice(at, 1)[0]!.close();
   }
 
-  /** Sends at a steady rate, whatever the answers, until stopLoad(). */
+  /** Sends at a steady rate until stopLoad(). */
   startLoad(): void {
     const beganMs = performance.now();
     let due = 0;
     this.load = setInterval(() => {
       for (const now = performance.now(); beganMs + (due * 1000) / (RATE * MERCHANTS.length) < now; due++)
-        this.send(MERCHANTS[due % MERCHANTS.length]!);
+        if (this.waiting.size < this.mostUnderWay) this.send(MERCHANTS[due % MERCHANTS.length]!);
     }, 2);
+  }
+
+  /** The load runs on for so long: the quiet before a fault, or a fault's own duration. */
+  async loadFor(durationMs: number): Promise<void> {
+    await setTimeout(durationMs);
   }
 
   /** No more is sent; what is under way is waited for. */
@@ -163,12 +176,10 @@ export class FaultBed {
     return Math.max(0, ...wrong.map(({ sentMs, tookMs }) => sentMs + tookMs - fromMs));
   }
 
-  /** Until for so long nothing was wrong, or too much time has passed. */
-  async untilSteady(fromMs: number, steadyMs: number, giveUpAfterMs: number): Promise<void> {
-    for (let passedMs = 0; passedMs < giveUpAfterMs; passedMs = performance.now() - fromMs) {
-      if (passedMs - this.healedAfterMs(fromMs) > steadyMs) return;
-      await sleep(50);
-    }
+  /** Until nothing was wrong for `steadyMs`; fails if that takes longer than `withinMs`. */
+  untilSteady(fromMs: number, steadyMs: number, withinMs: number): Promise<boolean> {
+    const steady = (): boolean => performance.now() - fromMs - this.healedAfterMs(fromMs) > steadyMs;
+    return until(`nothing was wrong for ${steadyMs} ms`, steady, withinMs);
   }
 
   /** How many requests of the limited merchant reached the upstream, and how many the law allows in that time. */
@@ -191,7 +202,7 @@ function ruleOf(merchant: Merchant): RuleSpec {
   const [capacity, refillTokens] = merchant === 'limited' ? [LIMITED.capacity, LIMITED.perSecond] : [1_000_000, 1_000_000];
   return ruleSpec({
     match: { methods: [], paths: [] },
-    limits: [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens, refillIntervalMs: 1000, refill: 'greedy' }],
+    limits: [burst({ capacity, refillTokens, refillIntervalMs: 1_000 })],
     onStoreFailure: merchant === 'limited' ? 'closed' : merchant,
   });
 }

@@ -4,7 +4,6 @@
  * judges that as well, and prints the table: npm run faults
  */
 import { appendFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PATIENCE } from '../support/patience.mjs';
 import { FaultBed, LIMITED, MERCHANTS, type Merchant, type Observed } from './bed.js';
 import { FAULTS, STORE_AWAY, type Fault } from './faults.js';
@@ -13,32 +12,42 @@ const SECONDS = Number(process.env['TOLLGATE_FAULT_SECONDS'] ?? 0.5);
 const TABLE = process.env['TOLLGATE_FAULT_TABLE'];
 const judgesTime = TABLE !== undefined;
 
+const WARM_UP_MS = 3000;
 const QUIET_MS = 300;
 /** Healed is what goes well for so long. */
 const STEADY_MS = judgesTime ? 1500 : 300;
-const GIVE_UP_AFTER_MS = 10_000;
+const HEALS_WITHIN_MS = 10_000;
 
 let bed: FaultBed;
 
 beforeAll(async () => {
-  bed = await FaultBed.open({ storeTimeoutMs: judgesTime ? 25 : 25 * PATIENCE });
-  // Two processes have just started: their first second is the cold start's matter.
-  if (judgesTime) await sleep(2000);
+  // A busy machine gets no more load than it can carry: what it would do to the answers is not a fault.
+  bed = await FaultBed.open(
+    judgesTime ? { storeTimeoutMs: 25, mostUnderWay: Infinity } : { storeTimeoutMs: 25 * PATIENCE, mostUnderWay: 32 },
+  );
+  if (judgesTime) await warmUp();
 });
 
 afterAll(() => bed.close());
+
+/** Neither the gateways nor the process that measures shall be cold when the first fault comes: cold starts are tested elsewhere. */
+async function warmUp(): Promise<void> {
+  bed.startLoad();
+  await bed.loadFor(WARM_UP_MS);
+  await bed.stopLoad();
+}
 
 test.each(FAULTS)('$name', async (fault) => {
   bed.answers.length = 0;
   const beganMs = performance.now();
   bed.startLoad();
-  await sleep(QUIET_MS);
+  await bed.loadFor(QUIET_MS);
   const brokenMs = performance.now();
   await fault.breakIt(bed);
-  await sleep(SECONDS * 1000);
+  await bed.loadFor(SECONDS * 1000);
   const healedMs = performance.now();
   await fault.heal(bed);
-  await bed.untilSteady(healedMs, STEADY_MS, GIVE_UP_AFTER_MS * PATIENCE);
+  await bed.untilSteady(healedMs, STEADY_MS, HEALS_WITHIN_MS);
   const endedMs = performance.now();
   await bed.stopLoad();
 
@@ -59,7 +68,6 @@ test.each(FAULTS)('$name', async (fault) => {
     expect(bed.answers.some((answer) => answer.merchant === merchant && answer.status === 200)).toBe(true);
   }
   if (judgesTime) expect(healedAfterMs).toBeLessThanOrEqual(fault.healsWithinMs);
-  else expect(healedAfterMs).toBeLessThan(GIVE_UP_AFTER_MS * PATIENCE);
   expect(count).toBeLessThanOrEqual(most);
 });
 

@@ -7,6 +7,7 @@ import { ROOT } from '../../scripts/paths.mjs';
 import { freePort } from '../../scripts/ports.mjs';
 import { isAlive } from '../../scripts/processes.mjs';
 import { Tether } from '../../scripts/tether.mjs';
+import { PATIENCE } from './patience.mjs';
 
 const tether = new Tether();
 
@@ -73,7 +74,7 @@ export function npmStart(env: Record<string, string>, args: string[] = [], { thr
     exited,
     signal: (signal) => void child.kill(signal),
     children: () => childrenIn(join(env['TOLLGATE_DATA_DIR'] ?? '', 'run.json')),
-    until: (text, withinMs = 100_000) =>
+    until: (text, withinMs = 60_000) =>
       new Promise((resolve, reject) => {
         const finish = (settle: () => void) => {
           clearTimeout(timer);
@@ -82,7 +83,7 @@ export function npmStart(env: Record<string, string>, args: string[] = [], { thr
         };
         const fail = (why: string) => finish(() => reject(new Error(`npm start ${why} it printed ${JSON.stringify(text)}:\n${output}`)));
         const look = () => output.includes(text) && finish(resolve);
-        const timer = setTimeout(() => fail(`let ${withinMs / 1000} s pass before`), withinMs);
+        const timer = setTimeout(() => fail(`let ${(withinMs * PATIENCE) / 1000} s pass before`), withinMs * PATIENCE);
         void exited.then(() => (output.includes(text) ? look() : fail('ended before')));
         waiting.add(look);
         look();

@@ -1,2 +1,3 @@
 export const SLOWNESS: number;
 export const PATIENCE: number;
+export const BUSY: boolean;

@@ -1,11 +1,11 @@
 /** Runs the built apps as processes of their own, as they run in production. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { mainOf } from '../../scripts/paths.mjs';
 import { freePort } from '../../scripts/ports.mjs';
 import { PATIENCE } from './patience.mjs';
 import { Tether } from '../../scripts/tether.mjs';
+import { until } from './until.js';
 
 export type AppName = 'rules-api' | 'preloader' | 'gateway';
 
@@ -154,17 +154,19 @@ function waitForLine(
 async function untilAnswer(app: RunningApp, untilReady: boolean, withinMs: number): Promise<void> {
   let ended = false;
   void app.exited.then(() => (ended = true));
-  for (const end = Date.now() + withinMs * PATIENCE; ; await sleep(25)) {
-    const status = await fetch(`${app.managementUrl}/readyz`, { signal: AbortSignal.timeout(2000 * PATIENCE) }).then(
-      (response) => response.arrayBuffer().then(() => response.status),
-      () => undefined,
-    );
-    if (status === 200 || (!untilReady && status !== undefined)) return;
-    if (!ended && Date.now() < end) continue;
-    const what = ended ? 'ended before it was ready' : `was not ready within ${(withinMs * PATIENCE) / 1000} s`;
-    if (!ended) await app.kill();
-    throw new Error(`${app.name} ${what}:\n${lastLines(app.logs)}`);
+  const answers = async (): Promise<boolean> => {
+    if (ended) return true;
+    const response = await fetch(`${app.managementUrl}/readyz`, { signal: AbortSignal.timeout(2000 * PATIENCE) });
+    await response.arrayBuffer();
+    return response.ok || !untilReady;
+  };
+  try {
+    await until(`${app.name} is ready`, answers, withinMs);
+  } catch (cause) {
+    await app.kill();
+    throw new Error(`${app.name} was not ready in time:\n${lastLines(app.logs)}`, { cause });
   }
+  if (ended) throw new Error(`${app.name} ended before it was ready:\n${lastLines(app.logs)}`);
 }
 
 function lastLines(logs: LogLine[]): string {

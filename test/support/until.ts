@@ -1,22 +1,31 @@
-import { PATIENCE } from './patience.mjs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { PATIENCE } from './patience.mjs';
+
+const LOOK_AGAIN_MS = 10;
+
+/** The text names in an error what was waited for; without it the question's own text does. `withinMs` is multiplied by PATIENCE. */
+type Waiting<Question> = [what: string, question: Question, withinMs?: number] | [question: Question, withinMs?: number];
 
 /**
- * Asks again and again until the answer is neither undefined, null nor false, and returns it. What the question throws
- * counts as "not yet".
+ * The one way in which tests wait for what happens in its own time. It asks again and again until the question neither throws
+ * nor is answered with false or null, and returns the answer. A question of expectations has no answer: it holds once it does not throw.
  *
- * @throws after `withinMs`, with `what` and the last error
+ * @throws after `withinMs` (10 s by default), with the last error as its cause
  */
-export async function until<T>(what: string, ask: () => Promise<T> | T, withinMs = 10_000): Promise<Exclude<T, false | null | undefined>> {
-  let lastError: unknown;
-  for (const end = Date.now() + withinMs * PATIENCE; ; await sleep(20)) {
+export function until(...waiting: Waiting<() => void | Promise<void>>): Promise<void>;
+export function until<T extends NonNullable<unknown> | null>(...waiting: Waiting<() => T | Promise<T>>): Promise<Exclude<T, false | null>>;
+export async function until(...waiting: Waiting<() => unknown>): Promise<unknown> {
+  const [what, question, withinMs = 10_000] = isNamed(waiting) ? waiting : ([String(waiting[0]), ...waiting] as const);
+  for (const giveUpMs = performance.now() + withinMs * PATIENCE; ; await sleep(LOOK_AGAIN_MS)) {
+    let lastError: unknown;
     try {
-      const answer = await ask();
-      if (answer !== undefined && answer !== null && answer !== false) return answer as Exclude<T, false | null | undefined>;
-      lastError = undefined;
+      const answer = await question();
+      if (answer !== false && answer !== null) return answer;
     } catch (error) {
       lastError = error;
     }
-    if (Date.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`, { cause: lastError });
+    if (performance.now() > giveUpMs) throw new Error(`not within ${withinMs * PATIENCE} ms: ${what}`, { cause: lastError });
   }
 }
+
+const isNamed = <Question>(waiting: Waiting<Question>): waiting is [string, Question, number?] => typeof waiting[0] === 'string';

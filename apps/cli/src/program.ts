@@ -19,7 +19,7 @@ export async function run(args: readonly string[]): Promise<void> {
   } catch (error) {
     const ending = error instanceof CommanderError ? usageError(error) : error;
     if (ending === undefined) return;
-    if (!(ending instanceof CommandError)) throw ending;
+    if (!(ending instanceof CommandError)) throw error;
     note(ending.message);
     if (ending.exitCode === 2) note(`npx tollgate ${name ? `${name} ` : ''}--help explains the command.`);
     process.exitCode = ending.exitCode;

@@ -1,5 +1,6 @@
 import { createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { createDataSource } from '#rules-db';
+import { LiveBuckets } from './buckets/live-buckets.js';
 import { RulesDatabase } from './database.js';
 import { createRulesApi } from './rules-api.js';
 
@@ -11,11 +12,13 @@ async function main(): Promise<void> {
   const health = new Health();
   health.addCheck('postgres', database.check);
 
+  const liveBuckets = new LiveBuckets(config.bucketsRedisUrl);
   const { adminToken, tokenHashKey, managementToken } = config;
   const app = await createRulesApi({
     database,
     adminToken,
     tokenHashKey,
+    liveBuckets,
     managementToken,
     health,
     registry: createRegistry('rules-api'),
@@ -32,6 +35,7 @@ async function main(): Promise<void> {
     close: async () => {
       ending.abort();
       await app.close();
+      liveBuckets.close();
       await database.close();
     },
   });

@@ -2,9 +2,11 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { type Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, MerchantRepository, RuleRepository } from '#rules-db';
+import { ApiTokenRepository, AuditRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
+import { BucketsModule } from './buckets/buckets.module.js';
+import { LiveBuckets } from './buckets/live-buckets.js';
 import { RulesDatabase } from './database.js';
 import { HistoryModule } from './history/history.module.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
@@ -21,6 +23,7 @@ export interface RulesApiDependencies {
   readonly adminToken: string;
   /** With which API tokens are hashed; the admin token unless given. */
   readonly tokenHashKey?: string | undefined;
+  readonly liveBuckets: LiveBuckets;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
@@ -36,7 +39,14 @@ export interface SharedDependencies {
 /** The database and its repositories, for every resource. */
 @Module({})
 class DatabaseModule {
-  static register({ database, logger, registry, tokenText, tokens }: RulesApiDependencies & SharedDependencies): DynamicModule {
+  static register({
+    database,
+    logger,
+    registry,
+    tokenText,
+    tokens,
+    liveBuckets,
+  }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
     const providers = [
       { provide: RulesDatabase, useValue: database },
@@ -45,6 +55,8 @@ class DatabaseModule {
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
       { provide: TokenText, useValue: tokenText },
+      { provide: RuleReader, useValue: new RuleReader(dataSource) },
+      { provide: LiveBuckets, useValue: liveBuckets },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
     return { module: DatabaseModule, global: true, providers, exports: providers };
@@ -63,6 +75,7 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        BucketsModule,
         ProblemsModule,
       ],
       providers: [

@@ -1,1 +1,2 @@
+export { canonicalAddress, parseAddress } from './address.js';
 export { peerGroup } from './peer-group.js';

@@ -38,6 +38,15 @@ export const VARIABLES = {
     meaning: 'Redis for the job queue, if it is not the one with the buckets; it needs the policy noeviction',
     parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
   },
+  bucketsRedisUrl: {
+    name: 'BUCKETS_REDIS_URL',
+    apps: ['rules-api'],
+    default: '',
+    secret: true,
+    meaning: 'Redis with the buckets, for the calls that show and change live buckets; unset: those answer 503',
+    parse: (text: string): string | undefined =>
+      text === '' ? undefined : storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379')(text),
+  },
   rulesApiPort: {
     name: 'RULES_API_PORT',
     apps: ['rules-api'],

@@ -1,5 +1,6 @@
 import { type DataSource, type SelectQueryBuilder } from 'typeorm';
 import { AuditEntity } from './audit.entity.js';
+import { type Change, recordChange } from './change.js';
 
 /** Which rows of the audit. What is not given says nothing. */
 export interface AuditFilter {
@@ -16,9 +17,20 @@ export interface AuditFilter {
   readonly until?: Date | undefined;
 }
 
-/** Reads the audit, the newest row first. Rows are written by `recordChange` in the transaction of their change, and stay for ever. */
+/** Reads the audit, the newest row first, and writes down what is done elsewhere. Rows are written by `recordChange` in the transaction of their change, and stay for ever. */
 export class AuditRepository {
   constructor(private readonly dataSource: DataSource) {}
+
+  /**
+   * Writes a row about what `work` does outside of the database, and commits it when that has succeeded. If `work` rejects, no row stays; if the
+   * commit fails, it was done and is not written down, and the error says that the database is gone.
+   */
+  async recordWith<T>(change: Omit<Change, 'version'>, work: () => Promise<T>): Promise<T> {
+    return this.dataSource.transaction(async (manager) => {
+      await recordChange(manager, change);
+      return work();
+    });
+  }
 
   /** At most `limit` rows from the first one before `before`, which is a place in the chain. */
   async list(filter: AuditFilter, { before, limit }: { before?: string | undefined; limit: number }): Promise<AuditEntity[]> {

@@ -4,18 +4,21 @@
  */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { freePort } from '../../../scripts/ports.mjs';
 import { Tether } from '../../../scripts/tether.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
-import { House, rule } from '../gateway/house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 const STARTS = Number(process.env['TOLLGATE_COLD_STARTS'] ?? 1);
 const SECONDS = Number(process.env['TOLLGATE_COLD_SECONDS'] ?? 3);
 const GATEWAYS = 3;
 const CONNECTIONS = 64;
 const MERCHANTS = 50;
+/** The pace at which a client tries to connect while nobody listens yet. */
+const CONNECT_AGAIN_MS = 5;
 
 const tether = new Tether();
 let house: House;
@@ -64,7 +67,7 @@ async function load(url: string, { counts, said, slowestMs }: Outcome): Promise<
           (error: Error & { code?: string }) => error.code ?? error.message,
         );
       if (status === 'ECONNREFUSED' && begin === Infinity) {
-        await sleep(5);
+        await pause(CONNECT_AGAIN_MS);
         continue;
       }
       begin = Math.min(begin, sentMs);

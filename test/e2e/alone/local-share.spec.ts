@@ -1,6 +1,7 @@
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { House, rule } from '../gateway/house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 

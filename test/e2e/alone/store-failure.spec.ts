@@ -1,6 +1,8 @@
-import { SLOWNESS } from '../../support/patience.mjs';
+import { BUSY, SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from '../gateway/house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 let gateway: RunningApp;
@@ -19,18 +21,14 @@ const MERCHANTS = ['open', 'closed', 'local'] as const;
 
 async function warmUp(): Promise<void> {
   for (const merchant of MERCHANTS) {
-    await eventually(async () => expect((await house.send(gateway, merchant)).headers['ratelimit']).toBeDefined());
+    await until(async () => expect((await house.send(gateway, merchant)).headers['ratelimit']).toBeDefined());
   }
 }
 
-/** Answers within 50 ms on an ordinary machine; a busy one may hold up a single answer, so the median speaks. */
-function expectQuick(times: number[]): void {
-  const sorted = [...times].sort((a, b) => a - b);
-  expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(50 * SLOWNESS);
-}
+/** How long each answer without Redis took, in both tests. */
+const times: number[] = [];
 
 async function expectPolicies(): Promise<void> {
-  const times: number[] = [];
   const send = async (merchant: string) => {
     const answer = await house.send(gateway, merchant);
     times.push(answer.ms);
@@ -45,11 +43,10 @@ async function expectPolicies(): Promise<void> {
   for (let i = 0; i < 6; i++) local.push((await send('local')).status);
   expect(local.slice(-2)).toEqual([429, 429]);
   expect(local.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
-  expectQuick(times);
 }
 
 async function expectHealed(): Promise<void> {
-  await eventually(async () => {
+  await until(async () => {
     const { status, headers } = await house.send(gateway, 'closed');
     expect(status === 200 || status === 429).toBe(true);
     expect(headers['ratelimit']).toBeDefined();
@@ -76,4 +73,9 @@ test('Redis killed: likewise; its return with empty hands costs nobody a request
   await expectHealed();
   // The snapshots are gone with Redis, and this merchant is not in PostgreSQL: what the gateway knows still counts.
   expect((await house.send(gateway, 'open')).status).toBe(200);
+});
+
+(BUSY ? test.skip : test)('without Redis half of the answers come within 50 ms (not judged on a busy machine)', () => {
+  times.sort((a, b) => a - b);
+  expect(times[Math.floor(times.length / 2)]).toBeLessThan(50 * SLOWNESS);
 });

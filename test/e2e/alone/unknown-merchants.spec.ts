@@ -1,6 +1,8 @@
 import { startLimits, type Rule } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from '../gateway/house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 /** However many ids come that nobody created, a gateway with a small heap lives, and its merchants notice nothing. */
 
@@ -39,20 +41,30 @@ afterAll(() => house.close());
 
 const small = { NODE_OPTIONS: '--max-old-space-size=128', STORE_TIMEOUT_MS: '5000' };
 
-/** Sends requests of ids that nobody created, and among them those of a known merchant. Counts the answers by status. */
-async function flood(
-  gateway: RunningApp,
-  ids: number,
-): Promise<{ strangers: Record<number, number>; known: Record<number, number>; seconds: number }> {
-  const strangers: Record<number, number> = {};
-  const known: Record<number, number> = {};
+/** How often each status was answered. */
+type Counts = Record<number, number>;
+
+interface Flood {
+  strangers: Counts;
+  known: Counts;
+  /** Every Retry-After that came with a 503. */
+  retryAfter: Set<unknown>;
+  seconds: number;
+}
+
+/** Sends requests of ids that nobody created, and among them those of a known merchant. */
+async function flood(gateway: RunningApp, ids: number): Promise<Flood> {
+  const strangers: Counts = {};
+  const known: Counts = {};
+  const retryAfter = new Set<unknown>();
   const startedMs = performance.now();
   let next = 0;
   const connection = async (): Promise<void> => {
     while (next < ids) {
       const i = next++;
-      const { status } = await house.send(gateway, `nobody-${i}-${gateway.pid}`);
+      const { status, headers } = await house.send(gateway, `nobody-${i}-${gateway.pid}`);
       strangers[status] = (strangers[status] ?? 0) + 1;
+      if (status === 503) retryAfter.add(headers['retry-after']);
       if (i % 50 > 0) continue;
       const answer = await house.send(gateway, 'known');
       known[answer.status] = (known[answer.status] ?? 0) + 1;
@@ -61,7 +73,7 @@ async function flood(
     }
   };
   await Promise.all(Array.from({ length: 48 }, connection));
-  return { strangers, known, seconds: (performance.now() - startedMs) / 1000 };
+  return { strangers, known, retryAfter, seconds: (performance.now() - startedMs) / 1000 };
 }
 
 test.each([
@@ -72,7 +84,7 @@ test.each([
   async (policyOfUnknown, ids) => {
     const gateway = await house.gateway({ ...small, UNKNOWN_MERCHANT: policyOfUnknown });
     expect((await house.send(gateway, 'known')).status).toBe(200);
-    const { strangers, known, seconds } = await flood(gateway, ids);
+    const { strangers, known, retryAfter, seconds } = await flood(gateway, ids);
     const { 503: refused = 0, ...lookedUp } = strangers;
     const answered = Object.values(lookedUp).reduce((sum, count) => sum + count, 0);
     expect(Object.keys(lookedUp)).toEqual([policyOfUnknown === 'deny' ? '403' : '200']);
@@ -81,13 +93,18 @@ test.each([
     expect(answered).toBeLessThanOrEqual(15 * seconds + 15 + 1);
     expect(refused).toBe(ids - answered);
     expect(known).toEqual({ 200: ids / 50 });
-    expect((await house.send(gateway, 'nobody at all')).headers['retry-after']).toBe('1');
+    // Judged by what the flood itself was told: by now the allowance may have grown again.
+    expect([...retryAfter]).toEqual(['1']);
     // Redis knows it, so it needs no allowance.
     expect((await house.send(gateway, 'new')).status).toBe(200);
     // The allowance of others is untouched.
     const other = await house.send(gateway, 'nobody else', { headers: { 'x-forwarded-for': '192.0.2.7' } });
     expect(other.status).toBe(policyOfUnknown === 'deny' ? 403 : 200);
-    expect(await house.metric(gateway, /^gateway_decisions_total\{reason="too_many_unknown"/)).toBeGreaterThanOrEqual(refused);
+    const refusedFor = (reason: string) => house.metric(gateway, new RegExp(`^gateway_decisions_total\\{reason="${reason}"`));
+    // On a busy machine a look-up may take too long, which is 503 as well.
+    const tooLate = await refusedFor('rules_unavailable');
+    expect(tooLate).toBeLessThan(refused / 100);
+    expect((await refusedFor('too_many_unknown')) + tooLate).toBeGreaterThanOrEqual(refused);
     await gateway.kill();
   },
 );
@@ -103,7 +120,7 @@ test('5,000 ids that are all looked up and get the default rules fit into a smal
   const { strangers, known } = await flood(gateway, 5_000);
   expect(known).toEqual({ 200: 100 });
   expect(strangers[200]).toBeGreaterThan(4_500);
-  await eventually(async () => expect(await house.metric(gateway, /^gateway_cached_unknown_merchants/)).toBeLessThan(1_500));
+  await until(async () => expect(await house.metric(gateway, /^gateway_cached_unknown_merchants/)).toBeLessThan(1_500));
   expect(await house.metric(gateway, /^gateway_cached_merchants/)).toBe(1);
   // A quarter of the heap for the merchants, and an eighth of that besides.
   expect(await house.metric(gateway, /^gateway_rule_cache_bytes/)).toBeLessThan(50 * 2 ** 20);

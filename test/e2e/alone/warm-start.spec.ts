@@ -1,5 +1,7 @@
 import { readBusyMerchants, writeBusyMerchants } from '#limiter-redis';
-import { eventually, House, rule } from '../gateway/house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from '../gateway/house.js';
 
 let house: House;
 
@@ -43,7 +45,7 @@ test('Redis is frozen: a gateway is ready all the same, and acts by its rules', 
     const gateway = await house.gateway();
     expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: false });
     // Nobody knows this merchant, and PostgreSQL says so.
-    await eventually(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
+    await until(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
   } finally {
     house.redisServer.thaw();
   }

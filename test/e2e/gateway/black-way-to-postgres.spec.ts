@@ -1,7 +1,9 @@
 import { createDataSource, connectWhenUp, MerchantRepository } from '#rules-db';
 import { Forwarder } from '../../support/forwarder.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
-import { eventually, House, rule } from './house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 test('while the way to PostgreSQL is black, merchants that are known are served, others get 503 in time, and are served soon after its return', async () => {
   const house = await House.open();
@@ -15,7 +17,7 @@ test('while the way to PostgreSQL is black, merchants that are known are served,
     for (const id of ['first', 'second', 'third']) await merchants.create({ id, name: id, timeZone: 'Etc/UTC' }, { name: 'admin' });
     await house.write('known', [rule()]);
     const gateway = await house.gateway({ DATABASE_URL: url.href });
-    await eventually(async () => expect((await house.send(gateway, 'first')).status).toBe(200));
+    await until(async () => expect((await house.send(gateway, 'first')).status).toBe(200));
     expect((await house.send(gateway, 'known')).status).toBe(200);
 
     forwarder.blackHole();
@@ -26,7 +28,7 @@ test('while the way to PostgreSQL is black, merchants that are known are served,
 
     forwarder.open();
     const backMs = performance.now();
-    await eventually(async () => expect((await house.send(gateway, 'third')).status).toBe(200), 15_000);
+    await until(async () => expect((await house.send(gateway, 'third')).status).toBe(200), 15_000);
     expect(performance.now() - backMs).toBeLessThan(5_000 + 1_000 * PATIENCE);
   } finally {
     await dataSource.destroy();

@@ -1,15 +1,17 @@
+import { burst } from '#limiter/testing';
 import { connectWhenUp, createDataSource, migrate, MerchantRepository, RuleRepository } from '#rules-db';
 import type { DataSource } from 'typeorm';
 import type { RunningApp } from '../../support/processes.js';
 import { freshPostgres, type TestServer } from '../../support/services.js';
-import { eventually, House, rule } from './house.js';
+import { until } from '../../support/until.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
 let postgres: TestServer;
 let dataSource: DataSource;
 let gateway: RunningApp;
-
-const by = { name: 'test' };
 
 beforeAll(async () => {
   [house, postgres] = await Promise.all([House.open(), freshPostgres()]);
@@ -26,16 +28,9 @@ afterAll(async () => {
 });
 
 async function create(id: string): Promise<void> {
-  await new MerchantRepository(dataSource).create({ id, name: id, timeZone: 'UTC' }, by);
-  const { id: _id, limits: _limits, ...spec } = rule();
-  await new RuleRepository(dataSource).create(
-    id,
-    {
-      ...spec,
-      limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 3, refillTokens: 1, refillIntervalMs: 600_000, refill: 'greedy' }],
-    },
-    by,
-  );
+  await new MerchantRepository(dataSource).create(merchant(id), BY);
+  const limits = [burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 600_000 })];
+  await new RuleRepository(dataSource).create(id, ruleSpec({ match: { methods: [], paths: [] }, limits }), BY);
 }
 
 test('a merchant that is not in Redis is read from PostgreSQL once, however many ask, and put there for the others', async () => {
@@ -43,7 +38,7 @@ test('a merchant that is not in Redis is read from PostgreSQL once, however many
   const answers = await Promise.all(Array.from({ length: 20 }, () => house.send(gateway, 'cold')));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(17);
-  await eventually(async () =>
+  await until(async () =>
     expect(await house.snapshots.read('cold')).toMatchObject({ merchantId: 'cold', rules: [{ name: 'card payments' }] }),
   );
 });
@@ -68,7 +63,7 @@ test('PostgreSQL stopped: known merchants do not notice, others get 503 until it
   expect(refused.status).toBe(503);
   expect(JSON.parse(refused.body).detail).toContain('rules of this merchant');
   await postgres.restart();
-  await eventually(async () => expect((await house.send(gateway, 'unseen')).status).toBe(200), 15_000);
+  await until(async () => expect((await house.send(gateway, 'unseen')).status).toBe(200), 15_000);
   // Also from here on, for all that was read before.
   expect((await house.send(gateway, 'known')).status).toBe(200);
 });

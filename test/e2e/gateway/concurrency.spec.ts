@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { startLimits, type Rule } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
+import { rule } from '../../support/factories/rules.js';
 import { until } from '../../support/until.js';
 import { House } from './house.js';
 
@@ -10,20 +11,8 @@ let gateways: RunningApp[];
 const SLOTS = 3;
 
 /** @param slotTimeoutMs long, where a test must not depend on it */
-function rule(slotTimeoutMs = 600_000): Rule {
-  return {
-    id: '1',
-    name: 'at once',
-    layer: 'merchant',
-    priority: 1,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    cost: 1,
-    onStoreFailure: 'closed',
-    limits: startLimits([{ name: 'at once', algorithm: 'concurrency', limit: SLOTS, slotTimeoutMs }], Date.now()),
-  };
+function limited(slotTimeoutMs = 600_000): Rule {
+  return rule({ limits: startLimits([{ name: 'at once', algorithm: 'concurrency', limit: SLOTS, slotTimeoutMs }], Date.now()) });
 }
 
 beforeAll(async () => {
@@ -61,7 +50,7 @@ async function filled(merchantId: string): Promise<ReturnType<typeof hold>[]> {
 }
 
 test('at most so many are in flight, through however many gateways, and the refusal says of what', async () => {
-  await house.write('busy', [rule()]);
+  await house.write('busy', [limited()]);
   const before = house.held.length;
   const requests = Array.from({ length: 20 }, (_, i) => hold(gateways[i % 2]!, 'busy'));
   await until('those that pass are at the upstream', () => house.held.length === before + SLOTS, 10_000);
@@ -80,7 +69,7 @@ test('at most so many are in flight, through however many gateways, and the refu
 });
 
 test('a slot is free again when the response ends', async () => {
-  await house.write('ends', [rule()]);
+  await house.write('ends', [limited()]);
   const requests = await filled('ends');
   house.held.shift()!();
   expect(await Promise.race(requests.map(({ status }) => status))).toBe(200);
@@ -88,14 +77,14 @@ test('a slot is free again when the response ends', async () => {
 });
 
 test('a slot is free again when the client goes away', async () => {
-  await house.write('aborts', [rule()]);
+  await house.write('aborts', [limited()]);
   const [first] = await filled('aborts');
   first!.abort();
   await freed('aborts');
 });
 
 test('slots of a gateway that is killed time out', async () => {
-  await house.write('dies', [rule(2_000)]);
+  await house.write('dies', [limited(2_000)]);
   const doomed = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   const before = house.held.length;
   for (let i = 0; i < SLOTS; i++) hold(doomed, 'dies');

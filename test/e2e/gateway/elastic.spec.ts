@@ -1,7 +1,8 @@
 import { startLimits } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { House, rule } from './house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
 

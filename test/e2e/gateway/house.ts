@@ -1,12 +1,11 @@
 /** A small house for tests of the gateway: its stores, an upstream, and rules that a test writes as the preloader would. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { startLimits, type MerchantSnapshot, type Rule, type TokenBucketSpec } from '#limiter';
+import { type MerchantSnapshot, type Rule } from '#limiter';
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { connectWhenUp, createDataSource, migrate } from '#rules-db';
 import type { Redis } from 'ioredis';
 import { Pool } from 'undici';
-import { PATIENCE } from '../../support/patience.mjs';
 import { startApp, type RunningApp } from '../../support/processes.js';
 import { freshDatabase, freshRedis, type TestDatabase, type TestRedis } from '../../support/services.js';
 
@@ -121,42 +120,5 @@ export class House {
     let pool = this.pools.get(gateway.url);
     if (!pool) this.pools.set(gateway.url, (pool = new Pool(gateway.url, { connections: 64, pipelining: 1 })));
     return pool;
-  }
-}
-
-/** A rule with one limit, ten at once and five a second, unless told otherwise. */
-export function rule({
-  capacity = 10,
-  refillTokens = 5,
-  refillIntervalMs = 1000,
-  ...fields
-}: Partial<Omit<Rule, 'limits'>> &
-  Partial<Pick<TokenBucketSpec, 'capacity' | 'refillTokens' | 'refillIntervalMs'>> & { limits?: Rule['limits'] } = {}): Rule {
-  const spec: TokenBucketSpec = { name: 'burst', algorithm: 'token_bucket', capacity, refillTokens, refillIntervalMs, refill: 'greedy' };
-  return {
-    id: '1',
-    name: 'card payments',
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits: startLimits([spec], Date.now() - 60_000),
-    cost: 1,
-    onStoreFailure: 'closed',
-    ...fields,
-  };
-}
-
-/** Tries again until it does not throw. */
-export async function eventually(check: () => Promise<void> | void, withinMs = 5000): Promise<void> {
-  for (const end = Date.now() + withinMs * PATIENCE; ;) {
-    try {
-      return await check();
-    } catch (error) {
-      if (Date.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
   }
 }

@@ -1,4 +1,5 @@
-import { startLimits } from '#limiter';
+import { startLimits, type RuleSpec } from '#limiter';
+import { burst } from '#limiter/testing';
 import {
   CHANGE_COUNTERS_KEY,
   CHANGES_CHANNEL,
@@ -10,15 +11,16 @@ import {
 import { connectWhenUp, createDataSource, MerchantRepository, RuleRepository } from '#rules-db';
 import type { DataSource } from 'typeorm';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from './house.js';
+import { until } from '../../support/until.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { rule, ruleSpec } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 /** Whatever stands in Redis, a gateway serves on, says it once, and asks PostgreSQL instead. */
 
 let house: House;
 let dataSource: DataSource;
 let gateway: RunningApp;
-
-const by = { name: 'test' };
 
 beforeAll(async () => {
   house = await House.open();
@@ -34,26 +36,13 @@ afterAll(async () => {
   await house.close();
 });
 
-const ruleSpec = (capacity: number) => {
-  const { id: _id, limits: _limits, ...spec } = rule();
-  return {
-    ...spec,
-    limits: [
-      {
-        name: 'burst',
-        algorithm: 'token_bucket' as const,
-        capacity,
-        refillTokens: 1,
-        refillIntervalMs: 600_000,
-        refill: 'greedy' as const,
-      },
-    ],
-  };
-};
+/** A rule for every request, as it is written. */
+const bounded = (capacity: number, changes: Partial<RuleSpec> = {}) =>
+  ruleSpec({ match: { methods: [], paths: [] }, limits: [burst({ capacity, refillTokens: 1, refillIntervalMs: 600_000 })], ...changes });
 
 async function create(id: string, capacity: number): Promise<void> {
-  await new MerchantRepository(dataSource).create({ id, name: id, timeZone: 'UTC' }, by);
-  await new RuleRepository(dataSource).create(id, ruleSpec(capacity), by);
+  await new MerchantRepository(dataSource).create(merchant(id), BY);
+  await new RuleRepository(dataSource).create(id, bounded(capacity), BY);
 }
 
 const policyOf = async (merchantId: string) => (await house.send(gateway, merchantId)).headers['ratelimit-policy'];
@@ -76,13 +65,13 @@ test('garbage on the channel of changes ends nothing, and is said once', async (
     '{"__proto__":1}',
   ];
   for (const message of odd) await house.redis.publish(CHANGES_CHANNEL, message);
-  await eventually(async () => expect((await counted('change', 'malformed')) + (await counted('change', 'too_large'))).toBe(odd.length));
+  await until(async () => expect((await counted('change', 'malformed')) + (await counted('change', 'too_large'))).toBe(odd.length));
   expect(said('change', 'malformed')).toBe(1);
   expect(said('change', 'too_large')).toBe(1);
   expect((await house.send(gateway, 'steady')).status).toBe(200);
   // The next true message is heard.
   await house.write('steady', [rule({ capacity: 7, refillTokens: 7 })]);
-  await eventually(async () => expect(await policyOf('steady')).toBe('"burst";q=7;w=1'));
+  await until(async () => expect(await policyOf('steady')).toBe('"burst";q=7;w=1'));
 });
 
 test.each([
@@ -105,9 +94,7 @@ test.each([
   await create(merchantId, 5);
   await house.redis.set(snapshotKey(merchantId), text.replaceAll('"poison"', JSON.stringify(merchantId)));
   expect(await policyOf(merchantId)).toBe('"burst";q=5;w=3000');
-  await eventually(async () =>
-    expect(await house.snapshots.read(merchantId)).toMatchObject({ merchantId, rules: [{ name: 'card payments' }] }),
-  );
+  await until(async () => expect(await house.snapshots.read(merchantId)).toMatchObject({ merchantId, rules: [{ name: 'card payments' }] }));
   expect(await house.redis.pttl(snapshotKey(merchantId))).toBeGreaterThan(0);
 });
 
@@ -115,7 +102,7 @@ test('a snapshot key of another type is repaired as well', async () => {
   await create('listed', 5);
   await house.redis.lpush(snapshotKey('listed'), 'x');
   expect(await policyOf('listed')).toBe('"burst";q=5;w=3000');
-  await eventually(async () => expect(await house.snapshots.read('listed')).toMatchObject({ merchantId: 'listed' }));
+  await until(async () => expect(await house.snapshots.read('listed')).toMatchObject({ merchantId: 'listed' }));
   expect(said('snapshot', 'wrong_type')).toBe(1);
 });
 
@@ -124,13 +111,13 @@ test('a snapshot in a format of later is left for those that can read it', async
   const text = `0000000000000002${JSON.stringify({ format: 2, whatever: [] })}`;
   await house.redis.set(snapshotKey('later'), text);
   expect(await policyOf('later')).toBe('"burst";q=5;w=3000');
-  await eventually(async () => expect(await counted('snapshot', 'newer_format')).toBe(1));
+  await until(async () => expect(await counted('snapshot', 'newer_format')).toBe(1));
   expect(said('snapshot', 'newer_format')).toBe(1);
   expect(await house.redis.get(snapshotKey('later'))).toBe(text);
 });
 
 test('default rules with an absurd version do not stay: those of PostgreSQL are in force, and in Redis', async () => {
-  await new RuleRepository(dataSource).create(null, { ...ruleSpec(11), name: 'for all', layer: 'platform' }, by);
+  await new RuleRepository(dataSource).create(null, bounded(11, { name: 'for all', layer: 'platform' }), BY);
   const poison = [
     `9999999999999999${JSON.stringify({ version: 9_999_999_999_999_999, rules: [] })}`,
     '0000000000000007[]',
@@ -141,7 +128,7 @@ test('default rules with an absurd version do not stay: those of PostgreSQL are 
   for (const text of poison) {
     await house.redis.set(DEFAULT_RULES_KEY, text);
     await house.redis.publish(CHANGES_CHANNEL, 'null');
-    await eventually(async () => {
+    await until(async () => {
       expect(await policyOf('steady')).toContain('q=11');
       expect(await house.snapshots.readDefaultRules()).toMatchObject({ rules: [{ name: 'for all' }] });
     });
@@ -158,14 +145,14 @@ test('the next edit is heard all the same', async () => {
     __proto__x: 'y',
     [changeCounterOf('steady')]: 'not a number',
   });
-  await eventually(async () => expect(await policyOf('steady')).toBe('"burst";q=7;w=1'));
+  await until(async () => expect(await policyOf('steady')).toBe('"burst";q=7;w=1'));
 });
 
 test('change counters that are no hash are said once, and messages are heard meanwhile', async () => {
   await house.redis.set(CHANGE_COUNTERS_KEY, 'x');
-  await eventually(async () => expect(await counted('change_counters', 'wrong_type')).toBeGreaterThan(1));
+  await until(async () => expect(await counted('change_counters', 'wrong_type')).toBeGreaterThan(1));
   expect(said('change_counters', 'wrong_type')).toBe(1);
   await house.redis.del(CHANGE_COUNTERS_KEY);
   await house.write('steady', [rule({ capacity: 9, refillTokens: 9 })]);
-  await eventually(async () => expect(await policyOf('steady')).toBe('"burst";q=9;w=1'));
+  await until(async () => expect(await policyOf('steady')).toBe('"burst";q=9;w=1'));
 });

@@ -1,19 +1,24 @@
 import { request } from 'node:http';
 import { startLimits } from '#limiter';
 import { freePort } from '../../../scripts/ports.mjs';
+import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { House, rule } from './house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
+let gateway: RunningApp;
 
-beforeAll(async () => (house = await House.open()));
+beforeAll(async () => {
+  house = await House.open();
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+});
 afterAll(() => house.close());
 
 const HOUR_MS = 3_600_000;
 
 test('a request that the upstream never saw gives back what it took', async () => {
   const nobody = await house.gateway({ STORE_TIMEOUT_MS: '5000', UPSTREAM_URL: `http://127.0.0.1:${await freePort()}` });
-  const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   await house.write('unlucky', [rule({ capacity: 3, refillTokens: 1, refillIntervalMs: HOUR_MS })]);
   for (let i = 0; i < 10; i++) {
     expect((await house.send(nobody, 'unlucky')).status).toBe(502);
@@ -26,7 +31,6 @@ test('a request that the upstream never saw gives back what it took', async () =
 });
 
 test('one that the upstream has seen does not, though its client went away', async () => {
-  const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   await house.write('impatient', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: HOUR_MS })]);
   const client = request(`${gateway.url}/hold`, { headers: { 'x-merchant-id': 'impatient' }, agent: false }).on('error', () => {});
   client.end();
@@ -37,7 +41,6 @@ test('one that the upstream has seen does not, though its client went away', asy
 });
 
 test('who leaves a queue as its last hands the place on', async () => {
-  const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   const limits = startLimits(
     [
       {

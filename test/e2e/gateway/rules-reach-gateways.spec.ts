@@ -1,7 +1,9 @@
 import { editLimits } from '#limiter';
 import { changeCounterOf, CHANGE_COUNTERS_KEY } from '#limiter-redis';
 import type { RunningApp } from '../../support/processes.js';
-import { eventually, House, rule } from './house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
 let gateways: RunningApp[];
@@ -21,7 +23,7 @@ function edited(old: ReturnType<typeof rule>, numbers: { capacity?: number; refi
 
 async function everywhere(merchant: string, policy: string, withinMs: number): Promise<void> {
   for (const gateway of gateways) {
-    await eventually(async () => expect((await house.send(gateway, merchant)).headers['ratelimit-policy']).toBe(policy), withinMs);
+    await until(async () => expect((await house.send(gateway, merchant)).headers['ratelimit-policy']).toBe(policy), withinMs);
   }
 }
 
@@ -39,7 +41,8 @@ test('an edit is enforced by every gateway, hands out nothing, and fails no requ
   for (const capacity of [1000, 20, 500, 700, 30]) {
     current = edited(current, { capacity });
     await house.write('edited', [current]);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    const answered = statuses.length;
+    await until('requests are answered between the edits', () => statuses.length >= answered + 20);
   }
   editing.abort();
   await hammer;

@@ -6,22 +6,19 @@ import { npmStart, ownPlace, stillRunning, type Place } from '../../support/npm-
 /** A signal to npm alone, as a script or an editor sends it; a terminal sends it to all. */
 describe('the system that npm start has started ends when its npm', () => {
   let place: Place;
-  beforeEach(async () => {
+  // One place for all: only the first start has to create a database.
+  beforeAll(async () => {
     place = await ownPlace();
   });
-  afterEach(() => place.remove());
+  afterAll(() => place.remove());
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)(
-    'is sent %s',
-    async (signal) => {
-      const run = npmStart(place.env, [], { throughNpm: true });
-      await run.until('one line per event');
-      const children = run.children();
-      const lock = Number(readFileSync(join(place.directory, 'run.lock'), 'utf8').match(/\d+/)?.[0]);
-      expect(stillRunning(children)).toHaveLength(6);
-      run.signal(signal);
-      await until('all parts have ended', () => stillRunning([...children, { name: 'npm start', pid: lock }]).length === 0, 30_000);
-    },
-    120_000,
-  );
+  it.each(['SIGINT', 'SIGTERM', 'SIGKILL'] as const)('is sent %s', async (signal) => {
+    const run = npmStart(place.env, [], { throughNpm: true });
+    await run.until('one line per event');
+    const children = run.children();
+    const lock = Number(readFileSync(join(place.directory, 'run.lock'), 'utf8').match(/\d+/)?.[0]);
+    expect(stillRunning(children)).toHaveLength(6);
+    run.signal(signal);
+    await until('all parts have ended', () => stillRunning([...children, { name: 'npm start', pid: lock }]).length === 0, 30_000);
+  });
 });

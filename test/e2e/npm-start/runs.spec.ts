@@ -27,7 +27,7 @@ describe('npm start', () => {
     place = await ownPlace();
     run = npmStart(place.env);
     await run.until(READY);
-  }, 120_000);
+  });
   afterAll(async () => {
     run.signal('SIGTERM');
     await run.exited;
@@ -83,7 +83,7 @@ describe('npm start', () => {
     expect(await run.exited).toBe(0);
     expect(stillRunning(children)).toEqual([]);
     expect(run.output()).toMatch(/Stopped\.\n$/);
-  }, 120_000);
+  });
 
   it('ends as a whole when a part of it ends, says which, and shows its last words', async () => {
     const tokenBefore = readFileSync(join(place.directory, 'admin-token'), 'utf8');
@@ -95,5 +95,5 @@ describe('npm start', () => {
     expect(await run.exited).toBe(1);
     expect(run.output()).toContain('preloader ended by itself');
     expect(stillRunning(children)).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -2,7 +2,8 @@ import { Forwarder } from '../../support/forwarder.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
 import { type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric } from './house.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { House, metric } from './house.js';
 
 /**
  * The ways to Redis and PostgreSQL go black: they accept and acknowledge, and nobody answers. No connection is told, so each has

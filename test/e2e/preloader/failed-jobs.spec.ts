@@ -1,6 +1,8 @@
 import { type RunningApp } from '../../support/processes.js';
+import { ruleSpec } from '../../support/factories/rules.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, RULE, failedJobs } from './house.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { House, metric, failedJobs } from './house.js';
 
 describe('a merchant whose rules cannot be parsed', () => {
   let house: House;
@@ -56,7 +58,7 @@ describe('a merchant whose rules cannot be parsed', () => {
 
     const [{ id }] = (await house.dataSource.query(`SELECT id FROM rule WHERE merchant_id = 'm-00020'`)) as [{ id: string }];
     await house.rules.delete('m-00020', id, 'any', BY);
-    await house.rules.create('m-00020', RULE, BY);
+    await house.rules.create('m-00020', ruleSpec(), BY);
     await until('its snapshot', async () => (await house.snapshots.read('m-00020'))?.version === 3);
     await until('an empty list', async () => (await failedJobs(app)).total === 0);
     expect(await metric(app, 'jobs_failed')).toBe(0);

@@ -1,28 +1,12 @@
 import { type Redis } from 'ioredis';
 import { type DataSource } from 'typeorm';
-import { type RuleSpec, startLimits } from '#limiter';
+import { startLimits } from '#limiter';
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { PreloadQueue } from '#rule-sync';
 import { createDataSource, MerchantRepository, migrate, RuleRepository } from '#rules-db';
+import { ruleSpec } from '../../support/factories/rules.js';
 import { type RunningApp, startApp, type StartOptions } from '../../support/processes.js';
 import { freshDatabase, freshRedis, type TestRedis } from '../../support/services.js';
-
-export const BY = { name: 'admin' };
-
-export const RULE: RuleSpec = {
-  name: 'card payments',
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: ['POST'], paths: ['/transactions/**'] },
-  key: ['merchant'],
-  limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000, refill: 'greedy' }],
-  cost: 1,
-  onStoreFailure: 'local',
-};
-
-export const merchant = (id: string) => ({ id, name: id, timeZone: 'Etc/UTC' });
 
 /** What a preloader lives in: a migrated database, a Redis of its own, and the ways to look into both. */
 export class House {
@@ -72,7 +56,7 @@ export class House {
 
   /** Merchants m-00000 and on, each with one rule, written as a restored dump would be: without outbox rows. */
   async manyMerchants(count: number): Promise<void> {
-    const limits = JSON.stringify(startLimits(RULE.limits, Date.now()));
+    const limits = JSON.stringify(startLimits(ruleSpec().limits, Date.now()));
     await this.dataSource.query(
       `INSERT INTO merchant (id, name, time_zone, version, rules_version)
        SELECT 'm-' || lpad(n::text, 5, '0'), 'Merchant', 'Etc/UTC', 1, 1 FROM generate_series(0, $1::int - 1) n`,

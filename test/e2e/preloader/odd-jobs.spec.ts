@@ -2,7 +2,8 @@ import { RELOAD_JOB, RELOAD_QUEUE, PRELOAD_JOB, PRELOAD_QUEUE, QUEUE_PREFIX } fr
 import { Queue } from 'bullmq';
 import { type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, failedJobs } from './house.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { House, metric, failedJobs } from './house.js';
 
 /** Jobs, checkpoints and rows that another program has written: they fail with a reason, and the others go on. */
 
@@ -66,7 +67,7 @@ test('a full preload without a known requester fails, and one with an invalid ch
 test('a job whose data is not JSON does not block other jobs', async () => {
   const job = await reloads.add(RELOAD_JOB, { merchantId: 'acme', version: 1, changedAtMs: null }, { delay: 500 });
   await house.redis.hset(`${QUEUE_PREFIX}:${RELOAD_QUEUE}:${job.id}`, 'data', '{"merchantId":');
-  await new Promise((resolve) => setTimeout(resolve, 700));
+  await until('a worker has taken it', async () => (await reloads.getDelayedCount()) === 0);
   await carried('after-no-json');
   expect((await fetch(`${app.managementUrl}/readyz`)).status).toBe(200);
   expect((await fetch(`${app.managementUrl}/jobs/failed`)).status).toBe(200);

@@ -2,7 +2,8 @@ import { PATIENCE } from '../../support/patience.mjs';
 import { type RunningApp } from '../../support/processes.js';
 import { freshPostgres, type TestServer } from '../../support/services.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, failedJobs } from './house.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { House, metric, failedJobs } from './house.js';
 
 const readiness = async (app: RunningApp) =>
   (await (await fetch(`${app.managementUrl}/readyz`)).json()) as { ready: boolean; checks: { name: string; ok: boolean }[] };

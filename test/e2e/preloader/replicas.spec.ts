@@ -1,7 +1,8 @@
 import { Queue } from 'bullmq';
 import { PRELOAD_QUEUE, QUEUE_PREFIX } from '#rule-sync';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric } from './house.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { House, metric } from './house.js';
 
 describe('preloaders that share a queue', () => {
   let house: House;

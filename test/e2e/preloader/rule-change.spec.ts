@@ -1,8 +1,11 @@
 import { type Redis } from 'ioredis';
 import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, changeCounterOf } from '#limiter-redis';
+import { BUSY } from '../../support/patience.mjs';
 import { type RunningApp } from '../../support/processes.js';
+import { ruleSpec } from '../../support/factories/rules.js';
 import { until } from '../../support/until.js';
-import { BY, House, merchant, metric, RULE } from './house.js';
+import { BY, merchant } from '../../support/factories/merchants.js';
+import { House, metric } from './house.js';
 
 /** Far more than the two seconds of the promise, which the last test looks at: a busy machine must not fail the others. */
 const CARRIED_WITHIN_MS = 10_000;
@@ -43,10 +46,10 @@ describe('a change in PostgreSQL', () => {
       await house.merchants.create(merchant(id), BY);
       await snapshotOf(id, 1);
       const counter = Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)));
-      await house.rules.create(id, RULE, BY);
+      await house.rules.create(id, ruleSpec(), BY);
       const snapshot = await snapshotOf(id, 2);
       expect(snapshot.exists).toBe(true);
-      expect(snapshot.rules).toMatchObject([{ name: RULE.name, priority: RULE.priority }]);
+      expect(snapshot.rules).toMatchObject([{ name: ruleSpec().name, priority: ruleSpec().priority }]);
       await until('the announcement', () => announced.filter((each) => each === id).length >= 2, CARRIED_WITHIN_MS);
       expect(Number(await house.redis.hget(CHANGE_COUNTERS_KEY, changeCounterOf(id)))).toBeGreaterThan(counter);
       await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
@@ -62,7 +65,7 @@ describe('a change in PostgreSQL', () => {
   });
 
   test('of the default rules reaches Redis and is announced', async () => {
-    await house.rules.create(null, { ...RULE, name: 'default' }, BY);
+    await house.rules.create(null, ruleSpec({ name: 'default' }), BY);
     const snapshot = await until('the default rules', async () => {
       const rules = await house.snapshots.readDefaultRules();
       return rules?.rules.length === 1 && rules;
@@ -73,7 +76,7 @@ describe('a change in PostgreSQL', () => {
 
   test('that is relayed late, twice and in the wrong order leads to the rules that PostgreSQL holds', async () => {
     await house.merchants.create(merchant('often'), BY);
-    for (let i = 0; i < 5; i++) await house.rules.create('often', { ...RULE, name: `rule ${i}` }, BY);
+    for (let i = 0; i < 5; i++) await house.rules.create('often', ruleSpec({ name: `rule ${i}` }), BY);
     await house.dataSource.query(
       `INSERT INTO outbox (merchant_id, version) VALUES ('often', 6), ('often', 1), ('often', 3), ('often', 6), ('nobody', 9)`,
     );
@@ -91,16 +94,16 @@ describe('a change in PostgreSQL', () => {
     const snapshot = await snapshotOf('ahead', 1);
     await house.snapshots.write([{ ...snapshot, version: 50 }], 60_000);
     announced.splice(0);
-    await house.rules.create('ahead', RULE, BY);
+    await house.rules.create('ahead', ruleSpec(), BY);
     await until('the reload', () => announced.includes('ahead'));
     expect((await house.snapshots.read('ahead'))?.version).toBe(50);
   });
 
   test('does not refill a live bucket, nor does a full preload', async () => {
     await house.merchants.create(merchant('busy'), BY);
-    await house.rules.create('busy', RULE, BY);
+    await house.rules.create('busy', ruleSpec(), BY);
     await snapshotOf('busy', 2);
-    const key = await until('its bucket', async () => (await house.redis.keys('tg:{*')).find((name) => name.includes('busy')));
+    const key = await until('its bucket', async () => (await house.redis.keys('tg:{*')).find((name) => name.includes('busy')) ?? null);
     await house.redis.set(key, 'in use', 'KEEPTTL');
 
     await house.merchants.update('busy', 'any', { name: 'Busy' }, BY);
@@ -113,9 +116,11 @@ describe('a change in PostgreSQL', () => {
   test('is counted and timed', async () => {
     expect(await metric(app, 'outbox_relayed_total')).toBeGreaterThan(10);
     expect(await metric(app, 'snapshots_written_total')).toBeGreaterThan(10);
+    expect(await metric(app, 'rule_change_lag_seconds_count')).toBeGreaterThan(10);
+  });
+
+  (BUSY ? test.skip : test)('takes less than two seconds, four times in five (not judged on a busy machine)', async () => {
     const changes = await metric(app, 'rule_change_lag_seconds_count');
-    expect(changes).toBeGreaterThan(10);
-    // All but those that met a hiccup of the machine.
     expect(await metric(app, 'rule_change_lag_seconds_bucket', { le: '2' })).toBeGreaterThan(changes * 0.8);
   });
 });

@@ -52,12 +52,3 @@ export async function ask(
   const text = await answer.text();
   return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
 }
-
-/** A rule that lacks nothing, as it is sent. */
-export function rule(changes: Record<string, unknown> = {}): Record<string, unknown> {
-  return {
-    name: 'card payments',
-    limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 }],
-    ...changes,
-  };
-}

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { ADMIN_TOKEN } from '../../support/processes.js';
-import { type Api, rule, startRulesApi } from './api.js';
+import { ruleBody } from '../../support/factories/rules.js';
+import { type Api, startRulesApi } from './api.js';
 
 const RULES = '/v1/default-rules';
-const [LIMIT] = rule()['limits'] as [Record<string, unknown>];
+const [LIMIT] = ruleBody()['limits'] as [Record<string, unknown>];
 
 /** A rule whose one limit differs. */
-const limited = (changes: Record<string, unknown>) => rule({ limits: [{ ...LIMIT, ...changes }] });
+const limited = (changes: Record<string, unknown>) => ruleBody({ limits: [{ ...LIMIT, ...changes }] });
 const without = (object: Record<string, unknown>, field: string) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => name !== field));
 
@@ -43,7 +44,7 @@ describe('bad input', () => {
     ['a capacity of null', limited({ capacity: null }), '/limits/0/capacity', `${CAPACITY}, got null`],
     ['a capacity of true', limited({ capacity: true }), '/limits/0/capacity', `${CAPACITY}, got true`],
     ['a capacity as list', limited({ capacity: [10] }), '/limits/0/capacity', `${CAPACITY}, got [10]`],
-    ['no capacity', rule({ limits: [without(LIMIT, 'capacity')] }), '/limits/0/capacity', `${CAPACITY}, got nothing`],
+    ['no capacity', ruleBody({ limits: [without(LIMIT, 'capacity')] }), '/limits/0/capacity', `${CAPACITY}, got nothing`],
     ['no refill', limited({ refillTokens: 0 }), '/limits/0/refillTokens', /got 0; the nearest is 1$/],
     [
       'a refill too fast',
@@ -68,82 +69,82 @@ describe('bad input', () => {
     ['initial tokens below zero', limited({ initialTokens: -1 }), '/limits/0/initialTokens', /got -1; the nearest is 0$/],
     ['initial tokens of null', limited({ initialTokens: null }), '/limits/0/initialTokens', /got null$/],
     ['another algorithm', limited({ algorithm: 'leaky' }), '/limits/0/algorithm', `${ALGORITHM}, got "leaky"`],
-    ['no algorithm', rule({ limits: [without(LIMIT, 'algorithm')] }), '/limits/0/algorithm', `${ALGORITHM}, got nothing`],
+    ['no algorithm', ruleBody({ limits: [without(LIMIT, 'algorithm')] }), '/limits/0/algorithm', `${ALGORITHM}, got nothing`],
     ['a limit without a name', limited({ name: '' }), '/limits/0/name', /got ""$/],
     ['an unknown field of a limit', limited({ burst: 1 }), '/limits/0/burst', 'is not a field that is known here'],
     ['a stored field of a limit', limited({ generation: 1 }), '/limits/0/generation', 'is not a field that is known here'],
-    ['no limits', rule({ limits: [] }), '/limits', 'must have 1 to 8 items, got 0'],
+    ['no limits', ruleBody({ limits: [] }), '/limits', 'must have 1 to 8 items, got 0'],
     ['limits that are missing', { name: 'x' }, '/limits', 'must be a list, got nothing'],
-    ['limits of null', rule({ limits: null }), '/limits', 'must be a list, got null'],
-    ['limits as object', rule({ limits: { 0: LIMIT } }), '/limits', /^must be a list, got/],
+    ['limits of null', ruleBody({ limits: null }), '/limits', 'must be a list, got null'],
+    ['limits as object', ruleBody({ limits: { 0: LIMIT } }), '/limits', /^must be a list, got/],
     [
       'too many limits',
-      rule({ limits: Array.from({ length: 9 }, (_, i) => ({ ...LIMIT, name: `l${i}` })) }),
+      ruleBody({ limits: Array.from({ length: 9 }, (_, i) => ({ ...LIMIT, name: `l${i}` })) }),
       '/limits',
       'must have 1 to 8 items, got 9',
     ],
-    ['a limit that is a number', rule({ limits: [LIMIT, 5] }), '/limits/1', 'must be an object, got 5'],
-    ['a limit that is null', rule({ limits: [null] }), '/limits/0', 'must be an object, got null'],
-    ['a limit that is a list', rule({ limits: [[LIMIT]] }), '/limits/0', /^must be an object/],
+    ['a limit that is a number', ruleBody({ limits: [LIMIT, 5] }), '/limits/1', 'must be an object, got 5'],
+    ['a limit that is null', ruleBody({ limits: [null] }), '/limits/0', 'must be an object, got null'],
+    ['a limit that is a list', ruleBody({ limits: [[LIMIT]] }), '/limits/0', /^must be an object/],
     [
       'two limits of one name',
-      rule({ limits: [LIMIT, LIMIT] }),
+      ruleBody({ limits: [LIMIT, LIMIT] }),
       '/limits/1/name',
       'must differ from the names of the other limits, got "burst" again',
     ],
-    ['no name', without(rule(), 'name'), '/name', `${NAME}, got nothing`],
-    ['an empty name', rule({ name: '' }), '/name', `${NAME}, got ""`],
-    ['a name of null', rule({ name: null }), '/name', `${NAME}, got null`],
-    ['a name with a newline', rule({ name: 'a\nb' }), '/name', `${NAME}, got "a\\nb"`],
-    ['a name with a zero byte', rule({ name: 'a\0b' }), '/name', `${NAME}, got "a\\u0000b"`],
-    ['a name with half a character', rule({ name: 'a\ud800' }), '/name', `${NAME}, got "a\\ud800"`],
-    ['a name too long', rule({ name: 'x'.repeat(101) }), '/name', /…$/],
-    ['an unknown layer', rule({ layer: 'galaxy' }), '/layer', 'must be one of platform, network, merchant, user, got "galaxy"'],
-    ['a layer of null', rule({ layer: null }), '/layer', /got null$/],
-    ['a negative priority', rule({ priority: -1 }), '/priority', `${PRIORITY}, got -1`],
-    ['a huge priority', rule({ priority: 1e6 + 1 }), '/priority', `${PRIORITY}, got 1000001`],
-    ['a priority as text', rule({ priority: '100' }), '/priority', `${PRIORITY}, got "100"`],
-    ['enabled as text', rule({ enabled: 'true' }), '/enabled', 'must be true or false, got "true"'],
-    ['enabled as number', rule({ enabled: 1 }), '/enabled', 'must be true or false, got 1'],
-    ['an unknown mode', rule({ mode: 'off' }), '/mode', 'must be one of enforce, shadow, got "off"'],
-    ['a cost of zero', rule({ cost: 0 }), '/cost', 'must be a whole number from 1 to 1000000000, got 0'],
-    ['an unknown policy', rule({ onStoreFailure: 'panic' }), '/onStoreFailure', 'must be one of open, closed, local, got "panic"'],
-    ['a penalty that is true', rule({ penalty: true }), '/penalty', 'must be an object, or null for none, got true'],
+    ['no name', without(ruleBody(), 'name'), '/name', `${NAME}, got nothing`],
+    ['an empty name', ruleBody({ name: '' }), '/name', `${NAME}, got ""`],
+    ['a name of null', ruleBody({ name: null }), '/name', `${NAME}, got null`],
+    ['a name with a newline', ruleBody({ name: 'a\nb' }), '/name', `${NAME}, got "a\\nb"`],
+    ['a name with a zero byte', ruleBody({ name: 'a\0b' }), '/name', `${NAME}, got "a\\u0000b"`],
+    ['a name with half a character', ruleBody({ name: 'a\ud800' }), '/name', `${NAME}, got "a\\ud800"`],
+    ['a name too long', ruleBody({ name: 'x'.repeat(101) }), '/name', /…$/],
+    ['an unknown layer', ruleBody({ layer: 'galaxy' }), '/layer', 'must be one of platform, network, merchant, user, got "galaxy"'],
+    ['a layer of null', ruleBody({ layer: null }), '/layer', /got null$/],
+    ['a negative priority', ruleBody({ priority: -1 }), '/priority', `${PRIORITY}, got -1`],
+    ['a huge priority', ruleBody({ priority: 1e6 + 1 }), '/priority', `${PRIORITY}, got 1000001`],
+    ['a priority as text', ruleBody({ priority: '100' }), '/priority', `${PRIORITY}, got "100"`],
+    ['enabled as text', ruleBody({ enabled: 'true' }), '/enabled', 'must be true or false, got "true"'],
+    ['enabled as number', ruleBody({ enabled: 1 }), '/enabled', 'must be true or false, got 1'],
+    ['an unknown mode', ruleBody({ mode: 'off' }), '/mode', 'must be one of enforce, shadow, got "off"'],
+    ['a cost of zero', ruleBody({ cost: 0 }), '/cost', 'must be a whole number from 1 to 1000000000, got 0'],
+    ['an unknown policy', ruleBody({ onStoreFailure: 'panic' }), '/onStoreFailure', 'must be one of open, closed, local, got "panic"'],
+    ['a penalty that is true', ruleBody({ penalty: true }), '/penalty', 'must be an object, or null for none, got true'],
     [
       'a penalty for nothing',
-      rule({ penalty: { refusals: 0, windowMs: 1000, blockMs: 1000 } }),
+      ruleBody({ penalty: { refusals: 0, windowMs: 1000, blockMs: 1000 } }),
       '/penalty/refusals',
       'must be a whole number from 1 to 1000000, got 0',
     ],
     [
       'a penalty for ever',
-      rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 86_400_001 } }),
+      ruleBody({ penalty: { refusals: 1, windowMs: 1000, blockMs: 86_400_001 } }),
       '/penalty/blockMs',
       'must be a whole number from 1000 to 86400000, got 86400001',
     ],
     [
       'a penalty with an unknown field',
-      rule({ penalty: { refusals: 1, windowMs: 1000, blockMs: 1000, ban: true } }),
+      ruleBody({ penalty: { refusals: 1, windowMs: 1000, blockMs: 1000, ban: true } }),
       '/penalty/ban',
       'is not a field that is known here',
     ],
-    ['match as list', rule({ match: [] }), '/match', 'must be an object, got []'],
-    ['match of null', rule({ match: null }), '/match', 'must be an object, got null'],
-    ['methods as text', rule({ match: { methods: 'POST' } }), '/match/methods', 'must be a list, got "POST"'],
-    ['methods of null', rule({ match: { methods: null } }), '/match/methods', 'must be a list, got null'],
+    ['match as list', ruleBody({ match: [] }), '/match', 'must be an object, got []'],
+    ['match of null', ruleBody({ match: null }), '/match', 'must be an object, got null'],
+    ['methods as text', ruleBody({ match: { methods: 'POST' } }), '/match/methods', 'must be a list, got "POST"'],
+    ['methods of null', ruleBody({ match: { methods: null } }), '/match/methods', 'must be a list, got null'],
     [
       'a method in small letters',
-      rule({ match: { methods: ['GET', 'post'] } }),
+      ruleBody({ match: { methods: ['GET', 'post'] } }),
       '/match/methods/1',
       'must be an HTTP method in capitals like POST, got "post"',
     ],
-    ['a method twice', rule({ match: { methods: ['GET', 'GET'] } }), '/match/methods/1', 'must not repeat "GET"'],
-    ['a path without slash', rule({ match: { paths: ['/ok', 'a'] } }), '/match/paths/1', 'must start with \'/\', got "a"'],
-    ['a path that is a number', rule({ match: { paths: [1] } }), '/match/paths/0', /got 1$/],
-    ['a path with half a character', rule({ match: { paths: ['/\ud800'] } }), '/match/paths/0', /got/],
+    ['a method twice', ruleBody({ match: { methods: ['GET', 'GET'] } }), '/match/methods/1', 'must not repeat "GET"'],
+    ['a path without slash', ruleBody({ match: { paths: ['/ok', 'a'] } }), '/match/paths/1', 'must start with \'/\', got "a"'],
+    ['a path that is a number', ruleBody({ match: { paths: [1] } }), '/match/paths/0', /got 1$/],
+    ['a path with half a character', ruleBody({ match: { paths: ['/\ud800'] } }), '/match/paths/0', /got/],
     [
       'a misspelt field of match',
-      rule({ match: { path: ['/a'] } }),
+      ruleBody({ match: { path: ['/a'] } }),
       '/match/path',
       'is not a field that is known here; did you mean "paths"?',
     ],
@@ -153,11 +154,11 @@ describe('bad input', () => {
       '/limits/0/capcity',
       'is not a field that is known here; did you mean "capacity"?',
     ],
-    ['an unknown key part', rule({ key: ['merchant', 'moon'] }), '/key/1', 'must be one of merchant, ip, method, got "moon"'],
-    ['a key part twice', rule({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
-    ['an unknown field', rule({ prio: 5 }), '/prio', 'is not a field that is known here'],
-    ['an unknown field with a slash', rule({ 'a/b~c': 5 }), '/a~1b~0c', 'is not a field that is known here'],
-    ['a field that the server sets', rule({ id: '1' }), '/id', 'is not a field that is known here'],
+    ['an unknown key part', ruleBody({ key: ['merchant', 'moon'] }), '/key/1', 'must be one of merchant, ip, method, got "moon"'],
+    ['a key part twice', ruleBody({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
+    ['an unknown field', ruleBody({ prio: 5 }), '/prio', 'is not a field that is known here'],
+    ['an unknown field with a slash', ruleBody({ 'a/b~c': 5 }), '/a~1b~0c', 'is not a field that is known here'],
+    ['a field that the server sets', ruleBody({ id: '1' }), '/id', 'is not a field that is known here'],
   ])('in a rule: %s', async (_name, body, pointer, detail) => {
     const { status, headers, body: problem } = await api.ask('POST', RULES, body);
     expect(problem).toMatchObject({
@@ -272,7 +273,7 @@ describe('bad input', () => {
     ['POST', `${RULES}?dryRun=true`, 'dryRun', 'is not known here, and nothing else is'],
     ['DELETE', `${RULES}/1?force`, 'force', 'is not known here, and nothing else is'],
   ])('%s %s: an unknown name in the query', async (method, path, parameter, detail) => {
-    const { status, body } = await api.ask(method, path, method === 'POST' ? rule() : undefined, { 'if-match': '*' });
+    const { status, body } = await api.ask(method, path, method === 'POST' ? ruleBody() : undefined, { 'if-match': '*' });
     expect([status, body.errors]).toEqual([400, [{ parameter, code: 'query.unknown_parameter', detail }]]);
   });
 

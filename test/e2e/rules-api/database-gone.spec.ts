@@ -1,7 +1,9 @@
 import { PATIENCE } from '../../support/patience.mjs';
 import { freshPostgres, type TestServer } from '../../support/services.js';
 import { type RunningApp, startApp } from '../../support/processes.js';
-import { ask, rule } from './api.js';
+import { ruleBody } from '../../support/factories/rules.js';
+import { until } from '../../support/until.js';
+import { ask } from './api.js';
 
 describe('without PostgreSQL', () => {
   let postgres: TestServer;
@@ -18,14 +20,6 @@ describe('without PostgreSQL', () => {
 
   const ready = async () => (await ask(app.url, 'GET', '/readyz')).status === 200;
 
-  async function until(condition: () => Promise<boolean>): Promise<void> {
-    const end = Date.now() + 15_000 * PATIENCE;
-    while (!(await condition())) {
-      if (Date.now() > end) throw new Error('it did not come true within 15 s');
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  }
-
   it('answers 503 soon, says what is missing, and works again by itself', async () => {
     await ask(app.url, 'POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
     await postgres.kill();
@@ -34,7 +28,7 @@ describe('without PostgreSQL', () => {
       ['GET', '/v1/merchants', undefined],
       ['POST', '/v1/merchants', { id: 'b', name: 'b' }],
       ['PATCH', '/v1/merchants/acme', { name: 'b' }],
-      ['POST', '/v1/default-rules', rule()],
+      ['POST', '/v1/default-rules', ruleBody()],
     ] as const) {
       const before = performance.now();
       const answer = await ask(app.url, method, path, body, { 'if-match': '*' });
@@ -53,9 +47,9 @@ describe('without PostgreSQL', () => {
     expect((await ask(app.url, 'GET', '/healthz')).status).toBe(200);
 
     await postgres.restart();
-    await until(ready);
+    await until(ready, 15_000);
     expect((await ask(app.url, 'GET', '/v1/merchants/acme')).body).toMatchObject({ name: 'Acme', version: 1 });
-    expect((await ask(app.url, 'POST', '/v1/default-rules', rule())).status).toBe(201);
+    expect((await ask(app.url, 'POST', '/v1/default-rules', ruleBody())).status).toBe(201);
   });
 
   it('starts, waits for it, and migrates when it comes', async () => {
@@ -65,7 +59,7 @@ describe('without PostgreSQL', () => {
     const answer = await ask(app.url, 'GET', '/v1/merchants');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'application/problem+json']);
     await postgres.restart();
-    await until(ready);
+    await until(ready, 15_000);
     expect((await ask(app.url, 'GET', '/v1/merchants/acme')).status).toBe(200);
   });
 

@@ -1,4 +1,5 @@
-import { type Api, rule, startRulesApi } from './api.js';
+import { ruleBody } from '../../support/factories/rules.js';
+import { type Api, startRulesApi } from './api.js';
 
 let api: Api;
 beforeAll(async () => {
@@ -25,8 +26,8 @@ describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s',
   let path: string;
 
   beforeAll(async () => {
-    path = (await api.ask('POST', rules, rule({ limits: limits(10) }))).headers.get('location') ?? '';
-    await api.ask('PUT', path, rule({ limits: limits(20), priority: 7 }), { 'if-match': '"1"', 'x-change-reason': 'ticket OPS-17' });
+    path = (await api.ask('POST', rules, ruleBody({ limits: limits(10) }))).headers.get('location') ?? '';
+    await api.ask('PUT', path, ruleBody({ limits: limits(20), priority: 7 }), { 'if-match': '"1"', 'x-change-reason': 'ticket OPS-17' });
   });
 
   it('has a history with who, when, why and the difference', async () => {
@@ -83,7 +84,7 @@ describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s',
     ]);
     // The same once more: a name that somebody else has taken meanwhile is refused.
     await api.ask('DELETE', path, undefined, { 'if-match': '"4"' });
-    const other = await api.ask('POST', rules, rule());
+    const other = await api.ask('POST', rules, ruleBody());
     expect((await api.ask('POST', `${path}/revert`, { version: 2 }, { 'if-match': '*' })).status).toBe(409);
     await api.ask('DELETE', other.headers.get('location') ?? '', undefined, { 'if-match': '*' });
   });

@@ -1,7 +1,8 @@
 import { createDataSource } from '#rules-db';
 import { type RunningApp, startApp } from '../../support/processes.js';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
-import { ask, rule } from './api.js';
+import { ruleBody } from '../../support/factories/rules.js';
+import { ask } from './api.js';
 
 /** A rule whose row makes no sense, as somebody with psql may have left it. */
 
@@ -23,7 +24,7 @@ beforeAll(async () => {
     ['gone', 15],
     ['last', 10],
   ] as const) {
-    idOf[name] = (await ask(app.url, 'POST', RULES, rule({ name, priority }))).body.id;
+    idOf[name] = (await ask(app.url, 'POST', RULES, ruleBody({ name, priority }))).body.id;
   }
   await dataSource.query(`UPDATE rule SET limits = '{"not": "a list"}' WHERE name IN ('broken', 'gone')`);
 });
@@ -62,7 +63,7 @@ it('does not keep its merchant from moving to another time zone', async () => {
 });
 
 it('can be replaced, and deleted', async () => {
-  const replaced = await ask(app.url, 'PUT', `${RULES}/${idOf['broken']}`, rule({ name: 'mended' }), { 'if-match': '"1"' });
+  const replaced = await ask(app.url, 'PUT', `${RULES}/${idOf['broken']}`, ruleBody({ name: 'mended' }), { 'if-match': '"1"' });
   expect([replaced.status, replaced.body.version]).toEqual([200, 2]);
   expect((await ask(app.url, 'DELETE', `${RULES}/${idOf['gone']}`, undefined, { 'if-match': '"1"' })).status).toBe(204);
   const { body } = await ask(app.url, 'GET', RULES);

@@ -1,4 +1,6 @@
-import { type Api, rule, startRulesApi } from './api.js';
+import { BUSY } from '../../support/patience.mjs';
+import { ruleBody } from '../../support/factories/rules.js';
+import { type Api, startRulesApi } from './api.js';
 
 const DEFAULTS = {
   layer: 'merchant',
@@ -21,7 +23,7 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
   afterAll(() => api.close());
 
   it('are created with every default, read, replaced and deleted', async () => {
-    const created = await api.ask('POST', rules, rule());
+    const created = await api.ask('POST', rules, ruleBody());
     expect(created.status).toBe(201);
     const { id } = created.body as { id: string };
     expect(created.headers.get('location')).toBe(`${rules}/${id}`);
@@ -69,7 +71,7 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
     expect(replaced.body).toMatchObject({ id, ...full, version: 2 });
 
     // What a PUT leaves out is the default again, not what was there.
-    const reset = await api.ask('PUT', `${rules}/${id}`, rule(), { 'if-match': '"2"' });
+    const reset = await api.ask('PUT', `${rules}/${id}`, ruleBody(), { 'if-match': '"2"' });
     expect(reset.body).toMatchObject({ id, name: 'card payments', ...DEFAULTS, limits: [limit], version: 3 });
     expect(reset.body.limits[0]).toEqual(limit);
 
@@ -78,48 +80,53 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
   });
 
   it('need If-Match: missing 428, stale 412', async () => {
-    const { body } = await api.ask('POST', rules, rule({ name: 'guarded' }));
+    const { body } = await api.ask('POST', rules, ruleBody({ name: 'guarded' }));
     const path = `${rules}/${(body as { id: string }).id}`;
     for (const [tag, status] of [
       [undefined, 428],
       ['"9"', 412],
     ] as const) {
-      expect((await api.ask('PUT', path, rule(), { 'if-match': tag })).status).toBe(status);
+      expect((await api.ask('PUT', path, ruleBody(), { 'if-match': tag })).status).toBe(status);
       expect((await api.ask('DELETE', path, undefined, { 'if-match': tag })).status).toBe(status);
     }
-    expect((await api.ask('PUT', path, rule({ name: 'guarded' }), { 'if-match': '*' })).headers.get('etag')).toBe('"2"');
+    expect((await api.ask('PUT', path, ruleBody({ name: 'guarded' }), { 'if-match': '*' })).headers.get('etag')).toBe('"2"');
     await api.ask('DELETE', path, undefined, { 'if-match': '*' });
   });
 
   it('take only one of many simultaneous replacements of one version', async () => {
-    const { body } = await api.ask('POST', rules, rule({ name: 'contended' }));
+    const { body } = await api.ask('POST', rules, ruleBody({ name: 'contended' }));
     const path = `${rules}/${(body as { id: string }).id}`;
     const answers = await Promise.all(
-      Array.from({ length: 10 }, (_, i) => api.ask('PUT', path, rule({ name: 'contended', priority: i }), { 'if-match': '"1"' })),
+      Array.from({ length: 10 }, (_, i) => api.ask('PUT', path, ruleBody({ name: 'contended', priority: i }), { 'if-match': '"1"' })),
     );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 412)]);
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+    // On a busy machine those that wait for the row may wait too long, which is 503: nothing was replaced.
+    const expected = BUSY ? [200, 412, 503] : [200, 412];
+    expect(statuses.filter((status) => !expected.includes(status))).toEqual([]);
     await api.ask('DELETE', path, undefined, { 'if-match': '*' });
   });
 
   it('have a name of their own: 409 points at it', async () => {
-    await api.ask('POST', rules, rule({ name: 'one' }));
-    const two = await api.ask('POST', rules, rule({ name: 'two' }));
+    await api.ask('POST', rules, ruleBody({ name: 'one' }));
+    const two = await api.ask('POST', rules, ruleBody({ name: 'two' }));
     const taken = { status: 409, errors: [{ pointer: '/name', code: 'rule.name.taken', detail: 'is taken' }] };
-    expect((await api.ask('POST', rules, rule({ name: 'one' }))).body).toMatchObject(taken);
-    expect((await api.ask('PUT', `${rules}/${two.body.id}`, rule({ name: 'one' }), { 'if-match': '*' })).body).toMatchObject(taken);
+    expect((await api.ask('POST', rules, ruleBody({ name: 'one' }))).body).toMatchObject(taken);
+    expect((await api.ask('PUT', `${rules}/${two.body.id}`, ruleBody({ name: 'one' }), { 'if-match': '*' })).body).toMatchObject(taken);
   });
 
   it.each(['abc', '0', '-1', '1.5', '01', '1e3', '9223372036854775808', '99999999999999999999', '424242', '%F0%9F%99%82'])(
     'are not found under the id %s',
     async (id) => {
       expect((await api.ask('GET', `${rules}/${id}`)).status).toBe(404);
-      expect((await api.ask('PUT', `${rules}/${id}`, rule(), { 'if-match': '*' })).status).toBe(404);
+      expect((await api.ask('PUT', `${rules}/${id}`, ruleBody(), { 'if-match': '*' })).status).toBe(404);
       expect((await api.ask('DELETE', `${rules}/${id}`, undefined, { 'if-match': '*' })).status).toBe(404);
     },
   );
 
   it('are listed by priority, the older first, page by page', async () => {
-    for (const [index, priority] of [5, 900_000, 5, 0].entries()) await api.ask('POST', rules, rule({ name: `list ${index}`, priority }));
+    for (const [index, priority] of [5, 900_000, 5, 0].entries())
+      await api.ask('POST', rules, ruleBody({ name: `list ${index}`, priority }));
     const seen: { name: string; priority: number }[] = [];
     let query = '?limit=2';
     for (;;) {
@@ -160,27 +167,27 @@ describe('rules of a merchant', () => {
   it('need the merchant', async () => {
     const path = '/v1/merchants/nobody/rules';
     const answers = [
-      await api.ask('POST', path, rule()),
+      await api.ask('POST', path, ruleBody()),
       await api.ask('GET', path),
       await api.ask('GET', `${path}/1`),
-      await api.ask('PUT', `${path}/1`, rule(), { 'if-match': '*' }),
+      await api.ask('PUT', `${path}/1`, ruleBody(), { 'if-match': '*' }),
       await api.ask('DELETE', `${path}/1`, undefined, { 'if-match': '*' }),
     ];
     for (const { status, body } of answers) expect([status, body.detail]).toEqual([404, 'there is no merchant "nobody"']);
   });
 
   it('are not reached through another merchant, nor as default rules', async () => {
-    const { body } = await api.ask('POST', '/v1/merchants/one/rules', rule());
+    const { body } = await api.ask('POST', '/v1/merchants/one/rules', ruleBody());
     for (const path of [`/v1/merchants/other/rules/${body.id}`, `/v1/default-rules/${body.id}`]) {
       expect((await api.ask('GET', path)).status).toBe(404);
-      expect((await api.ask('PUT', path, rule(), { 'if-match': '*' })).status).toBe(404);
+      expect((await api.ask('PUT', path, ruleBody(), { 'if-match': '*' })).status).toBe(404);
       expect((await api.ask('DELETE', path, undefined, { 'if-match': '*' })).status).toBe(404);
     }
   });
 
   it('go with the merchant', async () => {
     await api.ask('POST', '/v1/merchants', { id: 'leaving', name: 'x' });
-    const { headers } = await api.ask('POST', '/v1/merchants/leaving/rules', rule());
+    const { headers } = await api.ask('POST', '/v1/merchants/leaving/rules', ruleBody());
     await api.ask('DELETE', '/v1/merchants/leaving', undefined, { 'if-match': '*' });
     expect((await api.ask('GET', headers.get('location') ?? '')).status).toBe(404);
     await api.ask('POST', '/v1/merchants', { id: 'leaving', name: 'x' });
@@ -189,13 +196,14 @@ describe('rules of a merchant', () => {
 
   it('are at most 100', async () => {
     await api.ask('POST', '/v1/merchants', { id: 'full', name: 'x' });
-    for (let start = 0; start < 100; start += 20) {
+    // Few at once: each waits for the row of the merchant, for three seconds at most.
+    for (let start = 0; start < 100; start += 4) {
       const answers = await Promise.all(
-        Array.from({ length: 20 }, (_, i) => api.ask('POST', '/v1/merchants/full/rules', rule({ name: `rule ${start + i}` }))),
+        Array.from({ length: 4 }, (_, i) => api.ask('POST', '/v1/merchants/full/rules', ruleBody({ name: `rule ${start + i}` }))),
       );
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
     }
-    const { status, body } = await api.ask('POST', '/v1/merchants/full/rules', rule({ name: 'one too many' }));
+    const { status, body } = await api.ask('POST', '/v1/merchants/full/rules', ruleBody({ name: 'one too many' }));
     expect([status, body.detail]).toEqual([409, 'there may be at most 100 rules here']);
     expect((await api.ask('GET', '/v1/merchants/full/rules?limit=200')).body.items).toHaveLength(100);
   });

@@ -1,4 +1,5 @@
-import { type Answer, type Api, ask, rule, startRulesApi } from './api.js';
+import { ruleBody } from '../../support/factories/rules.js';
+import { type Answer, type Api, ask, startRulesApi } from './api.js';
 import { until } from '../../support/until.js';
 
 let api: Api;
@@ -8,7 +9,7 @@ let ruleId: string;
 beforeAll(async () => {
   api = await startRulesApi();
   for (const id of ['acme', 'other']) await api.ask('POST', '/v1/merchants', { id, name: id });
-  ruleId = ((await api.ask('POST', '/v1/merchants/acme/rules', rule())).body as { id: string }).id;
+  ruleId = ((await api.ask('POST', '/v1/merchants/acme/rules', ruleBody())).body as { id: string }).id;
   for (const [name, body] of Object.entries({
     viewer: { role: 'viewer' },
     editor: { role: 'editor' },
@@ -48,6 +49,11 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['GET', '/v1/default-rules/{ruleId}/history', 'viewer', true],
   ['POST', '/v1/default-rules/{ruleId}/revert', 'editor', false],
   ['GET', '/v1/audit', 'viewer', true],
+  ['GET', '/v1/merchants/{merchantId}/buckets', 'viewer', true],
+  ['POST', '/v1/merchants/{merchantId}/buckets/reset', 'editor', true],
+  ['POST', '/v1/merchants/{merchantId}/buckets/adjust', 'editor', true],
+  ['POST', '/v1/merchants/{merchantId}/buckets/block', 'editor', true],
+  ['POST', '/v1/merchants/{merchantId}/buckets/unblock', 'editor', true],
   ['GET', '/v1/tokens', 'admin', false],
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],

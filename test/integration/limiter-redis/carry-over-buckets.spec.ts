@@ -2,6 +2,8 @@ import { bucketKey, editLimits, startLimits, type Limit, type LimitSpec, type Me
 import { takeFrom } from '#limiter/testing';
 import { carryOverBuckets, createRedis, preloadBuckets, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
+import { merchantSnapshot } from '../../support/factories/merchants.js';
+import { rule } from '../../support/factories/rules.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 
 let server: TestRedis;
@@ -40,20 +42,7 @@ const quota = (calendar: 'day' | 'month'): LimitSpec => ({
 });
 
 function snapshotOf(limits: readonly Limit[], key: Rule['key'] = ['merchant']): MerchantSnapshot {
-  const rule: Rule = {
-    id: '7',
-    name: 'r',
-    layer: 'merchant',
-    priority: 1,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key,
-    limits,
-    cost: 1,
-    onStoreFailure: 'closed',
-  };
-  return { merchantId: 'm', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [rule] };
+  return merchantSnapshot('m', { rules: [rule({ id: '7', key, limits })] });
 }
 const keysOf = ({ rules: [rule] }: MerchantSnapshot): string[] =>
   rule!.limits.map((limit) => bucketKey(rule!, limit.id, { merchantId: 'm', ip: '192.0.2.1', method: 'GET', target: '/' }));

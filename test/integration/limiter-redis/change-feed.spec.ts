@@ -40,7 +40,7 @@ beforeEach(async () => {
     forwarder.close();
     subscriberForwarder.close();
   });
-  await until('a message comes', () => announced(server, 'first'));
+  await announced(server, 'first');
 });
 
 afterEach(() => undo.splice(0).forEach((each) => each()));
@@ -50,19 +50,21 @@ test('what is no message of ours is ignored, and the next one is heard', async (
   await until('the connection is ready', () => publisher.status === 'ready');
   for (const odd of ['x', '', '{', '{"merchantId":"acme"}', '[1]', '7', 'true', '"acme', '\u0000', '"'.repeat(100_000)])
     await publisher.publish(CHANGES_CHANNEL, odd);
-  await until('a message comes', () => announced(server, 'after them'));
+  await announced(server, 'after them');
   expect(messages.filter((message) => message !== 'first')).toEqual(['after them']);
   publisher.disconnect();
 });
 
-/** Announces until the feed has the message. */
-async function announced(where: TestRedis, merchantId: string): Promise<boolean> {
+/** Announces again and again until the feed has the message. */
+async function announced(where: TestRedis, merchantId: string, withinMs = 10_000): Promise<void> {
   const connection = createRedis(where.url, 'limiter');
   try {
     await until('the connection is ready', () => connection.status === 'ready');
-    await new RedisSnapshotStore(connection).announce([merchantId]);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    return messages.includes(merchantId);
+    const ask = async (): Promise<boolean> => {
+      await new RedisSnapshotStore(connection).announce([merchantId]);
+      return messages.includes(merchantId);
+    };
+    await until(`the message about ${merchantId} comes`, ask, withinMs);
   } finally {
     connection.disconnect();
   }
@@ -70,7 +72,7 @@ async function announced(where: TestRedis, merchantId: string): Promise<boolean>
 
 test('a connection that only listens is replaced when nothing comes back', async () => {
   subscriberForwarder.swallow();
-  await until('a message comes', () => announced(server, 'swallowed'), 15_000);
+  await announced(server, 'swallowed', 15_000);
 });
 
 test('a connection that only listens hears again soon after its way was black for long', async () => {
@@ -78,7 +80,7 @@ test('a connection that only listens hears again soon after its way was black fo
   subscriberForwarder.blackHole();
   await until('new connections are tried, and not answered either', () => subscriberForwarder.accepted >= before + 2, 20_000);
   subscriberForwarder.open();
-  await until('a message comes', () => announced(server, 'back'), 3_000);
+  await announced(server, 'back', 3_000);
 });
 
 test('polls go on after nothing came back', async () => {
@@ -90,7 +92,7 @@ test('polls go on after nothing came back', async () => {
 
 test('a read that was under way does not wait for ever', async () => {
   forwarder.swallow();
-  let outcome: string | undefined;
+  let outcome: string | null = null;
   void new RedisSnapshotStore(redis).read('acme').then(
     () => (outcome = 'answered'),
     () => (outcome = 'failed'),
@@ -101,5 +103,5 @@ test('a read that was under way does not wait for ever', async () => {
 test('the one that only listens follows when the one that asks is led to another server', async () => {
   for (const each of [forwarder, subscriberForwarder]) each.moveTo(successor.port);
   redis.stream.destroy();
-  await until('a message of the new server comes', () => announced(successor, 'moved'));
+  await announced(successor, 'moved');
 });

@@ -9,6 +9,7 @@ import {
 } from '#limiter-redis';
 import type { MerchantSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
+import { merchantSnapshot } from '../../support/factories/merchants.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 
@@ -17,7 +18,7 @@ let redis: Redis;
 let store: RedisSnapshotStore;
 let unreadable: Unreadable[];
 
-const snapshot = (version: number): MerchantSnapshot => ({ merchantId: 'acme', version, exists: true, timeZone: 'Etc/UTC', rules: [] });
+const snapshot = (version: number): MerchantSnapshot => merchantSnapshot('acme', { version });
 
 beforeAll(async () => {
   server = await freshRedis();

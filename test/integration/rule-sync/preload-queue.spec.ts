@@ -1,6 +1,5 @@
 import { Queue, Worker } from 'bullmq';
 import { type Redis } from 'ioredis';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedis } from '#limiter-redis';
 import { PRELOAD_QUEUE, type PreloadJobData, PreloadQueue, QUEUE_PREFIX } from '#rule-sync';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -77,7 +76,8 @@ describe('PreloadQueue, with Redis', () => {
           PRELOAD_QUEUE,
           async () => {
             most = Math.max(most, ++active);
-            await sleep(50);
+            // Long enough in the order of things for another worker to be handed the next job, if it could be.
+            for (let i = 0; i < 20; i++) await redis.ping();
             active--;
             finished++;
           },

@@ -1,6 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { AuditRepository, MerchantRepository, RuleRepository, verifyAuditChain } from '#rules-db';
-import { BY, migratedDatabase, ruleSpec } from './database.js';
+import { BY } from '../../support/factories/merchants.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { migratedDatabase } from './database.js';
 
 const ROWS = 6;
 

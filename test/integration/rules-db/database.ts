@@ -1,5 +1,4 @@
 import { type DataSource } from 'typeorm';
-import { type RuleSpec } from '#limiter';
 import { createDataSource, migrate } from '#rules-db';
 import { freshDatabase } from '../../support/services.js';
 
@@ -26,23 +25,4 @@ export async function emptyTables(dataSource: DataSource): Promise<void> {
     TRUNCATE merchant, rule, deleted_merchant, audit, outbox RESTART IDENTITY;
     UPDATE audit_head SET seq = 0, hash = '';
     SET session_replication_role = origin`);
-}
-
-export const BY = { name: 'admin', requestId: 'request-1' };
-
-/** A rule that lacks nothing. */
-export function ruleSpec(changes: Partial<RuleSpec> = {}): RuleSpec {
-  return {
-    name: 'card payments',
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: ['POST'], paths: ['/transactions/**'] },
-    key: ['merchant'],
-    limits: [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000, refill: 'greedy' }],
-    cost: 1,
-    onStoreFailure: 'local',
-    ...changes,
-  };
 }

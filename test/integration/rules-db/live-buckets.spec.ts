@@ -1,7 +1,9 @@
 import { type DataSource } from 'typeorm';
 import { type LimitSpec, MemoryBucketStore, merchantRules, RateLimiter, type RuleSpec, type Verdict } from '#limiter';
 import { MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
-import { BY, emptyTables, migratedDatabase, ruleSpec } from './database.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { BY } from '../../support/factories/merchants.js';
+import { emptyTables, migratedDatabase } from './database.js';
 
 /** Rows of docs/algorithms.md, "When anything else of a rule changes", by way of the database. */
 

@@ -1,6 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { AuditEntity, drainOutbox, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
-import { BY, emptyTables, migratedDatabase, ruleSpec } from './database.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { BY } from '../../support/factories/merchants.js';
+import { emptyTables, migratedDatabase } from './database.js';
 
 describe('MerchantRepository', () => {
   let dataSource: DataSource;

@@ -13,7 +13,8 @@ import {
   RuleRepository,
 } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
-import { BY, ruleSpec } from './database.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { BY } from '../../support/factories/merchants.js';
 
 const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'audit_head', 'outbox', 'api_token'];
 

@@ -1,6 +1,8 @@
 import { type DataSource } from 'typeorm';
 import { isReadable, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
-import { BY, migratedDatabase, ruleSpec } from './database.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { BY } from '../../support/factories/merchants.js';
+import { migratedDatabase } from './database.js';
 
 describe('RuleReader', () => {
   let dataSource: DataSource;

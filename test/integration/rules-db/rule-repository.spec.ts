@@ -1,7 +1,9 @@
 import { type DataSource } from 'typeorm';
 import type { TokenBucketSpec } from '#limiter';
 import { AuditEntity, drainOutbox, MAX_RULES_PER_OWNER, MerchantRepository, type RuleOwner, RuleRepository } from '#rules-db';
-import { BY, emptyTables, migratedDatabase, ruleSpec } from './database.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { BY } from '../../support/factories/merchants.js';
+import { emptyTables, migratedDatabase } from './database.js';
 
 const NOW = 1_700_000_000_000;
 

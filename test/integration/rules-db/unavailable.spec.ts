@@ -1,7 +1,9 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { connectWhenUp, createDataSource, isDatabaseUnavailable, MerchantRepository, RuleReader } from '#rules-db';
 import { PATIENCE } from '../../support/patience.mjs';
-import { BY, migratedDatabase } from './database.js';
+import { until } from '../../support/until.js';
+import { BY } from '../../support/factories/merchants.js';
+import { migratedDatabase } from './database.js';
 
 /** An answer comes after seconds, not after the minutes that TCP would take, nor the minute that the busy connection is busy. */
 const IN_TIME_MS = 8_000 * PATIENCE;
@@ -136,7 +138,7 @@ describe('an unavailable database', () => {
     const dataSource = createDataSource(url);
     const failures: unknown[] = [];
     const connected = connectWhenUp(dataSource, { onFailure: (error) => failures.push(error) });
-    while (failures.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => failures.length > 0);
     expect(failures.every(isDatabaseUnavailable)).toBe(true);
     await line.open();
     await connected;

@@ -1,4 +1,3 @@
 export { createIdentifier } from './identifier.js';
 export type { Identifier, Identity, IdentityHeaders, IdentityProblem, IdentitySource } from './identifier.js';
-export { canonicalAddress } from './known-addresses.js';
 export { createTrust, type Trust } from './trust.js';

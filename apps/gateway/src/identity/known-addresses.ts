@@ -1,15 +1,11 @@
-import { parseAddress, type Trust } from './trust.js';
+import { parseAddress } from '#addresses';
+import { type Trust } from './trust.js';
 
 /** An address that was looked at before. */
 export interface KnownAddress {
   /** Canonical text of the address; an IPv4-mapped IPv6 address is the IPv4 address that it stands for. */
   readonly ip: string;
   readonly trusted: boolean;
-}
-
-/** The one spelling of an IP address; an IPv4-mapped IPv6 address is the IPv4 address that it stands for. What is no address stays as it is. */
-export function canonicalAddress(text: string): string {
-  return parseAddress(text)?.toString() ?? text;
 }
 
 /** Addresses come from outside: what is remembered of them is bounded, and all forgotten when it is full. */

@@ -1,5 +1,5 @@
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { parseAddress } from '#addresses';
 import { type IpRange, parseIpRange } from '#platform';
 
 /** Whether an IP address is one of those whose word about the client and the merchant counts. */
@@ -17,12 +17,6 @@ export function createTrust(cidrs: readonly string[]): Trust {
     if (address === null) return false;
     return ranges.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits));
   };
-}
-
-/** The address, as IPv4 if it is an IPv4-mapped IPv6 address; null if the text is no address. */
-export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
-  // ipaddr.js also takes forms like `1`, `0x7f.1` and `010.0.0.1`, which others read differently.
-  return isIP(text) === 0 ? null : ipaddr.process(text);
 }
 
 function rangeOf(cidr: string): IpRange {

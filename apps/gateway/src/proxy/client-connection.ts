@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { canonicalAddress } from '../identity/index.js';
+import { canonicalAddress } from '#addresses';
 import type { DataPlane, Timed } from './data-plane.js';
 import { Exchange, type ExchangeConnection } from './exchange.js';
 import { HalfClosedClient } from './half-closed-client.js';

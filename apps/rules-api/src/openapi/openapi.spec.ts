@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { createRequire } from 'node:module';
 import { createHttpApp, createLogger, createRegistry, Health } from '#platform';
 import { ApiTokenRepository, createDataSource } from '#rules-db';
+import { LiveBuckets } from '../buckets/live-buckets.js';
 import { TokenText } from '../auth/token-text.js';
 import { RulesDatabase } from '../database.js';
 import { RulesApiModule } from '../rules-api.module.js';
@@ -24,7 +25,8 @@ describe('the OpenAPI document', () => {
     // Never connected: the document needs no database.
     const database = new RulesDatabase(createDataSource('postgres://127.0.0.1:1/none'), logger);
     const adminToken = 'a-token-for-tests';
-    const shared = { tokenText: new TokenText(adminToken), tokens: new ApiTokenRepository(database.dataSource) };
+    const liveBuckets = new LiveBuckets(undefined);
+    const shared = { liveBuckets, tokenText: new TokenText(adminToken), tokens: new ApiTokenRepository(database.dataSource) };
     const module = RulesApiModule.register({ ...shared, database, adminToken, health: new Health(), registry, logger });
     app = await createHttpApp(module, { logger, registry });
     document = openApiDocument(app);

@@ -1,5 +1,7 @@
 import { type INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
+import { BucketsModule } from '../buckets/buckets.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, UpdateMerchantDto } from '../merchants/merchant.dto.js';
@@ -26,7 +28,9 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setVersion('1')
     .addBearerAuth()
     .build();
-  const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule, HistoryModule, TokensModule] });
+  const document = SwaggerModule.createDocument(app, frame, {
+    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule],
+  });
   const schemas = ((document.components ??= {}).schemas ??= {}) as Record<string, object>;
   addTableSchemas(schemas as Parameters<typeof addTableSchemas>[0], [
     RuleDto,
@@ -36,6 +40,10 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     RevertDto,
     CreateTokenDto,
     RotateTokenDto,
+    ResetBucketsDto,
+    AdjustBucketDto,
+    BlockBucketDto,
+    UnblockBucketDto,
   ]);
   closeObjects(schemas);
   return document;

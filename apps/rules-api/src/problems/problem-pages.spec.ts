@@ -43,6 +43,7 @@ const SOURCES = [
   'apps/gateway/src/rate-limit/refusals.ts',
   'apps/rules-api/src/auth/access.guard.ts',
   'apps/rules-api/src/auth/authenticator.ts',
+  'apps/rules-api/src/buckets/buckets.service.ts',
   'apps/rules-api/src/history/history.service.ts',
   'apps/rules-api/src/http/change-reason.ts',
   'apps/rules-api/src/http/entity-tag.ts',

@@ -1,4 +1,5 @@
-import { eventually, RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -170,7 +171,7 @@ it('a client that says nothing in the middle of its upload is cut off', async ()
   const { port, metrics } = await start({ clientIdleTimeoutMs: 200 });
   const client = (await RawClient.open(port)).write('POST / HTTP/1.1', 'Host: x', 'Content-Length: 1000000', '', 'x');
   await client.closed;
-  await eventually(() => metrics.inFlight === 0);
+  await until(() => metrics.inFlight === 0);
 });
 
 it('more connections than allowed are closed', async () => {

@@ -1,4 +1,3 @@
-import { PATIENCE } from '../../support/patience.mjs';
 import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage, type RequestListener, type RequestOptions } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -10,6 +9,7 @@ import {
   type ProxyOptions,
   ProxyServer,
 } from '../../../apps/gateway/src/proxy/index.js';
+import { until } from '../../support/until.js';
 
 export const FORWARD: Admission = { forward: true, responseHeaders: [] };
 
@@ -151,10 +151,7 @@ export class RawClient {
 
   /** Waits until the text has come, and returns all that has come so far. */
   async until(text: string | RegExp): Promise<string> {
-    await eventually(
-      () => this.received.search(text instanceof RegExp ? text : escaped(text)) >= 0,
-      () => this.received,
-    );
+    await until(() => expect(this.received).toMatch(text));
     return this.received;
   }
 
@@ -164,15 +161,20 @@ export class RawClient {
   }
 }
 
-function escaped(text: string): RegExp {
-  return new RegExp(text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
-}
+/** How often in a row a value has to be found the same before it has settled. */
+const SETTLED_LOOKS = 25;
 
-/** Waits for something that happens in its own time; fails with what `state` tells. */
-export async function eventually(holds: () => boolean, state: () => unknown = () => '', withinMs = 8_000): Promise<void> {
-  const deadline = performance.now() + withinMs * PATIENCE;
-  while (!holds()) {
-    if (performance.now() > deadline) throw new Error(`did not happen within ${withinMs} ms: ${String(state())}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+/** A value that changes for a while, once it no longer does. On a busy machine it may only rest: expect nothing that a rest would break. */
+export async function settledValue(read: () => number): Promise<number> {
+  let [value, looks] = [read(), 0];
+  await until(
+    'a value settles',
+    () => {
+      looks = read() === value ? looks + 1 : 0;
+      value = read();
+      return looks === SETTLED_LOOKS;
+    },
+    60_000,
+  );
+  return value;
 }

@@ -1,6 +1,7 @@
 import { startLimits, type LimitSpec } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
-import { House, rule } from '../gateway/house.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 let house: House;
 let gateways: RunningApp[];
@@ -39,13 +40,14 @@ test.each<LimitSpec>([
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(375);
 });
 
-test('hammered for ten seconds through all four: what passed is within one token of B + r * t', async () => {
-  const [capacity, perSecond] = [10, 5];
+test('hammered for four seconds through all four: what passed is within one token of B + r * t', async () => {
+  // It is full ten seconds after it was empty: however long a busy machine stands still, no token is lost.
+  const [capacity, perSecond] = [50, 5];
   await house.write('hammered', [rule({ capacity, refillTokens: perSecond })]);
   let passed = 0;
   let first: number | undefined;
   let last = 0;
-  const end = performance.now() + 10_000;
+  const end = performance.now() + 4_000;
   const client = async (gateway: RunningApp): Promise<void> => {
     while (performance.now() < end) {
       const sent = performance.now();

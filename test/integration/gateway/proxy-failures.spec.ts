@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
-import { eventually, RawClient, type RunningProxy, send, startProxy, startTcpUpstream, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { RawClient, type RunningProxy, send, startProxy, startTcpUpstream, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -67,31 +68,29 @@ describe('an upstream that', () => {
   });
 
   it.each([
-    ['breaks off in the middle of its answer', (socket: Socket) => setTimeout(() => socket.destroy(), 50)],
+    ['breaks off in the middle of its answer', (socket: Socket) => socket.destroy()],
     ['stops in the middle of its answer', () => {}],
   ])('%s: the client sees a broken connection', async (_case, then) => {
-    const { url } = await startTcpUpstream((socket) => {
-      socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf');
-        then(socket);
-      });
+    const { url, connections } = await startTcpUpstream((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'));
     });
     const proxy = await startProxy(url, { bodyTimeoutMs: 300 });
     const client = (await RawClient.open(proxy.port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+    await client.until('half');
+    then(connections[0]!);
     await client.closed;
     expect(client.received).toMatch(/\r\n\r\nhalf$/);
     expect(await proxy.scrape()).toContain('gateway_requests_total{outcome="upstream_error",status_class="2xx"} 1');
   });
 
   it('breaks off a chunked answer: the client does not get the end of it', async () => {
-    const { url } = await startTcpUpstream((socket) => {
-      socket.once('data', () => {
-        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n');
-        setTimeout(() => socket.destroy(), 50);
-      });
+    const { url, connections } = await startTcpUpstream((socket) => {
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'));
     });
     const proxy = await startProxy(url);
     const client = (await RawClient.open(proxy.port)).write('GET / HTTP/1.1', 'Host: x', '', '');
+    await client.until('half');
+    connections[0]!.destroy();
     await client.closed;
     expect(client.received).not.toMatch(/\r\n0\r\n/);
   });
@@ -117,15 +116,18 @@ describe('an upstream that', () => {
 
 describe('a client that goes away', () => {
   it('before the answer, ends the exchange with the upstream', async () => {
-    let upstreamClosed = false;
-    const { url } = await startUpstream((_request, response) => response.on('close', () => (upstreamClosed = true)));
+    let [upstreamReached, upstreamClosed] = [false, false];
+    const { url } = await startUpstream((_request, response) => {
+      upstreamReached = true;
+      response.on('close', () => (upstreamClosed = true));
+    });
     const proxy = await startProxy(url);
     const request = httpRequest({ host: '127.0.0.1', port: proxy.port, agent: false }).on('error', () => {});
     request.end();
-    await eventually(() => proxy.asked.length === 1 && proxy.metrics.inFlight === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => upstreamReached);
+    expect([proxy.asked.length, proxy.metrics.inFlight]).toEqual([1, 1]);
     request.destroy();
-    await eventually(() => upstreamClosed);
+    await until(() => upstreamClosed);
     expect(await proxy.scrape()).toContain('gateway_requests_total{outcome="client_closed",status_class="none"} 1');
     expect(proxy.log).toEqual([]);
     expect(proxy.metrics.inFlight).toBe(0);
@@ -141,12 +143,11 @@ describe('a client that goes away', () => {
     const proxy = await startProxy(url);
     const client = await RawClient.open(proxy.port);
     client.write('POST / HTTP/1.1', 'Host: x', `Content-Length: ${length}`, '', 'x'.repeat(length > 100 ? 20_000 : 50));
-    await eventually(() => proxy.asked.length === 1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    // A small body waits until it is whole before anything goes upstream; a large one is broken off there.
+    await until(() => proxy.asked.length === 1 && (length === 100 || upstreamEvents.length === 1));
     client.socket.destroy();
-    await eventually(() => proxy.metrics.inFlight === 0);
-    // A small body never started upstream; a large one is broken off there.
-    if (length > 100) await eventually(() => upstreamEvents.length === 2);
+    await until(() => proxy.metrics.inFlight === 0);
+    if (length > 100) await until(() => upstreamEvents.length === 2);
     expect(upstreamEvents).toEqual(length > 100 ? ['request', 'closed'] : []);
   });
 
@@ -160,7 +161,7 @@ describe('a client that goes away', () => {
     const client = (await RawClient.open(proxy.port)).write('GET / HTTP/1.1', 'Host: x', '', '');
     await client.until('half');
     client.socket.destroy();
-    await eventually(() => upstreamClosed);
+    await until(() => upstreamClosed);
     expect(await proxy.scrape()).toContain('gateway_requests_total{outcome="client_closed",status_class="2xx"} 1');
   });
 
@@ -173,12 +174,16 @@ describe('a client that goes away', () => {
     let admitIt = (): void => {};
     const proxy = await startProxy(url, { admit: (_request, done) => (admitIt = () => done({ forward: true, responseHeaders: [] })) });
     const client = (await RawClient.open(proxy.port)).write('GET / HTTP/1.1', 'Host: x', '', '');
-    await eventually(() => proxy.asked.length === 1);
+    await until(() => proxy.asked.length === 1);
     client.socket.destroy();
-    await eventually(() => proxy.metrics.inFlight === 0);
+    await until(() => proxy.metrics.inFlight === 0);
     admitIt();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(reached).toBe(0);
+    // Had the first one been forwarded, it would have reached the upstream before this one.
+    const other = send(proxy.port);
+    await until(() => proxy.asked.length === 2);
+    admitIt();
+    await other;
+    expect(reached).toBe(1);
   });
 });
 

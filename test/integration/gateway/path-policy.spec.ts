@@ -6,7 +6,7 @@ import { merchantRules, type Rule } from '#limiter';
 import type { PathException, PathPolicy } from '#platform';
 import type { Admission, InboundRequest } from '../../../apps/gateway/src/proxy/index.js';
 import { OTHER, ROUTES, UPSTREAMS, type PathReadingUpstream } from '../../support/path-readers.js';
-import { rule } from './house.js';
+import { rule } from '../../support/factories/rules.js';
 import { startProxy, stopAll } from './proxy-harness.js';
 
 /** What attackers write, in front of and behind a route. */

@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage } from 'node:http';
-import { eventually, RawClient, send, startProxy, startTcpUpstream, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { RawClient, send, startProxy, startTcpUpstream, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -62,10 +63,10 @@ describe('a request', () => {
   });
 
   it('may have its small body arrive in pieces, or in chunks', async () => {
-    const { port } = await startProxy((await echo()).url);
+    const { port, asked } = await startProxy((await echo()).url);
     const client = await RawClient.open(port);
     client.write('POST /a HTTP/1.1', 'Host: x', 'Content-Length: 6', '', 'abc');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => asked.length === 1);
     client.write('def');
     await client.until('"body":"abcdef"');
     client.write('POST /b HTTP/1.1', 'Host: x', 'Transfer-Encoding: chunked', '', '3', 'ghi', '2', 'jk', '0', 'X-Trailer: 1', '', '');
@@ -179,7 +180,7 @@ describe('connections', () => {
     const client = await RawClient.open(port);
     for (let i = 1; i <= 20; i++) {
       client.write('GET / HTTP/1.1', 'Host: x', '', '');
-      await eventually(() => client.statuses.length === i && client.received.endsWith('ok'));
+      await until(() => client.statuses.length === i && client.received.endsWith('ok'));
     }
     expect(upstream.connections.length).toBe(1);
   });
@@ -212,12 +213,12 @@ describe('connections', () => {
       merchantShare: 100,
     });
     const four = [1, 2, 3, 4].map(() => send(port));
-    await eventually(() => metrics.inFlight === 4 && waiting.length === 2);
+    await until(() => metrics.inFlight === 4 && waiting.length === 2);
     const fifth = await send(port);
     expect(fifth.status).toBe(503);
     expect(fifth.headers).toMatchObject({ 'content-type': 'application/problem+json', 'retry-after': '1' });
     for (let done = 0; done < 4; done++) {
-      await eventually(() => waiting.length > 0);
+      await until(() => waiting.length > 0);
       waiting.shift()!();
     }
     expect((await Promise.all(four)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);

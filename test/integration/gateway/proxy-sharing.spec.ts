@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import { PATIENCE } from '../../support/patience.mjs';
 import type { InboundRequest, ProxyOptions } from '../../../apps/gateway/src/proxy/index.js';
-import { eventually, FORWARD, RawClient, type RunningProxy, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { FORWARD, RawClient, type RunningProxy, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -55,21 +55,18 @@ describe('connections to the upstream', () => {
   it('are shared: a merchant whose calls are never answered holds its part, another one is answered at once', async () => {
     const proxy = await start({ connections: 8, queueTimeoutMs: 60_000 });
     for (let i = 0; i < 20; i++) await get(proxy, '/slow/hold');
-    await eventually(() => proxy.metrics.inFlight === 20 && proxy.held.length === 3);
+    await until(() => proxy.metrics.inFlight === 20 && proxy.held.length === 3);
     expect((await send(proxy.port, { path: '/other' })).status).toBe(200);
     expect(await slots(proxy)).toEqual(['gateway_upstream_connections_used 3', 'gateway_upstream_waiting 17']);
     expect(proxy.held).toHaveLength(3);
     proxy.held.shift()!.end('done');
-    await eventually(
-      () => proxy.held.length === 3,
-      () => proxy.held.length,
-    );
+    await until(() => expect(proxy.held).toHaveLength(3));
   });
 
   it('are waited for so long and no longer: 503 with Retry-After, and what the request took is given back', async () => {
     const proxy = await start({ connections: 1, queueTimeoutMs: GRACE_MS });
     await get(proxy, '/slow/hold');
-    await eventually(() => proxy.held.length === 1);
+    await until(() => proxy.held.length === 1);
     const startedMs = performance.now();
     const answer = await send(proxy.port, { path: '/slow/more' });
     expect(performance.now() - startedMs).toBeGreaterThan(GRACE_MS / 2);
@@ -79,7 +76,7 @@ describe('connections to the upstream', () => {
     expect(await shed(proxy, 'upstream_queue')).toBe(1);
     expect(proxy.log).toMatchObject([{ reason: 'upstream_queue', who: 'slow' }]);
     proxy.held.shift()!.end();
-    await eventually(() => proxy.released.length === 2);
+    await until(() => proxy.released.length === 2);
     expect(proxy.released[1]).toBe('slow spent');
     expect(proxy.reached).toEqual(['/slow/hold']);
   });
@@ -87,15 +84,15 @@ describe('connections to the upstream', () => {
   it('go to those that still wait: a client that goes away leaves the queue', async () => {
     const proxy = await start({ connections: 1, queueTimeoutMs: 60_000 });
     await get(proxy, '/a/hold');
-    await eventually(() => proxy.held.length === 1);
+    await until(() => proxy.held.length === 1);
     const second = await get(proxy, '/b/hold');
-    await eventually(() => proxy.metrics.slots.waiting === 1);
+    await until(() => proxy.metrics.slots.waiting === 1);
     await get(proxy, '/c/hold');
-    await eventually(() => proxy.metrics.slots.waiting === 2);
+    await until(() => proxy.metrics.slots.waiting === 2);
     second.socket.destroy();
-    await eventually(() => proxy.metrics.slots.waiting === 1);
+    await until(() => proxy.metrics.slots.waiting === 1);
     proxy.held.shift()!.end();
-    await eventually(() => proxy.held.length === 1);
+    await until(() => proxy.held.length === 1);
     expect(proxy.reached).toEqual(['/a/hold', '/c/hold']);
     expect(proxy.released).toEqual(['b refunded', 'a spent']);
   });
@@ -103,16 +100,13 @@ describe('connections to the upstream', () => {
   it('are free again however a request ends', async () => {
     const proxy = await start({ connections: 4, headersTimeoutMs: 1_000, merchantShare: 100 });
     const gone = await Promise.all(['/a/hold', '/b/large', '/c/hold', '/d/hold'].map((path) => get(proxy, path)));
-    await eventually(() => proxy.reached.length === 4);
+    await until(() => proxy.reached.length === 4);
     expect(proxy.metrics.slots.used).toBe(4);
     gone[0]!.socket.destroy();
     gone[1]!.socket.destroy();
     proxy.held.find(({ req }) => req.url === '/c/hold')!.destroy();
     await Promise.all([gone[2]!.until('HTTP/1.1 502'), gone[3]!.until('HTTP/1.1 504')]);
-    await eventually(
-      () => proxy.metrics.slots.used === 0,
-      () => proxy.metrics.slots.used,
-    );
+    await until(() => expect(proxy.metrics.slots.used).toBe(0));
     const answers = await Promise.all([1, 2, 3, 4].map(() => send(proxy.port, { path: '/e' })));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
   });
@@ -124,7 +118,7 @@ describe('a client that trickles its body', () => {
   it('holds no connection to the upstream, gets 408, and is cut off', async () => {
     const proxy = await start({ requestBodyGraceMs: GRACE_MS });
     const client = (await RawClient.open(proxy.port)).write('POST /slow HTTP/1.1', ...chunked).write('1\r\nx\r\n');
-    await eventually(() => proxy.metrics.inFlight === 1);
+    await until(() => proxy.metrics.inFlight === 1);
     expect(proxy.metrics.slots.used).toBe(0);
     await client.closed;
     expect(client.received).toMatch(/^HTTP\/1.1 408 .*Connection: close.*without pauses/s);
@@ -138,11 +132,11 @@ describe('a client that trickles its body', () => {
   ])('after its first 20 KB, %s, gets 408, and has spent its tokens', async (_case, headers, beginning) => {
     const proxy = await start({ requestBodyGraceMs: GRACE_MS });
     const client = (await RawClient.open(proxy.port)).write('POST /slow HTTP/1.1', ...headers).write(beginning);
-    await eventually(() => proxy.reached.length === 1);
+    await until(() => proxy.reached.length === 1);
     await client.closed;
     expect(client.statuses).toEqual([408]);
     expect(proxy.released).toEqual(['slow spent']);
-    await eventually(() => proxy.metrics.slots.used === 0);
+    await until(() => proxy.metrics.slots.used === 0);
   });
 
   it('is not blamed for an upstream that does not read', async () => {
@@ -160,8 +154,8 @@ describe('a client that does not read its answer', () => {
     const proxy = await start({ responseBodyGraceMs: GRACE_MS });
     const client = await get(proxy, '/slow/large');
     client.socket.pause();
-    await eventually(() => proxy.reached.length === 1);
-    await eventually(() => proxy.metrics.slots.used === 0 && proxy.metrics.inFlight === 0);
+    await until(() => proxy.reached.length === 1);
+    await until(() => proxy.metrics.slots.used === 0 && proxy.metrics.inFlight === 0);
     expect(await shed(proxy, 'slow_download')).toBe(1);
     expect(proxy.log).toMatchObject([{ reason: 'slow_download', who: 'slow' }]);
   });
@@ -188,7 +182,7 @@ it('a merchant has its share of the requests in flight, also while they are bein
     },
   });
   const clients = await Promise.all([1, 2].map(() => get(proxy, '/slow')));
-  await eventually(() => waiting.length === 2);
+  await until(() => waiting.length === 2);
   const third = await send(proxy.port, { path: '/slow' });
   expect(third).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
   expect(third.body).toContain('too many requests in flight');
@@ -204,7 +198,7 @@ it('bodies wait in bounded memory, of which a merchant has its share', async () 
   const post = async (path: string): Promise<RawClient> =>
     (await RawClient.open(proxy.port)).write(`POST ${path} HTTP/1.1`, 'Host: x', 'Transfer-Encoding: chunked', '', '');
   const first = await Promise.all([post('/greedy'), post('/greedy')]);
-  await eventually(() => proxy.metrics.inFlight === 2);
+  await until(() => proxy.metrics.inFlight === 2);
   const third = await post('/greedy');
   expect(await third.until('requestId')).toMatch(/^HTTP\/1.1 503 .*Retry-After: 1.*wait in memory/s);
   const other = (await post('/other')).write('2\r\nhi\r\n0\r\n\r\n');
@@ -219,13 +213,13 @@ it('no exchange lasts longer than any may: 504, or a cut where the answer has be
   const proxy = await start({ exchangeTimeoutMs: GRACE_MS });
   const silent = await get(proxy, '/a/hold');
   const begun = await get(proxy, '/b/hold');
-  await eventually(() => proxy.held.length === 2);
+  await until(() => proxy.held.length === 2);
   for (const response of proxy.held) if (response.req.url === '/b/hold') response.write('half');
   expect(await silent.until('requestId')).toMatch(/^HTTP\/1.1 504 /);
   await begun.closed;
   expect(begun.received).not.toMatch(/\r\n0\r\n/);
   expect(await shed(proxy, 'exchange_timeout')).toBe(2);
-  await eventually(() => proxy.metrics.slots.used === 0);
+  await until(() => proxy.metrics.slots.used === 0);
 });
 
 it('a peer that is no trusted proxy has so many connections', async () => {
@@ -235,12 +229,11 @@ it('a peer that is no trusted proxy has so many connections', async () => {
   await third.closed;
   expect(await shed(proxy, 'peer_connections')).toBe(1);
   clients[0]!.socket.destroy();
-  for (const end = performance.now() + 8_000 * PATIENCE; ;) {
+  await until('the place of the one that left is free', async () => {
     const client = (await RawClient.open(proxy.port)).write('GET /a HTTP/1.1', 'Host: x', '', '');
     await Promise.race([client.closed, client.until('ok')]);
-    if (client.received !== '') break;
-    expect(performance.now()).toBeLessThan(end);
-  }
+    return client.received !== '';
+  });
 });
 
 it('connections of a trusted proxy are not bounded by peer', async () => {

@@ -1,4 +1,5 @@
-import { eventually, RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -79,7 +80,7 @@ it.each([
   client.socket.end(request);
   await client.closed;
   expect(client.statuses).toEqual([400]);
-  await eventually(() => metrics.inFlight === 0);
+  await until(() => metrics.inFlight === 0);
   expect(asked.length).toBe(asks);
 });
 
@@ -89,9 +90,9 @@ describe('a client that is gone', () => {
     const { url } = await startUpstream((_request, response) => void response.on('close', () => aborted++));
     const { port, metrics } = await startProxy(url);
     const client = (await RawClient.open(port)).write(GET);
-    await eventually(() => metrics.inFlight === 1);
+    await until(() => metrics.inFlight === 1);
     client.socket.destroy();
-    await eventually(() => aborted === 1 && metrics.inFlight === 0);
+    await until(() => aborted === 1 && metrics.inFlight === 0);
   });
 
   it('is told apart from one that waits, which skips the interim answers', async () => {

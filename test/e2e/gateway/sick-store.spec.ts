@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { Forwarder } from '../../support/forwarder.mjs';
-import { SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
-import { eventually, House, rule } from '../gateway/house.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
 
 /** A Redis that answers and carries out no takes is named, and left when there is a better one. */
 
@@ -15,11 +16,11 @@ let gateway: RunningApp;
 beforeEach(async () => {
   [house, successor] = await Promise.all([House.open(), freshRedis()]);
   forwarder = await Forwarder.to(house.redisServer.port);
-  gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: String(250 * SLOWNESS) });
+  gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: '5000' });
   await house.write('acme', [rule({ onStoreFailure: 'closed', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
   await house.write('other', [rule({ onStoreFailure: 'open', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
-  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
-  await eventually(async () => expect((await house.send(gateway, 'other')).status).toBe(200));
+  await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
+  await until(async () => expect((await house.send(gateway, 'other')).status).toBe(200));
 });
 
 afterEach(async () => {
@@ -39,14 +40,14 @@ test('after a failover in which the address moves and the connection stays, take
   await house.redis.call('REPLICAOF', '127.0.0.1', String(successor.port));
   forwarder.moveTo(successor.port);
   // The first may meet the replica; from the new primary the bucket is full.
-  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
+  await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
   const fresh = new Redis(successor.url);
   try {
     expect((await fresh.keys('tg:{acme}*')).length).toBeGreaterThan(0);
   } finally {
     fresh.disconnect();
   }
-  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(429));
+  await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(429));
   await gateway.waitForLog(({ msg }) => msg === 'Redis carries out takes again: limits are exact');
   expect(storeLines()).toHaveLength(2);
   expect(await house.metric(gateway, /^gateway_store_failures_total\{.*code="READONLY"/)).toBeGreaterThan(0);
@@ -72,6 +73,6 @@ test('a full Redis is named once in the log, in a metric and in /readyz; what it
   expect(await store()).toMatchObject({ status: 200, ok: false, required: false, detail: expect.stringContaining('OOM') });
 
   await house.redis.config('SET', 'maxmemory', '0');
-  await eventually(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
-  await eventually(async () => expect(await store()).toMatchObject({ status: 200, ok: true }));
+  await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
+  await until(async () => expect(await store()).toMatchObject({ status: 200, ok: true }));
 });

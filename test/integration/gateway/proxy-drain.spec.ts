@@ -1,6 +1,7 @@
 import { PATIENCE } from '../../support/patience.mjs';
 import { Agent, type ServerResponse } from 'node:http';
-import { eventually, RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -14,7 +15,7 @@ it('answers what is in flight with Connection: close, and accepts nothing new', 
   const { held, port, server } = await startHolding();
   const agent = new Agent({ keepAlive: true });
   const answer = send(port, { agent });
-  await eventually(() => held.length === 1);
+  await until(() => held.length === 1);
   let closed = false;
   const closing = server.close(10_000).then(() => (closed = true));
   await expect(send(port)).rejects.toThrow('ECONNREFUSED');
@@ -29,7 +30,7 @@ it('closes idle connections at once, also those on which nothing was ever sent',
   const { held, port, server } = await startHolding();
   const fresh = await RawClient.open(port);
   const used = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 1);
+  await until(() => held.length === 1);
   held[0]!.end('done');
   await used.until('done');
   const startedMs = performance.now();
@@ -41,7 +42,7 @@ it('closes idle connections at once, also those on which nothing was ever sent',
 it('lets an answer end that had begun before, and closes its connection then', async () => {
   const { held, port, server } = await startHolding();
   const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 1);
+  await until(() => held.length === 1);
   held[0]!.write('first');
   await client.until('first');
   const closing = server.close(10_000);
@@ -54,7 +55,7 @@ it('lets an answer end that had begun before, and closes its connection then', a
 it('cuts off what does not end in time', async () => {
   const { held, port, server, metrics } = await startHolding();
   const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 1);
+  await until(() => held.length === 1);
   const startedMs = performance.now();
   await server.close(200);
   expect(performance.now() - startedMs).toBeGreaterThan(150);
@@ -75,12 +76,12 @@ it('serves on while it drains, on new connections too, and closes each with its 
   const idle = await RawClient.open(port);
   server.drain();
   const fresh = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 1);
+  await until(() => held.length === 1);
   held[0]!.end('done');
   await fresh.closed;
   expect(fresh.received).toMatch(/\r\nConnection: close\r\n[^]*done/);
   idle.write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 2);
+  await until(() => held.length === 2);
   held[1]!.end('done');
   await idle.closed;
   expect(idle.statuses).toEqual([200]);
@@ -89,12 +90,12 @@ it('serves on while it drains, on new connections too, and closes each with its 
 it('answers a request that arrives on an idle connection just after it was told to close', async () => {
   const { held, port, server } = await startHolding();
   const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 1);
+  await until(() => held.length === 1);
   held[0]!.end('first');
   await client.until('first');
   const closing = server.close(10_000);
   client.write('GET / HTTP/1.1', 'Host: x', '', '');
-  await eventually(() => held.length === 2);
+  await until(() => held.length === 2);
   held[1]!.end('second');
   await client.closed;
   expect(client.received).toMatch(/\r\nConnection: close\r\n[^]*second$/);

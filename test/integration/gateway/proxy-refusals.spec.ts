@@ -1,13 +1,14 @@
 import { Agent } from 'node:http';
 import type { Admission } from '../../../apps/gateway/src/proxy/index.js';
-import { eventually, FORWARD, RawClient, REFUSAL, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+import { until } from '../../support/until.js';
+import { FORWARD, RawClient, REFUSAL, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
 const later =
   (admission: Admission) =>
   (_request: unknown, done: (admission: Admission) => void): void =>
-    void setTimeout(() => done(admission), 20);
+    void setImmediate(() => done(admission));
 
 async function start(options: Parameters<typeof startProxy>[1]) {
   const reached: string[] = [];
@@ -110,12 +111,12 @@ it.each([
 
 it('pipelined, each request has its own answer', async () => {
   let asked = 0;
-  const { port } = await start({ admit: (_request, done) => setTimeout(done, 5, asked++ % 2 === 0 ? FORWARD : REFUSAL) });
+  const { port } = await start({ admit: (_request, done) => setImmediate(done, asked++ % 2 === 0 ? FORWARD : REFUSAL) });
   const client = await RawClient.open(port);
   client.write(
     'GET /1 HTTP/1.1\r\nHost: x\r\n\r\nPOST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabcGET /3 HTTP/1.1\r\nHost: x\r\n\r\n',
   );
-  await eventually(() => client.statuses.length === 3);
+  await until(() => client.statuses.length === 3);
   expect(client.statuses).toEqual([200, 429, 200]);
 });
 

@@ -1,0 +1,83 @@
+import { isIP } from 'node:net';
+import { type Fields, line, OPERATION_BOUNDS } from '#limiter';
+
+const IP = {
+  kind: 'text',
+  format: {
+    expected: 'must be an IP address',
+    fault: (text: string) => (isIP(text) === 0 ? 'must be an IP address' : undefined),
+    schema: { maxLength: 45 },
+  },
+  example: '192.0.2.7',
+  explanation: 'The address of the client, for rules whose key has ip.',
+} as const;
+
+const METHOD = {
+  kind: 'text',
+  format: {
+    expected: 'must be an HTTP method in capitals',
+    fault: (text: string) => (/^[A-Z][A-Z-]{0,31}$/.test(text) ? undefined : 'must be an HTTP method in capitals'),
+    schema: { pattern: '^[A-Z][A-Z-]{0,31}$' },
+  },
+  example: 'POST',
+  explanation: 'The method of the request, for rules whose key has method.',
+} as const;
+
+/** What names a bucket beside the merchant in the path. */
+const RULE_ID = {
+  kind: 'text',
+  format: {
+    expected: 'must be the id of a rule',
+    fault: (text: string) => (/^[1-9]\d{0,18}$/.test(text) ? undefined : 'must be the id of a rule'),
+    schema: { pattern: '^[1-9][0-9]{0,18}$' },
+  },
+  example: '17',
+  explanation: 'The id of the rule, of the merchant or a default one.',
+} as const;
+
+const LIMIT = { kind: 'text', format: line(64), example: 'burst', explanation: 'The name of the limit.' } as const;
+
+const REASON = {
+  kind: 'text',
+  format: line(500),
+  example: 'ticket OPS-17',
+  explanation: 'Why. The audit keeps it; X-Change-Reason says the same.',
+} as const;
+
+const ONE = {
+  ruleId: { ...RULE_ID, required: true },
+  limit: { ...LIMIT, required: true },
+  ip: IP,
+  method: METHOD,
+  reason: REASON,
+} as const;
+
+export const BUCKET_QUERY_FIELDS = { ruleId: RULE_ID, ip: IP, method: METHOD } as const satisfies Fields;
+
+/** Without rule and limit: all. */
+export const RESET_FIELDS = { ruleId: RULE_ID, limit: LIMIT, ip: IP, method: METHOD, reason: REASON } as const satisfies Fields;
+
+export const ADJUST_FIELDS = {
+  ...ONE,
+  tokens: {
+    kind: 'whole_number',
+    ...OPERATION_BOUNDS.tokens,
+    required: true,
+    example: 5,
+    explanation: 'Tokens to add, up to full, or to take (negative), down to empty. Not 0.',
+  },
+} as const satisfies Fields;
+
+export const BLOCK_FIELDS = {
+  ...ONE,
+  forMs: {
+    kind: 'whole_number',
+    ...OPERATION_BOUNDS.forMs,
+    unit: 'milliseconds',
+    required: true,
+    example: 60_000,
+    explanation: 'For how long everything is refused from now, whatever block there was before.',
+  },
+} as const satisfies Fields;
+
+export const UNBLOCK_FIELDS = ONE satisfies Fields;

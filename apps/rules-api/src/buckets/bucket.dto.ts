@@ -1,0 +1,79 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { tableDto } from '../http/table-dto.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { ADJUST_FIELDS, BLOCK_FIELDS, BUCKET_QUERY_FIELDS, RESET_FIELDS, UNBLOCK_FIELDS } from './bucket-fields.js';
+
+/** The query of a merchant's buckets. */
+export class BucketQueryDto extends PageQueryDto {
+  static override readonly fields = { ...PageQueryDto.fields, ...BUCKET_QUERY_FIELDS };
+
+  @ApiPropertyOptional({ type: String, description: BUCKET_QUERY_FIELDS.ruleId.explanation })
+  ruleId?: string;
+
+  @ApiPropertyOptional({ type: String, description: BUCKET_QUERY_FIELDS.ip.explanation })
+  ip?: string;
+
+  @ApiPropertyOptional({ type: String, description: BUCKET_QUERY_FIELDS.method.explanation })
+  method?: string;
+}
+
+export class ResetBucketsDto extends tableDto('bucket', RESET_FIELDS) {}
+export class AdjustBucketDto extends tableDto('bucket', ADJUST_FIELDS) {}
+export class BlockBucketDto extends tableDto('bucket', BLOCK_FIELDS) {}
+export class UnblockBucketDto extends tableDto('bucket', UNBLOCK_FIELDS) {}
+
+/** One bucket as it is now. */
+export class BucketView {
+  @ApiProperty({ type: String, example: '17' })
+  ruleId: string;
+
+  @ApiProperty({ type: String, example: 'card payments' })
+  rule: string;
+
+  @ApiProperty({ enum: ['merchant', 'default'], description: 'Whose rule it is.' })
+  source: 'merchant' | 'default';
+
+  @ApiProperty({ type: String, example: 'burst' })
+  limit: string;
+
+  @ApiProperty({ type: [String], example: ['merchant'], description: 'What tells the buckets of the rule apart.' })
+  key: readonly string[];
+
+  @ApiProperty({
+    type: [String],
+    example: [],
+    description: 'Parts of the key that the query has to name before the bucket can be read. The levels are null until then.',
+  })
+  needs: readonly string[];
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 10, description: 'The limit as it is written.' })
+  capacity: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 7, description: 'Tokens that are left.' })
+  remaining: number | null;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 600, description: 'Milliseconds until the bucket is full if it is left alone.' })
+  resetAfterMs: number | null;
+
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    example: 0,
+    description: "Milliseconds for which an operator's block goes on; 0 without one.",
+  })
+  blockedForMs: number | null;
+}
+
+export class BucketPage {
+  @ApiProperty({ type: [BucketView] })
+  items: BucketView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page, and null on the last page.' })
+  nextCursor: string | null;
+}
+
+/** What an operation has done. */
+export class BucketsChanged {
+  @ApiProperty({ type: [BucketView], description: 'The buckets after it.' })
+  items: BucketView[];
+}

@@ -1,0 +1,82 @@
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { type Actor } from '#rules-db';
+import { Needs } from '../auth/access.js';
+import { By } from '../auth/principal.js';
+import { DatabaseInterceptor } from '../http/database.interceptor.js';
+import { MerchantIdPipe } from '../http/path-ids.js';
+import { Does, Lists } from '../openapi/operations.js';
+import { type Page } from '../pagination/page.js';
+import {
+  AdjustBucketDto,
+  BlockBucketDto,
+  BucketPage,
+  BucketQueryDto,
+  BucketsChanged,
+  type BucketView,
+  ResetBucketsDto,
+  UnblockBucketDto,
+} from './bucket.dto.js';
+import { BucketsService } from './buckets.service.js';
+
+@ApiTags('buckets')
+@Controller('v1/merchants/:merchantId/buckets')
+@UseInterceptors(DatabaseInterceptor)
+export class BucketsController {
+  constructor(@Inject(BucketsService) private readonly buckets: BucketsService) {}
+
+  @Get()
+  @Needs('viewer', 'merchant')
+  @Lists('Show the live buckets of a merchant', BucketPage, { belowSomething: true, query: ['ruleId', 'ip', 'method'] })
+  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: BucketQueryDto): Promise<Page<BucketView>> {
+    return this.buckets.list(merchantId, query);
+  }
+
+  @Post('reset')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Does('Fill one bucket of a merchant, those of a rule, or all', BucketsChanged)
+  async reset(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Body() body: ResetBucketsDto,
+    @By() by: Actor,
+  ): Promise<BucketsChanged> {
+    return this.buckets.reset(merchantId, body, by);
+  }
+
+  @Post('adjust')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Does('Add tokens to a bucket of a merchant, or take some', BucketsChanged)
+  async adjust(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Body() body: AdjustBucketDto,
+    @By() by: Actor,
+  ): Promise<BucketsChanged> {
+    return this.buckets.adjust(merchantId, body, by);
+  }
+
+  @Post('block')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Does('Refuse everything behind a bucket of a merchant for a time', BucketsChanged)
+  async block(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Body() body: BlockBucketDto,
+    @By() by: Actor,
+  ): Promise<BucketsChanged> {
+    return this.buckets.block(merchantId, body, by);
+  }
+
+  @Post('unblock')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Does('End the block of a bucket of a merchant', BucketsChanged)
+  async unblock(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Body() body: UnblockBucketDto,
+    @By() by: Actor,
+  ): Promise<BucketsChanged> {
+    return this.buckets.unblock(merchantId, body, by);
+  }
+}

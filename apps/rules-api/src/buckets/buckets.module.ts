@@ -1,0 +1,6 @@
+import { Module } from '@nestjs/common';
+import { BucketsController } from './buckets.controller.js';
+import { BucketsService } from './buckets.service.js';
+
+@Module({ controllers: [BucketsController], providers: [BucketsService] })
+export class BucketsModule {}

@@ -1,0 +1,200 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  type BucketOperation,
+  type BucketReading,
+  InvalidOperationError,
+  NewerRulesError,
+  OperationNotPossibleError,
+  StoreUnavailableError,
+} from '#limiter';
+import { type BodyFieldError, ProblemError } from '#platform';
+import { type Actor, type AuditAction, AuditRepository, MerchantNotFoundError, RuleReader } from '#rules-db';
+import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
+import {
+  type AdjustBucketDto,
+  type BlockBucketDto,
+  type BucketQueryDto,
+  type BucketsChanged,
+  type BucketView,
+  type ResetBucketsDto,
+  type UnblockBucketDto,
+} from './bucket.dto.js';
+import { LiveBuckets } from './live-buckets.js';
+import { bucketsOfMerchant, type KeyValues, type NamedBucket } from './merchant-buckets.js';
+
+const LIST = 'buckets';
+/** A reset of more than so many buckets at once would keep Redis and the audit busy. */
+const MOST_AT_ONCE = 200;
+
+const READ: BucketOperation = { kind: 'read' };
+
+const ACTIONS: Record<Exclude<BucketOperation['kind'], 'read'>, AuditAction> = {
+  reset: 'bucket.reset',
+  adjust: 'bucket.adjusted',
+  block: 'bucket.blocked',
+  unblock: 'bucket.unblocked',
+};
+
+/** The live buckets of a merchant: what they hold now, and corrections by hand. */
+@Injectable()
+export class BucketsService {
+  constructor(
+    @Inject(RuleReader) private readonly rules: RuleReader,
+    @Inject(AuditRepository) private readonly audit: AuditRepository,
+    @Inject(LiveBuckets) private readonly live: LiveBuckets,
+  ) {}
+
+  async list(merchantId: string, { size, cursor, ruleId, ...values }: BucketQueryDto): Promise<Page<BucketView>> {
+    const all = (await this.named(merchantId, values)).filter(({ rule }) => ruleId === undefined || rule.id === ruleId);
+    const from = cursor === undefined ? 0 : placeAfter(all, decodeCursor(LIST, cursor, isPlace));
+    const rows = all.slice(from, from + size + 1);
+    const read = await Promise.all(rows.slice(0, size).map((named) => this.viewNow(named)));
+    const { nextCursor } = toPage(
+      rows,
+      size,
+      () => null,
+      ({ rule, limit }) => encodeCursor(LIST, [rule.id, limit.id]),
+    );
+    return { items: read, nextCursor };
+  }
+
+  async reset(merchantId: string, body: ResetBucketsDto, by: Actor): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'reset' }, by);
+  }
+
+  async adjust(merchantId: string, { tokens, ...body }: AdjustBucketDto, by: Actor): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'adjust', tokens }, by);
+  }
+
+  async block(merchantId: string, { forMs, ...body }: BlockBucketDto, by: Actor): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'block', forMs }, by);
+  }
+
+  async unblock(merchantId: string, body: UnblockBucketDto, by: Actor): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'unblock' }, by);
+  }
+
+  /** Carries it out on the buckets that the body names, together with a row of the audit: nothing is done that is not written down. */
+  private async change(
+    merchantId: string,
+    body: ResetBucketsDto,
+    operation: Exclude<BucketOperation, { kind: 'read' }>,
+    by: Actor,
+  ): Promise<BucketsChanged> {
+    const { ruleId, limit, reason, ...values } = body;
+    const chosen = (await this.named(merchantId, values)).filter(
+      ({ rule, limit: { name } }) => (ruleId === undefined || rule.id === ruleId) && (limit === undefined || name === limit),
+    );
+    demandSome(chosen, body);
+    const after = {
+      operation: operation.kind,
+      ...body,
+      ...('tokens' in operation && { tokens: operation.tokens }),
+      ...('forMs' in operation && { forMs: operation.forMs }),
+    };
+    const change = { merchantId, ...(ruleId !== undefined && { ruleId }), action: ACTIONS[operation.kind], before: null, after };
+    const actor = { ...by, ...(reason !== undefined && by.reason === undefined && { reason }) };
+    const items = await this.audit.recordWith({ ...change, by: actor }, async () => {
+      // Side by side: while this runs, nobody else can write to the audit.
+      return Promise.all(chosen.map(async (named) => viewOf(named, await this.asked(named, operation))));
+    });
+    await this.live.tellGateways(merchantId);
+    return { items };
+  }
+
+  private async named(merchantId: string, values: KeyValues): Promise<NamedBucket[]> {
+    if (!this.live.isConfigured) throw bucketsUnavailable('this Rules API knows no Redis: set BUCKETS_REDIS_URL');
+    const snapshot = await this.rules.snapshot(merchantId);
+    if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
+    const { rules: defaults } = await this.rules.defaultRules();
+    return bucketsOfMerchant({ merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, defaults }, values);
+  }
+
+  private async viewNow(named: NamedBucket): Promise<BucketView> {
+    return viewOf(named, named.key === undefined ? undefined : await this.asked(named, READ));
+  }
+
+  private async asked({ key, bucket }: NamedBucket, operation: BucketOperation): Promise<BucketReading> {
+    try {
+      return await this.live.operate(key!, bucket, operation);
+    } catch (error) {
+      throw problemOf(error) ?? error;
+    }
+  }
+}
+
+function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBucketsDto): void {
+  if (chosen.length === 0) {
+    const what = ruleId === undefined ? { pointer: '/limit', value: limit } : { pointer: '/ruleId', value: ruleId };
+    throw wrong({
+      pointer: what.pointer,
+      code: 'bucket.not_found',
+      detail: `names no bucket of an enabled rule of this merchant, got ${JSON.stringify(what.value)}`,
+    });
+  }
+  const [needs] = chosen.flatMap((named) => named.needs);
+  if (needs !== undefined)
+    throw wrong({
+      pointer: `/${needs}`,
+      code: `bucket.${needs}.missing`,
+      detail: `must be given, because the key of the rule has ${needs}`,
+    });
+  if (chosen.length > MOST_AT_ONCE) {
+    throw wrong({
+      pointer: '/ruleId',
+      code: 'bucket.ruleId.missing',
+      detail: `must be given: ${chosen.length} buckets are concerned, and at most ${MOST_AT_ONCE} are changed at once`,
+    });
+  }
+}
+
+function wrong(error: BodyFieldError): ProblemError {
+  return new ProblemError({
+    status: 400,
+    type: 'invalid-body',
+    code: 'body.invalid',
+    detail: 'a field of the body is wrong',
+    errors: [error],
+  });
+}
+
+function bucketsUnavailable(detail: string): ProblemError {
+  return new ProblemError({ status: 503, code: 'buckets.unavailable', detail, headers: { 'retry-after': '1' } });
+}
+
+function problemOf(error: unknown): ProblemError | undefined {
+  if (error instanceof InvalidOperationError)
+    return wrong({ pointer: `/${error.field}`, code: `bucket.${error.field}.out_of_range`, detail: error.message });
+  if (error instanceof OperationNotPossibleError)
+    return new ProblemError({ status: 409, code: 'bucket.operation_not_possible', detail: error.message });
+  if (error instanceof NewerRulesError) return bucketsUnavailable('the bucket was written under newer rules; ask again');
+  if (error instanceof StoreUnavailableError)
+    return bucketsUnavailable(`${error.message}; whether it was done is unknown, so read the buckets before you ask again`);
+  return undefined;
+}
+
+function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {
+  return {
+    ruleId: rule.id,
+    rule: rule.name,
+    source,
+    limit: limit.name,
+    key: rule.key,
+    needs,
+    capacity: reading?.limit ?? null,
+    remaining: reading?.remaining ?? null,
+    resetAfterMs: reading?.resetAfterMs ?? null,
+    blockedForMs: reading?.blockedForMs ?? null,
+  };
+}
+
+/** Where the page begins: behind the named bucket, or, if it is gone, at the end of what came before it. */
+function placeAfter(all: readonly NamedBucket[], [ruleId, limitId]: [string, number]): number {
+  const at = all.findIndex(({ rule, limit }) => rule.id === ruleId && limit.id === limitId);
+  return at < 0 ? all.length : at + 1;
+}
+
+function isPlace(values: readonly unknown[]): values is [string, number] {
+  const [ruleId, limitId] = values;
+  return values.length === 2 && typeof ruleId === 'string' && /^[1-9]\d{0,18}$/.test(ruleId) && Number.isSafeInteger(limitId);
+}

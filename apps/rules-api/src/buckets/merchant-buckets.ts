@@ -1,0 +1,43 @@
+import { canonicalAddress } from '#addresses';
+import { type Bucket, bucketKey, bucketOf, type KeyPart, type Limit, type Rule } from '#limiter';
+
+/** The parts of a key that no merchant has by itself. */
+export interface KeyValues {
+  readonly ip?: string | undefined;
+  readonly method?: string | undefined;
+}
+
+/** A bucket that a rule has for a merchant. */
+export interface NamedBucket {
+  readonly rule: Rule;
+  readonly source: 'merchant' | 'default';
+  readonly limit: Limit;
+  /** Parts of the key for which there is no value. */
+  readonly needs: readonly KeyPart[];
+  /** Undefined while something is needed. */
+  readonly key: string | undefined;
+  readonly bucket: Bucket;
+}
+
+interface RulesOfMerchant {
+  readonly merchantId: string;
+  readonly timeZone: string;
+  readonly own: readonly Rule[];
+  readonly defaults: readonly Rule[];
+}
+
+/** Every bucket of the enabled rules that concern a merchant: its own rules first, then the default ones, each by id, limits as they are written. */
+export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: RulesOfMerchant, values: KeyValues): NamedBucket[] {
+  const ofRules = (rules: readonly Rule[], source: NamedBucket['source']): NamedBucket[] =>
+    [...rules]
+      .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
+      .flatMap((rule) =>
+        rule.limits.map((limit) => {
+          const needs = rule.key.filter((part) => part !== 'merchant' && values[part] === undefined);
+          const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
+          const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
+          return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
+        }),
+      );
+  return [...ofRules(own, 'merchant'), ...ofRules(defaults, 'default')];
+}

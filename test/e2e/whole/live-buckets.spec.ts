@@ -1,0 +1,137 @@
+import { ruleBody } from '../../support/factories/rules.js';
+import { startApp, type RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { House } from '../gateway/house.js';
+import { ask, type Answer } from '../rules-api/api.js';
+
+/** What operators see of live buckets, and do to them, is felt by a gateway that serves them. */
+
+let house: House;
+let rulesApi: RunningApp;
+let preloader: RunningApp;
+let gateway: RunningApp;
+let ruleId: string;
+
+const BUCKETS = '/v1/merchants/acme/buckets';
+/** Nothing comes back while the test runs. */
+const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 3, refillTokens: 1, refillIntervalMs: 86_400_000 }];
+
+const api = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
+  ask(rulesApi.url, method, path, body, headers);
+const send = async (options = {}): Promise<number> => (await house.send(gateway, 'acme', options)).status;
+
+interface Bucket {
+  ruleId: string;
+  needs: string[];
+  remaining: number | null;
+  blockedForMs: number | null;
+}
+const items = ({ body }: Answer): Bucket[] => (body as { items: Bucket[] }).items;
+
+beforeAll(async () => {
+  house = await House.open();
+  const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
+  rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
+  preloader = await startApp('preloader', stores);
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+  await api('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
+  ruleId = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ limits: LIMITS }))).body as { id: string }).id;
+  await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 1);
+});
+
+afterAll(async () => {
+  await Promise.all([rulesApi.kill(), preloader.kill()]);
+  await house.close();
+});
+
+test('levels are shown as requests leave them', async () => {
+  expect(items(await api('GET', BUCKETS))).toMatchObject([
+    { ruleId, source: 'merchant', limit: 'burst', key: ['merchant'], needs: [], capacity: 3, remaining: 3, blockedForMs: 0 },
+  ]);
+  expect([await send(), await send()]).toEqual([200, 200]);
+  expect(items(await api('GET', BUCKETS))).toMatchObject([{ remaining: 1 }]);
+});
+
+test('a reset, tokens more or less, a block and its end are felt by a gateway that already refuses', async () => {
+  await until('the bucket is empty', async () => (await send()) === 429);
+  const one = { ruleId, limit: 'burst' };
+  expect(items(await api('POST', `${BUCKETS}/adjust`, { ...one, tokens: 1, reason: 'the terminal sent twice' }))).toMatchObject([
+    { remaining: 1 },
+  ]);
+  await until('the token is there', async () => (await send()) === 200);
+  await until('and gone', async () => (await send()) === 429);
+  expect(items(await api('POST', `${BUCKETS}/reset`, {}, { 'x-change-reason': 'an incident' }))).toMatchObject([{ remaining: 3 }]);
+  await until('a full bucket', async () => (await send()) === 200);
+  expect(items(await api('POST', `${BUCKETS}/block`, { ...one, forMs: 3_600_000 }))[0]?.blockedForMs).toBeGreaterThan(3_590_000);
+  await until('everything is refused', async () => (await send()) === 429);
+  expect(items(await api('GET', BUCKETS))[0]?.blockedForMs).toBeGreaterThan(3_000_000);
+  expect(items(await api('POST', `${BUCKETS}/unblock`, one))).toMatchObject([{ blockedForMs: 0 }]);
+  await until('the rest is there', async () => (await send()) === 200);
+  expect(items(await api('POST', `${BUCKETS}/adjust`, { ...one, tokens: -100 }))).toMatchObject([{ remaining: 0 }]);
+  expect(await send()).toBe(429);
+});
+
+test('each is written to the audit, with who and why', async () => {
+  const { body } = await api('GET', '/v1/audit?merchant=acme&limit=200');
+  const changes = (body as { items: { action: string; reason: string | null; actor: string }[] }).items.filter(({ action }) =>
+    action.startsWith('bucket.'),
+  );
+  expect(changes.map(({ action, reason, actor }) => [action, reason, actor])).toEqual([
+    ['bucket.adjusted', null, 'admin'],
+    ['bucket.unblocked', null, 'admin'],
+    ['bucket.blocked', null, 'admin'],
+    ['bucket.reset', 'an incident', 'admin'],
+    ['bucket.adjusted', 'the terminal sent twice', 'admin'],
+  ]);
+});
+
+test('a bucket whose key has an address is read when the address is named, however it is spelled', async () => {
+  const rule = ruleBody({ name: 'by address', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS });
+  const id = ((await api('POST', '/v1/merchants/acme/rules', rule)).body as { id: string }).id;
+  expect(items(await api('GET', `${BUCKETS}?ruleId=${id}`))).toMatchObject([{ ruleId: id, needs: ['ip'], remaining: null }]);
+  await api('POST', `${BUCKETS}/adjust`, { ruleId: id, limit: 'burst', ip: '2001:DB8:0::7', tokens: -2 });
+  expect(items(await api('GET', `${BUCKETS}?ruleId=${id}&ip=2001:db8::7`))).toMatchObject([{ needs: [], remaining: 1 }]);
+  expect(items(await api('GET', `${BUCKETS}?ruleId=${id}&ip=2001:db8::8`))).toMatchObject([{ remaining: 3 }]);
+});
+
+test('page by page each bucket comes once', async () => {
+  const first = await api('GET', `${BUCKETS}?limit=1`);
+  const { nextCursor } = first.body as { nextCursor: string };
+  const second = await api('GET', `${BUCKETS}?limit=1&cursor=${nextCursor}`);
+  expect(items(first)[0]?.ruleId).toBe(ruleId);
+  expect(items(second)[0]?.ruleId).not.toBe(ruleId);
+  expect((second.body as { nextCursor: string | null }).nextCursor).toBeNull();
+});
+
+test.each([
+  ['adjust', { tokens: 1 }, 400, ['/ruleId', '/limit']],
+  ['adjust', { ruleId: '999', limit: 'burst', tokens: 1 }, 400, ['/ruleId']],
+  ['adjust', { ruleId: 'RULE', limit: 'no such limit', tokens: 1 }, 400, ['/ruleId']],
+  ['adjust', { ruleId: 'RULE', limit: 'burst', tokens: 0 }, 400, ['/tokens']],
+  ['adjust', { ruleId: 'RULE', limit: 'burst', tokens: 1.5 }, 400, ['/tokens']],
+  ['block', { ruleId: 'RULE', limit: 'burst', forMs: 0 }, 400, ['/forMs']],
+  ['reset', { limit: 'nothing is called so' }, 400, ['/limit']],
+  ['reset', { ip: 'localhost' }, 400, ['/ip']],
+])('%s of %j is refused, and the field named', async (operation, body, status, pointers) => {
+  const answer = await api('POST', `${BUCKETS}/${operation}`, { ...body, ...('ruleId' in body && body.ruleId === 'RULE' && { ruleId }) });
+  expect(answer.status).toBe(status);
+  expect((answer.body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)).toEqual(pointers);
+});
+
+test('a merchant that does not exist has no buckets', async () => {
+  expect((await api('GET', '/v1/merchants/nobody/buckets')).status).toBe(404);
+});
+
+test('while Redis is away the answer is 503, nothing is written to the audit, and it works again by itself', async () => {
+  const count = async () => (await api('GET', '/v1/audit?limit=200')).body as { items: unknown[] };
+  const before = (await count()).items.length;
+  house.redisServer.freeze();
+  try {
+    const answer = await api('POST', `${BUCKETS}/reset`, { ruleId });
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([503, 'buckets.unavailable']);
+  } finally {
+    house.redisServer.thaw();
+  }
+  expect((await count()).items).toHaveLength(before);
+  await until('it works again', async () => (await api('POST', `${BUCKETS}/reset`, { ruleId })).status === 200);
+});
