@@ -8,6 +8,7 @@ import { TokenText } from './auth/token-text.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
 import { RulesDatabase } from './database.js';
+import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
@@ -76,6 +77,7 @@ export class RulesApiModule {
         HistoryModule,
         TokensModule,
         BucketsModule,
+        ExplainModule,
         ProblemsModule,
       ],
       providers: [

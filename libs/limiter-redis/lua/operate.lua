@@ -6,7 +6,7 @@ Guarantee  One step, as if no request came in between. Adding ends at a full buc
 
 KEYS  1  the bucket
 ARGV  1  now in microseconds, '' for TIME
-      2  the bucket, packed as in take.lua; its cost is what is added or taken
+      2  the bucket, packed as in take.lua; its cost is what is added or taken, or what a reader wants to know whether it would pass
       3  read, reset, add, take, block, unblock
       4  for block: for how many microseconds
 Reply  how long a block goes on after it, in microseconds, or 0; then what the bucket holds beneath it: see the file of its algorithm. In place of the first number, nothing being done: STALE or AGAIN, as in take.lua.

@@ -4,6 +4,8 @@ import {
   readingOf,
   StoreUnavailableError,
   type Bucket,
+  type BucketLevel,
+  type BucketLooker,
   type BucketOperation,
   type BucketOperator,
   type BucketReading,
@@ -58,7 +60,7 @@ const operateScript = new Script('operate');
  * Buckets in Redis. If Redis does not answer in time a breaker opens, and takes fail at once until it answers again. A full Redis is asked
  * all the same: it can still refuse.
  */
-export class RedisBucketStore implements BucketStore, BucketOperator {
+export class RedisBucketStore implements BucketStore, BucketOperator, BucketLooker {
   private readonly deadlineMs: number;
   private readonly breaker: Breaker;
   private readonly fault: ConnectionFault;
@@ -131,8 +133,19 @@ export class RedisBucketStore implements BucketStore, BucketOperator {
 
   async operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {
     checkOperation(bucket, operation);
-    if (!this.readable) throw new StoreUnavailableError('Redis is not answering');
     const take: BucketTake = { key, bucket, cost: tokensOf(operation) };
+    const reply = await this.askOperation(take, operation);
+    return readingOf(bucket, reply.level(take), reply.blockedForUs);
+  }
+
+  async look(take: BucketTake): Promise<BucketLevel> {
+    const reply = await this.askOperation(take, { kind: 'read' });
+    return reply.blockedForUs > 0 ? { blockedForUs: reply.blockedForUs } : reply.level(take);
+  }
+
+  /** @throws NewerRulesError, StoreUnavailableError */
+  private async askOperation(take: BucketTake, operation: BucketOperation): Promise<OperationReply> {
+    if (!this.readable) throw new StoreUnavailableError('Redis is not answering');
     for (let asked = 0; asked < MOST_ASKED; asked++) {
       const sentAtMs = Date.now();
       const numbers = await this.inTime(
@@ -147,7 +160,7 @@ export class RedisBucketStore implements BucketStore, BucketOperator {
         this.breaker.failed(FULL);
         throw new StoreUnavailableError(`Redis failed: ${FULL.said}`);
       }
-      return readingOf(bucket, reply.level(take), reply.blockedForUs);
+      return reply;
     }
     throw new StoreUnavailableError('Redis has asked again too often');
   }

@@ -1,4 +1,4 @@
-import { describeBucketStore, describeGolden, FakeClock, startedLimit, takeFrom } from '../testing/index.js';
+import { describeBucketStore, describeGolden, describeLooks, FakeClock, startedLimit, takeFrom } from '../testing/index.js';
 import { bucketOf } from './bucket.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 
@@ -8,6 +8,7 @@ function create() {
 }
 
 describeBucketStore('MemoryBucketStore', create);
+describeLooks(create);
 
 describeGolden(() => {
   const { store, clock } = create();

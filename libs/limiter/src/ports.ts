@@ -1,6 +1,6 @@
 import type { Bucket, BucketLevel } from './bucket.js';
 import type { BucketOperation, BucketReading } from './bucket-operation.js';
-import type { SlotHolder, TakeRequest } from './take.js';
+import type { BucketTake, SlotHolder, TakeRequest } from './take.js';
 
 /** What a request took, so that it can be given back. */
 export interface Receipt extends SlotHolder {
@@ -42,6 +42,15 @@ export interface BucketStore {
    * that nobody asks twice is the caller's to see to. If the store is away, what was taken stays taken.
    */
   refund(receipt: Receipt): void;
+}
+
+/** Answers what a take would find. */
+export interface BucketLooker {
+  /**
+   * What a take would find in its bucket, for its cost, without taking. Writes nothing but what a take that is refused would mend. Rejects with a
+   * NewerRulesError or a StoreUnavailableError, as takes do.
+   */
+  look(take: BucketTake): Promise<BucketLevel>;
 }
 
 /**

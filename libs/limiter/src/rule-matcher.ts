@@ -44,19 +44,32 @@ function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the path names HEAD. */
+/** The method by which rules are matched. HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the path names HEAD. */
+export function askedMethod(rules: readonly RuleTemplate[], method: string, segments: readonly string[], ignoreCase: boolean): string {
+  const namesHead = (template: RuleTemplate) => template.rule.match.methods.includes('HEAD') && template.concerns(segments, ignoreCase);
+  return method === 'HEAD' && !rules.some(namesHead) ? 'GET' : method;
+}
+
+/** The first condition of a rule that a request does not meet; undefined if it meets all. @param asked as `askedMethod` says */
+export function mismatchOf(
+  template: RuleTemplate,
+  asked: string,
+  segments: readonly string[],
+  ignoreCase: boolean,
+): 'method' | 'path' | undefined {
+  const { methods } = template.rule.match;
+  if (methods.length > 0 && !methods.includes(asked)) return 'method';
+  return template.concerns(segments, ignoreCase) ? undefined : 'path';
+}
+
+/** The rule that is asked first of those whose conditions hold. */
 export function firstMatch(
   rules: readonly RuleTemplate[],
   method: string,
   segments: readonly string[],
   ignoreCase: boolean,
 ): RuleTemplate | undefined {
-  const namesHead = (template: RuleTemplate) => template.rule.match.methods.includes('HEAD') && template.concerns(segments, ignoreCase);
-  const asked = method === 'HEAD' && !rules.some(namesHead) ? 'GET' : method;
-  for (const template of rules) {
-    const { methods } = template.rule.match;
-    if (methods.length > 0 && !methods.includes(asked)) continue;
-    if (template.concerns(segments, ignoreCase)) return template;
-  }
+  const asked = askedMethod(rules, method, segments, ignoreCase);
+  for (const template of rules) if (mismatchOf(template, asked, segments, ignoreCase) === undefined) return template;
   return undefined;
 }

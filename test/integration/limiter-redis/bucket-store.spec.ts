@@ -20,6 +20,7 @@ import {
   describeBucketStore,
   describeClockSteps,
   describeGolden,
+  describeLooks,
   describeOldBuckets,
   FakeClock,
   isAllowed,
@@ -65,6 +66,7 @@ function createStore() {
 }
 
 describeBucketStore('RedisBucketStore', create);
+describeLooks(create);
 
 describe('a bucket in Redis', () => {
   const clock = new FakeClock();

@@ -103,7 +103,7 @@ export class BucketsService {
   }
 
   private async named(merchantId: string, values: KeyValues): Promise<NamedBucket[]> {
-    if (!this.live.isConfigured) throw bucketsUnavailable('this Rules API knows no Redis: set BUCKETS_REDIS_URL');
+    this.live.demandConfigured();
     const snapshot = await this.rules.snapshot(merchantId);
     if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
     const { rules: defaults } = await this.rules.defaultRules();
@@ -118,8 +118,19 @@ export class BucketsService {
     try {
       return await this.live.operate(key!, bucket, operation);
     } catch (error) {
-      throw problemOf(error) ?? error;
+      throw this.problemOf(error) ?? error;
     }
+  }
+
+  private problemOf(error: unknown): ProblemError | undefined {
+    if (error instanceof InvalidOperationError)
+      return wrong({ pointer: `/${error.field}`, code: `bucket.${error.field}.out_of_range`, detail: error.message });
+    if (error instanceof OperationNotPossibleError)
+      return new ProblemError({ status: 409, code: 'bucket.operation_not_possible', detail: error.message });
+    if (error instanceof NewerRulesError) return this.live.unavailable('the bucket was written under newer rules; ask again');
+    if (error instanceof StoreUnavailableError)
+      return this.live.unavailable(`${error.message}; whether it was done is unknown, so read the buckets before you ask again`);
+    return undefined;
   }
 }
 
@@ -156,21 +167,6 @@ function wrong(error: BodyFieldError): ProblemError {
     detail: 'a field of the body is wrong',
     errors: [error],
   });
-}
-
-function bucketsUnavailable(detail: string): ProblemError {
-  return new ProblemError({ status: 503, code: 'buckets.unavailable', detail, headers: { 'retry-after': '1' } });
-}
-
-function problemOf(error: unknown): ProblemError | undefined {
-  if (error instanceof InvalidOperationError)
-    return wrong({ pointer: `/${error.field}`, code: `bucket.${error.field}.out_of_range`, detail: error.message });
-  if (error instanceof OperationNotPossibleError)
-    return new ProblemError({ status: 409, code: 'bucket.operation_not_possible', detail: error.message });
-  if (error instanceof NewerRulesError) return bucketsUnavailable('the bucket was written under newer rules; ask again');
-  if (error instanceof StoreUnavailableError)
-    return bucketsUnavailable(`${error.message}; whether it was done is unknown, so read the buckets before you ask again`);
-  return undefined;
 }
 
 function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {

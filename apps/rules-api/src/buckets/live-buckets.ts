@@ -1,12 +1,21 @@
 import { type Redis } from 'ioredis';
-import { type Bucket, type BucketOperation, type BucketReading, StoreUnavailableError } from '#limiter';
+import {
+  type Bucket,
+  type BucketLevel,
+  type BucketLooker,
+  type BucketOperation,
+  type BucketReading,
+  type BucketTake,
+  StoreUnavailableError,
+} from '#limiter';
+import { ProblemError } from '#platform';
 import { createRedis, RedisBucketStore, RedisSnapshotStore } from '#limiter-redis';
 
 /** An administrator waits longer than a request may. Milliseconds. */
 const DEADLINE_MS = 1_000;
 
 /** The buckets in Redis as an operator sees them. The only place of the Rules API that knows Redis. */
-export class LiveBuckets {
+export class LiveBuckets implements BucketLooker {
   private readonly redis: Redis | undefined;
   private readonly store: RedisBucketStore | undefined;
   private readonly snapshots: RedisSnapshotStore | undefined;
@@ -19,8 +28,19 @@ export class LiveBuckets {
     this.snapshots = new RedisSnapshotStore(this.redis);
   }
 
-  get isConfigured(): boolean {
-    return this.store !== undefined;
+  /** @throws ProblemError 503 if there is no Redis to ask */
+  demandConfigured(): void {
+    if (this.store === undefined) throw this.unavailable('this Rules API knows no Redis: set BUCKETS_REDIS_URL');
+  }
+
+  unavailable(detail: string): ProblemError {
+    return new ProblemError({ status: 503, code: 'buckets.unavailable', detail, headers: { 'retry-after': '1' } });
+  }
+
+  /** @throws StoreUnavailableError, NewerRulesError */
+  async look(take: BucketTake): Promise<BucketLevel> {
+    if (this.store === undefined) throw new StoreUnavailableError('no Redis is configured');
+    return this.store.look(take);
   }
 
   /** @throws StoreUnavailableError, InvalidOperationError, OperationNotPossibleError, NewerRulesError */

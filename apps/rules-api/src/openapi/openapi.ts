@@ -2,6 +2,8 @@ import { type INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
 import { BucketsModule } from '../buckets/buckets.module.js';
+import { ExplainDto } from '../explain/explain.dto.js';
+import { ExplainModule } from '../explain/explain.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, UpdateMerchantDto } from '../merchants/merchant.dto.js';
@@ -29,7 +31,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule],
+    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as Record<string, object>;
   addTableSchemas(schemas as Parameters<typeof addTableSchemas>[0], [
@@ -44,6 +46,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     AdjustBucketDto,
     BlockBucketDto,
     UnblockBucketDto,
+    ExplainDto,
   ]);
   closeObjects(schemas);
   return document;

@@ -102,6 +102,11 @@ export function Does(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
+/** POST that asks and changes nothing: 200. */
+export function Answers(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));
+}
+
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
 export function Writes(summary: string, view: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
   return operation(

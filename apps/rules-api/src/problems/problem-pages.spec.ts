@@ -44,6 +44,7 @@ const SOURCES = [
   'apps/rules-api/src/auth/access.guard.ts',
   'apps/rules-api/src/auth/authenticator.ts',
   'apps/rules-api/src/buckets/buckets.service.ts',
+  'apps/rules-api/src/explain/explain.service.ts',
   'apps/rules-api/src/history/history.service.ts',
   'apps/rules-api/src/http/change-reason.ts',
   'apps/rules-api/src/http/entity-tag.ts',

@@ -178,3 +178,4 @@ export function describeBucketStore(name: string, create: CreateStore): void {
     describeBlocks(create);
   });
 }
+export { describeLooks } from './looks.js';

@@ -1,0 +1,56 @@
+import { isIP } from 'node:net';
+import { type Fields, isMerchantId, MERCHANT_ID_EXPECTED } from '#limiter';
+
+const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
+const PATH_EXPECTED = 'must be a path as a client sends it, like /transactions/17';
+const MAX_PATH_LENGTH = 8_192;
+
+/** A request as it is described for an explanation: the facts that rules look at. */
+export const EXPLAIN_FIELDS = {
+  merchantId: {
+    kind: 'text',
+    format: { expected: MERCHANT_EXPECTED, fault: (text: string) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED), schema: {} },
+    required: true,
+    example: 'acme',
+    explanation: 'The merchant that makes the request.',
+  },
+  request: {
+    kind: 'object',
+    required: true,
+    explanation: 'The request, as far as rules look at it.',
+    fields: {
+      method: {
+        kind: 'text',
+        format: {
+          expected: 'must be an HTTP method in capitals',
+          fault: (text: string) => (/^[A-Z][A-Z-]{0,31}$/.test(text) ? undefined : 'must be an HTTP method in capitals'),
+          schema: { pattern: '^[A-Z][A-Z-]{0,31}$' },
+        },
+        required: true,
+        example: 'POST',
+        explanation: 'The method.',
+      },
+      path: {
+        kind: 'text',
+        format: {
+          expected: PATH_EXPECTED,
+          fault: (text: string) => (/^\/[\x21-\x7e]*$/.test(text) && text.length <= MAX_PATH_LENGTH ? undefined : PATH_EXPECTED),
+          schema: { maxLength: MAX_PATH_LENGTH, pattern: '^/[!-~]*$' },
+        },
+        required: true,
+        example: '/transactions/17',
+        explanation: 'The path, percent-encoded as a client sends it; a query is ignored.',
+      },
+      ip: {
+        kind: 'text',
+        format: {
+          expected: 'must be an IP address',
+          fault: (text: string) => (isIP(text) === 0 ? 'must be an IP address' : undefined),
+          schema: { maxLength: 45 },
+        },
+        example: '192.0.2.7',
+        explanation: 'The address of the client. Rules whose key has ip need it.',
+      },
+    },
+  },
+} as const satisfies Fields;

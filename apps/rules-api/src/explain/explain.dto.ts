@@ -1,0 +1,96 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { LAYERS, type Layer } from '#limiter';
+import { tableDto } from '../http/table-dto.js';
+import { EXPLAIN_FIELDS } from './explain-fields.js';
+
+export class ExplainDto extends tableDto('explain', EXPLAIN_FIELDS) {}
+
+class ExplainedVerdict {
+  @ApiProperty({ type: Boolean })
+  allowed: boolean;
+
+  @ApiProperty({ type: String, example: 'over_limit', description: 'As gateways count it.' })
+  reason: string;
+
+  @ApiProperty({ type: 'integer', example: 429, description: 'What a gateway would answer; 200 stands for whatever the upstream answers.' })
+  status: number;
+}
+
+class WhyNotView {
+  @ApiProperty({ enum: ['disabled', 'method_differs', 'path_differs', 'displaced'] })
+  code: string;
+
+  @ApiProperty({ type: String, example: 'match.paths', description: 'The first condition that failed.' })
+  field: string;
+
+  @ApiProperty({ description: 'What the rule wants.', example: ['/transactions/**'] })
+  expected: unknown;
+
+  @ApiProperty({ description: 'What the request has.', example: '/reports' })
+  got: unknown;
+}
+
+class ConsideredView {
+  @ApiProperty({ type: String, example: '17' })
+  ruleId: string;
+
+  @ApiProperty({ type: String, example: 'card payments' })
+  name: string;
+
+  @ApiProperty({ enum: ['merchant', 'default'] })
+  source: 'merchant' | 'default';
+
+  @ApiProperty({ enum: ['enforce', 'shadow'] })
+  mode: string;
+
+  @ApiProperty({ type: Boolean, description: 'Whether its conditions hold, be it chosen or displaced.' })
+  matched: boolean;
+
+  @ApiPropertyOptional({ type: WhyNotView, nullable: true, description: 'Why it is not the one; null for the chosen rule.' })
+  why: WhyNotView | null;
+}
+
+class LayerView {
+  @ApiProperty({ enum: LAYERS })
+  layer: Layer;
+
+  @ApiProperty({ type: String, nullable: true, example: '17', description: 'The rule that is enforced; null if none matches.' })
+  chosen: string | null;
+
+  @ApiProperty({ type: [ConsideredView], description: 'Every rule of the layer, in the order in which they are asked.' })
+  considered: ConsideredView[];
+}
+
+class ExplainedBucket {
+  @ApiProperty({ type: String, example: '17' })
+  ruleId: string;
+
+  @ApiProperty({ type: String, example: 'burst' })
+  limit: string;
+
+  @ApiProperty({ type: [String], example: ['merchant'] })
+  key: readonly string[];
+
+  @ApiProperty({ type: 'integer', example: 7, description: 'Tokens that are left now.' })
+  remaining: number;
+
+  @ApiProperty({ type: 'integer', nullable: true, example: 0, description: 'Milliseconds until the request would pass; null: never.' })
+  retryAfterMs: number | null;
+
+  @ApiProperty({ type: 'integer', example: 600, description: 'Milliseconds until the bucket is full if it is left alone.' })
+  resetAfterMs: number;
+}
+
+export class Explanation {
+  @ApiProperty({ type: ExplainedVerdict })
+  verdict: ExplainedVerdict;
+
+  @ApiProperty({ type: [LayerView] })
+  layers: LayerView[];
+
+  @ApiProperty({ type: [ExplainedBucket], description: 'The buckets of the chosen rules, as they are now.' })
+  buckets: ExplainedBucket[];
+
+  @ApiProperty({ type: 'integer', description: 'Shadow rules that would have refused.' })
+  shadowRefusals: number;
+}

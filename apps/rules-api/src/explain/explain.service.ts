@@ -1,0 +1,126 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { canonicalAddress } from '#addresses';
+import {
+  type CheckOutcome,
+  decide,
+  type Decision,
+  type Descriptor,
+  type DisabledRule,
+  explainChoice,
+  type ExplainedLayer,
+  LookingStore,
+  type MerchantRules,
+  merchantRules,
+  RateLimiter,
+  type Rule,
+  storedRule,
+  type Verdict,
+} from '#limiter';
+import { ProblemError } from '#platform';
+import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, RuleRepository } from '#rules-db';
+import { LiveBuckets } from '../buckets/live-buckets.js';
+import { type ExplainDto, type Explanation } from './explain.dto.js';
+
+/** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
+@Injectable()
+export class ExplainService {
+  private readonly limiter: RateLimiter;
+
+  constructor(
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(LiveBuckets) private readonly live: LiveBuckets,
+  ) {
+    const store = new LookingStore(live);
+    this.limiter = new RateLimiter(store, store);
+  }
+
+  /** @param among the merchants to which the bearer is limited; null: all. @throws MerchantNotFoundError, ProblemError */
+  async explain({ merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
+    if (among !== null && !among.includes(merchantId)) {
+      throw new ProblemError({
+        status: 403,
+        type: 'forbidden',
+        code: 'token.limited_to_others',
+        detail: 'your token is limited to other merchants',
+      });
+    }
+    this.live.demandConfigured();
+    const { compiled, disabled } = await this.rulesOf(merchantId);
+    const [path = ''] = request.path.split('?');
+    const descriptor = { merchantId, ip: canonicalAddress(request.ip ?? ''), method: request.method, target: path };
+    demandKeyParts(compiled, descriptor, request.ip);
+    const layers = explainChoice(compiled, descriptor, disabled);
+    return explanation(await this.check(compiled, descriptor), layers);
+  }
+
+  private async rulesOf(merchantId: string): Promise<{ compiled: MerchantRules; disabled: DisabledRule[] }> {
+    const merchant = await this.merchants.find(merchantId);
+    if (!merchant) throw new MerchantNotFoundError(merchantId);
+    const [own = [], defaults = []] = await Promise.all(
+      [merchantId, null].map(async (owner) =>
+        (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map((rule) => storedRule(rule)),
+      ),
+    );
+    const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
+      rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
+    return {
+      compiled: merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone }),
+      disabled: [...disabledOf(own, 'merchant'), ...disabledOf(defaults, 'default')],
+    };
+  }
+
+  private async check(rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> {
+    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(rules, descriptor, resolve));
+    if (outcome instanceof Error) throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
+    return outcome;
+  }
+}
+
+function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined): void {
+  const { enforced, shadow } = rules.choose(descriptor);
+  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.includes('ip'));
+  if (needsIp === undefined || ip !== undefined) return;
+  const detail = `must be given, because the key of rule ${needsIp.rule.id} has ip`;
+  throw new ProblemError({
+    status: 400,
+    type: 'invalid-body',
+    code: 'body.invalid',
+    detail: 'a field of the body is wrong',
+    errors: [{ pointer: '/request/ip', code: 'explain.ip.missing', detail }],
+  });
+}
+
+function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
+  const { allowed, reason, limits, shadowRefusals } = verdict;
+  const levels = levelsNow(verdict);
+  const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
+  return {
+    verdict: { allowed, reason, status: allowed ? 200 : reason === 'store_unavailable' ? 503 : 429 },
+    layers: layers.map(({ layer, considered }) => ({
+      layer,
+      chosen: considered.find(({ chosen, rule }) => chosen && rule.mode === 'enforce')?.rule.id ?? null,
+      considered: considered.map(({ rule: { id, name, mode }, source, matched, why }) => ({
+        ruleId: id,
+        name,
+        source,
+        mode,
+        matched,
+        why,
+      })),
+    })),
+    buckets: limits.map(({ ruleId, limit, decision }, i) => {
+      const { remaining, resetAfterMs } = levels?.[i] ?? decision;
+      const retryAfterMs = decision.retryAfterMs === 'never' ? null : decision.retryAfterMs;
+      return { ruleId, limit: limit.name, key: keys.get(ruleId) ?? [], remaining, retryAfterMs, resetAfterMs };
+    }),
+    shadowRefusals,
+  };
+}
+
+/** A verdict says what a request that passes leaves behind; this says what is there before it. Undefined for a refusal, which leaves everything as it is. */
+function levelsNow({ reservations: [enforced] }: Verdict): readonly Decision[] | undefined {
+  if (enforced === undefined) return undefined;
+  const asked = enforced.takes.map(({ bucket, cost }, i) => ({ bucket, decision: decide(bucket, enforced.levels[i]!, cost, false) }));
+  return asked.filter(({ bucket }) => bucket.kind !== 'penalty').map(({ decision }) => decision);
+}

@@ -1,0 +1,107 @@
+import { ruleBody } from '../../support/factories/rules.js';
+import { startApp, type RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { House } from '../gateway/house.js';
+import { ask, type Answer } from '../rules-api/api.js';
+
+/** What the Rules API explains is what a gateway does. */
+
+let house: House;
+let rulesApi: RunningApp;
+let preloader: RunningApp;
+let gateway: RunningApp;
+const ids: Record<string, string> = {};
+
+const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 86_400_000 }];
+const api = (method: string, path: string, body?: unknown): Promise<Answer> => ask(rulesApi.url, method, path, body);
+
+interface Explained {
+  verdict: { allowed: boolean; reason: string; status: number };
+  layers: { layer: string; chosen: string | null; considered: { name: string; matched: boolean; why: { code: string } | null }[] }[];
+  buckets: { ruleId: string; limit: string; remaining: number; retryAfterMs: number | null }[];
+}
+async function explained(request: object): Promise<Explained> {
+  const { status, body } = await api('POST', '/v1/explain', { merchantId: 'acme', request });
+  expect(status).toBe(200);
+  return body as Explained;
+}
+
+beforeAll(async () => {
+  house = await House.open();
+  const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
+  rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
+  preloader = await startApp('preloader', stores);
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+  await api('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
+  for (const [name, changes] of Object.entries({
+    payments: { match: { methods: ['POST'], paths: ['/transactions'] } },
+    everything: { priority: 10 },
+    off: { enabled: false, priority: 500 },
+    trial: { mode: 'shadow', limits: [{ ...LIMITS[0], capacity: 1 }] },
+    'by address': { layer: 'network', key: ['ip'], match: { methods: [], paths: ['/by-address'] } },
+  })) {
+    ids[name] = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ name, limits: LIMITS, ...changes }))).body as { id: string }).id;
+  }
+  await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 4);
+});
+
+afterAll(async () => {
+  await Promise.all([rulesApi.kill(), preloader.kill()]);
+  await house.close();
+});
+
+test('every rule is considered in order, and says why it is not the one', async () => {
+  const { verdict, layers, buckets } = await explained({ method: 'GET', path: '/transactions?page=1' });
+  expect(verdict).toEqual({ allowed: true, reason: 'allowed', status: 200 });
+  expect(
+    layers.map(({ layer, chosen, considered }) => [layer, chosen, considered.map(({ name, why }) => [name, why?.code ?? null])]),
+  ).toEqual([
+    ['network', null, [['by address', 'path_differs']]],
+    [
+      'merchant',
+      ids['everything'],
+      [
+        ['payments', 'method_differs'],
+        ['everything', null],
+        ['trial', null],
+        ['off', 'disabled'],
+      ],
+    ],
+  ]);
+  expect(buckets).toMatchObject([{ ruleId: ids['everything'], limit: 'burst', key: ['merchant'], remaining: 2, retryAfterMs: 0 }]);
+});
+
+test('it takes nothing, and its verdict is that of the gateway', async () => {
+  const request = { method: 'POST', path: '/transactions' };
+  const send = async () => (await house.send(gateway, 'acme', { method: 'POST' })).status;
+  for (let i = 0; i < 5; i++) expect((await explained(request)).buckets).toMatchObject([{ remaining: 2 }]);
+  expect([await send(), await send()]).toEqual([200, 200]);
+  const { verdict, buckets } = await explained(request);
+  expect(verdict).toEqual({ allowed: false, reason: 'over_limit', status: 429 });
+  expect(buckets[0]?.retryAfterMs).toBeGreaterThan(80_000_000);
+  expect(await send()).toBe(429);
+});
+
+test('an address that the key of a rule needs has to be named', async () => {
+  const request = { method: 'GET', path: '/by-address' };
+  const missing = await api('POST', '/v1/explain', { merchantId: 'acme', request });
+  expect([missing.status, (missing.body as { errors: { pointer: string }[] }).errors[0]?.pointer]).toEqual([400, '/request/ip']);
+  expect((await explained({ ...request, ip: '192.0.2.9' })).buckets).toHaveLength(2);
+});
+
+test.each([
+  [{ request: { method: 'GET', path: '/' } }, '/merchantId'],
+  [{ merchantId: 'acme' }, '/request'],
+  [{ merchantId: 'acme', request: { method: 'get', path: '/' } }, '/request/method'],
+  [{ merchantId: 'acme', request: { method: 'GET', path: 'transactions' } }, '/request/path'],
+  [{ merchantId: 'acme', request: { method: 'GET', path: '/', ip: 'localhost' } }, '/request/ip'],
+  [{ merchantId: 'acme', request: { method: 'GET', path: '/', color: 'red' } }, '/request/color'],
+])('%j is refused, and %s named', async (body, pointer) => {
+  const answer = await api('POST', '/v1/explain', body);
+  expect(answer.status).toBe(400);
+  expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toEqual([pointer]);
+});
+
+test('of a merchant that does not exist nothing is explained', async () => {
+  expect((await api('POST', '/v1/explain', { merchantId: 'nobody', request: { method: 'GET', path: '/' } })).status).toBe(404);
+});
