@@ -56,24 +56,30 @@ export class RuleRepository {
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  /**
+   * Replaces everything but the identity of a rule; live buckets of its limits keep what they hold.
+   *
+   * @param spec what the rule becomes, or what makes it from the rule as it stands. It is called while the rule is locked; if it throws, nothing is changed.
+   * @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError
+   */
   async replace(
     owner: RuleOwner,
     id: string,
     expected: Expected,
-    spec: RuleSpec,
+    spec: RuleSpec | ((before: RuleEntity) => RuleSpec),
     by: Actor,
     action: 'rule.replaced' | 'rule.reverted' = 'rule.replaced',
   ): Promise<RuleEntity> {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
+      const written = typeof spec === 'function' ? spec(before) : spec;
       // Limits that cannot be parsed have no history to continue: no gateway has used them.
       const limits = isReadableRule(before)
-        ? editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner))
-        : startLimits(spec.limits, this.nowMs());
-      const values = { ...spec, limits, version: before.version + 1 };
-      const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
+        ? editLimits(before.limits, written.limits, this.nowMs(), await timeZoneOf(manager, owner))
+        : startLimits(written.limits, this.nowMs());
+      const values = { ...written, limits, version: before.version + 1 };
+      const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       await recordChange(manager, { merchantId: owner, ruleId: id, action, before, after, version, by });

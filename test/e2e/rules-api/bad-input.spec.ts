@@ -158,7 +158,7 @@ describe('bad input', () => {
     ['a key part twice', ruleBody({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
     ['an unknown field', ruleBody({ prio: 5 }), '/prio', 'is not a field that is known here'],
     ['an unknown field with a slash', ruleBody({ 'a/b~c': 5 }), '/a~1b~0c', 'is not a field that is known here'],
-    ['a field that the server sets', ruleBody({ id: '1' }), '/id', 'is not a field that is known here'],
+    ['a field that the server sets, in a new rule', ruleBody({ id: '1' }), '/id', 'is not a field that is known here'],
   ])('in a rule: %s', async (_name, body, pointer, detail) => {
     const { status, headers, body: problem } = await api.ask('POST', RULES, body);
     expect(problem).toMatchObject({

@@ -4,11 +4,11 @@ import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { RuleDto, RuleView } from '../rules/rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
-import { addTableSchemas } from './table-schemas.js';
+import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
 export function serveOpenApi(app: INestApplication): void {
@@ -27,9 +27,10 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule, HistoryModule, TokensModule] });
-  const schemas = ((document.components ??= {}).schemas ??= {}) as Record<string, object>;
-  addTableSchemas(schemas as Parameters<typeof addTableSchemas>[0], [
+  const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
+  addTableSchemas(schemas, [
     RuleDto,
+    ReplaceRuleDto,
     RuleView,
     CreateMerchantDto,
     UpdateMerchantDto,
@@ -37,6 +38,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     CreateTokenDto,
     RotateTokenDto,
   ]);
+  Object.assign(schemas, { [RulePatch.name]: patchSchema(schemas[ReplaceRuleDto.name]!) });
   closeObjects(schemas);
   return document;
 }

@@ -1,6 +1,8 @@
 import { applyDecorators, type Type } from '@nestjs/common';
 import {
   ApiBearerAuth,
+  ApiBody,
+  ApiConsumes,
   ApiCreatedResponse,
   ApiExtraModels,
   ApiHeader,
@@ -10,6 +12,7 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { MERGE_PATCH_CONTENT_TYPE } from '#platform';
 import { KnowsQuery } from '../http/known-query.guard.js';
 import { ProblemSchema } from './problem.schema.js';
 
@@ -28,7 +31,7 @@ const PROBLEMS = {
   409: 'The id or the name is already in use, or the owner has the maximum number of rules.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
-  415: 'The content type of the body is not application/json.',
+  415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH.',
   428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
   429: 'This address has tried too many unknown tokens.',
   500: 'The server failed to answer.',
@@ -111,6 +114,15 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
     ifMatch(),
     changeReason(),
   );
+}
+
+/** PATCH of something with a name by a JSON merge patch, with If-Match: 200 with the new ETag. */
+export function Patches(summary: string, view: Type, patch: Type): MethodDecorator {
+  return applyDecorators(
+    ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
+    ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
+    Writes(summary, view, { nameMayBeTaken: true }),
+  ) as MethodDecorator;
 }
 
 /** DELETE with If-Match: 204. */

@@ -23,6 +23,15 @@ export function addTableSchemas(schemas: Record<string, Schema>, dtos: readonly 
   }
 }
 
+/** The schema of a merge patch of an object: nothing is required, and null removes what need not be there. */
+export function patchSchema({ properties = {}, required = [], ...schema }: Schema): Schema {
+  const changed = Object.entries(properties as Record<string, Schema>).map(([name, property]): [string, Schema] => [
+    name,
+    { ...(property.properties ? patchSchema(property) : property), ...(!required.includes(name) && { nullable: true }) },
+  ]);
+  return { ...schema, properties: Object.fromEntries(changed) };
+}
+
 /** `TokenBucketDto` for `token_bucket`. */
 function limitSchemaName(algorithm: string): string {
   const words = algorithm.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1));

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type RuleSpec } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   type Actor,
@@ -10,9 +11,11 @@ import {
   type RuleOwner,
   RuleRepository,
 } from '#rules-db';
+import { mergePatch } from '../http/merge-patch.js';
+import { jsonObject, validated } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
 import { type PageQueryDto } from '../pagination/page-query.dto.js';
-import { type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
 import { UnreadableRules } from './unreadable-rules.js';
 
 const LIST = 'rules';
@@ -49,20 +52,28 @@ export class RulesService {
 
   async get(owner: RuleOwner, id: string): Promise<RuleView> {
     const rule = await this.rules.find(owner, id);
-    if (rule) return this.view(rule);
+    if (rule) return this.readable(rule);
     await this.mustExist(owner);
     throw new RuleNotFoundError(id);
   }
 
-  async replace(owner: RuleOwner, id: string, expected: Expected, body: RuleDto, by: Actor): Promise<RuleView> {
+  async replace(owner: RuleOwner, id: string, expected: Expected, body: ReplaceRuleDto, by: Actor): Promise<RuleView> {
     return ruleView(await this.rules.replace(owner, id, expected, ruleSpec(body), by));
+  }
+
+  /** @param patch a JSON merge patch; what it makes of the rule is checked as a whole */
+  async patch(owner: RuleOwner, id: string, expected: Expected, patch: object, by: Actor): Promise<RuleView> {
+    const specAfter = (before: RuleEntity): RuleSpec =>
+      ruleSpec(validated(mergePatch(this.readable(before), jsonObject(patch), ReplaceRuleDto.fields), ReplaceRuleDto));
+    return ruleView(await this.rules.replace(owner, id, expected, specAfter, by));
   }
 
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.rules.delete(owner, id, expected, by);
   }
 
-  private view(rule: RuleEntity): RuleView {
+  /** @throws ProblemError 500 if the stored rule cannot be read */
+  private readable(rule: RuleEntity): RuleView {
     const fault = this.unreadable.faultOf(rule);
     if (fault === undefined) return ruleView(rule);
     throw new ProblemError({
