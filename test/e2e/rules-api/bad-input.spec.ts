@@ -268,7 +268,7 @@ describe('bad input', () => {
   });
 
   it.each([
-    ['GET', `${RULES}?size=5`, 'size', 'is not known here; limit and cursor are'],
+    ['GET', `${RULES}?size=5`, 'size', 'is not known here; limit, cursor, path, label, algorithm and enabled are'],
     ['GET', `${RULES}/1?limit=5`, 'limit', 'is not known here, and nothing else is'],
     ['POST', `${RULES}?dryRun=true`, 'dryRun', 'is not known here, and nothing else is'],
     ['DELETE', `${RULES}/1?force`, 'force', 'is not known here, and nothing else is'],

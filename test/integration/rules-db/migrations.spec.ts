@@ -43,12 +43,12 @@ describe('migrations', () => {
   async function populate(): Promise<void> {
     const merchants = new MerchantRepository(dataSource);
     const rules = new RuleRepository(dataSource);
-    await merchants.create({ id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin' }, BY);
+    await merchants.create({ id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin', labels: { region: 'eu' } }, BY);
     await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    await rules.create(null, ruleSpec({ name: 'default' }), BY);
+    await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
   }
@@ -60,6 +60,7 @@ describe('migrations', () => {
       'Penalty1795305600000',
       'AuditChain1795400000000',
       'ApiTokens1795400100000',
+      'Labels1795400200000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -72,7 +73,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM api_token'],
+    ['the newest', revertLast, 'SELECT labels FROM merchant'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -116,6 +117,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '5']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '6']);
   });
 });

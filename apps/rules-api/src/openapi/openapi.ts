@@ -2,7 +2,7 @@ import { type INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
-import { CreateMerchantDto, UpdateMerchantDto } from '../merchants/merchant.dto.js';
+import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
@@ -38,7 +38,8 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     CreateTokenDto,
     RotateTokenDto,
   ]);
-  Object.assign(schemas, { [RulePatch.name]: patchSchema(schemas[ReplaceRuleDto.name]!) });
+  schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
+  schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);
   closeObjects(schemas);
   return document;
 }

@@ -116,12 +116,12 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
   );
 }
 
-/** PATCH of something with a name by a JSON merge patch, with If-Match: 200 with the new ETag. */
-export function Patches(summary: string, view: Type, patch: Type): MethodDecorator {
+/** PATCH by a JSON merge patch, with If-Match: 200 with the new ETag. */
+export function Patches(summary: string, view: Type, patch: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
   return applyDecorators(
     ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
     ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
-    Writes(summary, view, { nameMayBeTaken: true }),
+    Writes(summary, view, { nameMayBeTaken }),
   ) as MethodDecorator;
 }
 

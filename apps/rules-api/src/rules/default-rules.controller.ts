@@ -8,8 +8,8 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
-import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
 
 /** Rules that belong to no merchant and apply to all. */
@@ -28,8 +28,8 @@ export class DefaultRulesController {
 
   @Get()
   @Needs('viewer', 'anything')
-  @Lists('List the default rules, the highest priority first', RulePage)
-  async list(@Query() query: PageQueryDto): Promise<RulePage> {
+  @Lists('List the default rules, the highest priority first', RulePage, { query: RULE_FILTERS })
+  async list(@Query() query: RuleQueryDto): Promise<RulePage> {
     return this.rules.list(null, query);
   }
 
@@ -55,7 +55,7 @@ export class DefaultRulesController {
 
   @Patch(':ruleId')
   @Needs('editor', 'nothing')
-  @Patches('Change a default rule by a JSON merge patch', RuleView, RulePatch)
+  @Patches('Change a default rule by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
   async patch(
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,

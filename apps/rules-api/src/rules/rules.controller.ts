@@ -8,8 +8,8 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
-import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
 
 @ApiTags('rules')
@@ -32,8 +32,8 @@ export class RulesController {
 
   @Get()
   @Needs('viewer', 'merchant')
-  @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true })
-  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<RulePage> {
+  @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true, query: RULE_FILTERS })
+  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: RuleQueryDto): Promise<RulePage> {
     return this.rules.list(merchantId, query);
   }
 
@@ -64,7 +64,7 @@ export class RulesController {
 
   @Patch(':ruleId')
   @Needs('editor', 'merchant')
-  @Patches('Change a rule of a merchant by a JSON merge patch', RuleView, RulePatch)
+  @Patches('Change a rule of a merchant by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
   async patch(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,

@@ -4,6 +4,7 @@ import { ProblemError } from '#platform';
 import {
   type Actor,
   type Expected,
+  MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
   MerchantRepository,
   RuleNotFoundError,
@@ -13,12 +14,10 @@ import {
 } from '#rules-db';
 import { mergePatch } from '../http/merge-patch.js';
 import { jsonObject, validated } from '../http/validation.pipe.js';
-import { decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
-import { type PageQueryDto } from '../pagination/page-query.dto.js';
+import { decodeCursor, encodeCursor, filteredList, toPage } from '../pagination/page.js';
 import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
 import { UnreadableRules } from './unreadable-rules.js';
-
-const LIST = 'rules';
 
 /** The rules of a merchant, and with null for the owner the default rules. */
 @Injectable()
@@ -34,14 +33,21 @@ export class RulesService {
   }
 
   /** A rule that cannot be read is named beside the others, so that somebody can replace or delete it. */
-  async list(owner: RuleOwner, { size, cursor }: PageQueryDto): Promise<RulePage> {
-    const rows = await this.rules.list(owner, { after: cursor === undefined ? undefined : positionIn(cursor), limit: size + 1 });
+  async list(owner: RuleOwner, { size, cursor, path, label, algorithm, enabled }: RuleQueryDto): Promise<RulePage> {
+    const wanted = { path, label, algorithm, enabled };
+    const filter = ruleFilter(wanted);
+    const list = filteredList('rules', wanted);
+    const after = cursor === undefined ? undefined : positionIn(list, cursor);
+    // An owner has so few rules that a filter may look at all of them.
+    const rows = await this.rules.list(owner, { after, limit: filter === undefined ? size + 1 : MAX_RULES_PER_OWNER });
     if (rows.length === 0) await this.mustExist(owner);
     const { items, nextCursor } = toPage(
-      rows,
+      rows
+        .map((rule) => ({ rule, fault: this.unreadable.faultOf(rule) }))
+        .filter(({ rule, fault }) => fault !== undefined || (filter?.(rule) ?? true)),
       size,
-      (rule) => ({ rule, fault: this.unreadable.faultOf(rule) }),
-      ({ priority, id }) => encodeCursor(LIST, [priority, id]),
+      (item) => item,
+      ({ rule: { priority, id } }) => encodeCursor(list, [priority, id]),
     );
     const unreadable = items.flatMap(({ rule: { id, name, version }, fault }) =>
       fault === undefined ? [] : [{ id, name, version, detail: fault }],
@@ -88,8 +94,8 @@ export class RulesService {
   }
 }
 
-function positionIn(cursor: string): { priority: number; id: string } {
-  const [priority, id] = decodeCursor(LIST, cursor, isPosition);
+function positionIn(list: string, cursor: string): { priority: number; id: string } {
+  const [priority, id] = decodeCursor(list, cursor, isPosition);
   return { priority, id };
 }
 
