@@ -2,11 +2,12 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { type Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, MerchantRepository, RuleRepository } from '#rules-db';
+import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleRepository } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
 import { RulesDatabase } from './database.js';
 import { HistoryModule } from './history/history.module.js';
+import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
@@ -45,6 +46,8 @@ class DatabaseModule {
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
       { provide: TokenText, useValue: tokenText },
+      { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
+      { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
     return { module: DatabaseModule, global: true, providers, exports: providers };

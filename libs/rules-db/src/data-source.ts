@@ -5,6 +5,7 @@ import { AuditEntity } from './audit.entity.js';
 import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { DeadlineClient } from './deadline-client.js';
+import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { RuleEntity } from './rule.entity.js';
@@ -44,7 +45,16 @@ export function createDataSource(
     installExtensions: false,
     synchronize: false,
     logging: false,
-    entities: [MerchantEntity, RuleEntity, DefaultRulesVersionEntity, DeletedMerchantEntity, AuditEntity, OutboxEntity, ApiTokenEntity],
+    entities: [
+      MerchantEntity,
+      RuleEntity,
+      DefaultRulesVersionEntity,
+      DeletedMerchantEntity,
+      AuditEntity,
+      OutboxEntity,
+      ApiTokenEntity,
+      IdempotencyKeyEntity,
+    ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.
     poolErrorHandler: () => undefined,

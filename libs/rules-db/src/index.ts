@@ -8,6 +8,8 @@ export * from './change.js';
 export * from './connect.js';
 export * from './data-source.js';
 export * from './errors.js';
+export * from './idempotency-key.entity.js';
+export * from './idempotency-key.repository.js';
 export * from './merchant.entity.js';
 export { MerchantRepository, type MerchantSpec } from './merchant.repository.js';
 export * from './migrate.js';
