@@ -4,6 +4,7 @@ export * from './audit-chain.js';
 export * from './audit.entity.js';
 export * from './audit.repository.js';
 export * from './availability.js';
+export { PoolBusyError } from './bounded-pool.js';
 export * from './change.js';
 export * from './connect.js';
 export * from './data-source.js';
