@@ -10,7 +10,7 @@ import {
 import { Reflector } from '@nestjs/core';
 import { type FastifyReply, type FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
-import { catchError, concatMap, from, type Observable } from 'rxjs';
+import { catchError, concatMap, type Observable, of } from 'rxjs';
 import { type Logger, ProblemError, type ProblemFields, toProblem } from '#platform';
 import { IdempotencyKeyRepository, type IdempotentRequest, type UsedKey } from '#rules-db';
 import { principalOf } from '../auth/principal.js';
@@ -56,7 +56,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     if (key === undefined) return next.handle();
     const idempotent = requestOf(request, String(key));
     const used = await this.keys.claim(idempotent);
-    if (used !== null) return from([repeated(used, idempotent, reply)]);
+    if (used !== null) return of(repeated(used, idempotent, reply));
     const isSecret = this.reflector.get<boolean | undefined>(SHOWN_ONCE, context.getHandler()) ?? false;
     return next.handle().pipe(
       concatMap(async (body: unknown) => {
