@@ -3,6 +3,8 @@ import { ChangeLog1795190500000 } from './1795190500000-change-log.js';
 import { Penalty1795305600000 } from './1795305600000-penalty.js';
 import { AuditChain1795400000000 } from './1795400000000-audit-chain.js';
 import { ApiTokens1795400100000 } from './1795400100000-api-tokens.js';
+import { Labels1795400200000 } from './1795400200000-labels.js';
+import { IdempotencyKeys1795400300000 } from './1795400300000-idempotency-keys.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -11,4 +13,6 @@ export const MIGRATIONS = [
   Penalty1795305600000,
   AuditChain1795400000000,
   ApiTokens1795400100000,
+  Labels1795400200000,
+  IdempotencyKeys1795400300000,
 ];

@@ -1,7 +1,21 @@
+import { Counter, type Registry } from 'prom-client';
 import { type DataSource } from 'typeorm';
 import { type Logger } from '#platform';
-import { connectWhenUp, isDatabaseUnavailable, migrate } from '#rules-db';
+import { connectWhenUp, createDataSource, isDatabaseUnavailable, migrate } from '#rules-db';
 import { retryUntilDone } from '#waiting';
+
+/** At most so many requests wait for a connection, ten for each. */
+const MAX_WAITING = 100;
+
+/** The database of the Rules API, not yet connected. Requests that find too many others waiting are counted. */
+export function createRulesDataSource(url: string, registry: Registry): DataSource {
+  const shed = new Counter({
+    name: 'rules_api_database_shed_total',
+    help: 'Requests that were refused because too many others waited for a connection to the database',
+    registers: [registry],
+  });
+  return createDataSource(url, { applicationName: 'tollgate-rules-api', maxWaiting: MAX_WAITING, onShed: () => shed.inc() });
+}
 
 /** The database during the life of the process: first not connected, then connected, then migrated. */
 export class RulesDatabase {

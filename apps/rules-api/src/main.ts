@@ -1,14 +1,14 @@
 import { createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
-import { createDataSource } from '#rules-db';
 import { LiveBuckets } from './buckets/live-buckets.js';
-import { RulesDatabase } from './database.js';
+import { createRulesDataSource, RulesDatabase } from './database.js';
 import { createRulesApi } from './rules-api.js';
 
 async function main(): Promise<void> {
   const config = loadConfigOrExit('rules-api');
   const logger = createLogger('rules-api', config.logLevel);
   setProblemTypeBase(config.problemTypeBase);
-  const database = new RulesDatabase(createDataSource(config.databaseUrl, { applicationName: 'tollgate-rules-api' }), logger);
+  const registry = createRegistry('rules-api');
+  const database = new RulesDatabase(createRulesDataSource(config.databaseUrl, registry), logger);
   const health = new Health();
   health.addCheck('postgres', database.check);
 
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
     liveBuckets,
     managementToken,
     health,
-    registry: createRegistry('rules-api'),
+    registry,
     logger,
   });
   await app.listen(config.rulesApiPort, config.rulesApiHost);

@@ -2,7 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { type Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
 import { BucketsModule } from './buckets/buckets.module.js';
@@ -10,6 +10,7 @@ import { LiveBuckets } from './buckets/live-buckets.js';
 import { RulesDatabase } from './database.js';
 import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
+import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
@@ -58,6 +59,8 @@ class DatabaseModule {
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
+      { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
+      { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
     return { module: DatabaseModule, global: true, providers, exports: providers };

@@ -1,4 +1,4 @@
-import type { FaultReason, Field, Fields, ListField, ObjectField, Variant, VariantsField, WholeNumberField } from './field.js';
+import type { FaultReason, Field, Fields, ListField, MapField, ObjectField, Variant, VariantsField, WholeNumberField } from './field.js';
 import { nearestName } from './nearest-name.js';
 import { shown } from './shown.js';
 
@@ -95,6 +95,8 @@ function fieldFaults(value: unknown, field: Field, place: Place): Fault[] {
       return nestedFaults(value, field, place);
     case 'list':
       return listFaults(value, field, place);
+    case 'map':
+      return mapFaults(value, field, place);
     case 'variants':
       return variantFaults(value, field, place);
   }
@@ -136,6 +138,18 @@ function listFaults(value: unknown, { of, min, max }: ListField, place: Place): 
     return [...fieldFaults(item, of, at), ...(repeated ? [faultOf(at, 'repeated', `must not repeat ${shown(item)}`)] : [])];
   });
   return of.kind === 'variants' ? [...faults, ...repeatedNameFaults(value, of, place)] : faults;
+}
+
+function mapFaults(value: unknown, { keys, values, max }: MapField, place: Place): Fault[] {
+  if (!isPlainObject(value)) return [fault(place, 'wrong_type', 'must be an object', value)];
+  const entries = Object.entries(value);
+  if (entries.length > max) return [faultOf(place, 'wrong_length', `must have at most ${max} entries, got ${entries.length}`)];
+  return entries.flatMap(([key, each]) => {
+    const at = { ...place, pointer: `${place.pointer}/${escapedPointer(key)}` };
+    const wrongKey = keys.fault(key);
+    const keyFaults = wrongKey === undefined ? [] : [fault(at, 'malformed', `the name ${wrongKey}`, key)];
+    return [...keyFaults, ...fieldFaults(each, { kind: 'text', format: values, explanation: '' }, at)];
+  });
 }
 
 /** Limits are told apart by name: in headers, and when a rule is edited. */

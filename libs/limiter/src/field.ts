@@ -12,7 +12,7 @@ export const FAULT_REASONS = {
   out_of_range: 'The number is smaller or larger than allowed.',
   not_one_of: 'The text is none of the values that are allowed here.',
   malformed: 'The text or the object is of the right type and does not have the right form.',
-  wrong_length: 'The list has too few or too many items.',
+  wrong_length: 'The list or the map has too few or too many items.',
   repeated: 'An item of a list occurs twice, or two limits have the same name.',
   not_applicable: 'The field does not go with the value of another field.',
   too_fast: 'The refill is faster than 1,000,000 tokens a second.',
@@ -87,6 +87,15 @@ export interface ListField extends About {
   readonly max: number;
 }
 
+/** Texts under names that the writer chooses. */
+export interface MapField extends About {
+  readonly kind: 'map';
+  readonly keys: TextFormat;
+  readonly values: TextFormat;
+  /** Of entries. */
+  readonly max: number;
+}
+
 /** An object whose fields depend on the value of one of them. */
 export interface VariantsField extends About {
   readonly kind: 'variants';
@@ -122,7 +131,7 @@ export interface RelationFault {
   readonly nearest?: number;
 }
 
-export type Field = WholeNumberField | ChoiceField | TruthField | TextField | ObjectField | ListField | VariantsField;
+export type Field = WholeNumberField | ChoiceField | TruthField | TextField | ObjectField | ListField | MapField | VariantsField;
 export type Fields = Readonly<Record<string, Field>>;
 
 /** What a field holds in a spec that is complete: every default is filled in. */
@@ -140,9 +149,11 @@ export type ValueOf<F> = F extends { kind: 'whole_number' }
             ? SpecOf<Inner>
             : F extends { kind: 'list'; of: infer Item }
               ? readonly ValueOf<Item>[]
-              : F extends { kind: 'variants'; tag: infer Tag extends string; variants: infer Variants }
-                ? { [A in keyof Variants]: VariantOf<Tag, A, Variants[A]> }[keyof Variants]
-                : never;
+              : F extends { kind: 'map' }
+                ? Readonly<Record<string, string>>
+                : F extends { kind: 'variants'; tag: infer Tag extends string; variants: infer Variants }
+                  ? { [A in keyof Variants]: VariantOf<Tag, A, Variants[A]> }[keyof Variants]
+                  : never;
 
 type VariantOf<Tag extends string, A, V> = V extends { fields: infer F } ? Flat<{ readonly [T in Tag]: A } & SpecOf<F>> : never;
 

@@ -16,6 +16,7 @@ export * from './descriptor.js';
 export * from './field.js';
 export { completed, escapedPointer, isPlainObject, objectFaults, UNKNOWN_FIELD, type Fault } from './field-faults.js';
 export * from './explain.js';
+export * from './label.js';
 export * from './limit.js';
 export * from './limit-edit.js';
 export * from './limit-faults.js';

@@ -23,7 +23,10 @@ export const BEYOND_THE_SCHEMA: readonly { readonly code: RegExp; readonly expla
   { code: /^limit\.name\.repeated$/, explanation: 'The limits of a rule have different names.' },
   { code: /^limit\.timeZone\.malformed$/, explanation: 'A time zone is one that the server knows.' },
   { code: /^rule\.match\.paths\.malformed$/, explanation: 'Wildcards and dots stand only at certain places of a path pattern.' },
-  { code: /^rule\.name\.malformed$/, explanation: 'The length of a text counts UTF-16 code units, and no surrogate stands alone.' },
+  {
+    code: /^rule\.(?:name|note|labels)\.malformed$/,
+    explanation: 'The length of a text counts UTF-16 code units, and no surrogate stands alone.',
+  },
 ];
 
 /** JSON Schema, draft 2020-12, of what an administrator writes. */
@@ -109,6 +112,13 @@ function valueSchema(field: Field): JsonSchema {
         minItems: field.min,
         maxItems: field.max,
         ...(field.of.kind !== 'variants' && { uniqueItems: true }),
+      };
+    case 'map':
+      return {
+        type: 'object',
+        propertyNames: field.keys.schema,
+        additionalProperties: { type: 'string', ...field.values.schema },
+        maxProperties: field.max,
       };
     case 'variants':
       return { oneOf: Object.keys(field.variants).map((name) => ({ $ref: `#/$defs/${name}` })) };

@@ -1,4 +1,5 @@
 import type { Fields, SpecOf } from './field.js';
+import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
 import { LIMIT } from './limit-fields.js';
 import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';
@@ -81,6 +82,8 @@ export const RULE_FIELDS = {
     example: 'card payments',
     explanation: 'Names the rule. It is different from the names of the other rules of the merchant, or of the other default rules.',
   },
+  note: NOTE,
+  labels: LABELS,
   layer: {
     kind: 'choice',
     values: LAYERS,
@@ -158,8 +161,11 @@ export type Penalty = SpecOf<typeof PENALTY_FIELDS>;
 /** What an administrator writes, with every default filled in. */
 export type RuleSpec = SpecOf<typeof RULE_FIELDS>;
 
-/** A stored rule. Ids are decimal strings in the order of creation, so the older of two has the smaller number. */
-export interface Rule extends Omit<RuleSpec, 'limits'> {
+/**
+ * A rule as it is enforced: notes and labels are for people, so snapshots do not carry them. Ids are decimal strings in the order of creation, so the
+ * older of two has the smaller number.
+ */
+export interface Rule extends Omit<RuleSpec, 'limits' | 'note' | 'labels'> {
   readonly id: string;
   readonly limits: readonly Limit[];
 }

@@ -3,7 +3,7 @@ import { MAX_PATTERN_LENGTH, pathPatternFault } from './path-pattern.js';
 import { isTimeZone, TIME_ZONE_PATTERN } from './time-zone.js';
 
 /** A text that is right or wrong as a whole. */
-function textFormat(expected: string, fits: (text: string) => boolean, schema: TextFormat['schema']): TextFormat {
+export function textFormat(expected: string, fits: (text: string) => boolean, schema: TextFormat['schema']): TextFormat {
   return { expected, fault: (text) => (fits(text) ? undefined : expected), schema };
 }
 

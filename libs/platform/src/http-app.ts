@@ -33,6 +33,9 @@ export interface HttpAppOptions {
 /** The methods of our routes. Every other method is refused, TRACE because it would echo secrets. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
+/** JSON merge patch, RFC 7396. */
+export const MERGE_PATCH_CONTENT_TYPE = 'application/merge-patch+json';
+
 /** Enough for a merchant id of 128 characters, percent-encoded, in one path segment. */
 const MAX_PATH_PARAMETER_LENGTH = 2_048;
 
@@ -68,6 +71,8 @@ export async function createHttpApp(
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   fastify.removeContentTypeParser('text/plain');
   parseJson(fastify);
+  // Some clients send a content type or a body with every request. To a deletion neither means anything.
+  fastify.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   addRequestHooks(fastify, logger, registry);
   addSafeHeaders(fastify, pages);
   refuseEarly(fastify, refusal);
@@ -103,13 +108,21 @@ function addRequestHooks(fastify: FastifyInstance, logger: Logger, registry: Reg
 function parseJson(fastify: FastifyInstance): void {
   const parse = fastify.getDefaultJsonParser('error', 'error');
   fastify.removeContentTypeParser('application/json');
-  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  fastify.addContentTypeParser(['application/json', MERGE_PATCH_CONTENT_TYPE], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
+      refuseMisplacedPatch(request);
       void parse(request, jsonText(body), done);
     } catch (error) {
       done(error as Error);
     }
   });
+}
+
+/** A patch means something to PATCH only. */
+function refuseMisplacedPatch({ method, mediaType }: FastifyRequest): void {
+  if (method === 'PATCH' || mediaType !== MERGE_PATCH_CONTENT_TYPE) return;
+  const detail = `${MERGE_PATCH_CONTENT_TYPE} goes with PATCH only: expected a body of content type application/json`;
+  throw new ProblemError({ status: 415, code: 'body.wrong_media_type', detail });
 }
 
 function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): void {

@@ -19,6 +19,7 @@ export const PROBLEM_TYPES = {
   'content-too-large': { status: 413 },
   'unsupported-media-type': { status: 415 },
   'expectation-failed': { status: 417 },
+  'unprocessable-content': { status: 422 },
   'precondition-required': { status: 428 },
   'quota-exceeded': { status: 429, registered: true },
   'too-many-attempts': { status: 429 },

@@ -1,10 +1,13 @@
+import pg from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { MIGRATIONS } from '#migrations';
 import { ApiTokenEntity } from './api-token.entity.js';
 import { AuditEntity } from './audit.entity.js';
+import { BoundedPool } from './bounded-pool.js';
 import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { DeadlineClient } from './deadline-client.js';
+import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { RuleEntity } from './rule.entity.js';
@@ -16,6 +19,10 @@ export interface DataSourceSettings {
   readonly applicationName?: string;
   /** Milliseconds that one statement may take, 3,000 unless given; 0 sets no bound. */
   readonly statementTimeoutMs?: number;
+  /** So many callers at most wait for a connection, the next one gets a PoolBusyError; unbounded unless given. */
+  readonly maxWaiting?: number;
+  /** Called for each caller that gets a PoolBusyError. */
+  readonly onShed?: () => void;
 }
 
 /** The longest wait for a connection, a new one or a free one of the pool, in milliseconds. */
@@ -33,10 +40,11 @@ const SERVER_HEAD_START_MS = 1_000;
 /** The database of the rules, not yet connected: call `connectWhenUp` or `initialize`. */
 export function createDataSource(
   url: string,
-  { poolSize = 10, applicationName = 'tollgate', statementTimeoutMs = 3_000 }: DataSourceSettings = {},
+  { poolSize = 10, applicationName = 'tollgate', statementTimeoutMs = 3_000, maxWaiting, onShed }: DataSourceSettings = {},
 ): DataSource {
   const options: DataSourceOptions = {
     type: 'postgres',
+    driver: { ...pg, Pool: BoundedPool },
     url,
     poolSize,
     applicationName,
@@ -44,12 +52,23 @@ export function createDataSource(
     installExtensions: false,
     synchronize: false,
     logging: false,
-    entities: [MerchantEntity, RuleEntity, DefaultRulesVersionEntity, DeletedMerchantEntity, AuditEntity, OutboxEntity, ApiTokenEntity],
+    entities: [
+      MerchantEntity,
+      RuleEntity,
+      DefaultRulesVersionEntity,
+      DeletedMerchantEntity,
+      AuditEntity,
+      OutboxEntity,
+      ApiTokenEntity,
+      IdempotencyKeyEntity,
+    ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.
     poolErrorHandler: () => undefined,
     extra: {
       Client: DeadlineClient,
+      maxWaiting,
+      onShed,
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
       siblings: new Set<DeadlineClient>(),

@@ -1,8 +1,13 @@
-import { Column, CreateDateColumn, Entity, PrimaryColumn, UpdateDateColumn } from 'typeorm';
+import { Check, Column, CreateDateColumn, Entity, Index, PrimaryColumn, UpdateDateColumn } from 'typeorm';
+import { type Labels } from '#limiter';
 import { bigintNumber } from './bigint-number.js';
 
 /** A customer whose requests are limited. */
 @Entity('merchant')
+@Check('merchant_labels_object', `jsonb_typeof(labels) = 'object'`)
+// Only the migration can say which kind of index they are.
+@Index('merchant_labels', { synchronize: false })
+@Index('merchant_name_prefix', { synchronize: false })
 export class MerchantEntity {
   @PrimaryColumn({ type: 'text', collation: 'C', primaryKeyConstraintName: 'merchant_pkey' })
   id: string;
@@ -13,6 +18,9 @@ export class MerchantEntity {
   /** An IANA name, for limits that follow the merchant's calendar. */
   @Column({ name: 'time_zone', type: 'text' })
   timeZone: string;
+
+  @Column({ type: 'jsonb', default: {} })
+  labels: Labels;
 
   /** Counts the changes of this row; the API shows it as the ETag. */
   @Column({ type: 'integer' })

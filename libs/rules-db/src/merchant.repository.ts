@@ -1,5 +1,5 @@
-import { And, type DataSource, type EntityManager, In, MoreThan } from 'typeorm';
-import { moveLimits } from '#limiter';
+import { type DataSource, type EntityManager } from 'typeorm';
+import { type Labels, moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected, recordChange } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
@@ -13,6 +13,18 @@ export interface MerchantSpec {
   readonly id: string;
   readonly name: string;
   readonly timeZone: string;
+  readonly labels?: Labels;
+}
+
+type MerchantChanges = Partial<Omit<MerchantSpec, 'id'>>;
+
+/** Which merchants of the list. What is not given says nothing. */
+export interface MerchantFilter {
+  /** The name begins with it, whatever the case. */
+  readonly namePrefix?: string | undefined;
+  readonly label?: { readonly key: string; readonly value: string } | undefined;
+  /** Only these; null: all. */
+  readonly among?: readonly string[] | null | undefined;
 }
 
 /** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row. */
@@ -41,32 +53,39 @@ export class MerchantRepository {
     return this.dataSource.manager.findOneBy(MerchantEntity, { id });
   }
 
-  /** At most `limit` merchants by id, from the first one after `after`. @param among only these; null: all */
+  /** At most `limit` merchants by id, from the first one after `after`. */
   async list({
     after,
     limit,
+    namePrefix,
+    label,
     among = null,
-  }: {
-    after?: string | undefined;
-    limit: number;
-    among?: readonly string[] | null;
-  }): Promise<MerchantEntity[]> {
-    const conditions = [...(after === undefined ? [] : [MoreThan(after)]), ...(among === null ? [] : [In([...among])])];
-    return this.dataSource.manager.find(MerchantEntity, {
-      where: conditions.length === 0 ? {} : { id: And(...conditions) },
-      order: { id: 'ASC' },
-      take: limit,
-    });
+  }: MerchantFilter & { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
+    const query = this.dataSource.manager.createQueryBuilder(MerchantEntity, 'merchant');
+    if (after !== undefined) query.andWhere('merchant.id > :after', { after });
+    if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
+    if (namePrefix !== undefined) query.andWhere(`lower(merchant.name) LIKE lower(:name) || '%'`, { name: withoutWildcards(namePrefix) });
+    // The second condition is that of the index.
+    if (label)
+      query.andWhere(`merchant.labels @> :label AND merchant.labels <> '{}'`, { label: JSON.stringify({ [label.key]: label.value }) });
+    return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
   }
 
   /**
    * Changes a merchant. A new time zone is an edit of the limits that follow it: live buckets keep their content.
    *
+   * @param spec what changes, or what makes it from the merchant as it stands. It is called while the merchant is locked; if it throws, nothing is changed.
    * @throws MerchantNotFoundError, VersionConflictError
    */
-  async update(id: string, expected: Expected, changes: Partial<Omit<MerchantSpec, 'id'>>, by: Actor): Promise<MerchantEntity> {
+  async update(
+    id: string,
+    expected: Expected,
+    spec: MerchantChanges | ((before: MerchantEntity) => MerchantChanges),
+    by: Actor,
+  ): Promise<MerchantEntity> {
     return this.dataSource.transaction(async (manager) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
+      const changes = typeof spec === 'function' ? spec(before) : spec;
       const { affected } = await manager.update(
         MerchantEntity,
         { id, version: before.version },
@@ -114,6 +133,11 @@ async function moveRules(manager: EntityManager, { id, timeZone }: MerchantEntit
     const limits = moveLimits(rule.limits, timeZone, to, atMs);
     if (limits !== rule.limits) await manager.update(RuleEntity, { id: rule.id }, { limits: [...limits] });
   }
+}
+
+/** Escapes what LIKE would take for a wildcard. */
+function withoutWildcards(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
 }
 
 async function lockForWrite(manager: EntityManager, id: string, expected: Expected) {

@@ -1,6 +1,7 @@
-import { Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import { Check, Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
 import {
   type KeyPart,
+  type Labels,
   type Layer,
   type Limit,
   type Mode,
@@ -19,6 +20,7 @@ export const RULE_NAME_OF_DEFAULT = 'rule_name_of_default';
 @Index(RULE_NAME_OF_MERCHANT, ['merchantId', 'name'], { unique: true, where: 'merchant_id IS NOT NULL' })
 @Index(RULE_NAME_OF_DEFAULT, ['name'], { unique: true, where: 'merchant_id IS NULL' })
 @Index('rule_by_priority', ['merchantId', 'priority', 'id'])
+@Check('rule_labels_object', `jsonb_typeof(labels) = 'object'`)
 export class RuleEntity implements Rule {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'rule_pkey' })
   id: string;
@@ -63,6 +65,12 @@ export class RuleEntity implements Rule {
 
   @Column({ type: 'jsonb', nullable: true })
   penalty: Penalty | null;
+
+  @Column({ type: 'text', default: '' })
+  note: string;
+
+  @Column({ type: 'jsonb', default: {} })
+  labels: Labels;
 
   /** Counts the changes of this row; the API shows it as the ETag. */
   @Column({ type: 'integer' })

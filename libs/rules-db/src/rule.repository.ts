@@ -36,7 +36,7 @@ export class RuleRepository {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
-      const values = { ...spec, limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
+      const values = { ...complete(spec), limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
       const { identifiers } = await nameTaken(spec.name, manager.insert(RuleEntity, values));
       const after = await manager.findOneByOrFail(RuleEntity, { id: (identifiers[0] as { id: string }).id });
       await recordChange(manager, { merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
@@ -56,24 +56,30 @@ export class RuleRepository {
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  /**
+   * Replaces everything but the identity of a rule; live buckets of its limits keep what they hold.
+   *
+   * @param spec what the rule becomes, or what makes it from the rule as it stands. It is called while the rule is locked; if it throws, nothing is changed.
+   * @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError
+   */
   async replace(
     owner: RuleOwner,
     id: string,
     expected: Expected,
-    spec: RuleSpec,
+    spec: RuleSpec | ((before: RuleEntity) => RuleSpec),
     by: Actor,
     action: 'rule.replaced' | 'rule.reverted' = 'rule.replaced',
   ): Promise<RuleEntity> {
     return this.dataSource.transaction(async (manager) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
+      const written = typeof spec === 'function' ? spec(before) : spec;
       // Limits that cannot be parsed have no history to continue: no gateway has used them.
       const limits = isReadableRule(before)
-        ? editLimits(before.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner))
-        : startLimits(spec.limits, this.nowMs());
-      const values = { ...spec, limits, version: before.version + 1 };
-      const { affected } = await nameTaken(spec.name, manager.update(RuleEntity, { id, version: before.version }, values));
+        ? editLimits(before.limits, written.limits, this.nowMs(), await timeZoneOf(manager, owner))
+        : startLimits(written.limits, this.nowMs());
+      const values = { ...complete(written), limits, version: before.version + 1 };
+      const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       await recordChange(manager, { merchantId: owner, ruleId: id, action, before, after, version, by });
@@ -95,7 +101,7 @@ export class RuleRepository {
       if (there || !isExpected(expected, deleted.version)) throw new VersionConflictError(there?.version ?? deleted.version);
       if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
       const limits = editLimits(deleted.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner));
-      const values = { ...spec, limits, merchantId: owner, version: deleted.version + 1 };
+      const values = { ...complete(spec), limits, merchantId: owner, version: deleted.version + 1 };
       await nameTaken(spec.name, insertWithId(manager, id, values));
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
@@ -113,6 +119,11 @@ export class RuleRepository {
       await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
     });
   }
+}
+
+/** What a rule is written without is not left as it was. */
+function complete(spec: RuleSpec): Required<RuleSpec> {
+  return { penalty: null, note: '', labels: {}, ...spec };
 }
 
 function ownedBy(owner: RuleOwner) {
@@ -155,12 +166,13 @@ async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
 async function insertWithId(
   manager: EntityManager,
   id: string,
-  values: Omit<RuleSpec, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
+  values: Omit<Required<RuleSpec>, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
 ): Promise<void> {
-  const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, version } = values;
+  const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
+    values;
   await manager.query(
-    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, version)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
     [
       id,
       merchantId,
@@ -173,6 +185,8 @@ async function insertWithId(
       cost,
       onStoreFailure,
       penalty ? JSON.stringify(penalty) : null,
+      note,
+      JSON.stringify(labels),
       version,
     ],
   );

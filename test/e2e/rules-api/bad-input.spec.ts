@@ -158,7 +158,7 @@ describe('bad input', () => {
     ['a key part twice', ruleBody({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
     ['an unknown field', ruleBody({ prio: 5 }), '/prio', 'is not a field that is known here'],
     ['an unknown field with a slash', ruleBody({ 'a/b~c': 5 }), '/a~1b~0c', 'is not a field that is known here'],
-    ['a field that the server sets', ruleBody({ id: '1' }), '/id', 'is not a field that is known here'],
+    ['a field that the server sets, in a new rule', ruleBody({ id: '1' }), '/id', 'is not a field that is known here'],
   ])('in a rule: %s', async (_name, body, pointer, detail) => {
     const { status, headers, body: problem } = await api.ask('POST', RULES, body);
     expect(problem).toMatchObject({
@@ -268,7 +268,7 @@ describe('bad input', () => {
   });
 
   it.each([
-    ['GET', `${RULES}?size=5`, 'size', 'is not known here; limit and cursor are'],
+    ['GET', `${RULES}?size=5`, 'size', 'is not known here; limit, cursor, path, label, algorithm and enabled are'],
     ['GET', `${RULES}/1?limit=5`, 'limit', 'is not known here, and nothing else is'],
     ['POST', `${RULES}?dryRun=true`, 'dryRun', 'is not known here, and nothing else is'],
     ['DELETE', `${RULES}/1?force`, 'force', 'is not known here, and nothing else is'],

@@ -16,6 +16,7 @@ describe('merchants', () => {
       id: 'acme',
       name: 'Acme',
       timeZone: 'Europe/Berlin',
+      labels: {},
       version: 1,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
       updatedAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
@@ -178,7 +179,7 @@ describe('merchants', () => {
       ['cursor=%00', 'cursor', 'must be the nextCursor of a page of this list, got "\\u0000"'],
       [`cursor=${Buffer.from('["rules",1,"1"]').toString('base64url')}`, 'cursor', 'must be the nextCursor of a page of this list'],
       [`cursor=${Buffer.from('["merchants",{"a":1}]').toString('base64url')}`, 'cursor', 'must be the nextCursor of a page of this list'],
-      ['page=2', 'page', 'is not known here; limit and cursor are'],
+      ['page=2', 'page', 'is not known here; limit, cursor, name and label are'],
     ])('are refused for ?%s', async (query, parameter, detail) => {
       const { status, body } = await api.ask('GET', `/v1/merchants?${query}`);
       expect(status).toBe(400);

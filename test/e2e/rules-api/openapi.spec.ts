@@ -38,6 +38,9 @@ describe('what the OpenAPI document says', () => {
   const bodyOf = (method: string, template: string, all: boolean) =>
     exampleOf(operation(method, template).requestBody?.content['application/json']?.schema ?? {}, schemas, all) as Record<string, unknown>;
 
+  const patchOf = (template: string) =>
+    exampleOf(operation('PATCH', template).requestBody?.content['application/merge-patch+json']?.schema ?? {}, schemas, true);
+
   it('holds for a merchant from beginning to end', async () => {
     const all = '/v1/merchants';
     const one = '/v1/merchants/{merchantId}';
@@ -72,11 +75,14 @@ describe('what the OpenAPI document says', () => {
     const full = await api.ask('PUT', location, bodyOf('PUT', one, true), { 'if-match': '"1"' });
     expect(full.status).toBe(200);
     expectDocumented(full, 'PUT', one);
+    const patched = await api.ask('PATCH', location, patchOf(one), { 'if-match': '"2"' });
+    expect(patched.status).toBe(200);
+    expectDocumented(patched, 'PATCH', one);
     expectDocumented(await api.ask('GET', location), 'GET', one);
     expectDocumented(await api.ask('GET', `${path}?limit=1`), 'GET', template);
     const other = await api.ask('POST', path, { ...bodyOf('POST', template, true), name: 'other' });
     expectDocumented(await api.ask('PUT', other.headers.get('location') ?? '', bodyOf('PUT', one, false), { 'if-match': '*' }), 'PUT', one);
-    expectDocumented(await api.ask('DELETE', location, undefined, { 'if-match': '"2"' }), 'DELETE', one);
+    expectDocumented(await api.ask('DELETE', location, undefined, { 'if-match': '"3"' }), 'DELETE', one);
   });
 
   it('are the defaults that a rule gets', async () => {

@@ -3,6 +3,8 @@ import { ruleBody } from '../../support/factories/rules.js';
 import { type Api, startRulesApi } from './api.js';
 
 const DEFAULTS = {
+  note: '',
+  labels: {},
   layer: 'merchant',
   priority: 100,
   enabled: true,

@@ -12,6 +12,8 @@ export interface Schema {
   maximum?: number;
   items?: Schema;
   properties?: Record<string, Schema>;
+  /** Of the entries of a map; an object whose properties are all named has none. */
+  additionalProperties?: Schema | false;
   required?: string[];
   default?: unknown;
   example?: unknown;
@@ -40,6 +42,7 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
     maximum,
     items,
     properties = {},
+    additionalProperties,
     required = [],
     format,
   } = resolved(schema, schemas, value);
@@ -54,7 +57,7 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
     if (typeof value !== 'object') return [`${at} is no object`];
     const missing = required.filter((name) => !(name in value)).map((name) => `${at}/${name} is missing`);
     const wrong = Object.entries(value).flatMap(([name, each]) =>
-      properties[name] ? mismatches(each, properties[name], schemas, `${at}/${name}`) : [`${at}/${name} is not documented`],
+      propertyMismatches(each, properties[name] ?? additionalProperties, schemas, `${at}/${name}`),
     );
     return [...missing, ...wrong];
   }
@@ -64,6 +67,10 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
   }
   if (typeof value !== type) return [`${at} is a ${typeof value}, not a ${type}`];
   return format === 'date-time' && Number.isNaN(Date.parse(value as string)) ? [`${at} is no date`] : [];
+}
+
+function propertyMismatches(value: unknown, schema: Schema | false | undefined, schemas: Schemas, at: string): string[] {
+  return schema ? mismatches(value, schema, schemas, at) : [`${at} is not documented`];
 }
 
 /** One of two fields is required, which only their descriptions say: a length, or a calendar instead of it. */

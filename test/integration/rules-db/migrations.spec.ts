@@ -4,6 +4,7 @@ import { type DataSource } from 'typeorm';
 import {
   ApiTokenRepository,
   createDataSource,
+  IdempotencyKeyRepository,
   drainOutbox,
   MerchantRepository,
   migrate,
@@ -16,7 +17,17 @@ import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { BY } from '../../support/factories/merchants.js';
 
-const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant', 'audit', 'audit_head', 'outbox', 'api_token'];
+const TABLES = [
+  'merchant',
+  'rule',
+  'default_rules_version',
+  'deleted_merchant',
+  'audit',
+  'audit_head',
+  'outbox',
+  'api_token',
+  'idempotency_key',
+];
 
 /** Every row of every table, as text. */
 async function contents(dataSource: DataSource): Promise<Record<string, unknown>> {
@@ -43,12 +54,13 @@ describe('migrations', () => {
   async function populate(): Promise<void> {
     const merchants = new MerchantRepository(dataSource);
     const rules = new RuleRepository(dataSource);
-    await merchants.create({ id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin' }, BY);
+    await merchants.create({ id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin', labels: { region: 'eu' } }, BY);
     await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    await rules.create(null, ruleSpec({ name: 'default' }), BY);
+    await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
+    await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
   }
@@ -60,6 +72,8 @@ describe('migrations', () => {
       'Penalty1795305600000',
       'AuditChain1795400000000',
       'ApiTokens1795400100000',
+      'Labels1795400200000',
+      'IdempotencyKeys1795400300000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -72,7 +86,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM api_token'],
+    ['the newest', revertLast, 'SELECT * FROM idempotency_key'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -116,6 +130,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '5']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '7']);
   });
 });

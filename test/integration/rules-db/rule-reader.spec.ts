@@ -16,14 +16,14 @@ describe('RuleReader', () => {
     rules = new RuleRepository(dataSource, () => 1_700_000_000_000);
     const merchants = new MerchantRepository(dataSource);
     for (const id of ['b', 'a', 'C', '🙂', "it's {me}:"]) await merchants.create({ id, name: id, timeZone: 'UTC' }, BY);
-    await rules.create('a', ruleSpec({ name: 'first' }), BY);
+    await rules.create('a', ruleSpec({ name: 'first', note: 'why', labels: { team: 'risk' } }), BY);
     await rules.create('a', ruleSpec({ name: 'off', enabled: false }), BY);
     await rules.create('a', ruleSpec({ name: 'second', mode: 'shadow' }), BY);
     await rules.create("it's {me}:", ruleSpec({ name: 'own' }), BY);
   });
   afterAll(() => close());
 
-  it('reads a merchant with its enabled rules in the shape of the limiter', async () => {
+  it('reads a merchant with its enabled rules in the shape of the limiter, without their notes and labels', async () => {
     const snapshot = await reader.snapshot('a');
     expect(snapshot).toMatchObject({ merchantId: 'a', version: 4, exists: true });
     expect(snapshot?.rules.map(({ name }) => name).sort()).toEqual(['first', 'second']);

@@ -4,6 +4,7 @@ import {
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
+  PoolBusyError,
   RuleNameTakenError,
   RuleNotFoundError,
   TokenNameTakenError,
@@ -48,7 +49,21 @@ export function asProblem(error: unknown): ProblemError | undefined {
       headers: { etag: tag },
     });
   }
+  if (error instanceof PoolBusyError) return databaseBusy(error);
   return isDatabaseUnavailable(error) ? databaseUnavailable(error) : undefined;
+}
+
+/** So many requests wait for a connection that this one was not let in. */
+function databaseBusy(cause: PoolBusyError): ProblemError {
+  return new ProblemError(
+    {
+      status: 503,
+      code: 'database.busy',
+      detail: 'too many requests wait for the database; nothing was changed, repeat this one later',
+      headers: { 'retry-after': '1' },
+    },
+    { cause },
+  );
 }
 
 function taken(code: string, pointer: string, { message }: Error): ProblemError {

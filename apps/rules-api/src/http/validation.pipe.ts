@@ -2,7 +2,7 @@ import { type ArgumentMetadata, Injectable, type PipeTransform } from '@nestjs/c
 import { completed, escapedPointer, type Fault, isPlainObject, objectFaults, shown, UNKNOWN_FIELD } from '#limiter';
 import { type BodyFieldError, ProblemError } from '#platform';
 import { invalidQuery } from './invalid-query.js';
-import { isTableDto } from './table-dto.js';
+import { isTableDto, type TableDto } from './table-dto.js';
 
 const MAX_ERRORS = 100;
 const MAX_DETAIL_LENGTH = 500;
@@ -18,15 +18,24 @@ const MAX_DEPTH = 8;
 export class ValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if ((type !== 'body' && type !== 'query') || !isTableDto(metatype)) return value;
-    if (!isPlainObject(value)) {
-      throw new ProblemError({ status: 400, code: 'body.wrong_type', detail: `the body must be a JSON object, got ${shown(value)}` });
-    }
-    const { fields, code } = metatype;
-    const odd = oddities(value, '', MAX_DEPTH, code).slice(0, MAX_ERRORS);
-    const faults = odd.length > 0 ? odd : objectFaults(value, fields, { pointer: '', code }).slice(0, MAX_ERRORS);
-    if (faults.length > 0) throw type === 'body' ? badBody(faults.map(bodyError)) : badQuery(faults);
-    return Object.assign(new metatype(), completed(value, fields));
+    return validated(value, metatype, type);
   }
+}
+
+/** A body or a query as its DTO, with every default filled in. @throws ProblemError 400 that names every wrong field */
+export function validated<T extends object>(value: unknown, dto: TableDto<T>, type: 'body' | 'query' = 'body'): T {
+  const object = jsonObject(value);
+  const { fields, code } = dto;
+  const odd = oddities(object, '', MAX_DEPTH, code).slice(0, MAX_ERRORS);
+  const faults = odd.length > 0 ? odd : objectFaults(object, fields, { pointer: '', code }).slice(0, MAX_ERRORS);
+  if (faults.length > 0) throw type === 'body' ? badBody(faults.map(bodyError)) : badQuery(faults);
+  return Object.assign(new dto(), completed(object, fields));
+}
+
+/** @throws ProblemError 400 */
+export function jsonObject(value: unknown): Readonly<Record<string, unknown>> {
+  if (isPlainObject(value)) return value;
+  throw new ProblemError({ status: 400, code: 'body.wrong_type', detail: `the body must be a JSON object, got ${shown(value)}` });
 }
 
 /** What cannot be looked up or walked: names that every object inherits, and depth. */

@@ -1,4 +1,4 @@
-import { type Fields, isMerchantId, line, LINE_PATTERN, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, TIME_ZONE } from '#limiter';
+import { type Fields, isMerchantId, LABELS, line, LINE_PATTERN, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, TIME_ZONE } from '#limiter';
 
 const ID_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}, and neither . nor ..`;
 
@@ -27,7 +27,12 @@ export const MERCHANT_FIELDS = {
   },
   name: { ...NAME, required: true },
   timeZone: { ...ZONE, default: 'UTC' },
+  labels: LABELS,
 } as const satisfies Fields;
 
-/** What is written to change one: only what is there is changed. */
-export const MERCHANT_CHANGE_FIELDS = { name: NAME, timeZone: ZONE } as const satisfies Fields;
+/** What can be changed of one. */
+export const MERCHANT_CHANGE_FIELDS = {
+  name: MERCHANT_FIELDS.name,
+  timeZone: MERCHANT_FIELDS.timeZone,
+  labels: LABELS,
+} as const satisfies Fields;

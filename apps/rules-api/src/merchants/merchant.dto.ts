@@ -1,11 +1,16 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { type Labels } from '#limiter';
 import { type MerchantEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
 import { MERCHANT_CHANGE_FIELDS, MERCHANT_FIELDS } from './merchant-fields.js';
 
 export class CreateMerchantDto extends tableDto('merchant', MERCHANT_FIELDS) {}
 
+/** A merchant after a change, without its id. */
 export class UpdateMerchantDto extends tableDto('merchant', MERCHANT_CHANGE_FIELDS) {}
+
+/** The document's name for a merge patch of a merchant; its schema is made from that of UpdateMerchantDto. */
+export class MerchantPatch {}
 
 /** A merchant as the API shows it. */
 export class MerchantView {
@@ -17,6 +22,9 @@ export class MerchantView {
 
   @ApiProperty({ type: String, example: 'Europe/Berlin' })
   timeZone: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { region: 'eu' } })
+  labels: Labels;
 
   @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
   version: number;
@@ -36,6 +44,6 @@ export class MerchantPage {
   nextCursor: string | null;
 }
 
-export function merchantView({ id, name, timeZone, version, createdAt, updatedAt }: MerchantEntity): MerchantView {
-  return { id, name, timeZone, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+export function merchantView({ id, name, timeZone, labels, version, createdAt, updatedAt }: MerchantEntity): MerchantView {
+  return { id, name, timeZone, labels, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

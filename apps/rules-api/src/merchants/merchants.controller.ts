@@ -7,10 +7,10 @@ import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
-import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
+import { Creates, Deletes, Lists, Patches, Reads } from '../openapi/operations.js';
 import { type Page } from '../pagination/page.js';
-import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { CreateMerchantDto, MerchantPage, MerchantView, UpdateMerchantDto } from './merchant.dto.js';
+import { CreateMerchantDto, MerchantPage, MerchantPatch, MerchantView } from './merchant.dto.js';
+import { MerchantQueryDto } from './merchant-query.dto.js';
 import { MerchantsService } from './merchants.service.js';
 
 @ApiTags('merchants')
@@ -28,8 +28,8 @@ export class MerchantsController {
 
   @Get()
   @Needs('viewer', 'filtered')
-  @Lists('List merchants by id', MerchantPage)
-  async list(@Query() query: PageQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<MerchantView>> {
+  @Lists('List merchants by id', MerchantPage, { query: ['name', 'label'] })
+  async list(@Query() query: MerchantQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<MerchantView>> {
     return this.merchants.list(query, among);
   }
 
@@ -42,11 +42,11 @@ export class MerchantsController {
 
   @Patch(':merchantId')
   @Needs('editor', 'merchant')
-  @Writes('Change a merchant', MerchantView)
+  @Patches('Change a merchant by a JSON merge patch', MerchantView, MerchantPatch)
   async update(
     @Param('merchantId', MerchantIdPipe) id: string,
     @IfMatch() expected: Expected,
-    @Body() body: UpdateMerchantDto,
+    @Body() body: object,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MerchantView> {

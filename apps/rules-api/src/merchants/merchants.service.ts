@@ -1,24 +1,32 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, type Expected, MerchantNotFoundError, MerchantRepository } from '#rules-db';
-import { type Page, decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
-import { type PageQueryDto } from '../pagination/page-query.dto.js';
-import { type CreateMerchantDto, merchantView, type MerchantView, type UpdateMerchantDto } from './merchant.dto.js';
-
-const LIST = 'merchants';
+import { type Actor, type Expected, type MerchantEntity, MerchantNotFoundError, MerchantRepository } from '#rules-db';
+import { mergePatch } from '../http/merge-patch.js';
+import { jsonObject, validated } from '../http/validation.pipe.js';
+import { labelIn } from '../pagination/label-filter.js';
+import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
+import { type CreateMerchantDto, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
+import { type MerchantQueryDto } from './merchant-query.dto.js';
 
 @Injectable()
 export class MerchantsService {
   constructor(@Inject(MerchantRepository) private readonly merchants: MerchantRepository) {}
 
-  async create({ id, name, timeZone }: CreateMerchantDto, by: Actor): Promise<MerchantView> {
-    return merchantView(await this.merchants.create({ id, name, timeZone }, by));
+  async create({ id, name, timeZone, labels = {} }: CreateMerchantDto, by: Actor): Promise<MerchantView> {
+    return merchantView(await this.merchants.create({ id, name, timeZone, labels }, by));
   }
 
-  async list({ size, cursor }: PageQueryDto, among: readonly string[] | null): Promise<Page<MerchantView>> {
-    const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, isId)[0];
-    const rows = await this.merchants.list({ after, limit: size + 1, among });
-    return toPage(rows, size, merchantView, ({ id }) => encodeCursor(LIST, [id]));
+  async list({ size, cursor, name: namePrefix, label }: MerchantQueryDto, among: readonly string[] | null): Promise<Page<MerchantView>> {
+    const list = filteredList('merchants', { namePrefix, label });
+    const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isId)[0];
+    const rows = await this.merchants.list({
+      after,
+      limit: size + 1,
+      namePrefix,
+      label: label === undefined ? undefined : labelIn(label),
+      among,
+    });
+    return toPage(rows, size, merchantView, ({ id }) => encodeCursor(list, [id]));
   }
 
   async get(id: string): Promise<MerchantView> {
@@ -27,12 +35,18 @@ export class MerchantsService {
     return merchantView(merchant);
   }
 
-  async update(id: string, expected: Expected, { name, timeZone }: UpdateMerchantDto, by: Actor): Promise<MerchantView> {
-    if (name === undefined && timeZone === undefined) {
-      throw new ProblemError({ status: 400, code: 'merchant.nothing_to_change', detail: 'expected name or timeZone or both, got neither' });
+  /** @param patch a JSON merge patch; what it makes of the merchant is checked as a whole */
+  async update(id: string, expected: Expected, patch: object, by: Actor): Promise<MerchantView> {
+    if (Object.keys(jsonObject(patch)).length === 0) {
+      throw new ProblemError({
+        status: 400,
+        code: 'merchant.nothing_to_change',
+        detail: 'expected name or timeZone or labels, got none of them',
+      });
     }
-    const changes = { ...(name !== undefined && { name }), ...(timeZone !== undefined && { timeZone }) };
-    return merchantView(await this.merchants.update(id, expected, changes, by));
+    const after = ({ name, timeZone, labels }: MerchantEntity): UpdateMerchantDto =>
+      validated(mergePatch({ name, timeZone, labels }, patch, UpdateMerchantDto.fields), UpdateMerchantDto);
+    return merchantView(await this.merchants.update(id, expected, after, by));
   }
 
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {

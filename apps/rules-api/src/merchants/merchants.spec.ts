@@ -24,11 +24,12 @@ describe('CreateMerchantDto', () => {
 });
 
 describe('UpdateMerchantDto', () => {
-  it('takes a part, and nothing that is not for change', () => {
-    expect(update({ name: 'y' })).toMatchObject({ name: 'y' });
-    expect(update({ timeZone: 'UTC' })).toMatchObject({ timeZone: 'UTC' });
-    expect(() => update({ id: 'b' })).toThrow(/field/);
+  it('takes a merchant without its id', () => {
+    expect(update({ name: 'y' })).toMatchObject({ name: 'y', timeZone: 'UTC', labels: {} });
+    expect(update({ name: 'y', timeZone: 'Europe/Berlin', labels: { region: 'eu' } })).toMatchObject({ labels: { region: 'eu' } });
+    expect(() => update({ name: 'y', id: 'b' })).toThrow(/field/);
+    expect(() => update({ timeZone: 'UTC' })).toThrow(/field/);
     expect(() => update({ name: null })).toThrow(/field/);
-    expect(() => update({ timeZone: null })).toThrow(/field/);
+    expect(() => update({ name: 'y', timeZone: null })).toThrow(/field/);
   });
 });

@@ -6,13 +6,13 @@ import { ExplainDto } from '../explain/explain.dto.js';
 import { ExplainModule } from '../explain/explain.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
-import { CreateMerchantDto, UpdateMerchantDto } from '../merchants/merchant.dto.js';
+import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { RuleDto, RuleView } from '../rules/rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
-import { addTableSchemas } from './table-schemas.js';
+import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
 export function serveOpenApi(app: INestApplication): void {
@@ -33,9 +33,10 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, frame, {
     include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule],
   });
-  const schemas = ((document.components ??= {}).schemas ??= {}) as Record<string, object>;
-  addTableSchemas(schemas as Parameters<typeof addTableSchemas>[0], [
+  const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
+  addTableSchemas(schemas, [
     RuleDto,
+    ReplaceRuleDto,
     RuleView,
     CreateMerchantDto,
     UpdateMerchantDto,
@@ -48,6 +49,8 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     UnblockBucketDto,
     ExplainDto,
   ]);
+  schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
+  schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);
   closeObjects(schemas);
   return document;
 }

@@ -1,6 +1,8 @@
-import { applyDecorators, type Type } from '@nestjs/common';
+import { applyDecorators, type Type, UseInterceptors } from '@nestjs/common';
 import {
   ApiBearerAuth,
+  ApiBody,
+  ApiConsumes,
   ApiCreatedResponse,
   ApiExtraModels,
   ApiHeader,
@@ -10,6 +12,8 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
+import { MERGE_PATCH_CONTENT_TYPE } from '#platform';
+import { IdempotencyInterceptor } from '../http/idempotency.interceptor.js';
 import { KnowsQuery } from '../http/known-query.guard.js';
 import { ProblemSchema } from './problem.schema.js';
 
@@ -25,10 +29,11 @@ const PROBLEMS = {
   401: 'The token is missing or not valid.',
   403: 'The role of the token does not allow this, or the token is limited to other merchants.',
   404: 'Not found: no merchant, rule or token has this id.',
-  409: 'The id or the name is already in use, or the owner has the maximum number of rules.',
+  409: 'The id or the name is already in use, the owner has the maximum number of rules, or the answer to this Idempotency-Key cannot be repeated.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
-  415: 'The content type of the body is not application/json.',
+  415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH.',
+  422: 'The Idempotency-Key belongs to another request.',
   428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
   429: 'This address has tried too many unknown tokens.',
   500: 'The server failed to answer.',
@@ -57,8 +62,9 @@ interface BelowSomething {
 export function Creates(summary: string, view: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
   return operation(
     summary,
-    [...WITH_BODY, 409, ...(belowSomething ? [404 as const] : [])],
+    [...WITH_BODY, 409, 422, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
+    takesIdempotencyKey(),
     changeReason(),
   );
 }
@@ -67,8 +73,9 @@ export function Creates(summary: string, view: Type, { belowSomething = false }:
 export function CreatesUnversioned(summary: string, view: Type): MethodDecorator {
   return operation(
     summary,
-    [...WITH_BODY, 409],
+    [...WITH_BODY, 409, 422],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: LOCATION }),
+    takesIdempotencyKey(),
     changeReason(),
   );
 }
@@ -118,6 +125,15 @@ export function Writes(summary: string, view: Type, { nameMayBeTaken = false } =
   );
 }
 
+/** PATCH by a JSON merge patch, with If-Match: 200 with the new ETag. */
+export function Patches(summary: string, view: Type, patch: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+  return applyDecorators(
+    ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
+    ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
+    Writes(summary, view, { nameMayBeTaken }),
+  ) as MethodDecorator;
+}
+
 /** DELETE with If-Match: 204. */
 export function Deletes(summary: string): MethodDecorator {
   return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted.' }), ifMatch(), changeReason());
@@ -126,6 +142,19 @@ export function Deletes(summary: string): MethodDecorator {
 /** DELETE of what is never edited: 204. */
 export function DeletesAny(summary: string): MethodDecorator {
   return operation(summary, [404], ApiNoContentResponse({ description: 'Deleted.' }), changeReason());
+}
+
+function takesIdempotencyKey(): MethodDecorator {
+  return applyDecorators(
+    UseInterceptors(IdempotencyInterceptor),
+    ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description:
+        'A new one for each new request. If the request is repeated with it within a day, it is not carried out again, and its answer is repeated.',
+      schema: { type: 'string', minLength: 1, maxLength: 128, example: '9f1c3b1e-6c1d-4d0e-9c55-6f0f3c1f7a10' },
+    }),
+  ) as MethodDecorator;
 }
 
 function changeReason() {

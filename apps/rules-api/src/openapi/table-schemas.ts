@@ -23,6 +23,18 @@ export function addTableSchemas(schemas: Record<string, Schema>, dtos: readonly 
   }
 }
 
+/** The schema of a merge patch of an object: nothing is required, and null removes what need not be there. */
+export function patchSchema({ properties, required = [], ...schema }: Schema): Schema {
+  const { additionalProperties: entries } = schema;
+  if (properties === undefined)
+    return typeof entries === 'object' ? { ...schema, additionalProperties: { ...entries, nullable: true } } : schema;
+  const changed = Object.entries(properties as Record<string, Schema>).map(([name, property]): [string, Schema] => [
+    name,
+    { ...patchSchema(property), ...(!required.includes(name) && { nullable: true }) },
+  ]);
+  return { ...schema, properties: Object.fromEntries(changed) };
+}
+
 /** `TokenBucketDto` for `token_bucket`. */
 function limitSchemaName(algorithm: string): string {
   const words = algorithm.split('_').map((word) => word.charAt(0).toUpperCase() + word.slice(1));
@@ -33,8 +45,9 @@ function openApi(schema: JsonSchema): Schema {
   return Object.fromEntries(
     Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
       switch (keyword) {
-        // Conditions are not known to it.
+        // Conditions and names of entries are not known to it.
         case 'allOf':
+        case 'propertyNames':
           return [];
         case 'examples':
           return [['example', (value as unknown[])[0]]];

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { invalidQuery } from '../http/invalid-query.js';
 
 /** One page of a list. */
@@ -12,6 +13,12 @@ export type Position = readonly (string | number)[];
 
 /** Of a cursor that is none, or another list's. */
 export const CURSOR_EXPECTED = 'must be the nextCursor of a page of this list';
+
+/** The name of a list of which a filter leaves only some items: a cursor belongs to its filter. */
+export function filteredList(list: string, filter: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return given.length === 0 ? list : `${list} ${createHash('sha256').update(JSON.stringify(given)).digest('base64url').slice(0, 16)}`;
+}
 
 /** Encodes a position as opaque text that callers send back. `list` is the name of the list that it belongs to. */
 export function encodeCursor(list: string, position: Position): string {

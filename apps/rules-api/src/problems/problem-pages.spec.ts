@@ -48,6 +48,7 @@ const SOURCES = [
   'apps/rules-api/src/history/history.service.ts',
   'apps/rules-api/src/http/change-reason.ts',
   'apps/rules-api/src/http/entity-tag.ts',
+  'apps/rules-api/src/http/idempotency.interceptor.ts',
   'apps/rules-api/src/http/invalid-query.ts',
   'apps/rules-api/src/http/known-query.guard.ts',
   'apps/rules-api/src/http/validation.pipe.ts',

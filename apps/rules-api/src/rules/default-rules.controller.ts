@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type Actor, type Expected } from '#rules-db';
@@ -7,9 +7,9 @@ import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
-import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
-import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { RuleDto, RulePage, RuleView } from './rule.dto.js';
+import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
+import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
 
 /** Rules that belong to no merchant and apply to all. */
@@ -28,8 +28,8 @@ export class DefaultRulesController {
 
   @Get()
   @Needs('viewer', 'anything')
-  @Lists('List the default rules, the highest priority first', RulePage)
-  async list(@Query() query: PageQueryDto): Promise<RulePage> {
+  @Lists('List the default rules, the highest priority first', RulePage, { query: RULE_FILTERS })
+  async list(@Query() query: RuleQueryDto): Promise<RulePage> {
     return this.rules.list(null, query);
   }
 
@@ -46,11 +46,24 @@ export class DefaultRulesController {
   async replace(
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
-    @Body() body: RuleDto,
+    @Body() body: ReplaceRuleDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RuleView> {
     return tagged(reply, await this.rules.replace(null, ruleId, expected, body, by));
+  }
+
+  @Patch(':ruleId')
+  @Needs('editor', 'nothing')
+  @Patches('Change a default rule by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
+  async patch(
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() body: object,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.patch(null, ruleId, expected, body, by));
   }
 
   @Delete(':ruleId')

@@ -1,10 +1,39 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { completed, RULE_FIELDS, type RuleSpec } from '#limiter';
+import { completed, type Fields, RULE_FIELDS, type RuleSpec } from '#limiter';
 import { type RuleEntity } from '#rules-db';
+import { MOMENT } from '../http/moment.js';
 import { tableDto } from '../http/table-dto.js';
+
+const RULE_ID = /^[1-9]\d{0,18}$/;
+const RULE_ID_EXPECTED = 'must be the id of a rule, a decimal number as text';
 
 /** A rule as an administrator writes it. */
 export class RuleDto extends tableDto('rule', RULE_FIELDS) {}
+
+const IGNORED = 'The server sets it. It is accepted so that what was read can be sent back, and ignored.';
+
+/** The path says which rule is written, and If-Match which version: what a body says of both is ignored. */
+const SERVER_FIELDS = {
+  id: {
+    kind: 'text',
+    format: {
+      expected: RULE_ID_EXPECTED,
+      fault: (text) => (RULE_ID.test(text) ? undefined : RULE_ID_EXPECTED),
+      schema: { pattern: RULE_ID.source },
+    },
+    example: '17',
+    explanation: IGNORED,
+  },
+  version: { kind: 'whole_number', min: 1, max: 2_147_483_647, explanation: IGNORED },
+  createdAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
+  updatedAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
+} as const satisfies Fields;
+
+/** What replaces a rule: a rule as an administrator writes it, or as the API has shown it. */
+export class ReplaceRuleDto extends tableDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }) {}
+
+/** The document's name for a merge patch of a rule; its schema is made from that of ReplaceRuleDto. */
+export class RulePatch {}
 
 /** A rule as the API shows it: what was written, every default filled in, with its identity. */
 export class RuleView extends RuleDto {
@@ -51,7 +80,7 @@ export class RulePage {
 }
 
 /** Only the fields of the API: a stored rule and its limits have more. */
-export function ruleSpec(rule: RuleDto | RuleEntity): RuleSpec {
+export function ruleSpec(rule: RuleDto | ReplaceRuleDto | RuleEntity): RuleSpec {
   return completed(rule as unknown as Record<string, unknown>, RULE_FIELDS) as unknown as RuleSpec;
 }
 

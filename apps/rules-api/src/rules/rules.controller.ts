@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { type FastifyReply } from 'fastify';
 import { type Actor, type Expected } from '#rules-db';
@@ -7,9 +7,9 @@ import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
-import { Creates, Deletes, Lists, Reads, Writes } from '../openapi/operations.js';
-import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { RuleDto, RulePage, RuleView } from './rule.dto.js';
+import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
+import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
 
 @ApiTags('rules')
@@ -32,8 +32,8 @@ export class RulesController {
 
   @Get()
   @Needs('viewer', 'merchant')
-  @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true })
-  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<RulePage> {
+  @Lists('List the rules of a merchant, the highest priority first', RulePage, { belowSomething: true, query: RULE_FILTERS })
+  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: RuleQueryDto): Promise<RulePage> {
     return this.rules.list(merchantId, query);
   }
 
@@ -55,11 +55,25 @@ export class RulesController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
-    @Body() body: RuleDto,
+    @Body() body: ReplaceRuleDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RuleView> {
     return tagged(reply, await this.rules.replace(merchantId, ruleId, expected, body, by));
+  }
+
+  @Patch(':ruleId')
+  @Needs('editor', 'merchant')
+  @Patches('Change a rule of a merchant by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
+  async patch(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() body: object,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.patch(merchantId, ruleId, expected, body, by));
   }
 
   @Delete(':ruleId')

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { type RuleSpec } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   type Actor,
   type Expected,
+  MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
   MerchantRepository,
   RuleNotFoundError,
@@ -10,12 +12,12 @@ import {
   type RuleOwner,
   RuleRepository,
 } from '#rules-db';
-import { decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
-import { type PageQueryDto } from '../pagination/page-query.dto.js';
-import { type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { mergePatch } from '../http/merge-patch.js';
+import { jsonObject, validated } from '../http/validation.pipe.js';
+import { decodeCursor, encodeCursor, filteredList, toPage } from '../pagination/page.js';
+import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
 import { UnreadableRules } from './unreadable-rules.js';
-
-const LIST = 'rules';
 
 /** The rules of a merchant, and with null for the owner the default rules. */
 @Injectable()
@@ -31,14 +33,21 @@ export class RulesService {
   }
 
   /** A rule that cannot be read is named beside the others, so that somebody can replace or delete it. */
-  async list(owner: RuleOwner, { size, cursor }: PageQueryDto): Promise<RulePage> {
-    const rows = await this.rules.list(owner, { after: cursor === undefined ? undefined : positionIn(cursor), limit: size + 1 });
+  async list(owner: RuleOwner, { size, cursor, path, label, algorithm, enabled }: RuleQueryDto): Promise<RulePage> {
+    const wanted = { path, label, algorithm, enabled };
+    const filter = ruleFilter(wanted);
+    const list = filteredList('rules', wanted);
+    const after = cursor === undefined ? undefined : positionIn(list, cursor);
+    // An owner has so few rules that a filter may look at all of them.
+    const rows = await this.rules.list(owner, { after, limit: filter === undefined ? size + 1 : MAX_RULES_PER_OWNER });
     if (rows.length === 0) await this.mustExist(owner);
     const { items, nextCursor } = toPage(
-      rows,
+      rows
+        .map((rule) => ({ rule, fault: this.unreadable.faultOf(rule) }))
+        .filter(({ rule, fault }) => fault !== undefined || (filter?.(rule) ?? true)),
       size,
-      (rule) => ({ rule, fault: this.unreadable.faultOf(rule) }),
-      ({ priority, id }) => encodeCursor(LIST, [priority, id]),
+      (item) => item,
+      ({ rule: { priority, id } }) => encodeCursor(list, [priority, id]),
     );
     const unreadable = items.flatMap(({ rule: { id, name, version }, fault }) =>
       fault === undefined ? [] : [{ id, name, version, detail: fault }],
@@ -49,20 +58,28 @@ export class RulesService {
 
   async get(owner: RuleOwner, id: string): Promise<RuleView> {
     const rule = await this.rules.find(owner, id);
-    if (rule) return this.view(rule);
+    if (rule) return this.readable(rule);
     await this.mustExist(owner);
     throw new RuleNotFoundError(id);
   }
 
-  async replace(owner: RuleOwner, id: string, expected: Expected, body: RuleDto, by: Actor): Promise<RuleView> {
+  async replace(owner: RuleOwner, id: string, expected: Expected, body: ReplaceRuleDto, by: Actor): Promise<RuleView> {
     return ruleView(await this.rules.replace(owner, id, expected, ruleSpec(body), by));
+  }
+
+  /** @param patch a JSON merge patch; what it makes of the rule is checked as a whole */
+  async patch(owner: RuleOwner, id: string, expected: Expected, patch: object, by: Actor): Promise<RuleView> {
+    const specAfter = (before: RuleEntity): RuleSpec =>
+      ruleSpec(validated(mergePatch(this.readable(before), jsonObject(patch), ReplaceRuleDto.fields), ReplaceRuleDto));
+    return ruleView(await this.rules.replace(owner, id, expected, specAfter, by));
   }
 
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.rules.delete(owner, id, expected, by);
   }
 
-  private view(rule: RuleEntity): RuleView {
+  /** @throws ProblemError 500 if the stored rule cannot be read */
+  private readable(rule: RuleEntity): RuleView {
     const fault = this.unreadable.faultOf(rule);
     if (fault === undefined) return ruleView(rule);
     throw new ProblemError({
@@ -77,8 +94,8 @@ export class RulesService {
   }
 }
 
-function positionIn(cursor: string): { priority: number; id: string } {
-  const [priority, id] = decodeCursor(LIST, cursor, isPosition);
+function positionIn(list: string, cursor: string): { priority: number; id: string } {
+  const [priority, id] = decodeCursor(list, cursor, isPosition);
   return { priority, id };
 }
 

@@ -5,6 +5,8 @@ import { RuleDto, ruleSpec, ruleView } from './rule.dto.js';
 
 const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
 const SPEC = {
+  note: '',
+  labels: {},
   name: 'card payments',
   layer: 'merchant',
   priority: 100,

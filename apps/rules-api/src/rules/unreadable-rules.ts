@@ -1,10 +1,13 @@
-import { storedRule, UnreadableError } from '#limiter';
+import { LABELS, NOTE, objectFaults, storedRule, UnreadableError } from '#limiter';
 import { type Logger } from '#platform';
 import { type RuleEntity } from '#rules-db';
 import { Counter, type Registry } from 'prom-client';
 
 /** Rules that were told of already, by id and version; more are told again. */
 const MAX_REMEMBERED = 1_000;
+
+/** What the limiter does not look at. */
+const ANNOTATIONS = { note: NOTE, labels: LABELS };
 
 /** Finds rules of which something is stored that makes no sense: rows have been edited by hand before. Counts each find, and logs it once. */
 export class UnreadableRules {
@@ -26,6 +29,9 @@ export class UnreadableRules {
   faultOf(rule: RuleEntity): string | undefined {
     try {
       storedRule(rule);
+      const { note, labels } = rule;
+      const [fault] = objectFaults({ note, labels }, ANNOTATIONS, { pointer: '', code: 'rule' });
+      if (fault) throw new UnreadableError(`rule${fault.pointer.replaceAll('/', '.')}: ${fault.detail}`);
       return undefined;
     } catch (error) {
       if (!(error instanceof UnreadableError)) throw error;

@@ -6,6 +6,7 @@ import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { located } from '../http/entity-tag.js';
+import { ShownOnce } from '../http/idempotency.interceptor.js';
 import { TokenIdPipe } from '../http/path-ids.js';
 import { CreatesUnversioned, DeletesAny, Does, Lists, ReadsUnversioned } from '../openapi/operations.js';
 import { type Page } from '../pagination/page.js';
@@ -21,6 +22,7 @@ export class TokensController {
 
   @Post()
   @Needs('admin', 'nothing')
+  @ShownOnce()
   @CreatesUnversioned('Create a token', NewTokenView)
   async create(@Body() body: CreateTokenDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<NewTokenView> {
     return located(reply, await this.tokens.create(body, by));
