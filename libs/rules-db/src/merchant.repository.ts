@@ -1,12 +1,13 @@
-import { And, type DataSource, type EntityManager, In, MoreThan } from 'typeorm';
+import { And, DataSource, type EntityManager, In, MoreThan } from 'typeorm';
 import { moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
-import { type Actor, type Expected, isExpected, recordChange } from './change.js';
+import { type Actor, chunksOf, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
+import { separateTransactions, type Transactions } from './transactions.js';
 
 /** The fields of a merchant that an administrator writes. */
 export interface MerchantSpec {
@@ -15,30 +16,40 @@ export interface MerchantSpec {
   readonly timeZone: string;
 }
 
-/** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row. */
+/** How many merchants one statement locks, so that it ends within the time-out of statements. */
+const LOCKED_AT_ONCE = 1_000;
+
+/** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row, or part of one. */
 export class MerchantRepository {
-  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the merchant is locked */
+  private readonly transactions: Transactions;
+
+  /**
+   * @param database a transaction that the caller began, or the database: then each write is a transaction of its own
+   * @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the merchant is locked
+   */
   constructor(
-    private readonly dataSource: DataSource,
+    database: DataSource | Transactions,
     private readonly nowMs: () => number = Date.now,
-  ) {}
+  ) {
+    this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
+  }
 
   /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError */
   async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    return this.transactions.run(async (manager, record) => {
       // The insert comes before the tombstone is read, because it waits for a deletion that is not committed yet.
       await insertNew(manager, spec);
       const version = (await takeTombstone(manager, spec.id)) + 1;
       await manager.update(MerchantEntity, { id: spec.id }, { version, rulesVersion: version });
       const created = await manager.findOneByOrFail(MerchantEntity, { id: spec.id });
-      await recordChange(manager, { merchantId: spec.id, action: 'merchant.created', before: null, after: created, version, by });
+      record({ merchantId: spec.id, action: 'merchant.created', before: null, after: created, version, by });
       return created;
     });
   }
 
   /** The merchant, or null. */
   async find(id: string): Promise<MerchantEntity | null> {
-    return this.dataSource.manager.findOneBy(MerchantEntity, { id });
+    return this.transactions.manager.findOneBy(MerchantEntity, { id });
   }
 
   /** At most `limit` merchants by id, from the first one after `after`. @param among only these; null: all */
@@ -52,11 +63,22 @@ export class MerchantRepository {
     among?: readonly string[] | null;
   }): Promise<MerchantEntity[]> {
     const conditions = [...(after === undefined ? [] : [MoreThan(after)]), ...(among === null ? [] : [In([...among])])];
-    return this.dataSource.manager.find(MerchantEntity, {
+    return this.transactions.manager.find(MerchantEntity, {
       where: conditions.length === 0 ? {} : { id: And(...conditions) },
       order: { id: 'ASC' },
       take: limit,
     });
+  }
+
+  /** The number of merchants. */
+  async count(): Promise<number> {
+    return this.transactions.manager.count(MerchantEntity);
+  }
+
+  /** Locks those of these merchants that exist until the transaction ends, by id, so that two callers never wait for each other. */
+  async lock(ids: readonly string[]): Promise<void> {
+    for (const some of chunksOf([...ids].sort(byBytes), LOCKED_AT_ONCE))
+      await this.transactions.manager.query('SELECT 1 FROM merchant WHERE id = ANY($1) ORDER BY id FOR UPDATE', [some]);
   }
 
   /**
@@ -65,7 +87,7 @@ export class MerchantRepository {
    * @throws MerchantNotFoundError, VersionConflictError
    */
   async update(id: string, expected: Expected, changes: Partial<Omit<MerchantSpec, 'id'>>, by: Actor): Promise<MerchantEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    return this.transactions.run(async (manager, record) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
       const { affected } = await manager.update(
         MerchantEntity,
@@ -75,22 +97,27 @@ export class MerchantRepository {
       if (affected !== 1) throw new VersionConflictError(before.version);
       if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
       const after = await manager.findOneByOrFail(MerchantEntity, { id });
-      await recordChange(manager, { merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
+      record({ merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
       return after;
     });
   }
 
   /** Deletes the merchant with its rules. @throws MerchantNotFoundError, VersionConflictError */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
+    await this.transactions.run(async (manager, record) => {
       const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
       const rules = await manager.findBy(RuleEntity, { merchantId: id });
       await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
       await manager.delete(MerchantEntity, { id });
       const before = { ...merchant, rules };
-      await recordChange(manager, { merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
+      record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
   }
+}
+
+/** The order of ids in the database, whose collation is C. */
+export function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /**
