@@ -5,6 +5,7 @@ import { type Health, type Logger, ManagementModule } from '#platform';
 import { ApiTokenRepository, AuditRepository, MerchantRepository, RuleRepository } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
+import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
 import { HistoryModule } from './history/history.module.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
@@ -63,6 +64,7 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        ConfigurationModule,
         ProblemsModule,
       ],
       providers: [

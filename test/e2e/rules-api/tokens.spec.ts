@@ -49,6 +49,8 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['GET', '/v1/default-rules/{ruleId}/history', 'viewer', true],
   ['POST', '/v1/default-rules/{ruleId}/revert', 'editor', false],
   ['GET', '/v1/audit', 'viewer', true],
+  ['GET', '/v1/export', 'viewer', true],
+  ['POST', '/v1/apply', 'editor', false],
   ['GET', '/v1/tokens', 'admin', false],
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],

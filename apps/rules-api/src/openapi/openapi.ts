@@ -1,5 +1,7 @@
 import { type INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ConfigurationDto } from '../configuration/configuration.dto.js';
+import { ConfigurationModule } from '../configuration/configuration.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, UpdateMerchantDto } from '../merchants/merchant.dto.js';
@@ -26,7 +28,9 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .setVersion('1')
     .addBearerAuth()
     .build();
-  const document = SwaggerModule.createDocument(app, frame, { include: [MerchantsModule, RulesModule, HistoryModule, TokensModule] });
+  const document = SwaggerModule.createDocument(app, frame, {
+    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, ConfigurationModule],
+  });
   const schemas = ((document.components ??= {}).schemas ??= {}) as Record<string, object>;
   addTableSchemas(schemas as Parameters<typeof addTableSchemas>[0], [
     RuleDto,
@@ -36,6 +40,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     RevertDto,
     CreateTokenDto,
     RotateTokenDto,
+    ConfigurationDto,
   ]);
   closeObjects(schemas);
   return document;

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ProblemError } from '#platform';
 import {
   type Actor,
   type Expected,
@@ -13,7 +12,7 @@ import {
 import { decodeCursor, encodeCursor, toPage } from '../pagination/page.js';
 import { type PageQueryDto } from '../pagination/page-query.dto.js';
 import { type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
-import { UnreadableRules } from './unreadable-rules.js';
+import { unreadableRule, UnreadableRules } from './unreadable-rules.js';
 
 const LIST = 'rules';
 
@@ -65,11 +64,7 @@ export class RulesService {
   private view(rule: RuleEntity): RuleView {
     const fault = this.unreadable.faultOf(rule);
     if (fault === undefined) return ruleView(rule);
-    throw new ProblemError({
-      status: 500,
-      code: 'rule.unreadable',
-      detail: `what is stored of rule ${rule.id}, version ${rule.version}, cannot be read (${fault}); replace or delete it`,
-    });
+    throw unreadableRule(rule, fault);
   }
 
   private async mustExist(owner: RuleOwner): Promise<void> {
