@@ -1,4 +1,4 @@
-import { type DataSource, type EntityManager } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import { type Change, recordChanges } from './change.js';
 
 /** Changes rows by `manager`, and notes with `record` what the audit and the outbox have to know of it. */

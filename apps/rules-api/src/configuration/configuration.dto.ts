@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { type RuleSpec } from '#limiter';
-import { type MerchantSpec } from '#rules-db';
+import type { RuleSpec } from '#limiter';
+import type { MerchantSpec } from '#rules-db';
 import { PatchStep } from '../history/history.dto.js';
 import { tableDto } from '../http/table-dto.js';
 import { APPLY_QUERY_FIELDS, CONFIGURATION_FIELDS, EXPORT_QUERY_FIELDS } from './configuration-fields.js';

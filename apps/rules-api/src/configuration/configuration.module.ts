@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { type RouteBodies } from '#platform';
+import type { RouteBodies } from '#platform';
 import { ConfigurationController } from './configuration.controller.js';
 import { ConfigurationService } from './configuration.service.js';
 import { parseYaml } from './yaml-body.js';

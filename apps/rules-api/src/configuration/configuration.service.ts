@@ -4,14 +4,7 @@ import { type Actor, inOneTransaction, MerchantNotFoundError, MerchantRepository
 import { RulesDatabase } from '../database.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
-import {
-  type ApplyQueryDto,
-  type ApplyRefusal,
-  type ApplyResult,
-  type Configuration,
-  type ConfiguredMerchant,
-} from './configuration.dto.js';
-import { type ExportQueryDto } from './configuration.dto.js';
+import type { ApplyQueryDto, ApplyRefusal, ApplyResult, Configuration, ConfiguredMerchant, ExportQueryDto } from './configuration.dto.js';
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
 import { type Plan, Planner, type Repositories } from './plan.js';

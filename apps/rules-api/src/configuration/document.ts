@@ -4,7 +4,7 @@ import { ProblemError } from '#platform';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 import { badBody, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
-import { type Configuration, type ConfiguredMerchant } from './configuration.dto.js';
+import type { Configuration, ConfiguredMerchant } from './configuration.dto.js';
 import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS } from './configuration-fields.js';
 
 /** No rule and no merchant is nested deeper. */

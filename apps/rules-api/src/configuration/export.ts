@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type Configuration, type ConfiguredMerchant } from './configuration.dto.js';
+import type { Configuration, ConfiguredMerchant } from './configuration.dto.js';
 
 /** Merchants and default rules piece by piece, as they are read. */
 export interface Pieces {

@@ -1,10 +1,10 @@
 import { createPatch } from 'rfc6902';
-import { type RuleSpec } from '#limiter';
+import type { RuleSpec } from '#limiter';
 import { type Actor, byBytes, type MerchantRepository, type RuleEntity, type RuleOwner, type RuleRepository } from '#rules-db';
-import { type PatchStep } from '../history/history.dto.js';
+import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
-import { type UnreadableRules } from '../rules/unreadable-rules.js';
-import { type AppliedChange, type Configuration, type ConfiguredMerchant } from './configuration.dto.js';
+import type { UnreadableRules } from '../rules/unreadable-rules.js';
+import type { AppliedChange, Configuration, ConfiguredMerchant } from './configuration.dto.js';
 
 /** What reads and writes; in apply all of it in one transaction. */
 export interface Repositories {
