@@ -41,14 +41,26 @@ export class RuleRepository {
 
   /** Creates a rule; its limits start now. @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
   async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
+    const [created] = await this.createAll(owner, [spec], by);
+    return created!;
+  }
+
+  /** The same for several rules of one owner, at most as many as an owner may have, with one version of its snapshot. */
+  async createAll(owner: RuleOwner, specs: readonly RuleSpec[], by: Actor): Promise<RuleEntity[]> {
     return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
-      if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
-      const values = { ...spec, limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
-      const { identifiers } = await nameTaken(spec.name, manager.insert(RuleEntity, values));
-      const after = await manager.findOneByOrFail(RuleEntity, { id: (identifiers[0] as { id: string }).id });
-      record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
-      return after;
+      const others = await manager.countBy(RuleEntity, ownedBy(owner));
+      if (others + specs.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+      const nowMs = this.nowMs();
+      const values = specs.map((spec) => ({ ...spec, limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 }));
+      const names = specs.map(({ name }) => name).join(', ');
+      const { identifiers } = await nameTaken(names, manager.insert(RuleEntity, values));
+      const ids = identifiers.map(({ id }) => id as string);
+      const found = new Map((await manager.findBy(RuleEntity, { id: In(ids) })).map((rule) => [rule.id, rule]));
+      const created = ids.map((id) => found.get(id)!);
+      for (const after of created)
+        record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
+      return created;
     });
   }
 

@@ -87,7 +87,7 @@ export class ConfigurationService {
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
     const plan = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query);
     const refusal = refusalOf(plan, Number(query.maxDeletePercent));
-    return { changes: plan.changes.map(({ change }) => change), applied: false, ...(refusal && { refusal }) };
+    return { changes: plan.steps.flatMap(({ changes }) => changes), applied: false, ...(refusal && { refusal }) };
   }
 
   private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
@@ -99,8 +99,8 @@ export class ConfigurationService {
       const plan = await this.plan(repositories, document, query);
       const refusal = refusalOf(plan, Number(query.maxDeletePercent));
       if (refusal) throw new ProblemError({ status: 409, ...refusal });
-      for (const { write } of plan.changes) await write(repositories, by);
-      return { changes: plan.changes.map(({ change }) => change), applied: true };
+      for (const { write } of plan.steps) await write(repositories, by);
+      return { changes: plan.steps.flatMap(({ changes }) => changes), applied: true };
     });
   }
 

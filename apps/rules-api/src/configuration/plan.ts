@@ -12,14 +12,14 @@ export interface Repositories {
   readonly rules: RuleRepository;
 }
 
-/** A change, and how it is made. */
-interface PlannedChange {
-  readonly change: AppliedChange;
+/** Changes that are made together, and how. */
+interface PlannedChanges {
+  readonly changes: readonly AppliedChange[];
   readonly write: (repositories: Repositories, by: Actor) => Promise<unknown>;
 }
 
 export interface Plan {
-  readonly changes: readonly PlannedChange[];
+  readonly steps: readonly PlannedChanges[];
   /** How much of what the document manages would be deleted. */
   readonly deletions: Readonly<Record<'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
 }
@@ -32,7 +32,7 @@ const READ_AT_ONCE = 200;
  * because an owner has a maximum number of them.
  */
 export class Planner {
-  private readonly changes: PlannedChange[] = [];
+  private readonly steps: PlannedChanges[] = [];
   private readonly deletions = { merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
 
   constructor(
@@ -45,7 +45,7 @@ export class Planner {
     if (deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
     for (let at = 0; at < sorted.length; at += READ_AT_ONCE) await this.planMerchants(sorted.slice(at, at + READ_AT_ONCE));
     if (defaultRules) this.planRules(null, defaultRules, await this.repositories.rules.ofOwners(null));
-    return { changes: this.changes, deletions: this.deletions };
+    return { steps: this.steps, deletions: this.deletions };
   }
 
   private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
@@ -90,15 +90,17 @@ export class Planner {
     const former = new Map(stored.map((rule) => [rule.name, rule]));
     for (const spec of wanted) {
       const before = former.get(spec.name);
-      if (before === undefined) {
-        this.add({ action: 'create', ...about, id: spec.name, patch: added(spec) }, ({ rules }, by) => rules.create(owner, spec, by));
-        continue;
-      }
+      if (before === undefined) continue;
       // What cannot be read has nothing that could be compared: it is replaced as a whole.
       const readable = this.unreadable.faultOf(before) === undefined;
       const patch = readable ? (createPatch(ruleSpec(before), spec) as PatchStep[]) : [{ op: 'replace', path: '', value: spec }];
       if (patch.length > 0)
         this.add({ action: 'update', ...about, id: spec.name, patch }, ({ rules }, by) => rules.replace(owner, before.id, 'any', spec, by));
+    }
+    const fresh = wanted.filter(({ name }) => !former.has(name));
+    if (fresh.length > 0) {
+      const changes = fresh.map((spec) => ({ action: 'create' as const, ...about, id: spec.name, patch: added(spec) }));
+      this.steps.push({ changes, write: ({ rules }, by) => rules.createAll(owner, fresh, by) });
     }
   }
 
@@ -123,8 +125,8 @@ export class Planner {
     }
   }
 
-  private add(change: AppliedChange, write: PlannedChange['write']): void {
-    this.changes.push({ change, write });
+  private add(change: AppliedChange, write: PlannedChanges['write']): void {
+    this.steps.push({ changes: [change], write });
   }
 }
 
