@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { COMMANDS } from './commands.js';
 import { run } from './program.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-cli-'));
@@ -30,10 +31,10 @@ describe('tollgate', () => {
   it('lists its commands and the meaning of exit codes', async () => {
     const { code, stdout } = await tollgate('--help');
     expect(code).toBe(0);
-    for (const words of ['load', 'simulate', 'preload', 'faults', 'Exit codes: 0 if all went well']) expect(stdout).toContain(words);
+    for (const words of [...Object.keys(COMMANDS), 'Exit codes: 0 if all went well']) expect(stdout).toContain(words);
   });
 
-  it.each(['load', 'simulate', 'preload', 'faults'])('explains %s, with an example', async (command) => {
+  it.each(Object.keys(COMMANDS))('explains %s, with an example', async (command) => {
     const { code, stdout } = await tollgate(command, '--help');
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(`Examples:\n  $ npx tollgate ${command}`) as string });
     expect(await tollgate('help', command)).toMatchObject({ code: 0, stdout });
@@ -45,6 +46,14 @@ describe('tollgate', () => {
     [['preload', '--fast'], "Unknown option '--fast'"],
     [['load', 'burst', 'twice'], 'Too many arguments'],
     [['faults', '--publish', '--only', 'Redis'], '--publish is only for a whole run.'],
+    [['get', 'weather'], 'What is listed must be one of merchants, rules, default-rules, tokens; got weather.'],
+    [['get', 'rules'], 'rules needs --merchant'],
+    [['history'], 'Say of what'],
+    [['revert', 'x', '1'], 'It must be a whole number from 1.'],
+    [['apply', 'no-such-file.yaml'], 'no-such-file.yaml cannot be read'],
+    [['login', 'rules.example.com'], 'must be a URL like https://rules.example.com'],
+    [['login', 'https://me:secret@rules.example.com'], 'without a token in it'],
+    [['audit', 'verify', '--expect', '7'], 'a number, a colon and 64 hexadecimal digits'],
     [['faults', '--seconds', '61'], '--seconds must be a whole number from 1 to 60; got 61.'],
   ])('answers wrong usage with exit code 2 and says what is wrong: %j', async (args, fault) => {
     const { code, stdout, stderr } = await tollgate(...args);

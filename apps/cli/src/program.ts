@@ -11,7 +11,10 @@ Exit codes: 0 if all went well, 1 if the command failed, 2 if it could not start
 export async function run(args: readonly string[]): Promise<void> {
   const name = args.find((arg) => Object.hasOwn(COMMANDS, arg));
   try {
-    const program = newCommand('tollgate', 'Works with a Tollgate on this machine.').addHelpText('afterAll', EXIT_CODES);
+    const program = newCommand('tollgate', 'Works with Tollgate: its rules, its servers and its algorithms.').addHelpText(
+      'afterAll',
+      EXIT_CODES,
+    );
     for (const [each, { summary, load }] of Object.entries(COMMANDS)) {
       program.addCommand(each === name ? (await load()).command() : newCommand(each, summary));
     }

@@ -7,6 +7,7 @@ import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
+import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
 import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
@@ -81,6 +82,7 @@ export class RulesApiModule {
         TokensModule,
         BucketsModule,
         ExplainModule,
+        ConfigurationModule,
         ProblemsModule,
       ],
       providers: [

@@ -3,6 +3,7 @@ import { createHttpApp } from '#platform';
 import { ApiTokenRepository } from '#rules-db';
 import { Authenticator } from './auth/authenticator.js';
 import { TokenText } from './auth/token-text.js';
+import { CONFIGURATION_BODIES } from './configuration/configuration.module.js';
 import { RulesApiExceptionFilter } from './http/rules-api-exception.filter.js';
 import { serveOpenApi } from './openapi/openapi.js';
 import { RulesApiModule, type RulesApiDependencies } from './rules-api.module.js';
@@ -17,6 +18,7 @@ export async function createRulesApi(dependencies: RulesApiDependencies): Promis
     logger,
     registry,
     filter: new RulesApiExceptionFilter(logger),
+    bodies: CONFIGURATION_BODIES,
     refusal: authenticator.refusal,
     pages: '/docs',
   });

@@ -24,10 +24,19 @@ export interface HttpAppOptions {
   readonly requestIdInLogs?: boolean;
   /** Larger bodies are refused with 413; 64 KiB unless given. */
   readonly bodyLimitBytes?: number;
+  /** Routes, by their paths, whose bodies may be larger than others, or of further content types. */
+  readonly bodies?: Readonly<Record<string, RouteBodies>>;
   /** Called before the body of a request is read. Returns the problem with which the request is refused, if it is. */
   readonly refusal?: (request: FastifyRequest) => ProblemError | undefined | Promise<ProblemError | undefined>;
   /** Routes with this prefix serve pages for browsers, with their own scripts and styles. */
   readonly pages?: string;
+}
+
+/** The bodies of one route. */
+export interface RouteBodies {
+  readonly limitBytes: number;
+  /** By content type; besides application/json. A parser throws a ProblemError for what it cannot read. */
+  readonly parsers?: Readonly<Record<string, (body: Buffer) => unknown>>;
 }
 
 /** The methods of our routes. Every other method is refused, TRACE because it would echo secrets. */
@@ -51,6 +60,7 @@ export async function createHttpApp(
     filter = new ProblemDetailsFilter(logger),
     requestIdInLogs = true,
     bodyLimitBytes = 65_536,
+    bodies = {},
     refusal,
     pages,
   }: HttpAppOptions,
@@ -73,6 +83,7 @@ export async function createHttpApp(
   parseJson(fastify);
   // Some clients send a content type or a body with every request. To a deletion neither means anything.
   fastify.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
+  admitBodies(fastify, bodies);
   addRequestHooks(fastify, logger, registry);
   addSafeHeaders(fastify, pages);
   refuseEarly(fastify, refusal);
@@ -123,6 +134,31 @@ function refuseMisplacedPatch({ method, mediaType }: FastifyRequest): void {
   if (method === 'PATCH' || mediaType !== MERGE_PATCH_CONTENT_TYPE) return;
   const detail = `${MERGE_PATCH_CONTENT_TYPE} goes with PATCH only: expected a body of content type application/json`;
   throw new ProblemError({ status: 415, code: 'body.wrong_media_type', detail });
+}
+
+/** A parser of Fastify serves all routes: on any other route its content type is as unknown as it was. */
+function admitBodies(fastify: FastifyInstance, bodies: Readonly<Record<string, RouteBodies>>): void {
+  fastify.addHook('onRoute', (route) => {
+    const limit = bodies[route.url]?.limitBytes;
+    if (limit !== undefined) route.bodyLimit = limit;
+  });
+  const types = new Set(Object.values(bodies).flatMap(({ parsers = {} }) => Object.keys(parsers)));
+  for (const type of types) {
+    fastify.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+      const parse = bodies[request.routeOptions.url ?? '']?.parsers?.[type];
+      try {
+        if (!parse)
+          throw new ProblemError({
+            status: 415,
+            code: 'body.wrong_media_type',
+            detail: 'expected a body of content type application/json',
+          });
+        done(null, parse(body));
+      } catch (error) {
+        done(error as Error);
+      }
+    });
+  }
 }
 
 function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): void {

@@ -31,18 +31,29 @@ export function isExpected(expected: Expected, version: number): boolean {
   return expected === 'any' || expected.includes(version);
 }
 
+/** Rows of one INSERT: a statement has at most 65,535 parameters. */
+const ROWS_AT_ONCE = 500;
+
 /** Inserts the audit row and the outbox row of a change, in the transaction of the change. */
 export async function recordChange(manager: EntityManager, change: Change): Promise<void> {
-  const { merchantId, ruleId = null, action, before, after, version, by } = change;
-  await manager.insert(AuditEntity, {
-    actor: by.name,
-    requestId: by.requestId ?? null,
-    reason: by.reason ?? null,
-    action,
-    merchantId,
-    ruleId,
-    before,
-    after,
-  });
-  if (version !== undefined) await manager.insert(OutboxEntity, { merchantId, version });
+  await recordChanges(manager, [change]);
+}
+
+/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version. */
+export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
+  for (const some of chunksOf(changes, ROWS_AT_ONCE)) await manager.insert(AuditEntity, some.map(auditRow));
+  const versions = new Map<string | null, number>();
+  for (const { merchantId, version } of changes) if (version !== undefined) versions.set(merchantId, version);
+  const news = [...versions].map(([merchantId, version]) => ({ merchantId, version }));
+  for (const some of chunksOf(news, ROWS_AT_ONCE)) await manager.insert(OutboxEntity, some);
+}
+
+function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {
+  const { name: actor, requestId = null, reason = null } = by;
+  return { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+}
+
+/** The items in lists of at most `size`. */
+export function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

@@ -1,12 +1,13 @@
-import { type DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { type Labels, moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
-import { type Actor, type Expected, isExpected, recordChange } from './change.js';
+import { type Actor, chunksOf, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
+import { separateTransactions, type Transactions } from './transactions.js';
 
 /** The fields of a merchant that an administrator writes. */
 export interface MerchantSpec {
@@ -27,30 +28,40 @@ export interface MerchantFilter {
   readonly among?: readonly string[] | null | undefined;
 }
 
-/** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row. */
+/** How many merchants one statement locks, so that it ends within the time-out of statements. */
+const LOCKED_AT_ONCE = 1_000;
+
+/** Merchants in PostgreSQL. Each write is one transaction with its version, audit row and outbox row, or part of one. */
 export class MerchantRepository {
-  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the merchant is locked */
+  private readonly transactions: Transactions;
+
+  /**
+   * @param database a transaction that the caller began, or the database: then each write is a transaction of its own
+   * @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the merchant is locked
+   */
   constructor(
-    private readonly dataSource: DataSource,
+    database: DataSource | Transactions,
     private readonly nowMs: () => number = Date.now,
-  ) {}
+  ) {
+    this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
+  }
 
   /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError */
   async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    return this.transactions.run(async (manager, record) => {
       // The insert comes before the tombstone is read, because it waits for a deletion that is not committed yet.
       await insertNew(manager, spec);
       const version = (await takeTombstone(manager, spec.id)) + 1;
       await manager.update(MerchantEntity, { id: spec.id }, { version, rulesVersion: version });
       const created = await manager.findOneByOrFail(MerchantEntity, { id: spec.id });
-      await recordChange(manager, { merchantId: spec.id, action: 'merchant.created', before: null, after: created, version, by });
+      record({ merchantId: spec.id, action: 'merchant.created', before: null, after: created, version, by });
       return created;
     });
   }
 
   /** The merchant, or null. */
   async find(id: string): Promise<MerchantEntity | null> {
-    return this.dataSource.manager.findOneBy(MerchantEntity, { id });
+    return this.transactions.manager.findOneBy(MerchantEntity, { id });
   }
 
   /** At most `limit` merchants by id, from the first one after `after`. */
@@ -61,7 +72,7 @@ export class MerchantRepository {
     label,
     among = null,
   }: MerchantFilter & { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
-    const query = this.dataSource.manager.createQueryBuilder(MerchantEntity, 'merchant');
+    const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
     if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
     if (namePrefix !== undefined) query.andWhere(`lower(merchant.name) LIKE lower(:name) || '%'`, { name: withoutWildcards(namePrefix) });
@@ -69,6 +80,17 @@ export class MerchantRepository {
     if (label)
       query.andWhere(`merchant.labels @> :label AND merchant.labels <> '{}'`, { label: JSON.stringify({ [label.key]: label.value }) });
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
+  }
+
+  /** The number of merchants. */
+  async count(): Promise<number> {
+    return this.transactions.manager.count(MerchantEntity);
+  }
+
+  /** Locks those of these merchants that exist until the transaction ends, by id, so that two callers never wait for each other. */
+  async lock(ids: readonly string[]): Promise<void> {
+    for (const some of chunksOf([...ids].sort(byBytes), LOCKED_AT_ONCE))
+      await this.transactions.manager.query('SELECT 1 FROM merchant WHERE id = ANY($1) ORDER BY id FOR UPDATE', [some]);
   }
 
   /**
@@ -83,7 +105,7 @@ export class MerchantRepository {
     spec: MerchantChanges | ((before: MerchantEntity) => MerchantChanges),
     by: Actor,
   ): Promise<MerchantEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    return this.transactions.run(async (manager, record) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
       const changes = typeof spec === 'function' ? spec(before) : spec;
       const { affected } = await manager.update(
@@ -94,22 +116,27 @@ export class MerchantRepository {
       if (affected !== 1) throw new VersionConflictError(before.version);
       if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
       const after = await manager.findOneByOrFail(MerchantEntity, { id });
-      await recordChange(manager, { merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
+      record({ merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
       return after;
     });
   }
 
   /** Deletes the merchant with its rules. @throws MerchantNotFoundError, VersionConflictError */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
+    await this.transactions.run(async (manager, record) => {
       const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
       const rules = await manager.findBy(RuleEntity, { merchantId: id });
       await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
       await manager.delete(MerchantEntity, { id });
       const before = { ...merchant, rules };
-      await recordChange(manager, { merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
+      record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
   }
+}
+
+/** The order of ids in the database, whose collation is C. */
+export function byBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
 /**

@@ -1,11 +1,12 @@
-import { type DataSource, type EntityManager, IsNull } from 'typeorm';
+import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
 import { editLimits, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
-import { type Actor, type Expected, isExpected, recordChange } from './change.js';
+import { type Actor, type Expected, isExpected } from './change.js';
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion } from './merchant.repository.js';
 import { isReadableRule } from './stored-row.js';
+import { separateTransactions, type Transactions } from './transactions.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
 
 /** The owner of rules: a merchant's id, or null for the default rules. */
@@ -21,47 +22,79 @@ export interface RulePosition {
 }
 
 /**
- * Rules in PostgreSQL. Each write is one transaction with the owner's version, audit row and outbox row. It locks the
+ * Rules in PostgreSQL. Each write is one transaction with the owner's version, audit row and outbox row, or part of one. It locks the
  * owner first, so that writes to one owner's rules happen one after the other.
  */
 export class RuleRepository {
-  /** @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the rule is locked */
+  private readonly transactions: Transactions;
+
+  /**
+   * @param database a transaction that the caller began, or the database: then each write is a transaction of its own
+   * @param nowMs the clock for the start of limits, in milliseconds since 1970; it is read while the rule is locked
+   */
   constructor(
-    private readonly dataSource: DataSource,
+    database: DataSource | Transactions,
     private readonly nowMs: () => number = Date.now,
-  ) {}
+  ) {
+    this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
+  }
 
   /** Creates a rule; its limits start now. @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
   async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    const [created] = await this.createAll(owner, [spec], by);
+    return created!;
+  }
+
+  /** The same for several rules of one owner, at most as many as an owner may have, with one version of its snapshot. */
+  async createAll(owner: RuleOwner, specs: readonly RuleSpec[], by: Actor): Promise<RuleEntity[]> {
+    return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
-      if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
-      const values = { ...complete(spec), limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
-      const { identifiers } = await nameTaken(spec.name, manager.insert(RuleEntity, values));
-      const after = await manager.findOneByOrFail(RuleEntity, { id: (identifiers[0] as { id: string }).id });
-      await recordChange(manager, { merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
-      return after;
+      const others = await manager.countBy(RuleEntity, ownedBy(owner));
+      if (others + specs.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+      const nowMs = this.nowMs();
+      const values = specs.map((spec) => ({ ...complete(spec), limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 }));
+      const names = specs.map(({ name }) => name).join(', ');
+      const { identifiers } = await nameTaken(names, manager.insert(RuleEntity, values));
+      const ids = identifiers.map(({ id }) => id as string);
+      const found = new Map((await manager.findBy(RuleEntity, { id: In(ids) })).map((rule) => [rule.id, rule]));
+      const created = ids.map((id) => found.get(id)!);
+      for (const after of created)
+        record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
+      return created;
     });
   }
 
   /** The rule, or null if this owner has no rule with this id. */
   async find(owner: RuleOwner, id: string): Promise<RuleEntity | null> {
-    return this.dataSource.manager.findOneBy(RuleEntity, { id, ...ownedBy(owner) });
+    return this.transactions.manager.findOneBy(RuleEntity, { id, ...ownedBy(owner) });
   }
 
   /** At most `limit` rules after the position `after`: the highest priority first, and among equals the older rule first. */
   async list(owner: RuleOwner, { after, limit }: { after?: RulePosition | undefined; limit: number }): Promise<RuleEntity[]> {
-    const query = this.dataSource.manager.createQueryBuilder(RuleEntity, 'rule').where(ownedBy(owner));
+    const query = this.transactions.manager.createQueryBuilder(RuleEntity, 'rule').where(ownedBy(owner));
     if (after) query.andWhere('(rule.priority < :priority OR (rule.priority = :priority AND rule.id > :id))', { ...after });
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /**
-   * Replaces everything but the identity of a rule; live buckets of its limits keep what they hold.
-   *
-   * @param spec what the rule becomes, or what makes it from the rule as it stands. It is called while the rule is locked; if it throws, nothing is changed.
-   * @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError
-   */
+  /** All rules of these merchants, or the default rules: the highest priority first, and among equals by name. */
+  async ofOwners(owners: readonly string[] | null): Promise<RuleEntity[]> {
+    return this.transactions.manager.find(RuleEntity, {
+      where: { merchantId: owners === null ? IsNull() : In([...owners]) },
+      order: { merchantId: 'ASC', priority: 'DESC', name: 'ASC' },
+    });
+  }
+
+  /** The number of rules, the default rules included. */
+  async count(): Promise<number> {
+    return this.transactions.manager.count(RuleEntity);
+  }
+
+  /** Locks the default rules until the transaction ends. Whoever locks merchants as well locks these last. */
+  async lockDefaultRules(): Promise<void> {
+    await this.transactions.manager.query('SELECT 1 FROM default_rules_version FOR UPDATE');
+  }
+
+  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
   async replace(
     owner: RuleOwner,
     id: string,
@@ -70,7 +103,7 @@ export class RuleRepository {
     by: Actor,
     action: 'rule.replaced' | 'rule.reverted' = 'rule.replaced',
   ): Promise<RuleEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
       const written = typeof spec === 'function' ? spec(before) : spec;
@@ -82,7 +115,7 @@ export class RuleRepository {
       const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      await recordChange(manager, { merchantId: owner, ruleId: id, action, before, after, version, by });
+      record({ merchantId: owner, ruleId: id, action, before, after, version, by });
       return after;
     });
   }
@@ -94,7 +127,7 @@ export class RuleRepository {
    * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version
    */
   async restore(owner: RuleOwner, deleted: RuleEntity, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
-    return this.dataSource.transaction(async (manager) => {
+    return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const { id } = deleted;
       const there = await manager.findOneBy(RuleEntity, { id });
@@ -104,19 +137,19 @@ export class RuleRepository {
       const values = { ...complete(spec), limits, merchantId: owner, version: deleted.version + 1 };
       await nameTaken(spec.name, insertWithId(manager, id, values));
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
+      record({ merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
       return after;
     });
   }
 
   /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError */
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
+    await this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
       const { affected } = await manager.delete(RuleEntity, { id, version: before.version });
       if (affected !== 1) throw new VersionConflictError(before.version);
-      await recordChange(manager, { merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
+      record({ merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
     });
   }
 }

@@ -5,7 +5,7 @@ import { freshDatabase } from '../../support/services.js';
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The JSON of the answer; undefined when it has no body. */
+  /** The JSON of the answer; its text if it is YAML; undefined when it has no body. */
   body: any; // eslint-disable-line @typescript-eslint/no-explicit-any -- tests read what they expect
 }
 
@@ -50,5 +50,6 @@ export async function ask(
     signal: AbortSignal.timeout(15_000 * PATIENCE),
   });
   const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : (JSON.parse(text) as unknown) };
+  const isYaml = answer.headers.get('content-type') === 'application/yaml';
+  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : isYaml ? text : (JSON.parse(text) as unknown) };
 }

@@ -14,11 +14,11 @@ const NO_BORDERS = Object.fromEntries(
   ['top', 'bottom', 'left', 'right', 'mid'].flatMap((side) => ['', '-mid', '-left', '-right'].map((place) => [side + place, ''])),
 );
 
-/** A table without borders: words in the first column to the left, numbers in the others to the right. */
-export function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table without borders: the first column to the left; the others to the right if they are numbers, and to the left if they are words. */
+export function table(heading: readonly string[], rows: readonly (readonly string[])[], others: 'numbers' | 'words' = 'numbers'): string {
   const drawn = new Table({
     head: [...heading],
-    colAligns: heading.map((_, column) => (column === 0 ? 'left' : 'right')),
+    colAligns: heading.map((_, column) => (column === 0 || others === 'words' ? 'left' : 'right')),
     chars: { ...NO_BORDERS, middle: '  ' },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
   });

@@ -4,7 +4,8 @@ import { type BodyFieldError, ProblemError } from '#platform';
 import { invalidQuery } from './invalid-query.js';
 import { isTableDto, type TableDto } from './table-dto.js';
 
-const MAX_ERRORS = 100;
+/** The maximum number of faults that one answer names. */
+export const MAX_ERRORS = 100;
 const MAX_DETAIL_LENGTH = 500;
 
 /** No body of this API is nested deeper; a deeper one would exhaust the stack of whoever walks it. */
@@ -39,7 +40,7 @@ export function jsonObject(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 /** What cannot be looked up or walked: names that every object inherits, and depth. */
-function oddities(value: unknown, pointer: string, depth: number, code: string): Fault[] {
+export function oddities(value: unknown, pointer: string, depth: number, code: string): Fault[] {
   if (typeof value !== 'object' || value === null) return [];
   if (depth === 0) return [{ pointer, code: `${code}.nested_too_deeply`, detail: 'is nested too deeply' }];
   return Object.entries(value).flatMap(([property, below]) => {
@@ -54,7 +55,8 @@ function bodyError({ pointer, code, detail }: Fault): BodyFieldError {
   return { pointer, code, detail: detail.slice(0, MAX_DETAIL_LENGTH) };
 }
 
-function badBody(errors: BodyFieldError[]): ProblemError {
+export function badBody(faults: readonly Fault[]): ProblemError {
+  const errors = faults.map(bodyError);
   const detail = errors.length === 1 ? 'a field of the body is wrong' : `${errors.length} fields of the body are wrong`;
   return new ProblemError({ status: 400, type: 'invalid-body', code: 'body.invalid', detail, errors });
 }

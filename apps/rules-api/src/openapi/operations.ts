@@ -29,10 +29,10 @@ const PROBLEMS = {
   401: 'The token is missing or not valid.',
   403: 'The role of the token does not allow this, or the token is limited to other merchants.',
   404: 'Not found: no merchant, rule or token has this id.',
-  409: 'The id or the name is already in use, the owner has the maximum number of rules, or the answer to this Idempotency-Key cannot be repeated.',
+  409: 'The id or the name is already in use, the owner has the maximum number of rules, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
-  415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH.',
+  415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH, nor application/yaml for a file.',
   422: 'The Idempotency-Key belongs to another request.',
   428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
   429: 'This address has tried too many unknown tokens.',
@@ -112,6 +112,23 @@ export function Does(summary: string, view: Type): MethodDecorator {
 /** POST that asks and changes nothing: 200. */
 export function Answers(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));
+}
+
+/** GET of a file. */
+export function Exports(summary: string, document: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
+  const schema = { $ref: getSchemaPath(document) };
+  return operation(
+    summary,
+    [404],
+    ApiExtraModels(document),
+    ApiOkResponse({ description: 'The file.', content: { 'application/yaml': { schema }, 'application/json': { schema } } }),
+    KnowsQuery(...query),
+  );
+}
+
+/** POST of a file: 200 with what it changed. */
+export function Applies(summary: string, view: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 409], ApiOkResponse({ type: view, description: 'Done.' }), KnowsQuery(...query), changeReason());
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */

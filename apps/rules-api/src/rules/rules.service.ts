@@ -17,7 +17,7 @@ import { jsonObject, validated } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, filteredList, toPage } from '../pagination/page.js';
 import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
 import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
-import { UnreadableRules } from './unreadable-rules.js';
+import { unreadableRule, UnreadableRules } from './unreadable-rules.js';
 
 /** The rules of a merchant, and with null for the owner the default rules. */
 @Injectable()
@@ -82,11 +82,7 @@ export class RulesService {
   private readable(rule: RuleEntity): RuleView {
     const fault = this.unreadable.faultOf(rule);
     if (fault === undefined) return ruleView(rule);
-    throw new ProblemError({
-      status: 500,
-      code: 'rule.unreadable',
-      detail: `what is stored of rule ${rule.id}, version ${rule.version}, cannot be read (${fault}); replace or delete it`,
-    });
+    throw unreadableRule(rule, fault);
   }
 
   private async mustExist(owner: RuleOwner): Promise<void> {

@@ -1,5 +1,5 @@
 import { LABELS, NOTE, objectFaults, storedRule, UnreadableError } from '#limiter';
-import { type Logger } from '#platform';
+import { type Logger, ProblemError } from '#platform';
 import { type RuleEntity } from '#rules-db';
 import { Counter, type Registry } from 'prom-client';
 
@@ -51,4 +51,13 @@ export class UnreadableRules {
       'what is stored of a rule cannot be read; replace or delete it',
     );
   }
+}
+
+/** The problem of a rule that was asked for and cannot be shown. */
+export function unreadableRule({ id, version }: RuleEntity, fault: string): ProblemError {
+  return new ProblemError({
+    status: 500,
+    code: 'rule.unreadable',
+    detail: `what is stored of rule ${id}, version ${version}, cannot be read (${fault}); replace or delete it`,
+  });
 }

@@ -1,0 +1,62 @@
+import { count, print } from '../shared/output.js';
+import { readRulesFile } from './file.js';
+import { reasonHeader, RulesApi } from './rules-api.js';
+
+export interface ApplyOptions {
+  readonly dryRun: boolean;
+  readonly maxDeletePercent: number;
+  readonly deleteMerchants: boolean;
+  readonly reason?: string | undefined;
+  readonly json: boolean;
+}
+
+interface Change {
+  readonly action: 'create' | 'update' | 'delete';
+  readonly kind: 'merchant' | 'rule' | 'default_rule';
+  readonly id: string;
+  readonly merchantId: string | null;
+  readonly patch: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[];
+}
+
+export interface ApplyResult {
+  readonly changes: readonly Change[];
+  readonly applied: boolean;
+  readonly refusal?: { readonly code: string; readonly detail: string };
+}
+
+/** Sends a file and prints what it changes. @throws CommandError */
+export async function applyFile(
+  path: string,
+  { dryRun, maxDeletePercent, deleteMerchants, reason, json }: ApplyOptions,
+): Promise<ApplyResult> {
+  const { content, placeOf } = readRulesFile(path);
+  const api = RulesApi.of(process.env);
+  const query = { dryRun: String(dryRun), maxDeletePercent: String(maxDeletePercent), deleteMerchants: String(deleteMerchants) };
+  const request = { method: 'POST', query, body: content ?? null, headers: reasonHeader(reason) } as const;
+  const result = await api.ask<ApplyResult>('/v1/apply', request, placeOf);
+  print(json ? JSON.stringify(result, null, 2) : inWords(result));
+  return result;
+}
+
+const SIGNS = { create: '+', update: '~', delete: '-' } as const;
+
+function inWords({ changes, applied, refusal }: ApplyResult): string {
+  const lines = changes.flatMap((change) => [`${SIGNS[change.action]} ${nameOf(change)}`, ...stepsOf(change)]);
+  const counts = (['create', 'update', 'delete'] as const)
+    .map((action) => `${changes.filter((change) => change.action === action).length} to ${action}`)
+    .join(', ');
+  const summary =
+    changes.length === 0 ? 'No difference.' : applied ? `Applied ${count(changes.length)} changes.` : `Not applied: ${counts}.`;
+  return [...lines, summary, ...(refusal ? [`apply would refuse it: ${refusal.detail}.`] : [])].join('\n');
+}
+
+function nameOf({ kind, id, merchantId }: Change): string {
+  if (kind === 'merchant') return `merchant ${id}`;
+  return kind === 'rule' ? `rule "${id}" of ${merchantId}` : `default rule "${id}"`;
+}
+
+/** What an update changes; of what is new or deleted the name is enough. */
+function stepsOf({ action, patch }: Change): string[] {
+  if (action !== 'update') return [];
+  return patch.map(({ op, path, value }) => `    ${path || '/'} ${op === 'remove' ? 'is removed' : `becomes ${JSON.stringify(value)}`}`);
+}

@@ -1,0 +1,37 @@
+import { applyFile } from './api/apply-file.js';
+import { asJson, ABOUT_CONNECTION, reason } from './api/options.js';
+import { afterHelp, newCommand } from './shared/command.js';
+import { Faults, wholeNumber } from './shared/options.js';
+
+const ABOUT = `The file is YAML or JSON, in the form in which export writes it; - stands for the standard input. What is stored becomes what the file says, in
+one transaction; a second time nothing changes. Rules are told apart by their names. A rule of a merchant of the file, or a default rule if the
+file has any, is deleted if the file lacks it. A merchant that the file lacks is left alone.`;
+
+export function command() {
+  const faults = new Faults();
+  return newCommand('apply', 'Makes merchants and rules what a file says.')
+    .argument('<file>', 'the file, or -')
+    .option('--dry-run', 'say what would change, and change nothing', false)
+    .addOption(
+      wholeNumber(
+        '--max-delete-percent <n>',
+        'the most that may be deleted of the rules that the file manages',
+        { min: 0, max: 100, default: 10 },
+        faults,
+      ),
+    )
+    .option('--delete-merchants', 'delete merchants that the file lacks', false)
+    .addOption(reason())
+    .addOption(asJson())
+    .addHelpText(
+      'after',
+      afterHelp(
+        [ABOUT, ABOUT_CONNECTION],
+        ['npx tollgate apply rules.yaml --dry-run', 'npx tollgate apply rules.yaml --reason "ticket OPS-17"'],
+      ),
+    )
+    .action(async (file, { json = false, ...options }) => {
+      faults.demandNone();
+      await applyFile(file, { ...options, json });
+    });
+}

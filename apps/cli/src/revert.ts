@@ -1,0 +1,35 @@
+import { asJson, ABOUT_CONNECTION, merchant, reason, rulesPath, wholeArgument } from './api/options.js';
+import { reasonHeader, RulesApi } from './api/rules-api.js';
+import { afterHelp, newCommand } from './shared/command.js';
+import { print } from './shared/output.js';
+
+export function command() {
+  return newCommand('revert', 'Makes a former version of a rule its newest version; a deleted rule comes back.')
+    .argument('<rule>', 'the id of the rule', wholeArgument)
+    .argument('<version>', 'the version whose numbers hold again; history shows which there were', wholeArgument)
+    .addOption(merchant())
+    .addOption(reason())
+    .addOption(asJson())
+    .addHelpText(
+      'after',
+      afterHelp(
+        [
+          'Without --merchant the rule is a default rule. The change is refused if somebody else changes the rule meanwhile.',
+          ABOUT_CONNECTION,
+        ],
+        ['npx tollgate revert 17 2 --merchant acme --reason "back to normal"', 'npx tollgate revert 3 1'],
+      ),
+    )
+    .action(async (ruleId, version, { merchant: merchantId, reason: why, json }) => {
+      const api = RulesApi.of(process.env);
+      const path = `${rulesPath(merchantId)}/${ruleId}`;
+      const standing = await api.send(path);
+      await standing.arrayBuffer();
+      // A rule that is not there, or cannot be read, has no ETag: whatever is there is replaced.
+      const headers = { 'if-match': standing.headers.get('etag') ?? '*', ...reasonHeader(why) };
+      const rule = await api.ask<{ version: number }>(`${path}/revert`, { method: 'POST', body: { version: Number(version) }, headers });
+      print(
+        json ? JSON.stringify(rule, null, 2) : `Rule ${ruleId} is what it was at version ${version}; that is version ${rule.version} now.`,
+      );
+    });
+}

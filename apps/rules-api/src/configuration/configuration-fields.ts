@@ -1,0 +1,84 @@
+import { type Fields, isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, RULE_FIELDS } from '#limiter';
+import { MAX_RULES_PER_OWNER } from '#rules-db';
+import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
+
+/** Far more than a body of the largest size can name. */
+const MAX_MERCHANTS = 1_000_000;
+
+const RULES = {
+  kind: 'list',
+  of: { kind: 'object', fields: RULE_FIELDS, explanation: 'A rule.' },
+  min: 0,
+  max: MAX_RULES_PER_OWNER,
+} as const;
+
+/** A merchant in a file. */
+export const CONFIGURED_MERCHANT_FIELDS = {
+  ...MERCHANT_FIELDS,
+  rules: {
+    ...RULES,
+    default: [],
+    explanation: 'All rules of the merchant. They are told apart by their names; a rule that is not in the list is deleted.',
+  },
+} as const satisfies Fields;
+
+/** Merchants and rules as a file. */
+export const CONFIGURATION_FIELDS = {
+  version: { kind: 'whole_number', min: 1, max: 1, required: true, example: 1, explanation: 'The version of this format.' },
+  merchants: {
+    kind: 'list',
+    of: { kind: 'object', fields: CONFIGURED_MERCHANT_FIELDS, explanation: 'A merchant.' },
+    min: 0,
+    max: MAX_MERCHANTS,
+    default: [],
+    explanation:
+      'Merchants with their rules. A merchant that is not in the list is left alone, unless deleteMerchants asks for its deletion.',
+  },
+  defaultRules: {
+    ...RULES,
+    explanation: 'All default rules. Without the field they are left alone; with an empty list they are deleted.',
+  },
+} as const satisfies Fields;
+
+const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
+
+export const EXPORT_QUERY_FIELDS = {
+  merchant: {
+    kind: 'text',
+    format: {
+      expected: MERCHANT_EXPECTED,
+      fault: (text) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED),
+      schema: { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH },
+    },
+    explanation: 'Only this merchant, without the default rules.',
+  },
+  format: { kind: 'choice', values: ['yaml', 'json'], default: 'yaml', explanation: 'The form of the document.' },
+} as const satisfies Fields;
+
+const SHARE_EXPECTED = 'must be a whole number from 0 to 100';
+
+/** Query parameters are text. */
+export const APPLY_QUERY_FIELDS = {
+  dryRun: {
+    kind: 'choice',
+    values: ['true', 'false'],
+    default: 'false',
+    explanation: 'With true the answer says what would change, and nothing is changed.',
+  },
+  maxDeletePercent: {
+    kind: 'text',
+    format: {
+      expected: SHARE_EXPECTED,
+      fault: (text) => (/^\d{1,3}$/.test(text) && Number(text) <= 100 ? undefined : SHARE_EXPECTED),
+      schema: {},
+    },
+    default: '10',
+    explanation: 'At most this share of the rules that the document manages is deleted; otherwise the document is refused.',
+  },
+  deleteMerchants: {
+    kind: 'choice',
+    values: ['true', 'false'],
+    default: 'false',
+    explanation: 'With true every merchant that the document lacks is deleted with its rules. maxDeletePercent holds for merchants, too.',
+  },
+} as const satisfies Fields;

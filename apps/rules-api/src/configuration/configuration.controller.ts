@@ -1,0 +1,36 @@
+import { Body, Controller, Get, HttpCode, Inject, Post, Query, StreamableFile, UseInterceptors } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
+import { Readable } from 'node:stream';
+import type { Actor } from '#rules-db';
+import { Needs } from '../auth/access.js';
+import { By, LimitedTo } from '../auth/principal.js';
+import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
+import { Applies, Exports } from '../openapi/operations.js';
+import { ApplyQueryDto, ApplyResult, ConfigurationDto, ExportQueryDto } from './configuration.dto.js';
+import { ConfigurationService } from './configuration.service.js';
+
+/** Merchants and rules as files. */
+@ApiTags('configuration')
+@Controller('v1')
+@UseInterceptors(PatientDatabaseInterceptor)
+export class ConfigurationController {
+  constructor(@Inject(ConfigurationService) private readonly configuration: ConfigurationService) {}
+
+  @Get('export')
+  @Needs('viewer', 'filtered')
+  @Exports('Export merchants and rules as a file', ConfigurationDto, { query: ['merchant', 'format'] })
+  async export(@Query() query: ExportQueryDto, @LimitedTo() among: readonly string[] | null): Promise<StreamableFile> {
+    const text = await this.configuration.export(query, among);
+    return new StreamableFile(Readable.from(text, { objectMode: false }), { type: `application/${query.format}` });
+  }
+
+  @Post('apply')
+  @HttpCode(200)
+  @Needs('editor', 'nothing')
+  @ApiConsumes('application/json', 'application/yaml')
+  @ApiBody({ type: ConfigurationDto })
+  @Applies('Apply a file of merchants and rules', ApplyResult, { query: ['dryRun', 'maxDeletePercent', 'deleteMerchants'] })
+  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @By() by: Actor): Promise<ApplyResult> {
+    return this.configuration.apply(body, query, by);
+  }
+}

@@ -1,0 +1,109 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { RuleSpec } from '#limiter';
+import type { MerchantSpec } from '#rules-db';
+import { PatchStep } from '../history/history.dto.js';
+import { tableDto } from '../http/table-dto.js';
+import { APPLY_QUERY_FIELDS, CONFIGURATION_FIELDS, EXPORT_QUERY_FIELDS } from './configuration-fields.js';
+
+/** Merchants and rules as a file: the body of apply and the answer of export. */
+export class ConfigurationDto extends tableDto('configuration', CONFIGURATION_FIELDS) {}
+
+/** A document without faults, every default filled in. */
+export interface Configuration {
+  readonly merchants: readonly ConfiguredMerchant[];
+  /** Undefined: the default rules are not managed by this document. */
+  readonly defaultRules: readonly RuleSpec[] | undefined;
+}
+
+export interface ConfiguredMerchant extends MerchantSpec {
+  readonly rules: readonly RuleSpec[];
+}
+
+export class ExportQueryDto {
+  static readonly code = 'query';
+  static readonly fields = EXPORT_QUERY_FIELDS;
+
+  @ApiPropertyOptional({
+    type: String,
+    ...EXPORT_QUERY_FIELDS.merchant.format.schema,
+    description: EXPORT_QUERY_FIELDS.merchant.explanation,
+  })
+  merchant?: string;
+
+  @ApiPropertyOptional({
+    enum: EXPORT_QUERY_FIELDS.format.values,
+    default: EXPORT_QUERY_FIELDS.format.default,
+    description: EXPORT_QUERY_FIELDS.format.explanation,
+  })
+  format: 'yaml' | 'json';
+}
+
+export class ApplyQueryDto {
+  static readonly code = 'query';
+  static readonly fields = APPLY_QUERY_FIELDS;
+
+  @ApiPropertyOptional({ type: Boolean, default: false, description: APPLY_QUERY_FIELDS.dryRun.explanation })
+  dryRun: 'true' | 'false';
+
+  @ApiPropertyOptional({
+    type: 'integer',
+    minimum: 0,
+    maximum: 100,
+    default: Number(APPLY_QUERY_FIELDS.maxDeletePercent.default),
+    description: APPLY_QUERY_FIELDS.maxDeletePercent.explanation,
+  })
+  maxDeletePercent: string;
+
+  @ApiPropertyOptional({ type: Boolean, default: false, description: APPLY_QUERY_FIELDS.deleteMerchants.explanation })
+  deleteMerchants: 'true' | 'false';
+}
+
+export const CHANGE_ACTIONS = ['create', 'update', 'delete'] as const;
+export const CHANGE_KINDS = ['merchant', 'rule', 'default_rule'] as const;
+
+/** One difference between a document and what is stored. */
+export class AppliedChange {
+  @ApiProperty({ enum: CHANGE_ACTIONS })
+  action: (typeof CHANGE_ACTIONS)[number];
+
+  @ApiProperty({ enum: CHANGE_KINDS })
+  kind: (typeof CHANGE_KINDS)[number];
+
+  @ApiProperty({
+    type: String,
+    example: 'card payments',
+    description: 'Of a merchant its id. Of a rule its name, which its owner has only once.',
+  })
+  id: string;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: 'acme',
+    description: 'The merchant, or the owner of the rule. Null for a default rule.',
+  })
+  merchantId: string | null;
+
+  @ApiProperty({ type: [PatchStep], description: 'The difference as a JSON Patch (RFC 6902)' })
+  patch: PatchStep[];
+}
+
+/** Why apply would refuse a document. */
+export class ApplyRefusal {
+  @ApiProperty({ type: String, example: 'apply.too_many_deletions' })
+  code: string;
+
+  @ApiProperty({ type: String })
+  detail: string;
+}
+
+export class ApplyResult {
+  @ApiProperty({ type: [AppliedChange], description: 'In the order in which they are made' })
+  changes: AppliedChange[];
+
+  @ApiProperty({ type: Boolean, description: 'Whether the changes were made. False for a dry run.' })
+  applied: boolean;
+
+  @ApiPropertyOptional({ type: ApplyRefusal, description: 'Only for a dry run: why the document would be refused, if it would be' })
+  refusal?: ApplyRefusal;
+}

@@ -1,0 +1,121 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ProblemError } from '#platform';
+import { type Actor, inOneTransaction, MerchantNotFoundError, MerchantRepository, RuleRepository, type RuleEntity } from '#rules-db';
+import { RulesDatabase } from '../database.js';
+import { ruleSpec } from '../rules/rule.dto.js';
+import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
+import type { ApplyQueryDto, ApplyRefusal, ApplyResult, Configuration, ConfiguredMerchant, ExportQueryDto } from './configuration.dto.js';
+import { readConfiguration } from './document.js';
+import { WRITERS } from './export.js';
+import { type Plan, Planner, type Repositories } from './plan.js';
+
+/** Merchants that an export reads at once. */
+const EXPORTED_AT_ONCE = 200;
+
+/** Merchants and rules as files. */
+@Injectable()
+export class ConfigurationService {
+  /** A document and its plan may take hundreds of megabytes, so there is one at a time. */
+  private isApplying = false;
+
+  constructor(
+    @Inject(RulesDatabase) private readonly database: RulesDatabase,
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
+  ) {}
+
+  /**
+   * The text of the document, in pieces. Memory stays flat: each piece is read when the one before was taken. The first
+   * pieces are read before this resolves, so that a database that is gone is answered as a problem.
+   * @param among only these merchants; null: all
+   */
+  async export({ merchant, format }: ExportQueryDto, among: readonly string[] | null): Promise<AsyncIterable<string>> {
+    if (merchant !== undefined) await this.mustBeVisible(merchant, among);
+    const merchants = this.exportedMerchants(merchant === undefined ? among : [merchant]);
+    const first = await merchants.next();
+    async function* withFirst() {
+      if (!first.done) yield first.value;
+      yield* merchants;
+    }
+    const defaultRules = async () => (merchant === undefined ? (await this.rules.ofOwners(null)).map(this.exportedRule) : undefined);
+    return WRITERS[format]({ merchants: withFirst(), defaultRules });
+  }
+
+  private async mustBeVisible(merchant: string, among: readonly string[] | null): Promise<void> {
+    if (among !== null && !among.includes(merchant))
+      throw new ProblemError({ status: 403, code: 'token.limited_to_others', detail: 'your token is limited to other merchants' });
+    if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
+  }
+
+  private async *exportedMerchants(among: readonly string[] | null): AsyncGenerator<ConfiguredMerchant[]> {
+    for (let after: string | undefined; ;) {
+      const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among });
+      const rules = new Map<string | null, RuleEntity[]>(page.map(({ id }) => [id, []]));
+      for (const rule of await this.rules.ofOwners([...rules.keys()] as string[])) rules.get(rule.merchantId)?.push(rule);
+      yield page.map(({ id, name, timeZone }) => ({ id, name, timeZone, rules: rules.get(id)!.map(this.exportedRule) }));
+      if (page.length < EXPORTED_AT_ONCE) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  /** A document without a rule would delete it when it is applied: so an export with a rule that cannot be read fails. */
+  private readonly exportedRule = (rule: RuleEntity) => {
+    const fault = this.unreadable.faultOf(rule);
+    if (fault !== undefined) throw unreadableRule(rule, fault);
+    return ruleSpec(rule);
+  };
+
+  /**
+   * Makes what is stored what the document says, in one transaction; a second time it changes nothing.
+   * @throws ProblemError 400 for a document with faults, 409 if it would delete too much, 503 while another one is applied
+   */
+  async apply(body: unknown, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
+    if (this.isApplying) {
+      const detail = 'another document is being applied; try again when it is done';
+      throw new ProblemError({ status: 503, code: 'apply.busy', detail, headers: { 'retry-after': '5' } });
+    }
+    this.isApplying = true;
+    try {
+      const document = await readConfiguration(body);
+      return await (query.dryRun === 'true' ? this.preview(document, query) : this.write(document, query, by));
+    } finally {
+      this.isApplying = false;
+    }
+  }
+
+  private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
+    const plan = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query);
+    const refusal = refusalOf(plan, Number(query.maxDeletePercent));
+    return { changes: plan.steps.flatMap(({ changes }) => changes), applied: false, ...(refusal && { refusal }) };
+  }
+
+  private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
+    return inOneTransaction(this.database.dataSource, async (transaction) => {
+      const repositories = { merchants: new MerchantRepository(transaction), rules: new RuleRepository(transaction) };
+      // Everything is locked before anything is compared, merchants by id and default rules last, as every other writer does.
+      await repositories.merchants.lock(document.merchants.map(({ id }) => id));
+      if (document.defaultRules) await repositories.rules.lockDefaultRules();
+      const plan = await this.plan(repositories, document, query);
+      const refusal = refusalOf(plan, Number(query.maxDeletePercent));
+      if (refusal) throw new ProblemError({ status: 409, ...refusal });
+      for (const { write } of plan.steps) await write(repositories, by);
+      return { changes: plan.steps.flatMap(({ changes }) => changes), applied: true };
+    });
+  }
+
+  private async plan(repositories: Repositories, document: Configuration, { deleteMerchants }: ApplyQueryDto): Promise<Plan> {
+    return new Planner(repositories, this.unreadable).plan(document, { deleteMerchants: deleteMerchants === 'true' });
+  }
+}
+
+function refusalOf({ deletions }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+  for (const [what, { deleted, of }] of Object.entries(deletions)) {
+    if (deleted * 100 <= of * maxDeletePercent) continue;
+    const detail =
+      `the document would delete ${deleted} of ${of} ${what}, more than ${maxDeletePercent} %; ` +
+      'if that is meant, say so with maxDeletePercent';
+    return { code: 'apply.too_many_deletions', detail };
+  }
+  return undefined;
+}

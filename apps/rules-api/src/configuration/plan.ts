@@ -1,0 +1,135 @@
+import { createPatch } from 'rfc6902';
+import type { RuleSpec } from '#limiter';
+import { type Actor, byBytes, type MerchantRepository, type RuleEntity, type RuleOwner, type RuleRepository } from '#rules-db';
+import type { PatchStep } from '../history/history.dto.js';
+import { ruleSpec } from '../rules/rule.dto.js';
+import type { UnreadableRules } from '../rules/unreadable-rules.js';
+import type { AppliedChange, Configuration, ConfiguredMerchant } from './configuration.dto.js';
+
+/** What reads and writes; in apply all of it in one transaction. */
+export interface Repositories {
+  readonly merchants: MerchantRepository;
+  readonly rules: RuleRepository;
+}
+
+/** Changes that are made together, and how. */
+interface PlannedChanges {
+  readonly changes: readonly AppliedChange[];
+  readonly write: (repositories: Repositories, by: Actor) => Promise<unknown>;
+}
+
+export interface Plan {
+  readonly steps: readonly PlannedChanges[];
+  /** How much of what the document manages would be deleted. */
+  readonly deletions: Readonly<Record<'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
+}
+
+/** Merchants whose rules are read at once. */
+const READ_AT_ONCE = 200;
+
+/**
+ * What has to change so that what is stored is what the document says: merchants by id, default rules last, and of each owner deletions before new rules,
+ * because an owner has a maximum number of them.
+ */
+export class Planner {
+  private readonly steps: PlannedChanges[] = [];
+  private readonly deletions = { merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
+
+  constructor(
+    private readonly repositories: Repositories,
+    private readonly unreadable: UnreadableRules,
+  ) {}
+
+  async plan({ merchants, defaultRules }: Configuration, { deleteMerchants }: { readonly deleteMerchants: boolean }): Promise<Plan> {
+    const sorted = [...merchants].sort((a, b) => byBytes(a.id, b.id));
+    if (deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
+    for (let at = 0; at < sorted.length; at += READ_AT_ONCE) await this.planMerchants(sorted.slice(at, at + READ_AT_ONCE));
+    if (defaultRules) this.planRules(null, defaultRules, await this.repositories.rules.ofOwners(null));
+    return { steps: this.steps, deletions: this.deletions };
+  }
+
+  private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
+    const ids = wanted.map(({ id }) => id);
+    const found = await this.repositories.merchants.list({ among: ids, limit: ids.length });
+    const stored = new Map(found.map((merchant) => [merchant.id, merchant]));
+    const rules = new Map<string | null, RuleEntity[]>(ids.map((id) => [id, []]));
+    for (const rule of await this.repositories.rules.ofOwners(ids)) rules.get(rule.merchantId)?.push(rule);
+    for (const { rules: wantedRules, ...spec } of wanted) {
+      const before = stored.get(spec.id);
+      if (before) {
+        this.deletions.merchants.of++;
+        this.planMerchant({ name: before.name, timeZone: before.timeZone }, spec);
+      } else {
+        this.add({ action: 'create', kind: 'merchant', id: spec.id, merchantId: spec.id, patch: added(spec) }, ({ merchants }, by) =>
+          merchants.create(spec, by),
+        );
+      }
+      this.planRules(spec.id, wantedRules, rules.get(spec.id) ?? []);
+    }
+  }
+
+  private planMerchant(before: { name: string; timeZone: string }, { id, name, timeZone }: Omit<ConfiguredMerchant, 'rules'>): void {
+    const patch = createPatch(before, { name, timeZone }) as PatchStep[];
+    if (patch.length === 0) return;
+    const changes = { ...(name !== before.name && { name }), ...(timeZone !== before.timeZone && { timeZone }) };
+    this.add({ action: 'update', kind: 'merchant', id, merchantId: id, patch }, ({ merchants }, by) =>
+      merchants.update(id, 'any', changes, by),
+    );
+  }
+
+  private planRules(owner: RuleOwner, wanted: readonly RuleSpec[], stored: readonly RuleEntity[]): void {
+    const about = { kind: owner === null ? ('default_rule' as const) : ('rule' as const), merchantId: owner };
+    const names = new Set(wanted.map(({ name }) => name));
+    this.deletions.rules.of += stored.length;
+    for (const { id, name } of stored.filter((rule) => !names.has(rule.name))) {
+      this.deletions.rules.deleted++;
+      this.add({ action: 'delete', ...about, id: name, patch: [{ op: 'remove', path: '' }] }, ({ rules }, by) =>
+        rules.delete(owner, id, 'any', by),
+      );
+    }
+    const former = new Map(stored.map((rule) => [rule.name, rule]));
+    for (const spec of wanted) {
+      const before = former.get(spec.name);
+      if (before === undefined) continue;
+      // What cannot be read has nothing that could be compared: it is replaced as a whole.
+      const readable = this.unreadable.faultOf(before) === undefined;
+      const patch = readable ? (createPatch(ruleSpec(before), spec) as PatchStep[]) : [{ op: 'replace', path: '', value: spec }];
+      if (patch.length > 0)
+        this.add({ action: 'update', ...about, id: spec.name, patch }, ({ rules }, by) => rules.replace(owner, before.id, 'any', spec, by));
+    }
+    const fresh = wanted.filter(({ name }) => !former.has(name));
+    if (fresh.length > 0) {
+      const changes = fresh.map((spec) => ({ action: 'create' as const, ...about, id: spec.name, patch: added(spec) }));
+      this.steps.push({ changes, write: ({ rules }, by) => rules.createAll(owner, fresh, by) });
+    }
+  }
+
+  /** The rules of a deleted merchant go with it, and count among the deleted ones. */
+  private async deleteOthers(kept: ReadonlySet<string>): Promise<void> {
+    let after: string | undefined;
+    for (;;) {
+      const page = await this.repositories.merchants.list({ after, limit: READ_AT_ONCE });
+      const others = page.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
+      const rules = others.length === 0 ? 0 : (await this.repositories.rules.ofOwners(others)).length;
+      this.deletions.rules.of += rules;
+      this.deletions.rules.deleted += rules;
+      this.deletions.merchants.of += others.length;
+      this.deletions.merchants.deleted += others.length;
+      for (const id of others) {
+        this.add({ action: 'delete', kind: 'merchant', id, merchantId: id, patch: [{ op: 'remove', path: '' }] }, ({ merchants }, by) =>
+          merchants.delete(id, 'any', by),
+        );
+      }
+      if (page.length < READ_AT_ONCE) return;
+      after = page.at(-1)!.id;
+    }
+  }
+
+  private add(change: AppliedChange, write: PlannedChanges['write']): void {
+    this.steps.push({ changes: [change], write });
+  }
+}
+
+function added(value: unknown): PatchStep[] {
+  return [{ op: 'add', path: '', value }];
+}

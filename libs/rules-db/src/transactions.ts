@@ -1,0 +1,35 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { type Change, recordChanges } from './change.js';
+
+/** Changes rows by `manager`, and notes with `record` what the audit and the outbox have to know of it. */
+export type Write<T> = (manager: EntityManager, record: (change: Change) => void) => Promise<T>;
+
+/** In which transactions a repository writes. */
+export interface Transactions {
+  readonly manager: EntityManager;
+  run<T>(write: Write<T>): Promise<T>;
+}
+
+/** Each write is a transaction of its own. */
+export function separateTransactions(dataSource: DataSource): Transactions {
+  return {
+    // TypeORM makes the manager anew when it connects.
+    get manager() {
+      return dataSource.manager;
+    },
+    run: (write) => inOneTransaction(dataSource, (one) => one.run(write)),
+  };
+}
+
+/**
+ * All writes of `work` are one transaction: all or none. Their audit rows are its last statements, because the first of them makes
+ * every other writer wait until the transaction ends.
+ */
+export async function inOneTransaction<T>(dataSource: DataSource, work: (transaction: Transactions) => Promise<T>): Promise<T> {
+  return dataSource.transaction(async (manager) => {
+    const changes: Change[] = [];
+    const result = await work({ manager, run: (write) => write(manager, (change) => void changes.push(change)) });
+    await recordChanges(manager, changes);
+    return result;
+  });
+}

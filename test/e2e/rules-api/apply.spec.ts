@@ -1,0 +1,324 @@
+import { parse, stringify } from 'yaml';
+import { createDataSource, verifyAuditChain } from '#rules-db';
+import { freshDatabase, type TestDatabase } from '../../support/services.js';
+import { ADMIN_TOKEN, type RunningApp, startApp } from '../../support/processes.js';
+import { ruleBody } from '../../support/factories/rules.js';
+import { type Answer, ask } from './api.js';
+
+interface Rule {
+  name: string;
+  limits: object[];
+  [field: string]: unknown;
+}
+interface Configuration {
+  version: number;
+  merchants: { id: string; name: string; timeZone?: string; rules: Rule[] }[];
+  defaultRules?: Rule[];
+}
+interface Result {
+  applied: boolean;
+  changes: { action: string; kind: string; id: string; merchantId: string | null; patch: unknown[] }[];
+  refusal?: { code: string };
+}
+
+let database: TestDatabase;
+let app: RunningApp;
+beforeAll(async () => {
+  database = await freshDatabase();
+  app = await startApp('rules-api', { DATABASE_URL: database.url });
+});
+afterAll(async () => {
+  await app.stop();
+  await database.drop();
+});
+
+const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
+  ask(app.url, method, path, body, headers);
+const apply = (configuration: unknown, query = ''): Promise<Answer> => call('POST', `/v1/apply${query}`, configuration);
+const text = async (path: string) => (await fetch(app.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })).text();
+const exported = async (query = ''): Promise<Configuration> => parse(await text(`/v1/export${query}`)) as Configuration;
+const audited = async () => ((await call('GET', '/v1/audit?limit=1')).body as { items: { id: string }[] }).items[0]?.id;
+const summary = ({ body }: Answer) => (body as Result).changes.map(({ action, kind, merchantId, id }) => [action, kind, merchantId, id]);
+
+const rule = (name: string, changes: object = {}): Rule => ruleBody({ name, ...changes }) as unknown as Rule;
+const ten = (prefix: string) => Array.from({ length: 10 }, (_, i) => rule(`${prefix} ${i}`));
+const start: Configuration = {
+  version: 1,
+  merchants: [
+    { id: 'zeta', name: 'Zeta', rules: ten('zeta') },
+    { id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin', rules: ten('acme') },
+  ],
+  defaultRules: [rule('for all')],
+};
+
+describe('applying a file', () => {
+  it('creates what is not there, merchants by id and default rules last', async () => {
+    const dry = await apply(start, '?dryRun=true');
+    expect([dry.status, (dry.body as Result).applied]).toEqual([200, false]);
+    expect(await audited()).toBeUndefined();
+
+    const done = await apply(start);
+    expect([done.status, (done.body as Result).applied]).toEqual([200, true]);
+    expect((done.body as Result).changes).toEqual((dry.body as Result).changes);
+    expect(summary(done).filter(([, kind]) => kind !== 'rule')).toEqual([
+      ['create', 'merchant', 'acme', 'acme'],
+      ['create', 'merchant', 'zeta', 'zeta'],
+      ['create', 'default_rule', null, 'for all'],
+    ]);
+    expect(summary(done)).toHaveLength(23);
+    expect((await call('GET', '/v1/merchants/acme/rules?limit=200')).body).toMatchObject({ items: { length: 10 } });
+  });
+
+  it('changes nothing the second time, and writes no audit row', async () => {
+    const before = await audited();
+    const again = await apply(start);
+    expect(again.body).toEqual({ changes: [], applied: true });
+    expect(await audited()).toBe(before);
+  });
+
+  it('shows each difference as a JSON Patch, and makes it with reason and actor', async () => {
+    const changed = structuredClone(start);
+    changed.merchants[0]!.name = 'Zeta Ltd';
+    changed.merchants[1]!.rules[3]!['priority'] = 7;
+    changed.merchants[1]!.rules[4] = rule('acme new');
+    const { body } = await call('POST', '/v1/apply', changed, { 'x-change-reason': 'ticket OPS-18' });
+    expect((body as Result).changes).toEqual([
+      { action: 'delete', kind: 'rule', merchantId: 'acme', id: 'acme 4', patch: [{ op: 'remove', path: '' }] },
+      { action: 'update', kind: 'rule', merchantId: 'acme', id: 'acme 3', patch: [{ op: 'replace', path: '/priority', value: 7 }] },
+      {
+        action: 'create',
+        kind: 'rule',
+        merchantId: 'acme',
+        id: 'acme new',
+        patch: [{ op: 'add', path: '', value: expect.objectContaining({ name: 'acme new' }) as object }],
+      },
+      { action: 'update', kind: 'merchant', merchantId: 'zeta', id: 'zeta', patch: [{ op: 'replace', path: '/name', value: 'Zeta Ltd' }] },
+    ]);
+    const { items } = (await call('GET', '/v1/audit?limit=4')).body as { items: { action: string; reason: string; actor: string }[] };
+    expect(items.map(({ action, reason, actor }) => [action, reason, actor])).toEqual(
+      ['merchant.updated', 'rule.created', 'rule.replaced', 'rule.deleted'].map((action) => [action, 'ticket OPS-18', 'admin']),
+    );
+    await apply(start);
+  });
+
+  it('keeps the id of a rule that is changed, and so its buckets', async () => {
+    const ids = async () =>
+      ((await call('GET', '/v1/merchants/acme/rules?limit=200')).body as { items: { id: string; name: string }[] }).items
+        .map(({ id, name }) => `${name}: ${id}`)
+        .sort();
+    const before = await ids();
+    const changed = structuredClone(start);
+    for (const each of changed.merchants[1]!.rules) each.limits = [{ ...each.limits[0], capacity: 99 }];
+    expect(summary(await apply(changed))).toHaveLength(10);
+    expect(await ids()).toEqual(before);
+    await apply(start);
+  });
+
+  it('refuses to delete more than a tenth of the rules that it manages, unless told', async () => {
+    const smaller: Configuration = {
+      version: 1,
+      merchants: [{ id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin', rules: ten('acme').slice(2) }],
+    };
+    const refused = await apply(smaller);
+    expect([refused.status, refused.body]).toMatchObject([
+      409,
+      { code: 'apply.too_many_deletions', type: expect.stringContaining('/conflict') as string },
+    ]);
+    expect((refused.body as { detail: string }).detail).toContain('2 of 10 rules');
+    expect((await apply(smaller, '?dryRun=true')).body).toMatchObject({
+      applied: false,
+      changes: { length: 2 },
+      refusal: { code: 'apply.too_many_deletions' },
+    });
+    expect((await apply(smaller, '?maxDeletePercent=20')).body).toMatchObject({ applied: true, changes: { length: 2 } });
+    await apply(start);
+  });
+
+  it('leaves merchants and default rules alone that the file does not name', async () => {
+    const before = await exported();
+    expect((await apply({ version: 1, merchants: [] })).body).toEqual({ changes: [], applied: true });
+    expect(await exported()).toEqual(before);
+  });
+
+  it('deletes merchants that the file lacks only if asked to, and only as many as it may', async () => {
+    await call('POST', '/v1/merchants', { id: 'extra', name: 'Extra' });
+    expect((await apply(start)).body).toMatchObject({ changes: [] });
+    expect((await apply(start, '?deleteMerchants=true')).body).toMatchObject({ code: 'apply.too_many_deletions' });
+    const done = await apply(start, '?deleteMerchants=true&maxDeletePercent=50');
+    expect(summary(done)).toEqual([['delete', 'merchant', 'extra', 'extra']]);
+    expect((await call('GET', '/v1/merchants/extra')).status).toBe(404);
+  });
+
+  it('is one transaction: where one change fails, none is made', async () => {
+    const before = await exported();
+    const dataSource = await createDataSource(database.url).initialize();
+    try {
+      await dataSource.query(`
+        CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+          IF NEW.name = 'the last one' THEN RAISE EXCEPTION 'refused'; END IF; RETURN NEW; END $$`);
+      await dataSource.query('CREATE TRIGGER refuse_one BEFORE INSERT ON rule FOR EACH ROW EXECUTE FUNCTION refuse_one()');
+      const last = await audited();
+      const more = { ...start, defaultRules: [...start.defaultRules!, rule('the last but one'), rule('the last one')] };
+      expect((await apply(more)).status).toBe(500);
+      expect([await exported(), await audited()]).toEqual([before, last]);
+      await dataSource.query('DROP FUNCTION refuse_one CASCADE');
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it('keeps the audit one unbroken chain, and tells the preloader of each owner once', async () => {
+    const dataSource = await createDataSource(database.url).initialize();
+    try {
+      await dataSource.query('DELETE FROM outbox');
+      await apply({ ...start, merchants: [{ ...start.merchants[1]!, rules: [...ten('acme'), rule('a'), rule('b')] }] });
+      expect(await dataSource.query('SELECT merchant_id FROM outbox')).toEqual([{ merchant_id: 'acme' }]);
+      expect((await verifyAuditChain(dataSource)).faults).toEqual([]);
+      await apply(start, '?maxDeletePercent=100');
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it('two files at once do not mix', async () => {
+    const other = structuredClone(start);
+    for (const each of other.merchants) each.name = `${each.name} 2`;
+    const answers = await Promise.all([apply(start), apply(other), apply(start), apply(other)]);
+    for (const { status } of answers) expect([200, 503]).toContain(status);
+    const names = (await exported()).merchants.map(({ name }) => name);
+    expect([
+      ['Acme', 'Zeta'],
+      ['Acme 2', 'Zeta 2'],
+    ]).toContainEqual(names);
+    await apply(start);
+  });
+
+  it.each<[string, unknown, string, string]>([
+    ['no version', { merchants: [] }, '/version', 'configuration.version.missing'],
+    ['an unknown version', { version: 2 }, '/version', 'configuration.version.out_of_range'],
+    ['a misspelt list', { version: 1, merchant: [] }, '/merchant', 'configuration.unknown_field'],
+    ['a merchant that is a text', { version: 1, merchants: ['acme'] }, '/merchants/0', 'merchant.wrong_type'],
+    [
+      'rules that are no list',
+      { version: 1, merchants: [{ id: 'a', name: 'a', rules: {} }] },
+      '/merchants/0/rules',
+      'merchant.rules.wrong_type',
+    ],
+    ['an id', { version: 1, defaultRules: [{ ...rule('x'), id: '7' }] }, '/defaultRules/0/id', 'rule.unknown_field'],
+    ['a rule that is null', { version: 1, defaultRules: [null] }, '/defaultRules/0', 'rule.wrong_type'],
+    [
+      'a wrong cost',
+      { version: 1, merchants: [{ id: 'a', name: 'a', rules: [rule('x', { cost: 0 })] }] },
+      '/merchants/0/rules/0/cost',
+      'rule.cost.out_of_range',
+    ],
+    ['two rules of one name', { version: 1, defaultRules: [rule('x'), rule('x')] }, '/defaultRules/1/name', 'rule.name.repeated'],
+    [
+      'too many rules',
+      { version: 1, defaultRules: Array.from({ length: 101 }, (_, i) => rule(`x${i}`)) },
+      '/defaultRules',
+      'configuration.rules.wrong_length',
+    ],
+    [
+      'a merchant twice',
+      {
+        version: 1,
+        merchants: [
+          { id: 'a', name: 'a' },
+          { id: 'a', name: 'b' },
+        ],
+      },
+      '/merchants/1/id',
+      'merchant.id.repeated',
+    ],
+  ])('refuses %s and names the place', async (_what, configuration, pointer, code) => {
+    const { status, body } = await apply(configuration);
+    expect([status, (body as { errors: unknown[] }).errors]).toMatchObject([400, [{ pointer, code }]]);
+  });
+
+  it('names at most 100 faults of a file full of them', async () => {
+    const { status, body } = await apply({ version: 1, merchants: Array.from({ length: 5_000 }, () => ({})) });
+    expect([status, (body as { errors: unknown[] }).errors.length]).toEqual([400, 100]);
+  });
+
+  it.each(['?dryRun=yes', '?maxDeletePercent=101', '?maxDeletePercent=-1', '?select=a', '?dryRun=true&dryRun=true'])(
+    'refuses the query %s',
+    async (query) => expect((await apply(start, query)).status).toBe(400),
+  );
+});
+
+describe('a file in YAML', () => {
+  const yaml = (body: string, path = '/v1/apply?dryRun=true') => call('POST', path, body, { 'content-type': 'application/yaml' });
+
+  it('may have comments and any order', async () => {
+    const body = `# limits of spring\ndefaultRules: # for all\n${stringify(start.defaultRules)}version: 1\n`;
+    expect((await yaml(body)).body).toEqual({ changes: [], applied: false });
+  });
+
+  it.each([
+    ['twice the same key', 'version: 1\nversion: 1\n'],
+    ['two documents', 'version: 1\n---\nversion: 1\n'],
+    ['an open quote', 'version: "1\n'],
+    ['many aliases', `a: &a [x]\nb: [${Array(200).fill('*a').join(',')}]\n`],
+    ['a very deep list', '['.repeat(100_000)],
+  ])('with %s is refused', async (_what, body) => {
+    expect(await yaml(body)).toMatchObject({ status: 400, body: { code: 'body.malformed' } });
+  });
+
+  it('of more than 4 MiB is refused', async () => {
+    expect(await yaml(`# ${'x'.repeat(5 * 1024 * 1024)}`)).toMatchObject({ status: 413, body: { code: 'body.yaml_too_large' } });
+  });
+
+  it('with the names that every object inherits is refused', async () => {
+    expect((await yaml('version: 1\n__proto__: { merchants: [] }\n')).status).toBe(400);
+  });
+
+  it('is taken by no other call, and no other call takes large bodies', async () => {
+    expect((await yaml('id: a\nname: a\n', '/v1/merchants')).status).toBe(415);
+    expect((await call('POST', '/v1/merchants', 'x'.repeat(70_000))).status).toBe(413);
+  });
+});
+
+describe('exporting a file', () => {
+  it('gives what apply takes, as YAML and as JSON', async () => {
+    const yaml = await exported();
+    const json = JSON.parse(await text('/v1/export?format=json')) as Configuration;
+    expect(json).toEqual(yaml);
+    expect(yaml.merchants.map(({ id, timeZone, rules }) => [id, timeZone, rules.length])).toEqual([
+      ['acme', 'Europe/Berlin', 10],
+      ['zeta', 'UTC', 10],
+    ]);
+    expect(yaml.merchants[0]!.rules[0]).not.toHaveProperty('id');
+    expect((await apply(yaml)).body).toEqual({ changes: [], applied: true });
+  });
+
+  it('gives one merchant without the default rules', async () => {
+    const one = await exported('?merchant=zeta');
+    expect(Object.keys(one)).toEqual(['version', 'merchants']);
+    expect(one.merchants.map(({ id }) => id)).toEqual(['zeta']);
+    expect((await call('GET', '/v1/export?merchant=nobody')).status).toBe(404);
+  });
+
+  it('gives a limited token its own merchants only', async () => {
+    const { token } = (await call('POST', '/v1/tokens', { name: 'of zeta', role: 'viewer', merchants: ['zeta'] })).body as {
+      token: string;
+    };
+    const headers = { authorization: `Bearer ${token}` };
+    const { body } = await call('GET', '/v1/export?format=json', undefined, headers);
+    expect((body as Configuration).merchants.map(({ id }) => id)).toEqual(['zeta']);
+    expect((await call('GET', '/v1/export?format=json&merchant=zeta', undefined, headers)).status).toBe(200);
+    expect((await call('GET', '/v1/export?merchant=acme', undefined, headers)).status).toBe(403);
+  });
+
+  it('fails rather than leave out a rule that cannot be read', async () => {
+    const dataSource = await createDataSource(database.url).initialize();
+    try {
+      await dataSource.query(`UPDATE rule SET cost = -5 WHERE name = 'acme 1'`);
+      expect(await call('GET', '/v1/export')).toMatchObject({ status: 500, body: { code: 'rule.unreadable' } });
+      expect(summary(await apply(start))).toEqual([['update', 'rule', 'acme', 'acme 1']]);
+      expect((await exported()).merchants[0]!.rules).toHaveLength(10);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+});
