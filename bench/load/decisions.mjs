@@ -3,7 +3,7 @@
  * node decisions.mjs pure '{"limit":{...},"measureMs":2000}'
  * node --expose-gc decisions.mjs tollgate|flexible|map '{"keys":1000000,"measureMs":2000}'
  */
-import { bucketOf, clamped, decisionOf, MemoryBucketStore, merchantBucketKey, startLimits, startState, takeAll } from '#limiter';
+import { bucketOf, clamped, decide, MemoryBucketStore, merchantBucketKey, startLimits, startState, takeAll } from '#limiter';
 
 const [subject = '', settings = ''] = process.argv.slice(2);
 const { limit: spec, keys: count = 0, measureMs } = JSON.parse(settings);
@@ -33,14 +33,12 @@ function pure() {
     for (let i = 0; i < n; i++) {
       nowMs += 100;
       const nowUs = nowMs * 1000;
-      const request = { takes, holder: i, spare: false };
-      const { allowed, levels, states } = takeAll(
-        request,
-        [state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs)],
-        nowUs,
-      );
-      decisionOf(request, levels, 0, allowed);
-      state = states[0];
+      const before = state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs);
+      /** @type {(import('../../libs/limiter/src/bucket.js').BucketState | undefined)[]} */
+      const states = [before];
+      const [level] = takeAll({ takes, holder: i, spare: false }, states, nowUs);
+      decide(bucket, /** @type {import('../../libs/limiter/src/bucket.js').BucketLevel} */ (level), 1, states[0] !== undefined);
+      state = states[0] ?? before;
     }
   };
 }

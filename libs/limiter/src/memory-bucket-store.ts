@@ -59,16 +59,14 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const { takes } = request;
     const isOne = takes.length === 1;
     const row = isOne ? this.rows.get(takes[0]!.key) : undefined;
-    const found = isOne
-      ? [this.heldState(takes[0]!, row, nowUs)]
-      : takes.map((take) => this.heldState(take, this.rows.get(take.key), nowUs));
-    if (found[0] === undefined || (!isOne && found.includes(undefined))) {
-      answer(takes.length === 0 ? [] : new NewerRulesError(), nowUs);
+    const states = isOne ? [this.heldState(takes[0]!, row, nowUs)] : this.heldStates(takes, nowUs);
+    if (isOne ? states[0] === undefined : states.includes(undefined)) {
+      answer(new NewerRulesError(), nowUs);
       return;
     }
-    const { levels, states } = takeAll(request, found as HeldState[], nowUs);
+    const levels = takeAll(request, states, nowUs);
     for (let i = 0; i < takes.length; i++) {
-      if (states[i] === found[i]) continue;
+      if (states[i] === undefined) continue;
       const { key, bucket } = takes[i]!;
       // Looked up again where a bucket may have made room for another. What changed is a state: a take never changes a block.
       this.put(key, row ?? this.rows.get(key), bucket, states[i] as BucketState, nowUs);
@@ -127,6 +125,10 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const after = operated(bucket, held, operation, nowUs);
     if (after !== held) this.keep(key, bucket, after, nowUs);
     return readingOf(bucket, levelAt(bucket, after.state, nowUs, 0), after.block === undefined ? 0 : after.block.untilUs - nowUs);
+  }
+
+  private heldStates(takes: readonly BucketTake[], nowUs: number): (HeldState | undefined)[] {
+    return takes.map((take) => this.heldState(take, this.rows.get(take.key), nowUs));
   }
 
   /** What a take finds; undefined if the bucket was written under newer rules. */

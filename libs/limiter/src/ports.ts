@@ -26,7 +26,7 @@ export type TakeAnswer = (outcome: TakeOutcome, atUs: number, remembered?: boole
 export interface BucketStore {
   /**
    * Takes from all buckets of a request or from none, atomically, as `takeAll` does, and answers what each held before. From that
-   * `allPass` and `decisionOf` say the rest, so that no store has an opinion of its own.
+   * `allPass` and `decide` say the rest, so that no store has an opinion of its own.
    *
    * Calls back once, perhaps before it returns: with a StoreUnavailableError if there is no answer in time (the tokens are
    * then perhaps taken), with a NewerRulesError if a bucket was written under numbers newer than the caller's. A callback,

@@ -1,7 +1,6 @@
-import { penalized, type PenaltyBucket } from './algorithms/penalty/penalty.js';
+import { penalized, type PenaltyBucket, type PenaltyState } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
-import { allows, decide, isBypassed, levelAt, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
-import type { Decision } from './decision.js';
+import { allows, isBypassed, levelAt, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 
 /** What a request asks of one bucket. */
 export interface BucketTake {
@@ -43,57 +42,55 @@ export interface TakeRequest extends SlotHolder {
 /** What a store holds of each bucket, in the order of the takes: its state as it may be at the instant of the take, or an operator's block. */
 export type HeldState = BucketState | BlockedLevel;
 
-export interface Taken<Held extends HeldState> {
-  /** Whether all buckets let the request pass. */
-  readonly allowed: boolean;
-  /** What each bucket held before. */
-  readonly levels: readonly BucketLevel[];
-  /** What each bucket holds now: the same object where nothing changed. */
-  readonly states: readonly (Held | BucketState)[];
-}
-
 /**
- * Takes from all buckets of a request, or from none. A request that is refused changes nothing but the penalties that count the refusal.
+ * Takes from all buckets of a request, or from none, and says what each of them held before. A request that is refused changes nothing but
+ * the penalties that count the refusal.
  *
- * @param states found at `nowUs`, see `HeldState`
+ * @param states found at `nowUs`, see `HeldState`. Afterwards it has what is to be written instead: undefined where nothing changed
  */
-export function takeAll<Held extends HeldState>(request: TakeRequest, states: readonly Held[], nowUs: number): Taken<Held> {
-  const { takes } = request;
-  // Literals for the usual case, which make a take in memory a fifth cheaper.
-  const isOne = takes.length === 1;
-  const levels = isOne ? [levelOf(takes[0]!, states[0]!, nowUs)] : takes.map((take, i) => levelOf(take, states[i]!, nowUs));
-  const allowed = allPass(request, levels);
-  return {
-    allowed,
-    levels,
-    states: isOne
-      ? [stateAfterTake(request, states[0]!, levels, 0, allowed, nowUs)]
-      : states.map((state, i) => stateAfterTake(request, state, levels, i, allowed, nowUs)),
-  };
+export function takeAll(request: TakeRequest, states: (HeldState | undefined)[], nowUs: number): readonly BucketLevel[] {
+  const { takes, spare } = request;
+  // Most requests ask one bucket. Without loops and closures a take in memory is a fifth faster.
+  if (takes.length === 1) {
+    const level = levelOf(takes[0]!, states[0]!, nowUs);
+    const levels = [level];
+    states[0] = changedState(request, levels, 0, states[0]!, passes(takes[0]!, level, spare), nowUs);
+    return levels;
+  }
+  return takeSeveral(request, states, nowUs);
 }
 
-/** The state of the bucket at an index after a request that passed, or did not. */
-function stateAfterTake<Held extends HeldState>(
+function takeSeveral(request: TakeRequest, states: (HeldState | undefined)[], nowUs: number): readonly BucketLevel[] {
+  const levels = request.takes.map((take, i) => levelOf(take, states[i]!, nowUs));
+  const allowed = allPass(request, levels);
+  states.forEach((state, i) => (states[i] = changedState(request, levels, i, state!, allowed, nowUs)));
+  return levels;
+}
+
+/** The state of the bucket at an index after a request that passed, or did not; undefined if it is the same. */
+function changedState(
   request: TakeRequest,
-  state: Held,
   levels: readonly BucketLevel[],
   index: number,
+  state: HeldState,
   allowed: boolean,
   nowUs: number,
-): Held | BucketState {
+): BucketState | undefined {
   const take = request.takes[index]!;
+  if (isPenaltyTake(take)) return isProvoked(request, levels, index) ? penaltyAfter(take, state as PenaltyState, nowUs) : undefined;
   const { bucket, cost } = take;
-  if (isPenaltyTake(take)) return isProvoked(request, levels, index) ? penaltyAfter(take, state as BucketState, nowUs) : state;
-  if (!allowed || cost === 0 || (isBypassed(bucket, request.spare) && !allows(bucket, levels[index]!, cost))) return state;
-  return stateAfter(bucket, state as BucketState, levels[index]!, cost, nowUs, request.holder);
+  const level = levels[index]!;
+  if (!allowed || cost === 0 || (isBypassed(bucket, request.spare) && !allows(bucket, level, cost))) return undefined;
+  return stateAfter(bucket, state as BucketState, level, cost, nowUs, request.holder);
 }
 
 function levelOf({ bucket, cost }: BucketTake, state: HeldState, nowUs: number): BucketLevel {
   return isBlocked(state) ? state : levelAt(bucket, state, nowUs, cost);
 }
 
-function penaltyAfter({ bucket, untold }: PenaltyTake, state: BucketState, nowUs: number): BucketState {
-  return penalized(bucket, state as Parameters<typeof penalized>[1], nowUs, untold?.count, nowUs - (untold?.sinceUs ?? 0));
+function penaltyAfter({ bucket, untold }: PenaltyTake, state: PenaltyState, nowUs: number): PenaltyState | undefined {
+  const after = penalized(bucket, state, nowUs, untold?.count, nowUs - (untold?.sinceUs ?? 0));
+  return after === state ? undefined : after;
 }
 
 /** Whether a request passes that found its buckets at these levels. */
@@ -128,10 +125,4 @@ export function isProvoked({ takes, spare }: TakeRequest, levels: readonly Bucke
     if (!passes(takes[i]!, levels[i]!, spare)) refused = true;
   }
   return refused;
-}
-
-/** What one bucket of a request has decided. `taken` says whether all of them let it pass. */
-export function decisionOf({ takes, spare }: TakeRequest, levels: readonly BucketLevel[], index: number, taken: boolean): Decision {
-  const { bucket, cost } = takes[index]!;
-  return decide(bucket, levels[index]!, cost, taken, spare);
 }

@@ -1,10 +1,11 @@
 import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
 import { isBlocked } from './block.js';
+import { decide } from './bucket.js';
 import type { CompiledRule } from './compiled-rule.js';
 import type { Decision, Reason, RetryAfter } from './decision.js';
 import type { Limit } from './limit.js';
 import type { Reservation } from './reservation.js';
-import { allPass, decisionOf, isProvoked, type PenaltyTake } from './take.js';
+import { allPass, isProvoked, type PenaltyTake } from './take.js';
 
 /** What one limit contributes to a verdict. */
 export interface LimitReport {
@@ -66,7 +67,7 @@ export function verdictOf(
   source: Exclude<Verdict['source'], 'none'>,
   unitsPerToken = 1,
 ): Verdict {
-  const { takes, levels } = reservation;
+  const { takes, levels, spare } = reservation;
   const taken = allPass(reservation, levels);
   const limits: LimitReport[] = [];
   let retryAfterMs: RetryAfter = 0;
@@ -79,13 +80,13 @@ export function verdictOf(
   let index = 0;
   for (const { rule, buckets } of rules) {
     for (const limit of rule.limits) {
-      const decision = inTokens(decisionOf(reservation, levels, index, taken), unitsPerToken);
+      const { bucket, cost } = takes[index]!;
+      const decision = inTokens(decide(bucket, levels[index++]!, cost, taken, spare), unitsPerToken);
       limits.push({ ruleId: rule.id, limit, decision });
       if (decision.blocked) hasBlockedLimit = true;
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
       retryAfterMs = later(retryAfterMs, decision.retryAfterMs);
-      if (takes[index]!.bucket.elastic && decision.overLimit) usedSpare = true;
-      index++;
+      if (bucket.elastic && decision.overLimit) usedSpare = true;
     }
     if (buckets.penalty === undefined) continue;
     const block = blockOf(reservation, index++);

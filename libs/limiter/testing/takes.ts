@@ -1,10 +1,11 @@
-import { allPass, bucketOf, bucketOfPenalty, clamped, decisionOf, startState, takeAll } from '../src/index.js';
+import { allPass, bucketOf, bucketOfPenalty, clamped, decide, startState, takeAll } from '../src/index.js';
 import type {
   Bucket,
   BucketState,
   BucketStore,
   BucketTake,
   Decision,
+  HeldState,
   Limit,
   Penalty,
   PenaltyTake,
@@ -58,8 +59,10 @@ export function taken(store: BucketStore, takes: readonly BucketTake[], holder =
 export const isAllowed = (answered: Answered): boolean => allPass(answered, answered.levels);
 
 /** What each bucket has decided. */
-export const decisions = (request: TakeRequest, levels: Receipt['levels']): Decision[] =>
-  request.takes.map((_take, i) => decisionOf(request, levels, i, allPass(request, levels)));
+export function decisions(request: TakeRequest, levels: Receipt['levels']): Decision[] {
+  const taken = allPass(request, levels);
+  return request.takes.map(({ bucket, cost }, i) => decide(bucket, levels[i]!, cost, taken, request.spare));
+}
 
 /** Takes from one or more buckets and says what each decided. */
 export async function takeFrom(
@@ -82,6 +85,8 @@ export function takeAlone(
 ): { state: BucketState; decision: Decision } {
   const nowUs = Math.round(nowMs * 1000);
   const request = asking([{ key: '', bucket, cost }], options);
-  const { levels, states } = takeAll(request, [stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs)], nowUs);
-  return { state: states[0]!, decision: decisions(request, levels)[0]! };
+  const before = stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs);
+  const states: (HeldState | undefined)[] = [before];
+  const levels = takeAll(request, states, nowUs);
+  return { state: (states[0] as BucketState | undefined) ?? before, decision: decisions(request, levels)[0]! };
 }

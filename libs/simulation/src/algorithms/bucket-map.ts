@@ -1,4 +1,15 @@
-import { bucketOf, clamped, decisionOf, startLimits, startState, takeAll, type BucketState, type Decision, type LimitSpec } from '#limiter';
+import {
+  allPass,
+  bucketOf,
+  clamped,
+  decide,
+  startLimits,
+  startState,
+  takeAll,
+  type BucketState,
+  type Decision,
+  type LimitSpec,
+} from '#limiter';
 
 /** The one place that calls the limiter: buckets of one limit, a bucket for each key, kept in a map. */
 export class BucketMap {
@@ -15,11 +26,12 @@ export class BucketMap {
     const { bucket } = this;
     const nowUs = Math.round(nowMs * 1000);
     const stored = this.states.get(key);
-    const state = stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs);
+    const states: (BucketState | undefined)[] = [stored === undefined ? startState(bucket, nowUs) : clamped(bucket, stored, nowUs)];
+    const before = states[0]!;
     const request = { takes: [{ key, bucket, cost }], holder: 0, spare: false };
-    const { allowed, levels, states } = takeAll(request, [state], nowUs);
-    this.states.set(key, states[0]!);
-    return decisionOf(request, levels, 0, allowed);
+    const levels = takeAll(request, states, nowUs);
+    this.states.set(key, states[0] ?? before);
+    return decide(bucket, levels[0]!, cost, allPass(request, levels));
   }
 
   /** What is kept for a key; undefined before its first request. */

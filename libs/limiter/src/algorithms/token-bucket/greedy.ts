@@ -110,20 +110,29 @@ function hasRoom(bucket: GreedyBucket, spent: GreedyLevel): boolean {
   return spent.debtUs < full.whole || (spent.debtUs === full.whole && spent.part <= full.part);
 }
 
+/** Whether there is room for `price` above a level: what `hasRoom` says of the sum, without an object for it, because each take asks this. */
+function fits({ full, rate }: GreedyBucket, { debtUs, part }: GreedyLevel, price: Span): boolean {
+  const whole = debtUs + price.whole - full.whole;
+  // Between -n and 2n.
+  const parts = part + price.part - full.part;
+  return whole < -1 || (whole === -1 ? parts <= rate.n : whole === 0 && parts <= 0);
+}
+
 /** The decision for a request that found the bucket at `level`; `taken` says whether all limits of the request passed. */
 function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, taken: boolean): Decision {
   const spent = greedySpent(bucket, level, cost);
   const allowed = hasRoom(bucket, spent) && (cost === 0 || waitsNotTooLong(bucket, level));
   const after = taken ? spent : level;
-  return {
+  const decision: Decision = {
     allowed,
     limit: bucket.capacity,
     remaining: waitsNotTooLong(bucket, after) ? remainingTokens(bucket, after) : 0,
     retryAfterMs: allowed ? 0 : cost > bucket.capacity ? 'never' : msUntilRoom(bucket, level, spent),
     resetAfterMs: Math.max(0, ceilMs(after.debtUs, after.part)),
-    // What stands in a queue before a request is the time until its turn.
-    ...(bucket.maxWaitUs !== undefined && { waitMs: taken ? Math.max(0, ceilMs(level.debtUs, level.part)) : 0 }),
   };
+  if (bucket.maxWaitUs === undefined) return decision;
+  // What stands in a queue before a request is the time until its turn.
+  return { ...decision, waitMs: taken ? Math.max(0, ceilMs(level.debtUs, level.part)) : 0 };
 }
 
 function remainingTokens(bucket: GreedyBucket, level: GreedyLevel): number {
@@ -196,7 +205,7 @@ function greedyAdjusted(bucket: GreedyBucket, state: GreedyState, tokens: number
 export const greedyBuckets: BucketAlgorithm<GreedyBucket, GreedyState, GreedyLevel> = {
   clamped,
   level: greedyLevel,
-  allows: (bucket, level, cost) => hasRoom(bucket, greedySpent(bucket, level, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
+  allows: (bucket, level, cost) => fits(bucket, level, greedyCost(bucket, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
   after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
   decide: greedyDecision,
   later: greedyLater,
