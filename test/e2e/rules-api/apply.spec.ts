@@ -101,6 +101,30 @@ describe('applying a file', () => {
     await apply(start);
   });
 
+  it('carries labels and notes there and back', async () => {
+    const labelled = {
+      version: 1,
+      merchants: [
+        {
+          id: 'labelled',
+          name: 'Labelled',
+          labels: { region: 'eu' },
+          rules: [rule('noted', { note: 'ticket RISK-81', labels: { team: 'risk' } })],
+        },
+      ],
+    };
+    expect(summary(await apply(labelled))).toHaveLength(2);
+    expect((await apply(labelled)).body).toEqual({ changes: [], applied: true });
+    const { merchants } = await exported('?merchant=labelled');
+    expect(merchants).toMatchObject([{ labels: { region: 'eu' }, rules: [{ note: 'ticket RISK-81', labels: { team: 'risk' } }] }]);
+    const moved = { ...labelled, merchants: [{ ...labelled.merchants[0], labels: { region: 'us' } }] };
+    expect((await apply(moved)).body).toMatchObject({
+      changes: [{ action: 'update', kind: 'merchant', patch: [{ op: 'replace', path: '/labels/region', value: 'us' }] }],
+    });
+    expect((await call('GET', '/v1/merchants/labelled')).body).toMatchObject({ labels: { region: 'us' } });
+    await call('DELETE', '/v1/merchants/labelled', undefined, { 'if-match': '*' });
+  });
+
   it('keeps the id of a rule that is changed, and so its buckets', async () => {
     const ids = async () =>
       ((await call('GET', '/v1/merchants/acme/rules?limit=200')).body as { items: { id: string; name: string }[] }).items

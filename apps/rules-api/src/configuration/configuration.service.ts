@@ -44,7 +44,12 @@ export class ConfigurationService {
 
   private async mustBeVisible(merchant: string, among: readonly string[] | null): Promise<void> {
     if (among !== null && !among.includes(merchant))
-      throw new ProblemError({ status: 403, code: 'token.limited_to_others', detail: 'your token is limited to other merchants' });
+      throw new ProblemError({
+        status: 403,
+        type: 'forbidden',
+        code: 'token.limited_to_others',
+        detail: 'your token is limited to other merchants',
+      });
     if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
   }
 
@@ -53,7 +58,7 @@ export class ConfigurationService {
       const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among });
       const rules = new Map<string | null, RuleEntity[]>(page.map(({ id }) => [id, []]));
       for (const rule of await this.rules.ofOwners([...rules.keys()] as string[])) rules.get(rule.merchantId)?.push(rule);
-      yield page.map(({ id, name, timeZone }) => ({ id, name, timeZone, rules: rules.get(id)!.map(this.exportedRule) }));
+      yield page.map(({ id, name, timeZone, labels }) => ({ id, name, timeZone, labels, rules: rules.get(id)!.map(this.exportedRule) }));
       if (page.length < EXPORTED_AT_ONCE) return;
       after = page.at(-1)!.id;
     }

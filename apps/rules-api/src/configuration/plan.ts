@@ -1,6 +1,14 @@
 import { createPatch } from 'rfc6902';
 import type { RuleSpec } from '#limiter';
-import { type Actor, byBytes, type MerchantRepository, type RuleEntity, type RuleOwner, type RuleRepository } from '#rules-db';
+import {
+  type Actor,
+  byBytes,
+  type MerchantEntity,
+  type MerchantRepository,
+  type RuleEntity,
+  type RuleOwner,
+  type RuleRepository,
+} from '#rules-db';
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import type { UnreadableRules } from '../rules/unreadable-rules.js';
@@ -58,7 +66,7 @@ export class Planner {
       const before = stored.get(spec.id);
       if (before) {
         this.deletions.merchants.of++;
-        this.planMerchant({ name: before.name, timeZone: before.timeZone }, spec);
+        this.planMerchant(before, spec);
       } else {
         this.add({ action: 'create', kind: 'merchant', id: spec.id, merchantId: spec.id, patch: added(spec) }, ({ merchants }, by) =>
           merchants.create(spec, by),
@@ -68,10 +76,13 @@ export class Planner {
     }
   }
 
-  private planMerchant(before: { name: string; timeZone: string }, { id, name, timeZone }: Omit<ConfiguredMerchant, 'rules'>): void {
-    const patch = createPatch(before, { name, timeZone }) as PatchStep[];
+  private planMerchant(before: MerchantEntity, { id, ...wanted }: Omit<ConfiguredMerchant, 'rules'>): void {
+    const { name, timeZone, labels } = before;
+    const patch = createPatch({ name, timeZone, labels }, wanted) as PatchStep[];
     if (patch.length === 0) return;
-    const changes = { ...(name !== before.name && { name }), ...(timeZone !== before.timeZone && { timeZone }) };
+    // An unchanged time zone that was written again would count as an edit of the limits that follow it.
+    const { timeZone: wantedZone, ...others } = wanted;
+    const changes = { ...others, ...(wantedZone !== timeZone && { timeZone: wantedZone }) };
     this.add({ action: 'update', kind: 'merchant', id, merchantId: id, patch }, ({ merchants }, by) =>
       merchants.update(id, 'any', changes, by),
     );
