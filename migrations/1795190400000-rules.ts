@@ -1,4 +1,4 @@
-import { type MigrationInterface, type QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { archiveTables, restoreTables } from './archive.js';
 
 const TABLES = ['merchant', 'rule', 'default_rules_version', 'deleted_merchant'] as const;

@@ -1,4 +1,4 @@
-import { type MigrationInterface, type QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { archiveColumn, restoreColumn } from './archive.js';
 
 const COLUMNS = [

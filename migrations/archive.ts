@@ -1,4 +1,4 @@
-import { type QueryRunner } from 'typeorm';
+import type { QueryRunner } from 'typeorm';
 
 /** The schema that holds the tables and columns of reverted migrations. */
 const ARCHIVE_SCHEMA = 'tollgate_archived';

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
-import { type DataSource } from 'typeorm';
-import { type Logger } from '#platform';
+import type { DataSource } from 'typeorm';
+import type { Logger } from '#platform';
 import { connectWhenUp, createDataSource, isDatabaseUnavailable, migrate } from '#rules-db';
 import { retryUntilDone } from '#waiting';
 

@@ -1,6 +1,6 @@
 import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
-import { type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
 import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';

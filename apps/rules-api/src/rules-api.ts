@@ -1,4 +1,4 @@
-import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createHttpApp } from '#platform';
 import { ApiTokenRepository } from '#rules-db';
 import { Authenticator } from './auth/authenticator.js';

@@ -1,5 +1,4 @@
-import { ALGORITHMS, limitAlgorithm, penaltyBucket } from './algorithms/index.js';
-import type { BucketLevel, BucketNumbers, BucketState } from './algorithms/index.js';
+import { ALGORITHMS, limitAlgorithm, penaltyBucket, type BucketLevel, type BucketNumbers, type BucketState } from './algorithms/index.js';
 import type { PastTake } from './algorithms/algorithm.js';
 import { NOTHING, wholeAmount, type Amount } from './algorithms/amount.js';
 import { ceilMs } from './algorithms/exact-span.js';

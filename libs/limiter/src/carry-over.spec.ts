@@ -65,12 +65,7 @@ const ROUNDING = 1e-6;
 const cases = fc
   .tuple(tokenSpecs, tokenSpecs, fc.constantFrom(...ON_EDITS))
   .chain(([spec, to, onEdit]) =>
-    fc.tuple(
-      fc.constant(spec),
-      fc.constant({ ...to, onEdit } as LimitSpec),
-      arrivals(spec, { maxLength: 20 }),
-      fc.integer({ min: 0, max: 100_000 }),
-    ),
+    fc.tuple(fc.constant(spec), fc.constant({ ...to, onEdit }), arrivals(spec, { maxLength: 20 }), fc.integer({ min: 0, max: 100_000 })),
   );
 
 test('an edit leaves the tokens that onEdit says, or loses less than one', () => {
@@ -81,11 +76,11 @@ test('an edit leaves the tokens that onEdit says, or loses less than one', () =>
       const editAtMs = atMs + laterMs;
       const after = edited(live, to, editAtMs);
       if (after.bucket.generation === live.bucket.generation) return;
-      const kept = keptTokens(to.onEdit!, tokens(live, editAtMs), most(live), most(after));
+      const kept = keptTokens(to.onEdit, tokens(live, editAtMs), most(live), most(after));
       expect(tokens(after, editAtMs)).toBeLessThanOrEqual(kept + ROUNDING);
       expect(tokens(after, editAtMs)).toBeGreaterThan(kept - 1 - ROUNDING);
       expect(tokens(after, editAtMs)).toBeLessThanOrEqual(most(after));
-      seen.set(to.onEdit!, (seen.get(to.onEdit!) ?? 0) + 1);
+      seen.set(to.onEdit, (seen.get(to.onEdit) ?? 0) + 1);
     }),
     { numRuns: 1200 },
   );
@@ -103,7 +98,7 @@ test.each(['as_is', 'proportional'] as const)(
         ([spec, requests, others]) => {
           const { live, atMs } = used(spec, requests);
           let now = live;
-          for (const other of [...others, spec]) now = edited(now, { ...other, onEdit } as LimitSpec, atMs);
+          for (const other of [...others, spec]) now = edited(now, { ...other, onEdit }, atMs);
           const whole = (each: Live): number => Math.floor(tokens(each, atMs) + ROUNDING);
           expect(whole(now)).toBeLessThanOrEqual(whole(live));
         },
@@ -134,7 +129,7 @@ test('a missing bucket carries over what one would that nobody touched', () => {
     fc.property(tokenSpecs, tokenSpecs, fc.constantFrom(...ON_EDITS), fc.integer({ min: 0, max: 100_000 }), (spec, to, onEdit, laterMs) => {
       const { live } = used(spec, []);
       const editAtMs = START_MS + laterMs;
-      const touched = edited(live, { ...to, onEdit } as LimitSpec, editAtMs);
+      const touched = edited(live, { ...to, onEdit }, editAtMs);
       if (touched.bucket.generation === live.bucket.generation) return;
       const missing = tokens({ ...touched, state: touched.bucket.start }, editAtMs);
       const kept = keptTokens(onEdit, tokens(live, editAtMs), most(live), most(touched));
@@ -162,7 +157,7 @@ test.each(ON_EDITS)('to a limit of 0 and back (%s): nothing while it lasts, and 
         retryAfterMs: 'never',
         remaining: 0,
       });
-      const again = edited(none, { ...spec, onEdit } as LimitSpec, START_MS);
+      const again = edited(none, { ...spec, onEdit }, START_MS);
       const kept = onEdit === 'as_is' || onEdit === 'proportional' ? 0 : most(again);
       expect(tokens(again, START_MS)).toBeLessThanOrEqual(kept + ROUNDING);
       expect(tokens(again, START_MS)).toBeGreaterThan(kept - 1 - ROUNDING);

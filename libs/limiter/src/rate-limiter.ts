@@ -2,7 +2,7 @@ import { takesOf, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { costsTooMuch, ruleShare } from './local-share.js';
 import type { ChosenRules, MerchantRules } from './merchant-rules.js';
-import { NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
+import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
 import { Reservation } from './reservation.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { allPass } from './take.js';

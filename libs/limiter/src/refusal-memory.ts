@@ -1,5 +1,4 @@
 import { penalizedLevel, type PenaltyBucket, type PenaltyLevel } from './algorithms/penalty/penalty.js';
-import type { WindowLevel } from './algorithms/window-level.js';
 import { isBlocked } from './block.js';
 import { allows, decide, levelLater, type Bucket, type BucketLevel } from './bucket.js';
 import { isPenaltyTake, isProvoked, type PenaltyTake, type TakeRequest } from './take.js';
@@ -184,5 +183,5 @@ function refusalLastsMs(bucket: Bucket, level: BucketLevel, cost: number): numbe
 function levelNow({ bucket, level, atMs, cost: askedCost }: Found, cost: number, nowMs: number): BucketLevel {
   const later = levelLater(bucket, level, Math.round((nowMs - atMs) * 1000));
   // Of a window it was asked when a smaller cost passes. When nothing counts any more, this one does.
-  return cost > askedCost && 'retryUs' in later ? { ...later, retryUs: (later as WindowLevel).resetUs } : later;
+  return cost > askedCost && 'retryUs' in later ? { ...later, retryUs: later.resetUs } : later;
 }

@@ -1,5 +1,5 @@
 import { bucketOf, type BucketState, type BucketStore, type Decision, type Limit } from '../src/index.js';
-import { FakeClock } from './fake-clock.js';
+import type { FakeClock } from './fake-clock.js';
 import { bucketTake, decisions, takeAlone, taken } from './takes.js';
 
 /** Whatever decides over one bucket: the pure function, or a store. The limit may be an edit of the one before. */

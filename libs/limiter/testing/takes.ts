@@ -1,17 +1,23 @@
-import { allPass, bucketOf, bucketOfPenalty, clamped, decide, startState, takeAll } from '../src/index.js';
-import type {
-  Bucket,
-  BucketState,
-  BucketStore,
-  BucketTake,
-  Decision,
-  HeldState,
-  Limit,
-  Penalty,
-  PenaltyTake,
-  Receipt,
-  TakeRequest,
-  TokenBucketSpec,
+import {
+  allPass,
+  bucketOf,
+  bucketOfPenalty,
+  clamped,
+  decide,
+  startState,
+  takeAll,
+  type Bucket,
+  type BucketState,
+  type BucketStore,
+  type BucketTake,
+  type Decision,
+  type HeldState,
+  type Limit,
+  type Penalty,
+  type PenaltyTake,
+  type Receipt,
+  type TakeRequest,
+  type TokenBucketSpec,
 } from '../src/index.js';
 
 /** Taking from a store as tests like it. */

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Module, NotFoundException, Param, Post } from '@nestjs/common';
-import { type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Agent, get } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { Health } from './health.js';

@@ -1,8 +1,8 @@
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { type Socket } from 'node:net';
-import { type Registry } from 'prom-client';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Socket } from 'node:net';
+import type { Registry } from 'prom-client';
 import { requestMetrics } from './http-metrics.js';
 import { type Logger, NestLogger } from './logger.js';
 import { jsonText } from './json-body.js';

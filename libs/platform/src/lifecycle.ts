@@ -1,6 +1,6 @@
-import { type Health } from './health.js';
+import type { Health } from './health.js';
 import { endAtTheLatestIn } from './last-resort.js';
-import { type Logger } from './logger.js';
+import type { Logger } from './logger.js';
 
 export interface Lifecycle {
   readonly logger: Logger;

@@ -1,5 +1,5 @@
 import { fstatSync, writeSync } from 'node:fs';
-import { type Writable } from 'node:stream';
+import type { Writable } from 'node:stream';
 
 /** How far the reader of the log may fall behind; further lines are lost. */
 const MAX_BACKLOG_BYTES = 1_048_576;

@@ -1,8 +1,8 @@
-import { type LoggerService } from '@nestjs/common';
+import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { logOutput } from './log-output.js';
 import { requestContext } from './request-context.js';
-import { type App, type LogLevel } from './variable.js';
+import type { App, LogLevel } from './variable.js';
 
 export type { Logger } from 'pino';
 

@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
-import { type Logger } from './logger.js';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from './logger.js';
 import { PROBLEM_CONTENT_TYPE, problemBody, ProblemError } from './problem.js';
 
 /** What Fastify refuses before a handler sees it, in words for the caller. */

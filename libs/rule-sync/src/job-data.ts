@@ -1,5 +1,5 @@
 import { isMerchantId } from '#limiter';
-import { type PreloadJobData, type PreloadReason, type PreloadWalk, type ReloadJobData } from './queues.js';
+import type { PreloadJobData, PreloadReason, PreloadWalk, ReloadJobData } from './queues.js';
 
 /**
  * The data of a job is input from outside: another version of Tollgate may have written it, or somebody with redis-cli. Unknown

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
-import { type AuditAction } from './audit.entity.js';
+import type { AuditAction } from './audit.entity.js';
 import { API_TOKEN_NAME, ApiTokenEntity, type Role } from './api-token.entity.js';
 import { violatedConstraint } from './availability.js';
 import { type Actor, recordChange } from './change.js';

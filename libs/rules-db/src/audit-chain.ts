@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 
 /** Where the chain of the audit is broken. */
 export interface ChainFault {

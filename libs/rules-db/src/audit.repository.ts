@@ -1,4 +1,4 @@
-import { type DataSource, type SelectQueryBuilder } from 'typeorm';
+import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import { AuditEntity } from './audit.entity.js';
 import { type Change, recordChange } from './change.js';
 

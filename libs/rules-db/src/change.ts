@@ -1,4 +1,4 @@
-import { type EntityManager } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { type AuditAction, AuditEntity } from './audit.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 

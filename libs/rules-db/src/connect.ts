@@ -1,5 +1,5 @@
 import { retryUntilDone } from '#waiting';
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 
 export interface ConnectOptions {
   /** Ends the attempts. */

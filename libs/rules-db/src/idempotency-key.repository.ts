@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 
 /** Answers are kept for so long. */
 const KEPT = `interval '1 day'`;

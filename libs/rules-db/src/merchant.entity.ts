@@ -1,5 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, Index, PrimaryColumn, UpdateDateColumn } from 'typeorm';
-import { type Labels } from '#limiter';
+import type { Labels } from '#limiter';
 import { bigintNumber } from './bigint-number.js';
 
 /** A customer whose requests are limited. */

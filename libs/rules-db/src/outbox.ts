@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { isMerchantId } from '#limiter';
 
 /** One change: this merchant's rules are new. */

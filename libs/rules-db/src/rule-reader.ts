@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { type DefaultRulesSnapshot, isMerchantId, type MerchantSnapshot, storedRules, storedTimeZone, UnreadableError } from '#limiter';
 import { storedVersion } from './stored-row.js';
 

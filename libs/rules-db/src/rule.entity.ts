@@ -1,15 +1,5 @@
 import { Check, Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
-import {
-  type KeyPart,
-  type Labels,
-  type Layer,
-  type Limit,
-  type Mode,
-  type Penalty,
-  type Rule,
-  type RuleMatch,
-  type StoreFailurePolicy,
-} from '#limiter';
+import type { KeyPart, Labels, Layer, Limit, Mode, Penalty, Rule, RuleMatch, StoreFailurePolicy } from '#limiter';
 import { MerchantEntity } from './merchant.entity.js';
 
 export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';

@@ -1,5 +1,5 @@
 import { storedRule, UnreadableError } from '#limiter';
-import { type RuleEntity } from './rule.entity.js';
+import type { RuleEntity } from './rule.entity.js';
 
 /** Versions count edits, and nobody makes so many. A larger version would outrank every true one for ever, so it is refused. */
 const MAX_VERSION = 1_000_000_000_000;

@@ -1,7 +1,7 @@
 /** A small house for tests of the gateway: its stores, an upstream, and rules that a test writes as the preloader would. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type MerchantSnapshot, type Rule } from '#limiter';
+import type { MerchantSnapshot, Rule } from '#limiter';
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { connectWhenUp, createDataSource, migrate } from '#rules-db';
 import type { Redis } from 'ioredis';
@@ -85,12 +85,12 @@ export class House {
   async send(
     gateway: RunningApp,
     merchantId: string | undefined,
-    { method = 'GET', path = '/transactions', headers = {} as Record<string, string>, body = undefined as string | undefined } = {},
+    { method = 'GET', path = '/transactions', headers = {}, body = undefined as string | undefined } = {},
   ): Promise<Answer> {
     const identity = merchantId === undefined ? {} : { 'x-merchant-id': Buffer.from(merchantId, 'utf8').toString('latin1') };
     const started = performance.now();
     const response = await this.pool(gateway).request({
-      method: method as 'GET',
+      method: method,
       path,
       headers: { ...identity, ...headers },
       ...(body !== undefined && { body }),

@@ -1,6 +1,6 @@
 import { Forwarder } from '../../support/forwarder.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
-import { type RunningApp } from '../../support/processes.js';
+import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { BY, merchant } from '../../support/factories/merchants.js';
 import { House, metric } from './house.js';

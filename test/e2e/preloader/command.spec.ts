@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../scripts/ports.mjs';
-import { type RunningApp } from '../../support/processes.js';
+import type { RunningApp } from '../../support/processes.js';
 import { House } from './house.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../scripts/tollgate.mjs', import.meta.url));

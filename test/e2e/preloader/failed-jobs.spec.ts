@@ -1,4 +1,4 @@
-import { type RunningApp } from '../../support/processes.js';
+import type { RunningApp } from '../../support/processes.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { until } from '../../support/until.js';
 import { BY, merchant } from '../../support/factories/merchants.js';

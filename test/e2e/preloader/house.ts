@@ -1,5 +1,5 @@
-import { type Redis } from 'ioredis';
-import { type DataSource } from 'typeorm';
+import type { Redis } from 'ioredis';
+import type { DataSource } from 'typeorm';
 import { startLimits } from '#limiter';
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { PreloadQueue } from '#rule-sync';

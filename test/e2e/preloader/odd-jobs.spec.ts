@@ -1,6 +1,6 @@
 import { RELOAD_JOB, RELOAD_QUEUE, PRELOAD_JOB, PRELOAD_QUEUE, QUEUE_PREFIX } from '#rule-sync';
 import { Queue } from 'bullmq';
-import { type RunningApp } from '../../support/processes.js';
+import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { BY, merchant } from '../../support/factories/merchants.js';
 import { House, metric, failedJobs } from './house.js';

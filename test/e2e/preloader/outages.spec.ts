@@ -1,5 +1,5 @@
 import { PATIENCE } from '../../support/patience.mjs';
-import { type RunningApp } from '../../support/processes.js';
+import type { RunningApp } from '../../support/processes.js';
 import { freshPostgres, type TestServer } from '../../support/services.js';
 import { until } from '../../support/until.js';
 import { BY, merchant } from '../../support/factories/merchants.js';

@@ -1,7 +1,7 @@
-import { type Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, changeCounterOf } from '#limiter-redis';
 import { BUSY } from '../../support/patience.mjs';
-import { type RunningApp } from '../../support/processes.js';
+import type { RunningApp } from '../../support/processes.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { until } from '../../support/until.js';
 import { BY, merchant } from '../../support/factories/merchants.js';

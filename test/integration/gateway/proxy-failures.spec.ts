@@ -1,7 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { request as httpRequest } from 'node:http';
-import type { Socket } from 'node:net';
 import { until } from '../../support/until.js';
 import { RawClient, type RunningProxy, send, startProxy, startTcpUpstream, startUpstream, stopAll } from './proxy-harness.js';
 

@@ -1,6 +1,6 @@
 import { Queue, Worker } from 'bullmq';
-import { type Redis } from 'ioredis';
-import { type DataSource } from 'typeorm';
+import type { Redis } from 'ioredis';
+import type { DataSource } from 'typeorm';
 import { createRedis } from '#limiter-redis';
 import { OutboxRelay, QUEUE_PREFIX, RELOAD_QUEUE, type ReloadJobData, ReloadQueue, reloadKey } from '#rule-sync';
 import { createDataSource, drainOutbox, migrate } from '#rules-db';

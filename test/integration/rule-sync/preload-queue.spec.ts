@@ -1,5 +1,5 @@
 import { Queue, Worker } from 'bullmq';
-import { type Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { createRedis } from '#limiter-redis';
 import { PRELOAD_QUEUE, type PreloadJobData, PreloadQueue, QUEUE_PREFIX } from '#rule-sync';
 import { freshRedis, type TestRedis } from '../../support/services.js';

@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { AuditRepository, MerchantRepository, RuleRepository, verifyAuditChain } from '#rules-db';
 import { BY } from '../../support/factories/merchants.js';
 import { ruleSpec } from '../../support/factories/rules.js';

@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { createDataSource, migrate } from '#rules-db';
 import { freshDatabase } from '../../support/services.js';
 

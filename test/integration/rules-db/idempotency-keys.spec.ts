@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { IdempotencyKeyRepository } from '#rules-db';
 import { migratedDatabase } from './database.js';
 

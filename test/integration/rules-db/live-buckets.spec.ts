@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { type LimitSpec, MemoryBucketStore, merchantRules, RateLimiter, type RuleSpec, type Verdict } from '#limiter';
 import { MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';

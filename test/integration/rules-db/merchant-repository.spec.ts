@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { AuditEntity, drainOutbox, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { BY } from '../../support/factories/merchants.js';

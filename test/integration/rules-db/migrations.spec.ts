@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import {
   ApiTokenRepository,
   createDataSource,

@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { drainOutbox, type OutboxRow } from '#rules-db';
 import { migratedDatabase } from './database.js';
 

@@ -1,4 +1,4 @@
-import { type DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import type { TokenBucketSpec } from '#limiter';
 import { AuditEntity, drainOutbox, MAX_RULES_PER_OWNER, MerchantRepository, type RuleOwner, RuleRepository } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';

@@ -1,5 +1,5 @@
 import { parseAddress } from '#addresses';
-import { type Trust } from './trust.js';
+import type { Trust } from './trust.js';
 
 /** An address that was looked at before. */
 export interface KnownAddress {

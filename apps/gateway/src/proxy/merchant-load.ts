@@ -1,4 +1,4 @@
-import { FairShare } from './fair-share.js';
+import type { FairShare } from './fair-share.js';
 
 /** Merchants that have nothing under way are remembered up to this number, so that most requests find theirs. */
 const IDLE_KEPT = 4_096;

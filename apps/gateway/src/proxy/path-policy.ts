@@ -135,13 +135,13 @@ function lookAt(target: string): number {
   for (let i = 0; i < target.length; i++) {
     const kind = KINDS[target.charCodeAt(i)] ?? NOT_ALLOWED;
     if (kind === PLAIN) continue;
-    if (kind === NOT_ALLOWED) return UNSAFE!;
+    if (kind === NOT_ALLOWED) return UNSAFE;
     if (inQuery) continue;
     if (kind === QUESTION_MARK) inQuery = true;
     else if (kind === SLASH) suspicious ||= beginsOddly(target, i + 1);
     else suspicious ||= kind !== PERCENT || !isHarmless(target, i + 1);
   }
-  return suspicious ? SUSPICIOUS! : ORDINARY!;
+  return suspicious ? SUSPICIOUS : ORDINARY;
 }
 
 /** An empty segment, or one of dots. `/.well-known` is neither. */

@@ -158,7 +158,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     const { owner, plane } = this;
     const headers = owner.headersForUpstream();
     if (body instanceof UploadBody && owner.head.bodyLength !== CHUNKED) headers.push('content-length', String(owner.head.bodyLength));
-    plane.dispatch(owner.target, owner.method as Dispatcher.HttpMethod, headers, body, this);
+    plane.dispatch(owner.target, owner.method, headers, body, this);
   }
 
   /** undici is done with the request. */

@@ -2,7 +2,7 @@ import { type DefaultRulesSnapshot, type MerchantSnapshot, UnreadableError } fro
 import { withDeadline } from '#waiting';
 import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
 import type { Logger } from '#platform';
-import { type PreloadWalk, type ReloadJobData } from '#rule-sync';
+import type { PreloadWalk, ReloadJobData } from '#rule-sync';
 import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';

@@ -1,6 +1,15 @@
-import type { PreloadQueue, QueueHandle, ReloadJobData, ReloadQueue } from '#rule-sync';
 import { withDeadline } from '#waiting';
-import { PRELOAD_QUEUE, QUEUE_PREFIX, readReloadJob, RELOAD_QUEUE, reloadKey } from '#rule-sync';
+import {
+  PRELOAD_QUEUE,
+  type PreloadQueue,
+  QUEUE_PREFIX,
+  type QueueHandle,
+  readReloadJob,
+  RELOAD_QUEUE,
+  type ReloadJobData,
+  reloadKey,
+  type ReloadQueue,
+} from '#rule-sync';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 

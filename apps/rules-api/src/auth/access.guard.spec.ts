@@ -1,7 +1,7 @@
 import { ROLES } from '#rules-db';
-import { type Access } from './access.js';
+import type { Access } from './access.js';
 import { refusalOf } from './access.guard.js';
-import { type Principal } from './principal.js';
+import type { Principal } from './principal.js';
 
 const bearer = (role: Principal['role'], merchants: readonly string[] | null = null): Principal => ({ name: 'x', role, merchants });
 const needs = (role: Access['role'], limited: Access['limited'] = 'merchant'): Access => ({ role, limited });

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { type FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { ProblemError, PUBLIC_ROUTE, unauthorized } from '#platform';
 import { ROLES } from '#rules-db';
 import { ACCESS, type Access } from './access.js';

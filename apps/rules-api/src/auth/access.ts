@@ -1,5 +1,5 @@
 import { type CustomDecorator, SetMetadata } from '@nestjs/common';
-import { type Role } from '#rules-db';
+import type { Role } from '#rules-db';
 
 export const ACCESS = 'rules-api:access';
 

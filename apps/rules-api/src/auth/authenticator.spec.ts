@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import { type FastifyRequest } from 'fastify';
-import { type StoredToken } from '#rules-db';
+import type { FastifyRequest } from 'fastify';
+import type { StoredToken } from '#rules-db';
 import { Authenticator } from './authenticator.js';
 import { principalOf } from './principal.js';
 import { TokenText } from './token-text.js';

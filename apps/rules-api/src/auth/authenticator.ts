@@ -1,12 +1,12 @@
 import { peerGroup } from '#addresses';
 import { createHash } from 'node:crypto';
-import { type FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { type Logger, BearerToken, bearerTokenIn, ProblemError, unauthorized } from '#platform';
 import { type ApiTokenRepository, ROLES, type Role, type StoredToken } from '#rules-db';
 import { asProblem, databaseUnavailable } from '../http/rules-api-exception.filter.js';
 import { FailedLogins, RETRY_AFTER_SECONDS } from './failed-logins.js';
 import { FIRST_ADMIN, type Principal, setPrincipal } from './principal.js';
-import { type TokenText } from './token-text.js';
+import type { TokenText } from './token-text.js';
 
 /** A token that was revoked is refused this long after it was last looked up, at the latest. Milliseconds. */
 const BELIEVED_MS = 1_000;

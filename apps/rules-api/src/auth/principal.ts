@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { type FastifyRequest } from 'fastify';
-import { type Actor, type Role } from '#rules-db';
+import type { FastifyRequest } from 'fastify';
+import type { Actor, Role } from '#rules-db';
 import { changeReason } from '../http/change-reason.js';
 
 /** Who makes a request, and what that allows. */

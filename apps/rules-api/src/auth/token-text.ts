@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { type HashedToken } from '#rules-db';
+import type { HashedToken } from '#rules-db';
 
 /** `tga` says what it is, to people and to scanners for leaked secrets; then the prefix by which it is found, and 256 random bits. */
 const FORM = /^tga_([0-9a-f]{12})_[A-Za-z0-9_-]{43}$/;

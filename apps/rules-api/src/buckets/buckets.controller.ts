@@ -1,12 +1,12 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type Actor } from '#rules-db';
+import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
 import { Does, Lists } from '../openapi/operations.js';
-import { type Page } from '../pagination/page.js';
+import type { Page } from '../pagination/page.js';
 import {
   AdjustBucketDto,
   BlockBucketDto,

@@ -10,14 +10,14 @@ import {
 import { type BodyFieldError, ProblemError } from '#platform';
 import { type Actor, type AuditAction, AuditRepository, MerchantNotFoundError, RuleReader } from '#rules-db';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
-import {
-  type AdjustBucketDto,
-  type BlockBucketDto,
-  type BucketQueryDto,
-  type BucketsChanged,
-  type BucketView,
-  type ResetBucketsDto,
-  type UnblockBucketDto,
+import type {
+  AdjustBucketDto,
+  BlockBucketDto,
+  BucketQueryDto,
+  BucketsChanged,
+  BucketView,
+  ResetBucketsDto,
+  UnblockBucketDto,
 } from './bucket.dto.js';
 import { LiveBuckets } from './live-buckets.js';
 import { bucketsOfMerchant, type KeyValues, type NamedBucket } from './merchant-buckets.js';

@@ -19,7 +19,7 @@ import {
 import { ProblemError } from '#platform';
 import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, RuleRepository } from '#rules-db';
 import { LiveBuckets } from '../buckets/live-buckets.js';
-import { type ExplainDto, type Explanation } from './explain.dto.js';
+import type { ExplainDto, Explanation } from './explain.dto.js';
 
 /** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
 @Injectable()

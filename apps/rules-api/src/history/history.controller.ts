@@ -1,14 +1,14 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type FastifyReply } from 'fastify';
-import { type Actor, type Expected } from '#rules-db';
+import type { FastifyReply } from 'fastify';
+import type { Actor, Expected } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
 import { Lists, Writes } from '../openapi/operations.js';
-import { type Page } from '../pagination/page.js';
+import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { RuleView } from '../rules/rule.dto.js';
 import { AuditQueryDto, ChangePage, type ChangeView, RevertDto } from './history.dto.js';

@@ -155,7 +155,7 @@ export function changeView({
 function differenceOf(before: object | null, after: object | null): PatchStep[] {
   if (after === null) return [{ op: 'remove', path: '' }];
   if (before === null) return [{ op: 'add', path: '', value: written(after) }];
-  return createPatch(written(before), written(after)) as PatchStep[];
+  return createPatch(written(before), written(after));
 }
 
 function written(stored: object): object {

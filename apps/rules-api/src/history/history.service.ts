@@ -13,7 +13,7 @@ import {
   RuleRepository,
 } from '#rules-db';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
-import { type PageQueryDto } from '../pagination/page-query.dto.js';
+import type { PageQueryDto } from '../pagination/page-query.dto.js';
 import { ruleSpec, ruleView, type RuleView } from '../rules/rule.dto.js';
 import { type AuditQueryDto, changeView, type ChangeView } from './history.dto.js';
 

@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError } from '#platform';
-import { type Expected } from '#rules-db';
+import type { Expected } from '#rules-db';
 
 /** What has an identity and a version, as the API shows it. */
 export interface Versioned {

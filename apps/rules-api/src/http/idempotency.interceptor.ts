@@ -8,7 +8,7 @@ import {
   SetMetadata,
 } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createHash } from 'node:crypto';
 import { catchError, concatMap, type Observable, of } from 'rxjs';
 import { type Logger, ProblemError, type ProblemFields, toProblem } from '#platform';

@@ -1,6 +1,6 @@
 import { type CanActivate, type CustomDecorator, type ExecutionContext, Inject, Injectable, SetMetadata } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { type FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { PUBLIC_ROUTE } from '#platform';
 import { invalidQuery } from './invalid-query.js';
 

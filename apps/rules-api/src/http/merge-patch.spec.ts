@@ -1,4 +1,4 @@
-import { type Fields } from '#limiter';
+import type { Fields } from '#limiter';
 import { mergePatch } from './merge-patch.js';
 
 describe('mergePatch', () => {

@@ -1,4 +1,4 @@
-import { type TextFormat } from '#limiter';
+import type { TextFormat } from '#limiter';
 
 const EXPECTED = 'must be a time with a zone like 2026-11-22T10:00:00Z';
 

@@ -1,4 +1,4 @@
-import { type PipeTransform } from '@nestjs/common';
+import type { PipeTransform } from '@nestjs/common';
 import { isMerchantId } from '#limiter';
 import { MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
 

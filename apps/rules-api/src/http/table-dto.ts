@@ -1,4 +1,4 @@
-import { type Fields, type SpecOf } from '#limiter';
+import type { Fields, SpecOf } from '#limiter';
 
 /** A class of bodies or queries whose checks, defaults and OpenAPI schema follow from a table of fields. */
 export interface TableDto<T extends object = object> {

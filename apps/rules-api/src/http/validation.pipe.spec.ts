@@ -1,5 +1,5 @@
 import { type Fields, line } from '#limiter';
-import { type ProblemError } from '#platform';
+import type { ProblemError } from '#platform';
 import { tableDto } from './table-dto.js';
 import { ValidationPipe } from './validation.pipe.js';
 

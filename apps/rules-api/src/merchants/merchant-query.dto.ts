@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { type Fields } from '#limiter';
+import type { Fields } from '#limiter';
 import { LABEL_FILTER } from '../pagination/label-filter.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { MERCHANT_FIELDS } from './merchant-fields.js';

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { type Labels } from '#limiter';
-import { type MerchantEntity } from '#rules-db';
+import type { Labels } from '#limiter';
+import type { MerchantEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
 import { MERCHANT_CHANGE_FIELDS, MERCHANT_FIELDS } from './merchant-fields.js';
 

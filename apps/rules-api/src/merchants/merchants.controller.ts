@@ -1,14 +1,14 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type FastifyReply } from 'fastify';
-import { type Actor, type Expected } from '#rules-db';
+import type { FastifyReply } from 'fastify';
+import type { Actor, Expected } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Patches, Reads } from '../openapi/operations.js';
-import { type Page } from '../pagination/page.js';
+import type { Page } from '../pagination/page.js';
 import { CreateMerchantDto, MerchantPage, MerchantPatch, MerchantView } from './merchant.dto.js';
 import { MerchantQueryDto } from './merchant-query.dto.js';
 import { MerchantsService } from './merchants.service.js';

@@ -6,7 +6,7 @@ import { jsonObject, validated } from '../http/validation.pipe.js';
 import { labelIn } from '../pagination/label-filter.js';
 import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
 import { type CreateMerchantDto, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
-import { type MerchantQueryDto } from './merchant-query.dto.js';
+import type { MerchantQueryDto } from './merchant-query.dto.js';
 
 @Injectable()
 export class MerchantsService {

@@ -1,5 +1,5 @@
-import { type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { type OpenAPIObject } from '@nestjs/swagger';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { OpenAPIObject } from '@nestjs/swagger';
 import { mutated } from '#limiter/testing';
 import * as fc from 'fast-check';
 import { createRequire } from 'node:module';

@@ -148,7 +148,7 @@ export function Patches(summary: string, view: Type, patch: Type, { nameMayBeTak
     ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
     ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
     Writes(summary, view, { nameMayBeTaken }),
-  ) as MethodDecorator;
+  );
 }
 
 /** DELETE with If-Match: 204. */
@@ -171,7 +171,7 @@ function takesIdempotencyKey(): MethodDecorator {
         'A new one for each new request. If the request is repeated with it within a day, it is not carried out again, and its answer is repeated.',
       schema: { type: 'string', minLength: 1, maxLength: 128, example: '9f1c3b1e-6c1d-4d0e-9c55-6f0f3c1f7a10' },
     }),
-  ) as MethodDecorator;
+  );
 }
 
 function changeReason() {
@@ -208,5 +208,5 @@ function operation(summary: string, problems: readonly ProblemStatus[], ...decor
         content: { 'application/problem+json': { schema: { $ref: getSchemaPath(ProblemSchema) } } },
       }),
     ),
-  ) as MethodDecorator;
+  );
 }

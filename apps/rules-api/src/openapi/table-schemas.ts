@@ -1,5 +1,5 @@
 import { type JsonSchema, LIMIT, objectSchema, variantSchema } from '#limiter';
-import { type TableDto } from '../http/table-dto.js';
+import type { TableDto } from '../http/table-dto.js';
 
 /** The tables of fields as schemas of OpenAPI 3.0, which has its own words for some of JSON Schema. */
 

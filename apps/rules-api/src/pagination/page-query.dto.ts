@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { type Fields } from '#limiter';
+import type { Fields } from '#limiter';
 import { CURSOR_EXPECTED } from './page.js';
 
 export const MAX_PAGE_SIZE = 200;

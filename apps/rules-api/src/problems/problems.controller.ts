@@ -1,5 +1,5 @@
 import { Controller, Get, Inject, Param, Res } from '@nestjs/common';
-import { type FastifyReply } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { ProblemError, Public } from '#platform';
 import { PROBLEM_PAGES, type ProblemPages } from './problem-pages.js';
 

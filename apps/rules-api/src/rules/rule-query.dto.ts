@@ -1,6 +1,6 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
 import { ALGORITHM_NAMES, type Fields, pathMatcher, pathSegments } from '#limiter';
-import { type RuleEntity } from '#rules-db';
+import type { RuleEntity } from '#rules-db';
 import { labelIn, LABEL_FILTER } from '../pagination/label-filter.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { completed, type Fields, RULE_FIELDS, type RuleSpec } from '#limiter';
-import { type RuleEntity } from '#rules-db';
+import type { RuleEntity } from '#rules-db';
 import { MOMENT } from '../http/moment.js';
 import { tableDto } from '../http/table-dto.js';
 

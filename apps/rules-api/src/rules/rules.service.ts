@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RuleSpec } from '#limiter';
-import { ProblemError } from '#platform';
+import type { RuleSpec } from '#limiter';
 import {
   type Actor,
   type Expected,

@@ -1,5 +1,5 @@
 import { LAYERS, MODES, STORE_FAILURE_POLICIES } from '#limiter';
-import { type RuleEntity } from '#rules-db';
+import type { RuleEntity } from '#rules-db';
 import { ValidationPipe } from '../http/validation.pipe.js';
 import { RuleDto, ruleSpec, ruleView } from './rule.dto.js';
 

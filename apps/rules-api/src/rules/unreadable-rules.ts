@@ -1,6 +1,6 @@
 import { LABELS, NOTE, objectFaults, storedRule, UnreadableError } from '#limiter';
 import { type Logger, ProblemError } from '#platform';
-import { type RuleEntity } from '#rules-db';
+import type { RuleEntity } from '#rules-db';
 import { Counter, type Registry } from 'prom-client';
 
 /** Rules that were told of already, by id and version; more are told again. */

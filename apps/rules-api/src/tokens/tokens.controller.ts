@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { type FastifyReply } from 'fastify';
-import { type Actor } from '#rules-db';
+import type { FastifyReply } from 'fastify';
+import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -9,7 +9,7 @@ import { located } from '../http/entity-tag.js';
 import { ShownOnce } from '../http/idempotency.interceptor.js';
 import { TokenIdPipe } from '../http/path-ids.js';
 import { CreatesUnversioned, DeletesAny, Does, Lists, ReadsUnversioned } from '../openapi/operations.js';
-import { type Page } from '../pagination/page.js';
+import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { CreateTokenDto, NewTokenView, RotateTokenDto, TokenPage, TokenView } from './token.dto.js';
 import { TokensService } from './tokens.service.js';

@@ -3,7 +3,7 @@ import { ProblemError } from '#platform';
 import { type Actor, ApiTokenRepository, TokenNotFoundError } from '#rules-db';
 import { TokenText } from '../auth/token-text.js';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
-import { type PageQueryDto } from '../pagination/page-query.dto.js';
+import type { PageQueryDto } from '../pagination/page-query.dto.js';
 import { type CreateTokenDto, type NewTokenView, type RotateTokenDto, tokenView, type TokenView } from './token.dto.js';
 
 const LIST = 'tokens';

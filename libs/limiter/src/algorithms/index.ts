@@ -58,7 +58,7 @@ export type BucketLevel = LevelOf<BucketAlgorithms> | BlockedLevel;
 
 /** An algorithm is only ever given the numbers of its own limits, which the type of a table cannot say. */
 export function limitAlgorithm({ algorithm }: Pick<LimitNumbers, 'algorithm'>): LimitAlgorithm<LimitNumbers, BucketNumbers> {
-  return LIMIT_ALGORITHMS[algorithm] as LimitAlgorithm<never, BucketNumbers>;
+  return LIMIT_ALGORITHMS[algorithm];
 }
 
 /** By the kind of a bucket. Each is only ever given buckets, states and levels of its own, and to `allows` levels of blocked buckets. */

@@ -1,4 +1,4 @@
-import { type BucketStore, type BucketTake, type Penalty, type PenaltyTake } from '../../src/index.js';
+import type { BucketStore, BucketTake, Penalty, PenaltyTake } from '../../src/index.js';
 import { startedLimit } from '../arbitraries.js';
 import { bucketTake, burst, isAllowed, penaltyTake, taken, takeFrom } from '../takes.js';
 import type { CreateStore } from './store-under-test.js';

@@ -116,8 +116,8 @@ export function describeRefunds(create: CreateStore): void {
         await taken(store, [bucketTake('k', queue)]),
         await taken(store, [bucketTake('k', queue)]),
       ];
-      expect(await after(store, second!, queue)).toBe(7);
-      expect(await after(store, third!, queue)).toBe(8);
+      expect(await after(store, second, queue)).toBe(7);
+      expect(await after(store, third, queue)).toBe(8);
     });
   });
 }

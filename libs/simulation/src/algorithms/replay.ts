@@ -40,72 +40,98 @@ const COURSE_POINTS = 360;
 const SIZE_EVERY = 20;
 
 /** Lets the arrivals, in the order of time, go through an algorithm and, beside it, through the perfect log. */
-export function replay({ name, title, spec }: AlgorithmChoice, arrivals: readonly Arrival[], bound: Bound): AlgorithmFigures {
-  const buckets = new BucketMap(spec(bound));
-  const keys = new Map<string, KeyRecord>();
-  const firstKey = arrivals[0]?.key;
+export function replay(choice: AlgorithmChoice, arrivals: readonly Arrival[], bound: Bound): AlgorithmFigures {
   const courseMs = Math.min(arrivals.at(-1)?.atMs ?? 0, COURSE_WINDOWS * bound.windowMs);
-  const course: CoursePoint[] = [];
-  let [admitted, admittedByLog, overAdmitted, underAdmitted, worstWindow, errors, bytes, mostBytes, sizes] = [0, 0, 0, 0, 0, 0, 0, 0, 0];
+  const run = new Replay(choice, bound, arrivals[0]?.key, courseMs);
+  arrivals.forEach((arrival, index) => run.arrive(arrival, index % SIZE_EVERY === 0 || index === arrivals.length - 1));
+  return run.end();
+}
+
+/** What has happened so far in one run. */
+class Replay {
+  private readonly buckets: BucketMap;
+  private readonly keys = new Map<string, KeyRecord>();
+  private readonly course: CoursePoint[] = [];
+  private readonly counts = { offered: 0, admitted: 0, admittedByLog: 0, overAdmitted: 0, underAdmitted: 0 };
+  private worstWindow = 0;
+  private errors = 0;
+  private sizes = 0;
+  private bytes = 0;
+  private mostBytes = 0;
+
+  constructor(
+    private readonly choice: AlgorithmChoice,
+    private readonly bound: Bound,
+    /** Whose course is shown. */
+    private readonly shownKey: string | undefined,
+    private readonly courseMs: number,
+  ) {
+    this.buckets = new BucketMap(choice.spec(bound));
+  }
+
+  /** @param isMeasured whether to measure the state that it leaves */
+  arrive({ key, cost, atMs }: Arrival, isMeasured: boolean): void {
+    const { counts } = this;
+    this.lookUntil(atMs);
+    const record = this.keys.get(key) ?? newRecord(this.bound);
+    this.keys.set(key, record);
+    const { allowed, limit, remaining, waitMs = 0 } = this.buckets.take(key, cost, atMs);
+    const allowedByLog = record.log.take(cost, atMs);
+    counts.offered++;
+    if (allowed) {
+      counts.admitted++;
+      record.waiting.push({ cost, atMs: atMs + waitMs });
+    }
+    this.passUntil(record, atMs);
+    if (allowedByLog) counts.admittedByLog++;
+    if (allowed && !allowedByLog) counts.overAdmitted++;
+    if (!allowed && allowedByLog) counts.underAdmitted++;
+    this.errors += Math.abs(limit - remaining - record.taken.used(atMs));
+    if (isMeasured) this.measure(key);
+  }
+
+  end(): AlgorithmFigures {
+    this.lookUntil(Infinity);
+    for (const record of this.keys.values()) this.passUntil(record, Infinity);
+    return {
+      algorithm: this.choice.name,
+      title: this.choice.title,
+      ...this.counts,
+      worstWindow: this.worstWindow,
+      meanError: this.errors / Math.max(1, this.counts.offered),
+      meanBytes: this.bytes / Math.max(1, this.sizes),
+      mostBytes: this.mostBytes,
+      course: this.course,
+    };
+  }
 
   /** Notes how things stand at the instants of the course before `untilMs`, when nothing has happened yet at it. */
-  const lookUntil = (untilMs: number): void => {
-    for (; course.length <= COURSE_POINTS; look((course.length * courseMs) / COURSE_POINTS)) {
-      if ((course.length * courseMs) / COURSE_POINTS >= untilMs) return;
-    }
-  };
-  const look = (atMs: number): void => {
-    const record = keys.get(firstKey!);
-    if (record) passUntil(record, atMs);
-    course.push({ atMs, admitted: record?.taken.used(atMs) ?? 0, admittedByLog: record?.log.used(atMs) ?? 0 });
-  };
+  private lookUntil(untilMs: number): void {
+    const nextMs = () => (this.course.length * this.courseMs) / COURSE_POINTS;
+    while (this.course.length <= COURSE_POINTS && nextMs() < untilMs) this.look(nextMs());
+  }
+
+  private look(atMs: number): void {
+    const record = this.keys.get(this.shownKey!);
+    if (record) this.passUntil(record, atMs);
+    this.course.push({ atMs, admitted: record?.taken.used(atMs) ?? 0, admittedByLog: record?.log.used(atMs) ?? 0 });
+  }
+
   /** What was admitted passes when its turn has come. */
-  const passUntil = ({ taken, waiting }: KeyRecord, untilMs: number): void => {
+  private passUntil({ taken, waiting }: KeyRecord, untilMs: number): void {
     while (waiting.length > 0 && waiting[0]!.atMs <= untilMs) {
       const { cost, atMs } = waiting.shift()!;
       taken.add(cost, atMs);
-      worstWindow = Math.max(worstWindow, taken.used(atMs));
+      this.worstWindow = Math.max(this.worstWindow, taken.used(atMs));
     }
-  };
-  arrivals.forEach(({ key, cost, atMs }, index) => {
-    lookUntil(atMs);
-    const record = keys.get(key) ?? newRecord(bound);
-    keys.set(key, record);
-    const { allowed, limit, remaining, waitMs = 0 } = buckets.take(key, cost, atMs);
-    const allowedByLog = record.log.take(cost, atMs);
-    if (allowed) {
-      admitted++;
-      record.waiting.push({ cost, atMs: atMs + waitMs });
-    }
-    passUntil(record, atMs);
-    if (allowedByLog) admittedByLog++;
-    if (allowed && !allowedByLog) overAdmitted++;
-    if (!allowed && allowedByLog) underAdmitted++;
-    const used = record.taken.used(atMs);
-    errors += Math.abs(limit - remaining - used);
-    if (index % SIZE_EVERY === 0 || index === arrivals.length - 1) {
-      const size = stateBytes(buckets.stateOf(key));
-      sizes++;
-      bytes += size;
-      mostBytes = Math.max(mostBytes, size);
-    }
-  });
-  lookUntil(Infinity);
-  for (const record of keys.values()) passUntil(record, Infinity);
-  return {
-    algorithm: name,
-    title,
-    offered: arrivals.length,
-    admitted,
-    admittedByLog,
-    overAdmitted,
-    underAdmitted,
-    worstWindow,
-    meanError: errors / Math.max(1, arrivals.length),
-    meanBytes: bytes / Math.max(1, sizes),
-    mostBytes,
-    course,
-  };
+  }
+
+  private measure(key: string): void {
+    const size = stateBytes(this.buckets.stateOf(key));
+    this.sizes++;
+    this.bytes += size;
+    this.mostBytes = Math.max(this.mostBytes, size);
+  }
 }
 
 /** What really happened to one key: what the algorithm gave it, and what the perfect log would have. */

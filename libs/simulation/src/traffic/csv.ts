@@ -63,7 +63,7 @@ function rowsOf(text: string): readonly Row[] {
         if (records > MAX_CSV_ROWS) throw new CsvTrafficError(`line ${row.info.lines}: more than ${MAX_CSV_ROWS} rows`);
         return row;
       },
-    }) as unknown as readonly Row[];
+    });
   } catch (error) {
     if (error instanceof CsvError) throw new CsvTrafficError(`line ${String(error['lines'] ?? '?')}: ${error.message}`);
     throw error;
