@@ -20,7 +20,7 @@ const withTools = () => ({ ...process.env, PATH: `${ROOT}/node_modules/.bin:${pr
 /** @type {[name: string, run: () => Outcome | Promise<Outcome>][]} */
 const CHECKS = [
   ['format', tool('prettier', '--check', '--log-level', 'warn', '.')],
-  ['lint', tool('eslint', '.')],
+  ['lint', tool('eslint', '--quiet', '.')],
   ['types of apps, libraries and tests', tool('tsc', '--noEmit')],
   ['types of scripts and benchmarks', tool('tsc', '--noEmit', '-p', 'scripts')],
   ['who imports whom, and cycles', tool('depcruise', 'apps', 'libs', 'migrations')],

@@ -47,12 +47,12 @@ export async function luacheck() {
   }
 }
 
-/** The files that no other includes. */
+/** The files of the folder that no other includes. Those in folders below are parts of them. */
 function scriptNames() {
-  const files = readdirSync(LUA, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
+  const files = readdirSync(LUA).filter((file) => file.endsWith('.lua'));
   const text = files.map((file) => readFileSync(join(LUA, file), 'utf8')).join('\n');
   const included = new Set([...text.matchAll(/--# include (\S+)/g)].map(([, name = '']) => basename(name)));
-  return files.filter((file) => !included.has(basename(file)));
+  return files.filter((file) => !included.has(file));
 }
 
 /**

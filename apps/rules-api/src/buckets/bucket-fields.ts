@@ -1,24 +1,16 @@
-import { isIP } from 'node:net';
 import { type Fields, line, OPERATION_BOUNDS } from '#limiter';
+import { HTTP_METHOD, IP_ADDRESS } from '../http/text-formats.js';
 
 const IP = {
   kind: 'text',
-  format: {
-    expected: 'must be an IP address',
-    fault: (text: string) => (isIP(text) === 0 ? 'must be an IP address' : undefined),
-    schema: { maxLength: 45 },
-  },
+  format: IP_ADDRESS,
   example: '192.0.2.7',
   explanation: 'The address of the client, for rules whose key has ip.',
 } as const;
 
 const METHOD = {
   kind: 'text',
-  format: {
-    expected: 'must be an HTTP method in capitals',
-    fault: (text: string) => (/^[A-Z][A-Z-]{0,31}$/.test(text) ? undefined : 'must be an HTTP method in capitals'),
-    schema: { pattern: '^[A-Z][A-Z-]{0,31}$' },
-  },
+  format: HTTP_METHOD,
   example: 'POST',
   explanation: 'The method of the request, for rules whose key has method.',
 } as const;

@@ -1,5 +1,6 @@
-import { type Fields, isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, RULE_FIELDS } from '#limiter';
+import { type Fields, RULE_FIELDS } from '#limiter';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
+import { MERCHANT_ID } from '../http/text-formats.js';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 
 /** Far more than a body of the largest size can name. */
@@ -40,16 +41,10 @@ export const CONFIGURATION_FIELDS = {
   },
 } as const satisfies Fields;
 
-const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
-
 export const EXPORT_QUERY_FIELDS = {
   merchant: {
     kind: 'text',
-    format: {
-      expected: MERCHANT_EXPECTED,
-      fault: (text) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED),
-      schema: { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH },
-    },
+    format: MERCHANT_ID,
     explanation: 'Only this merchant, without the default rules.',
   },
   format: { kind: 'choice', values: ['yaml', 'json'], default: 'yaml', explanation: 'The form of the document.' },

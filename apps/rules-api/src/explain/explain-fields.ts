@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
-import { type Fields, isMerchantId, MERCHANT_ID_EXPECTED } from '#limiter';
+import type { Fields } from '#limiter';
+import { HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
 
-const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
 const PATH_EXPECTED = 'must be a path as a client sends it, like /transactions/17';
 const MAX_PATH_LENGTH = 8_192;
 
@@ -9,7 +8,7 @@ const MAX_PATH_LENGTH = 8_192;
 export const EXPLAIN_FIELDS = {
   merchantId: {
     kind: 'text',
-    format: { expected: MERCHANT_EXPECTED, fault: (text: string) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED), schema: {} },
+    format: MERCHANT_ID,
     required: true,
     example: 'acme',
     explanation: 'The merchant that makes the request.',
@@ -21,11 +20,7 @@ export const EXPLAIN_FIELDS = {
     fields: {
       method: {
         kind: 'text',
-        format: {
-          expected: 'must be an HTTP method in capitals',
-          fault: (text: string) => (/^[A-Z][A-Z-]{0,31}$/.test(text) ? undefined : 'must be an HTTP method in capitals'),
-          schema: { pattern: '^[A-Z][A-Z-]{0,31}$' },
-        },
+        format: HTTP_METHOD,
         required: true,
         example: 'POST',
         explanation: 'The method.',
@@ -43,11 +38,7 @@ export const EXPLAIN_FIELDS = {
       },
       ip: {
         kind: 'text',
-        format: {
-          expected: 'must be an IP address',
-          fault: (text: string) => (isIP(text) === 0 ? 'must be an IP address' : undefined),
-          schema: { maxLength: 45 },
-        },
+        format: IP_ADDRESS,
         example: '192.0.2.7',
         explanation: 'The address of the client. Rules whose key has ip need it.',
       },

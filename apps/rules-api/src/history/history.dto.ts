@@ -1,15 +1,14 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPatch } from 'rfc6902';
-import { type Fields, isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH } from '#limiter';
+import type { Fields } from '#limiter';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
-import { MOMENT } from '../http/moment.js';
 import { tableDto } from '../http/table-dto.js';
+import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 
 /** Longer than any name that a token may have. */
 const ACTOR_MAX_LENGTH = 200;
 const ACTOR_EXPECTED = `must be a text of 1 to ${ACTOR_MAX_LENGTH} characters`;
-const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
 
 const AUDIT_QUERY_FIELDS = {
   ...PageQueryDto.fields,
@@ -24,11 +23,7 @@ const AUDIT_QUERY_FIELDS = {
   },
   merchant: {
     kind: 'text',
-    format: {
-      expected: MERCHANT_EXPECTED,
-      fault: (text) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED),
-      schema: { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH },
-    },
+    format: MERCHANT_ID,
     explanation: 'Only changes of this merchant and its rules.',
   },
   since: { kind: 'text', format: MOMENT, explanation: 'Only changes at this moment or later.' },

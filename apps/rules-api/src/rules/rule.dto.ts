@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { completed, type Fields, RULE_FIELDS, type RuleSpec } from '#limiter';
 import type { RuleEntity } from '#rules-db';
-import { MOMENT } from '../http/moment.js';
+import { MOMENT } from '../http/text-formats.js';
 import { tableDto } from '../http/table-dto.js';
 
 const RULE_ID = /^[1-9]\d{0,18}$/;

@@ -1,14 +1,12 @@
-import { type Fields, isMerchantId, line, MERCHANT_ID_EXPECTED } from '#limiter';
+import { type Fields, line } from '#limiter';
 import { ROLES } from '#rules-db';
-import { MOMENT } from '../http/moment.js';
+import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
 
 const NAME = line(100);
 
 /** The name of whoever has TOLLGATE_ADMIN_TOKEN: in the audit it must mean nobody else. */
 const RESERVED_NAME = 'admin';
 const NOT_RESERVED = `must be another name than ${RESERVED_NAME}, which is TOLLGATE_ADMIN_TOKEN in the audit`;
-
-const MERCHANT_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}`;
 
 /** What is written to create a token. */
 export const TOKEN_FIELDS = {
@@ -31,7 +29,7 @@ export const TOKEN_FIELDS = {
     kind: 'list',
     of: {
       kind: 'text',
-      format: { expected: MERCHANT_EXPECTED, fault: (text) => (isMerchantId(text) ? undefined : MERCHANT_EXPECTED), schema: {} },
+      format: MERCHANT_ID,
       explanation: 'The id of a merchant.',
     },
     min: 1,

@@ -1,0 +1,28 @@
+import { isIP } from 'node:net';
+import { isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, type TextFormat } from '#limiter';
+
+/** The forms of texts that several calls take. */
+
+function textFormat(expected: string, fits: (text: string) => boolean, schema: TextFormat['schema']): TextFormat {
+  return { expected, fault: (text) => (fits(text) ? undefined : expected), schema };
+}
+
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** A moment with its zone: a time without one would be another moment for each reader. */
+export const MOMENT = textFormat(
+  'must be a time with a zone like 2026-11-22T10:00:00Z',
+  (text) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
+  { pattern: RFC_3339.source },
+);
+
+/** The id of a merchant that may exist. */
+export const MERCHANT_ID = textFormat(`must be ${MERCHANT_ID_EXPECTED}`, isMerchantId, { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH });
+
+export const IP_ADDRESS = textFormat('must be an IP address', (text) => isIP(text) !== 0, { maxLength: 45 });
+
+const HTTP_METHOD_FORM = /^[A-Z][A-Z-]{0,31}$/;
+
+export const HTTP_METHOD = textFormat('must be an HTTP method in capitals', (text) => HTTP_METHOD_FORM.test(text), {
+  pattern: HTTP_METHOD_FORM.source,
+});
