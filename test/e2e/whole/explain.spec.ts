@@ -105,3 +105,13 @@ test.each([
 test('of a merchant that does not exist nothing is explained', async () => {
   expect((await api('POST', '/v1/explain', { merchantId: 'nobody', request: { method: 'GET', path: '/' } })).status).toBe(404);
 });
+
+test('while Redis is away nothing is guessed', async () => {
+  house.redisServer.freeze();
+  try {
+    const answer = await api('POST', '/v1/explain', { merchantId: 'acme', request: { method: 'GET', path: '/' } });
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([503, 'buckets.unavailable']);
+  } finally {
+    house.redisServer.thaw();
+  }
+});

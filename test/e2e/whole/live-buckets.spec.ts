@@ -118,6 +118,30 @@ test.each([
   expect((answer.body as { errors: { pointer: string }[] }).errors.map(({ pointer }) => pointer)).toEqual(pointers);
 });
 
+test('a bucket that all merchants share is not changed by a reset of one merchant, nor by a token that is limited to one', async () => {
+  const shared = (
+    (await api('POST', '/v1/default-rules', ruleBody({ name: 'shared', layer: 'platform', key: [], limits: LIMITS }))).body as {
+      id: string;
+    }
+  ).id;
+  const { token } = (await api('POST', '/v1/tokens', { name: 'of acme', role: 'editor', merchants: ['acme'] })).body as { token: string };
+  const one = { ruleId: shared, limit: 'burst' };
+  const asAcme = (operation: string, body: object) => api('POST', `${BUCKETS}/${operation}`, body, { authorization: `Bearer ${token}` });
+  expect(items(await api('POST', `${BUCKETS}/adjust`, { ...one, tokens: -1 }))).toMatchObject([{ source: 'default', remaining: 2 }]);
+  for (const [operation, body] of [
+    ['reset', one],
+    ['adjust', { ...one, tokens: -1 }],
+    ['block', { ...one, forMs: 1000 }],
+    ['unblock', one],
+  ] as const) {
+    const answer = await asAcme(operation, body);
+    expect([answer.status, (answer.body as { code: string }).code]).toEqual([403, 'token.limited']);
+  }
+  expect((await asAcme('reset', { ruleId })).status).toBe(200);
+  await api('POST', `${BUCKETS}/reset`, { ip: '192.0.2.1' });
+  expect(items(await api('GET', `${BUCKETS}?ruleId=${shared}`))).toMatchObject([{ remaining: 2 }]);
+});
+
 test('a merchant that does not exist has no buckets', async () => {
   expect((await api('GET', '/v1/merchants/nobody/buckets')).status).toBe(404);
 });

@@ -1,5 +1,5 @@
 import { type Fields, line, OPERATION_BOUNDS } from '#limiter';
-import { HTTP_METHOD, IP_ADDRESS } from '../http/text-formats.js';
+import { HTTP_METHOD, IP_ADDRESS, RULE_ID } from '../http/text-formats.js';
 
 const IP = {
   kind: 'text',
@@ -16,13 +16,9 @@ const METHOD = {
 } as const;
 
 /** What names a bucket beside the merchant in the path. */
-const RULE_ID = {
+const RULE = {
   kind: 'text',
-  format: {
-    expected: 'must be the id of a rule',
-    fault: (text: string) => (/^[1-9]\d{0,18}$/.test(text) ? undefined : 'must be the id of a rule'),
-    schema: { pattern: '^[1-9][0-9]{0,18}$' },
-  },
+  format: RULE_ID,
   example: '17',
   explanation: 'The id of the rule, of the merchant or a default one.',
 } as const;
@@ -37,17 +33,17 @@ const REASON = {
 } as const;
 
 const ONE = {
-  ruleId: { ...RULE_ID, required: true },
+  ruleId: { ...RULE, required: true },
   limit: { ...LIMIT, required: true },
   ip: IP,
   method: METHOD,
   reason: REASON,
 } as const;
 
-export const BUCKET_QUERY_FIELDS = { ruleId: RULE_ID, ip: IP, method: METHOD } as const satisfies Fields;
+export const BUCKET_QUERY_FIELDS = { ruleId: RULE, ip: IP, method: METHOD } as const satisfies Fields;
 
-/** Without rule and limit: all. */
-export const RESET_FIELDS = { ruleId: RULE_ID, limit: LIMIT, ip: IP, method: METHOD, reason: REASON } as const satisfies Fields;
+/** Without a rule: all buckets that are the merchant's alone. */
+export const RESET_FIELDS = { ruleId: RULE, limit: LIMIT, ip: IP, method: METHOD, reason: REASON } as const satisfies Fields;
 
 export const ADJUST_FIELDS = {
   ...ONE,

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterce
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
 import { Does, Lists } from '../openapi/operations.js';
@@ -40,8 +40,9 @@ export class BucketsController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: ResetBucketsDto,
     @By() by: Actor,
+    @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
-    return this.buckets.reset(merchantId, body, by);
+    return this.buckets.reset(merchantId, body, by, among);
   }
 
   @Post('adjust')
@@ -52,8 +53,9 @@ export class BucketsController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: AdjustBucketDto,
     @By() by: Actor,
+    @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
-    return this.buckets.adjust(merchantId, body, by);
+    return this.buckets.adjust(merchantId, body, by, among);
   }
 
   @Post('block')
@@ -64,8 +66,9 @@ export class BucketsController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: BlockBucketDto,
     @By() by: Actor,
+    @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
-    return this.buckets.block(merchantId, body, by);
+    return this.buckets.block(merchantId, body, by, among);
   }
 
   @Post('unblock')
@@ -76,7 +79,8 @@ export class BucketsController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: UnblockBucketDto,
     @By() by: Actor,
+    @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
-    return this.buckets.unblock(merchantId, body, by);
+    return this.buckets.unblock(merchantId, body, by, among);
   }
 }

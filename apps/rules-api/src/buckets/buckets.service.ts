@@ -7,8 +7,10 @@ import {
   OperationNotPossibleError,
   StoreUnavailableError,
 } from '#limiter';
-import { type BodyFieldError, ProblemError } from '#platform';
+import { ProblemError } from '#platform';
 import { type Actor, type AuditAction, AuditRepository, MerchantNotFoundError, RuleReader } from '#rules-db';
+import { CONCERNS_OTHERS, forbidden } from '../auth/forbidden.js';
+import { badBody } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
 import type {
   AdjustBucketDto,
@@ -20,7 +22,10 @@ import type {
   UnblockBucketDto,
 } from './bucket.dto.js';
 import { LiveBuckets } from './live-buckets.js';
-import { bucketsOfMerchant, type KeyValues, type NamedBucket } from './merchant-buckets.js';
+import { bucketsOfMerchant, isShared, type KeyValues, type NamedBucket } from './merchant-buckets.js';
+
+/** To which a bearer is limited; null: all. */
+type Merchants = readonly string[] | null;
 
 const LIST = 'buckets';
 /** A reset of more than so many buckets at once would keep Redis and the audit busy. */
@@ -58,20 +63,20 @@ export class BucketsService {
     return { items: read, nextCursor };
   }
 
-  async reset(merchantId: string, body: ResetBucketsDto, by: Actor): Promise<BucketsChanged> {
-    return this.change(merchantId, body, { kind: 'reset' }, by);
+  async reset(merchantId: string, body: ResetBucketsDto, by: Actor, among: Merchants): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'reset' }, by, among);
   }
 
-  async adjust(merchantId: string, { tokens, ...body }: AdjustBucketDto, by: Actor): Promise<BucketsChanged> {
-    return this.change(merchantId, body, { kind: 'adjust', tokens }, by);
+  async adjust(merchantId: string, { tokens, ...body }: AdjustBucketDto, by: Actor, among: Merchants): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'adjust', tokens }, by, among);
   }
 
-  async block(merchantId: string, { forMs, ...body }: BlockBucketDto, by: Actor): Promise<BucketsChanged> {
-    return this.change(merchantId, body, { kind: 'block', forMs }, by);
+  async block(merchantId: string, { forMs, ...body }: BlockBucketDto, by: Actor, among: Merchants): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'block', forMs }, by, among);
   }
 
-  async unblock(merchantId: string, body: UnblockBucketDto, by: Actor): Promise<BucketsChanged> {
-    return this.change(merchantId, body, { kind: 'unblock' }, by);
+  async unblock(merchantId: string, body: UnblockBucketDto, by: Actor, among: Merchants): Promise<BucketsChanged> {
+    return this.change(merchantId, body, { kind: 'unblock' }, by, among);
   }
 
   /** Carries it out on the buckets that the body names, together with a row of the audit: nothing is done that is not written down. */
@@ -80,18 +85,15 @@ export class BucketsService {
     body: ResetBucketsDto,
     operation: Exclude<BucketOperation, { kind: 'read' }>,
     by: Actor,
+    among: Merchants,
   ): Promise<BucketsChanged> {
     const { ruleId, limit, reason, ...values } = body;
-    const chosen = (await this.named(merchantId, values)).filter(
-      ({ rule, limit: { name } }) => (ruleId === undefined || rule.id === ruleId) && (limit === undefined || name === limit),
-    );
+    const chosen = (await this.named(merchantId, values))
+      .filter((named) => (ruleId === undefined ? !isShared(named) : named.rule.id === ruleId))
+      .filter((named) => limit === undefined || named.limit.name === limit);
     demandSome(chosen, body);
-    const after = {
-      operation: operation.kind,
-      ...body,
-      ...('tokens' in operation && { tokens: operation.tokens }),
-      ...('forMs' in operation && { forMs: operation.forMs }),
-    };
+    if (among !== null && chosen.some(isShared)) throw forbidden(CONCERNS_OTHERS);
+    const after = { ...body, ...operation };
     const change = { merchantId, ...(ruleId !== undefined && { ruleId }), action: ACTIONS[operation.kind], before: null, after };
     const actor = { ...by, ...(reason !== undefined && by.reason === undefined && { reason }) };
     const items = await this.audit.recordWith({ ...change, by: actor }, async () => {
@@ -124,7 +126,7 @@ export class BucketsService {
 
   private problemOf(error: unknown): ProblemError | undefined {
     if (error instanceof InvalidOperationError)
-      return wrong({ pointer: `/${error.field}`, code: `bucket.${error.field}.out_of_range`, detail: error.message });
+      return badBody([{ pointer: `/${error.field}`, code: `bucket.${error.field}.out_of_range`, detail: error.message }]);
     if (error instanceof OperationNotPossibleError)
       return new ProblemError({ status: 409, code: 'bucket.operation_not_possible', detail: error.message });
     if (error instanceof NewerRulesError) return this.live.unavailable('the bucket was written under newer rules; ask again');
@@ -137,36 +139,32 @@ export class BucketsService {
 function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBucketsDto): void {
   if (chosen.length === 0) {
     const what = ruleId === undefined ? { pointer: '/limit', value: limit } : { pointer: '/ruleId', value: ruleId };
-    throw wrong({
-      pointer: what.pointer,
-      code: 'bucket.not_found',
-      detail: `names no bucket of an enabled rule of this merchant, got ${JSON.stringify(what.value)}`,
-    });
+    throw badBody([
+      {
+        pointer: what.pointer,
+        code: 'bucket.not_found',
+        detail: `names no bucket of an enabled rule of this merchant, got ${JSON.stringify(what.value)}`,
+      },
+    ]);
   }
   const [needs] = chosen.flatMap((named) => named.needs);
   if (needs !== undefined)
-    throw wrong({
-      pointer: `/${needs}`,
-      code: `bucket.${needs}.missing`,
-      detail: `must be given, because the key of the rule has ${needs}`,
-    });
+    throw badBody([
+      {
+        pointer: `/${needs}`,
+        code: `bucket.${needs}.missing`,
+        detail: `must be given, because the key of the rule has ${needs}`,
+      },
+    ]);
   if (chosen.length > MOST_AT_ONCE) {
-    throw wrong({
-      pointer: '/ruleId',
-      code: 'bucket.ruleId.missing',
-      detail: `must be given: ${chosen.length} buckets are concerned, and at most ${MOST_AT_ONCE} are changed at once`,
-    });
+    throw badBody([
+      {
+        pointer: '/ruleId',
+        code: 'bucket.ruleId.missing',
+        detail: `must be given: ${chosen.length} buckets are concerned, and at most ${MOST_AT_ONCE} are changed at once`,
+      },
+    ]);
   }
-}
-
-function wrong(error: BodyFieldError): ProblemError {
-  return new ProblemError({
-    status: 400,
-    type: 'invalid-body',
-    code: 'body.invalid',
-    detail: 'a field of the body is wrong',
-    errors: [error],
-  });
 }
 
 function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {

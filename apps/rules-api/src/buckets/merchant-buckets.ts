@@ -41,3 +41,8 @@ export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: Rules
       );
   return [...ofRules(own, 'merchant'), ...ofRules(defaults, 'default')];
 }
+
+/** Whether other merchants take from the same bucket: it is a default rule's, whose key does not tell merchants apart. */
+export function isShared({ rule, source }: NamedBucket): boolean {
+  return source === 'default' && !rule.key.includes('merchant');
+}

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
 import { type Actor, inOneTransaction, MerchantNotFoundError, MerchantRepository, RuleRepository, type RuleEntity } from '#rules-db';
+import { demandAmong } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
@@ -43,13 +44,7 @@ export class ConfigurationService {
   }
 
   private async mustBeVisible(merchant: string, among: readonly string[] | null): Promise<void> {
-    if (among !== null && !among.includes(merchant))
-      throw new ProblemError({
-        status: 403,
-        type: 'forbidden',
-        code: 'token.limited_to_others',
-        detail: 'your token is limited to other merchants',
-      });
+    demandAmong(merchant, among);
     if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
   }
 

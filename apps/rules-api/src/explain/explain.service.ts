@@ -13,12 +13,13 @@ import {
   merchantRules,
   RateLimiter,
   type Rule,
-  storedRule,
   type Verdict,
 } from '#limiter';
-import { ProblemError } from '#platform';
-import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, RuleRepository } from '#rules-db';
+import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, RuleRepository } from '#rules-db';
+import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
+import { badBody } from '../http/validation.pipe.js';
+import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
 import type { ExplainDto, Explanation } from './explain.dto.js';
 
 /** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
@@ -29,6 +30,7 @@ export class ExplainService {
   constructor(
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
   ) {
     const store = new LookingStore(live);
@@ -37,14 +39,7 @@ export class ExplainService {
 
   /** @param among the merchants to which the bearer is limited; null: all. @throws MerchantNotFoundError, ProblemError */
   async explain({ merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
-    if (among !== null && !among.includes(merchantId)) {
-      throw new ProblemError({
-        status: 403,
-        type: 'forbidden',
-        code: 'token.limited_to_others',
-        detail: 'your token is limited to other merchants',
-      });
-    }
+    demandAmong(merchantId, among);
     this.live.demandConfigured();
     const { compiled, disabled } = await this.rulesOf(merchantId);
     const [path = ''] = request.path.split('?');
@@ -58,9 +53,7 @@ export class ExplainService {
     const merchant = await this.merchants.find(merchantId);
     if (!merchant) throw new MerchantNotFoundError(merchantId);
     const [own = [], defaults = []] = await Promise.all(
-      [merchantId, null].map(async (owner) =>
-        (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map((rule) => storedRule(rule)),
-      ),
+      [merchantId, null].map(async (owner) => (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable)),
     );
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
@@ -70,9 +63,17 @@ export class ExplainService {
     };
   }
 
+  private readonly readable = (rule: RuleEntity): Rule => {
+    const fault = this.unreadable.faultOf(rule);
+    if (fault !== undefined) throw unreadableRule(rule, fault);
+    return rule;
+  };
+
   private async check(rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> {
     const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(rules, descriptor, resolve));
     if (outcome instanceof Error) throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
+    // What gateways do then is theirs to say: a local bucket is in a gateway, not here.
+    if (outcome.reason === 'store_unavailable') throw this.live.unavailable('Redis does not say what the buckets hold');
     return outcome;
   }
 }
@@ -82,13 +83,7 @@ function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string
   const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.includes('ip'));
   if (needsIp === undefined || ip !== undefined) return;
   const detail = `must be given, because the key of rule ${needsIp.rule.id} has ip`;
-  throw new ProblemError({
-    status: 400,
-    type: 'invalid-body',
-    code: 'body.invalid',
-    detail: 'a field of the body is wrong',
-    errors: [{ pointer: '/request/ip', code: 'explain.ip.missing', detail }],
-  });
+  throw badBody([{ pointer: '/request/ip', code: 'explain.ip.missing', detail }]);
 }
 
 function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
@@ -96,7 +91,7 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Expla
   const levels = levelsNow(verdict);
   const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
   return {
-    verdict: { allowed, reason, status: allowed ? 200 : reason === 'store_unavailable' ? 503 : 429 },
+    verdict: { allowed, reason, status: allowed ? 200 : 429 },
     layers: layers.map(({ layer, considered }) => ({
       layer,
       chosen: considered.find(({ chosen, rule }) => chosen && rule.mode === 'enforce')?.rule.id ?? null,

@@ -19,6 +19,12 @@ export const MOMENT = textFormat(
 /** The id of a merchant that may exist. */
 export const MERCHANT_ID = textFormat(`must be ${MERCHANT_ID_EXPECTED}`, isMerchantId, { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH });
 
+const DECIMAL_ID = /^[1-9]\d{0,18}$/;
+
+export const RULE_ID = textFormat('must be the id of a rule, a decimal number as text', (text) => DECIMAL_ID.test(text), {
+  pattern: DECIMAL_ID.source,
+});
+
 export const IP_ADDRESS = textFormat('must be an IP address', (text) => isIP(text) !== 0, { maxLength: 45 });
 
 const HTTP_METHOD_FORM = /^[A-Z][A-Z-]{0,31}$/;

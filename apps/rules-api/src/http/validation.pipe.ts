@@ -29,7 +29,7 @@ export function validated<T extends object>(value: unknown, dto: TableDto<T>, ty
   const { fields, code } = dto;
   const odd = oddities(object, '', MAX_DEPTH, code).slice(0, MAX_ERRORS);
   const faults = odd.length > 0 ? odd : objectFaults(object, fields, { pointer: '', code }).slice(0, MAX_ERRORS);
-  if (faults.length > 0) throw type === 'body' ? badBody(faults.map(bodyError)) : badQuery(faults);
+  if (faults.length > 0) throw type === 'body' ? badBody(faults) : badQuery(faults);
   return Object.assign(new dto(), completed(object, fields));
 }
 
@@ -55,6 +55,7 @@ function bodyError({ pointer, code, detail }: Fault): BodyFieldError {
   return { pointer, code, detail: detail.slice(0, MAX_DETAIL_LENGTH) };
 }
 
+/** A body with wrong fields. */
 export function badBody(faults: readonly Fault[]): ProblemError {
   const errors = faults.map(bodyError);
   const detail = errors.length === 1 ? 'a field of the body is wrong' : `${errors.length} fields of the body are wrong`;

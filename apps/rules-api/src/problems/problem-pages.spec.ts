@@ -42,6 +42,7 @@ const SOURCES = [
   'apps/gateway/src/rate-limit/admission.ts',
   'apps/gateway/src/rate-limit/refusals.ts',
   'apps/rules-api/src/auth/access.guard.ts',
+  'apps/rules-api/src/auth/forbidden.ts',
   'apps/rules-api/src/auth/authenticator.ts',
   'apps/rules-api/src/buckets/buckets.service.ts',
   'apps/rules-api/src/explain/explain.service.ts',

@@ -1,11 +1,8 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { completed, type Fields, RULE_FIELDS, type RuleSpec } from '#limiter';
 import type { RuleEntity } from '#rules-db';
-import { MOMENT } from '../http/text-formats.js';
+import { MOMENT, RULE_ID } from '../http/text-formats.js';
 import { tableDto } from '../http/table-dto.js';
-
-const RULE_ID = /^[1-9]\d{0,18}$/;
-const RULE_ID_EXPECTED = 'must be the id of a rule, a decimal number as text';
 
 /** A rule as an administrator writes it. */
 export class RuleDto extends tableDto('rule', RULE_FIELDS) {}
@@ -16,11 +13,7 @@ const IGNORED = 'The server sets it. It is accepted so that what was read can be
 const SERVER_FIELDS = {
   id: {
     kind: 'text',
-    format: {
-      expected: RULE_ID_EXPECTED,
-      fault: (text) => (RULE_ID.test(text) ? undefined : RULE_ID_EXPECTED),
-      schema: { pattern: RULE_ID.source },
-    },
+    format: RULE_ID,
     example: '17',
     explanation: IGNORED,
   },

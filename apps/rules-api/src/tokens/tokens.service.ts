@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ProblemError } from '#platform';
 import { type Actor, ApiTokenRepository, TokenNotFoundError } from '#rules-db';
 import { TokenText } from '../auth/token-text.js';
+import { badBody } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
 import type { PageQueryDto } from '../pagination/page-query.dto.js';
 import { type CreateTokenDto, type NewTokenView, type RotateTokenDto, tokenView, type TokenView } from './token.dto.js';
@@ -20,13 +20,7 @@ export class TokensService {
     const expiry = expiresAt === undefined ? null : new Date(expiresAt);
     if (expiry && expiry.getTime() <= Date.now()) {
       const detail = `must be in the future, got ${JSON.stringify(expiresAt)}`;
-      throw new ProblemError({
-        status: 400,
-        type: 'invalid-body',
-        code: 'body.invalid',
-        detail: 'a field of the body is wrong',
-        errors: [{ pointer: '/expiresAt', code: 'token.expiresAt.out_of_range', detail }],
-      });
+      throw badBody([{ pointer: '/expiresAt', code: 'token.expiresAt.out_of_range', detail }]);
     }
     const made = this.tokenText.make();
     return {

@@ -1,0 +1,16 @@
+import { ProblemError } from '#platform';
+
+/** Why a bearer may not do something: a code and a sentence. */
+export type Refusal = readonly [code: string, detail: string];
+
+export const LIMITED_TO_OTHERS: Refusal = ['token.limited_to_others', 'your token is limited to other merchants'];
+export const CONCERNS_OTHERS: Refusal = ['token.limited', 'your token is limited to merchants, and this concerns others as well'];
+
+export function forbidden([code, detail]: Refusal): ProblemError {
+  return new ProblemError({ status: 403, type: 'forbidden', code, detail });
+}
+
+/** For a call whose body or query names the merchant. @param among the merchants to which the bearer is limited; null: all. @throws ProblemError 403 */
+export function demandAmong(merchantId: string, among: readonly string[] | null): void {
+  if (among !== null && !among.includes(merchantId)) throw forbidden(LIMITED_TO_OTHERS);
+}
