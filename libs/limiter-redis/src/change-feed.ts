@@ -13,8 +13,8 @@ export interface ChangeListener {
 
 /**
  * Learns of rule changes. Messages come at once but may be lost; therefore the change counters are compared at every
- * poll, and whatever differs from the last time has changed, message or not. A Redis that lost its data shows as
- * counters that went back, which is a difference too.
+ * poll, and whatever differs from the last time has changed, message or not; after the first comparison that is everything.
+ * A Redis that lost its data shows as counters that went back, which is a difference too.
  */
 export class ChangeFeed {
   private counters: ReadonlyMap<string, string> | undefined;
@@ -67,7 +67,8 @@ export class ChangeFeed {
   private compare(counters: ReadonlyMap<string, string>): void {
     const before = this.counters;
     this.counters = counters;
-    if (before === undefined) return;
+    // Nothing to compare with: what was read until now may have been read before a change whose message nobody heard.
+    if (before === undefined) return this.listener.changedSome(() => true, true);
     const different = new Set<string>();
     for (const counter of [...before.keys(), ...counters.keys()]) {
       if (before.get(counter) !== counters.get(counter)) different.add(counter);

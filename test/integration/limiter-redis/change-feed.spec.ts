@@ -90,6 +90,22 @@ test('polls go on after nothing came back', async () => {
   await until('a poll brings a change', () => polled > before, 15_000);
 });
 
+test('a change that was announced to nobody before the first poll that is answered is learned from that poll', async () => {
+  const early = createRedis(forwarder.url, 'limiter');
+  const concerned: boolean[] = [];
+  const changedSome = (concerns: (merchantId: string) => boolean, defaults: boolean) => concerned.push(concerns('acme') && defaults);
+  const second = new ChangeFeed(early, subscriber, { changed: () => {}, changedSome }, 50);
+  undo.push(() => {
+    second.stop();
+    early.disconnect();
+  });
+  // The connection is not there yet: this poll fails, and what a gateway reads meanwhile may change unheard.
+  await second.start();
+  expect(concerned).toEqual([]);
+  await until('a poll is answered', () => concerned.length > 0);
+  expect(concerned[0]).toBe(true);
+});
+
 test('a read that was under way does not wait for ever', async () => {
   forwarder.swallow();
   let outcome: string | null = null;
