@@ -16,6 +16,7 @@ const BENCHES = [
   'decisions',
   'memory',
   'preload',
+  'apply',
 ];
 
 const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]

@@ -1,6 +1,6 @@
 /** What the system knows about a running process. */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Clock ticks a second in /proc; 100 on every Linux that Node runs on. */
 const TICKS = 100;
@@ -11,10 +11,36 @@ const TICKS = 100;
  * @returns {number | undefined} seconds; undefined where the system does not tell
  */
 export function cpuSeconds(pid) {
+  const fields = statOf(pid);
+  return fields && (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+/**
+ * The same of a process and its children, those that have ended included: of PostgreSQL with all its connections.
+ * @param {number} pid
+ * @returns {number} seconds; NaN where the system does not tell
+ */
+export function cpuSecondsOfFamily(pid) {
+  try {
+    let ticks = 0;
+    for (const name of readdirSync('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      const stat = statOf(Number(name));
+      if (stat === undefined || (Number(name) !== pid && Number(stat[1]) !== pid)) continue;
+      // Of the process itself its ended children count as well.
+      for (const field of Number(name) === pid ? [11, 12, 13, 14] : [11, 12]) ticks += Number(stat[field]);
+    }
+    return ticks / TICKS;
+  } catch {
+    return NaN;
+  }
+}
+
+/** The fields behind the name. @param {number} pid */
+function statOf(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) / TICKS;
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
   }

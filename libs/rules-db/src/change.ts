@@ -1,6 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { type AuditAction, AuditEntity } from './audit.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
+import { chunksOf, insertRows } from './row-sets.js';
 
 /** Who makes a change, for the audit. */
 export interface Actor {
@@ -31,8 +32,8 @@ export function isExpected(expected: Expected, version: number): boolean {
   return expected === 'any' || expected.includes(version);
 }
 
-/** Rows of one INSERT: a statement has at most 65,535 parameters. */
-const ROWS_AT_ONCE = 500;
+/** Audit rows that are in memory at once besides the changes themselves. */
+const MADE_AT_ONCE = 2_000;
 
 /** Inserts the audit row and the outbox row of a change, in the transaction of the change. */
 export async function recordChange(manager: EntityManager, change: Change): Promise<void> {
@@ -41,19 +42,14 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
 
 /** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version. */
 export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
-  for (const some of chunksOf(changes, ROWS_AT_ONCE)) await manager.insert(AuditEntity, some.map(auditRow));
+  for (const some of chunksOf(changes, MADE_AT_ONCE)) await insertRows<AuditEntity>(manager, AuditEntity, some.map(auditRow));
   const versions = new Map<string | null, number>();
   for (const { merchantId, version } of changes) if (version !== undefined) versions.set(merchantId, version);
   const news = [...versions].map(([merchantId, version]) => ({ merchantId, version }));
-  for (const some of chunksOf(news, ROWS_AT_ONCE)) await manager.insert(OutboxEntity, some);
+  await insertRows<OutboxEntity>(manager, OutboxEntity, news);
 }
 
 function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {
   const { name: actor, requestId = null, reason = null } = by;
   return { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
-}
-
-/** The items in lists of at most `size`. */
-export function chunksOf<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size));
 }

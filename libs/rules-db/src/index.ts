@@ -12,7 +12,7 @@ export * from './errors.js';
 export * from './idempotency-key.entity.js';
 export * from './idempotency-key.repository.js';
 export * from './merchant.entity.js';
-export { byBytes, MerchantRepository, type MerchantSpec } from './merchant.repository.js';
+export { byBytes, type MerchantEdit, MerchantRepository, type MerchantSpec } from './merchant.repository.js';
 export * from './migrate.js';
 export * from './outbox.entity.js';
 export * from './outbox.js';

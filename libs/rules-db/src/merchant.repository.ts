@@ -1,10 +1,11 @@
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, In } from 'typeorm';
 import { type Labels, moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
-import { type Actor, chunksOf, type Expected, isExpected } from './change.js';
+import { type Actor, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
+import { chunksOf, insertRows, updateRows } from './row-sets.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
@@ -17,13 +18,21 @@ export interface MerchantSpec {
   readonly labels?: Labels;
 }
 
-type MerchantChanges = Partial<Omit<MerchantSpec, 'id'>>;
+export type MerchantChanges = Partial<Omit<MerchantSpec, 'id'>>;
+
+/** A merchant as it was read, and what changes. */
+export interface MerchantEdit {
+  readonly before: MerchantEntity;
+  readonly changes: MerchantChanges;
+}
 
 /** Which merchants of the list. What is not given says nothing. */
 export interface MerchantFilter {
   /** The name begins with it, whatever the case. */
   readonly namePrefix?: string | undefined;
   readonly label?: { readonly key: string; readonly value: string } | undefined;
+  /** It has this label, or one of its rules has. */
+  readonly labelledInPart?: { readonly key: string; readonly value: string } | undefined;
   /** Only these; null: all. */
   readonly among?: readonly string[] | null | undefined;
 }
@@ -70,6 +79,7 @@ export class MerchantRepository {
     limit,
     namePrefix,
     label,
+    labelledInPart,
     among = null,
   }: MerchantFilter & { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
@@ -79,6 +89,11 @@ export class MerchantRepository {
     // The second condition is that of the index.
     if (label)
       query.andWhere(`merchant.labels @> :label AND merchant.labels <> '{}'`, { label: JSON.stringify({ [label.key]: label.value }) });
+    if (labelledInPart)
+      query.andWhere(
+        '(merchant.labels @> :part OR EXISTS (SELECT 1 FROM rule WHERE rule.merchant_id = merchant.id AND rule.labels @> :part))',
+        { part: JSON.stringify({ [labelledInPart.key]: labelledInPart.value }) },
+      );
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
   }
 
@@ -121,6 +136,82 @@ export class MerchantRepository {
     });
   }
 
+  /** Creates merchants of different ids, some hundred at most, in a few statements. @throws MerchantExistsError */
+  async createAll(specs: readonly MerchantSpec[], by: Actor): Promise<void> {
+    await this.transactions.run(async (manager, record) => {
+      const ids = specs.map(({ id }) => id);
+      const inserted = await idTaken(
+        ids.join(', '),
+        insertRows<MerchantEntity, 'id' | 'createdAt' | 'updatedAt'>(
+          manager,
+          MerchantEntity,
+          specs.map((spec) => ({ labels: {}, ...spec, version: 1, rulesVersion: 1 })),
+          ['id', 'createdAt', 'updatedAt'],
+        ),
+      );
+      const versions = await takeTombstones(manager, ids);
+      const continued = [...versions].map(([id, last]) => ({ id, version: last + 1, rulesVersion: last + 1 }));
+      await updateRows<MerchantEntity, never>(manager, MerchantEntity, continued, { keys: ['id'], returning: [] });
+      const times = new Map(inserted.map((row) => [row.id, row]));
+      for (const spec of specs) {
+        const version = (versions.get(spec.id) ?? 0) + 1;
+        const after = { labels: {}, ...spec, version, rulesVersion: version, ...times.get(spec.id) };
+        record({ merchantId: spec.id, action: 'merchant.created', before: null, after, version, by });
+      }
+    });
+  }
+
+  /**
+   * Changes merchants that the caller has locked, in a few statements.
+   * @throws VersionConflictError if one of them is not what was read
+   */
+  async updateAll(changed: readonly MerchantEdit[], by: Actor): Promise<void> {
+    await this.transactions.run(async (manager, record) => {
+      const ids = changed.map(({ before }) => before.id);
+      const raised = await raiseRulesVersions(manager, ids);
+      const updated = await updateRows<MerchantEntity, 'id' | 'updatedAt'>(manager, MerchantEntity, changed.map(editedRow(changed)), {
+        keys: ['id'],
+        raises: 'version',
+        returning: ['id', 'updatedAt'],
+      });
+      const times = new Map(updated.map(({ id, updatedAt }) => [id, updatedAt]));
+      for (const { before, changes } of changed) {
+        const [rulesVersion, updatedAt] = [raised.get(before.id), times.get(before.id)];
+        if (rulesVersion === undefined || updatedAt === undefined) throw new MerchantNotFoundError(before.id);
+        if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
+        const after = { ...before, ...changes, version: before.version + 1, rulesVersion, updatedAt };
+        record({
+          merchantId: before.id,
+          action: 'merchant.updated',
+          before: { ...before, rulesVersion },
+          after,
+          version: rulesVersion,
+          by,
+        });
+      }
+    });
+  }
+
+  /** Deletes merchants with their rules, some hundred at most, in a few statements. Those that are not there are not looked for. */
+  async deleteAll(ids: readonly string[], by: Actor): Promise<void> {
+    await this.lock(ids);
+    await this.transactions.run(async (manager, record) => {
+      const raised = await raiseRulesVersions(manager, ids);
+      const merchants = await manager.find(MerchantEntity, { where: { id: In([...raised.keys()]) }, order: { id: 'ASC' } });
+      const rules = new Map<string | null, RuleEntity[]>();
+      for (const rule of await manager.findBy(RuleEntity, { merchantId: In([...raised.keys()]) }))
+        rules.set(rule.merchantId, [...(rules.get(rule.merchantId) ?? []), rule]);
+      const tombstones = merchants.map(({ id, rulesVersion }) => ({ merchantId: id, rulesVersion }));
+      await insertRows<DeletedMerchantEntity>(manager, DeletedMerchantEntity, tombstones);
+      await manager.query('DELETE FROM merchant WHERE id = ANY($1)', [[...raised.keys()]]);
+      for (const merchant of merchants) {
+        const { id: merchantId, rulesVersion: version } = merchant;
+        const before = { ...merchant, rules: rules.get(merchantId) ?? [] };
+        record({ merchantId, action: 'merchant.deleted', before, after: null, version, by });
+      }
+    });
+  }
+
   /** Deletes the merchant with its rules. @throws MerchantNotFoundError, VersionConflictError */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
@@ -145,12 +236,27 @@ export function byBytes(a: string, b: string): number {
  * @throws MerchantNotFoundError
  */
 export async function raiseRulesVersion(manager: EntityManager, merchantId: string): Promise<number> {
-  const [rows] = (await manager.query('UPDATE merchant SET rules_version = rules_version + 1 WHERE id = $1 RETURNING rules_version', [
-    merchantId,
-  ])) as [{ rules_version: string }[], number];
-  const [row] = rows;
-  if (!row) throw new MerchantNotFoundError(merchantId);
-  return Number(row.rules_version);
+  const version = (await raiseRulesVersions(manager, [merchantId])).get(merchantId);
+  if (version === undefined) throw new MerchantNotFoundError(merchantId);
+  return version;
+}
+
+/** The same for several merchants, which the caller has locked if they are more than one; those that are not there are left out. */
+export async function raiseRulesVersions(manager: EntityManager, ids: readonly string[]): Promise<Map<string, number>> {
+  const [rows] = (await manager.query(
+    'UPDATE merchant SET rules_version = rules_version + 1 WHERE id = ANY($1) RETURNING id, rules_version',
+    [ids],
+  )) as [{ id: string; rules_version: string }[], number];
+  return new Map(rows.map(({ id, rules_version: version }) => [id, Number(version)]));
+}
+
+/** Rows of one statement name the same columns: all that any of the edits changes. */
+function editedRow(edits: readonly MerchantEdit[]): (edit: MerchantEdit) => Partial<MerchantEntity> {
+  const names = [...new Set(edits.flatMap(({ changes }) => Object.keys(changes)))];
+  return ({ before, changes }) => {
+    const values = { ...before, ...changes } as Readonly<Record<string, unknown>>;
+    return { id: before.id, version: before.version + 1, ...Object.fromEntries(names.map((name) => [name, values[name]])) };
+  };
 }
 
 /** Moves the limits that follow the merchant's calendar to its new time zone. The rules keep their versions, as no administrator wrote them. */
@@ -175,10 +281,14 @@ async function lockForWrite(manager: EntityManager, id: string, expected: Expect
 }
 
 async function insertNew(manager: EntityManager, spec: MerchantSpec): Promise<void> {
+  await idTaken(spec.id, manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 }));
+}
+
+async function idTaken<T>(id: string, write: Promise<T>): Promise<T> {
   try {
-    await manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 });
+    return await write;
   } catch (error) {
-    if (violatedConstraint(error) === 'merchant_pkey') throw new MerchantExistsError(spec.id);
+    if (violatedConstraint(error) === 'merchant_pkey') throw new MerchantExistsError(id);
     throw error;
   }
 }
@@ -188,8 +298,12 @@ async function insertNew(manager: EntityManager, spec: MerchantSpec): Promise<vo
  * from there as well, so that no old ETag fits the new merchant.
  */
 async function takeTombstone(manager: EntityManager, merchantId: string): Promise<number> {
-  const tombstone = await manager.findOneBy(DeletedMerchantEntity, { merchantId });
-  if (!tombstone) return 0;
-  await manager.delete(DeletedMerchantEntity, { merchantId });
-  return tombstone.rulesVersion;
+  return (await takeTombstones(manager, [merchantId])).get(merchantId) ?? 0;
+}
+
+async function takeTombstones(manager: EntityManager, ids: readonly string[]): Promise<Map<string, number>> {
+  const [rows] = (await manager.query('DELETE FROM deleted_merchant WHERE merchant_id = ANY($1) RETURNING merchant_id, rules_version', [
+    ids,
+  ])) as [{ merchant_id: string; rules_version: string }[], number];
+  return new Map(rows.map(({ merchant_id: id, rules_version: version }) => [id, Number(version)]));
 }

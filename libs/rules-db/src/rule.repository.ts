@@ -2,9 +2,10 @@ import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
 import { editLimits, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
-import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
+import { MerchantNotFoundError, RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
-import { raiseRulesVersion } from './merchant.repository.js';
+import { raiseRulesVersion, raiseRulesVersions } from './merchant.repository.js';
+import { insertRows, updateRows } from './row-sets.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
@@ -19,6 +20,14 @@ export const MAX_RULES_PER_OWNER = 100;
 export interface RulePosition {
   readonly priority: number;
   readonly id: string;
+}
+
+/** What changes of the rules of one owner. */
+export interface RuleEdits {
+  readonly owner: RuleOwner;
+  readonly deleted: readonly RuleEntity[];
+  readonly replaced: readonly { readonly before: RuleEntity; readonly spec: RuleSpec }[];
+  readonly created: readonly RuleSpec[];
 }
 
 /**
@@ -41,26 +50,44 @@ export class RuleRepository {
 
   /** Creates a rule; its limits start now. @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
   async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
-    const [created] = await this.createAll(owner, [spec], by);
-    return created!;
-  }
-
-  /** The same for several rules of one owner, at most as many as an owner may have, with one version of its snapshot. */
-  async createAll(owner: RuleOwner, specs: readonly RuleSpec[], by: Actor): Promise<RuleEntity[]> {
     return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
-      const others = await manager.countBy(RuleEntity, ownedBy(owner));
-      if (others + specs.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+      if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+      const values = { ...complete(spec), limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
+      const { identifiers } = await nameTaken(spec.name, manager.insert(RuleEntity, values));
+      const after = await manager.findOneByOrFail(RuleEntity, { id: identifiers[0]!['id'] as string });
+      record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
+      return after;
+    });
+  }
+
+  /**
+   * Makes the edits of several owners in a few statements, with one new version of the snapshot of each owner. The caller has locked the owners, and read
+   * the rules since. Of each owner deletions come first, so that a name can go from one rule to another one.
+   * @param edits of different owners, together some thousand rules at most
+   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError, VersionConflictError if a rule is not what was read
+   */
+  async editAll(edits: readonly RuleEdits[], by: Actor): Promise<void> {
+    await this.transactions.run(async (manager, record) => {
+      const owners = await raiseVersions(
+        manager,
+        edits.map(({ owner }) => owner),
+      );
       const nowMs = this.nowMs();
-      const values = specs.map((spec) => ({ ...complete(spec), limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 }));
-      const names = specs.map(({ name }) => name).join(', ');
-      const { identifiers } = await nameTaken(names, manager.insert(RuleEntity, values));
-      const ids = identifiers.map(({ id }) => id as string);
-      const found = new Map((await manager.findBy(RuleEntity, { id: In(ids) })).map((rule) => [rule.id, rule]));
-      const created = ids.map((id) => found.get(id)!);
-      for (const after of created)
-        record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
-      return created;
+      await deleteRules(manager, edits);
+      const replaced = await replaceRules(manager, edits, owners, nowMs);
+      await demandRoom(manager, edits);
+      const created = await createRules(manager, edits, nowMs);
+      for (const { owner, deleted, replaced: replacements, created: specs } of edits) {
+        const about = { merchantId: owner, version: owners.get(owner)!.version, by };
+        for (const before of deleted) record({ ...about, ruleId: before.id, action: 'rule.deleted', before, after: null });
+        for (const { before } of replacements)
+          record({ ...about, ruleId: before.id, action: 'rule.replaced', before, after: replaced.get(before.id)! });
+        for (const { name } of specs) {
+          const after = created.get(nameOf(owner, name))!;
+          record({ ...about, ruleId: after.id, action: 'rule.created', before: null, after });
+        }
+      }
     });
   }
 
@@ -76,12 +103,20 @@ export class RuleRepository {
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /** All rules of these merchants, or the default rules: the highest priority first, and among equals by name. */
-  async ofOwners(owners: readonly string[] | null): Promise<RuleEntity[]> {
-    return this.transactions.manager.find(RuleEntity, {
-      where: { merchantId: owners === null ? IsNull() : In([...owners]) },
-      order: { merchantId: 'ASC', priority: 'DESC', name: 'ASC' },
-    });
+  /**
+   * All rules of these merchants, or the default rules, or those of them that have a label: the highest priority first, and among equals by name.
+   */
+  async ofOwners(owners: readonly string[] | null, label?: { readonly key: string; readonly value: string }): Promise<RuleEntity[]> {
+    const query = this.transactions.manager
+      .createQueryBuilder(RuleEntity, 'rule')
+      .where({ merchantId: owners === null ? IsNull() : In([...owners]) });
+    if (label) query.andWhere('rule.labels @> :label', { label: JSON.stringify({ [label.key]: label.value }) });
+    return query.orderBy('rule.merchantId').addOrderBy('rule.priority', 'DESC').addOrderBy('rule.name').getMany();
+  }
+
+  /** How many rules these merchants have together. */
+  async countOf(owners: readonly string[]): Promise<number> {
+    return this.transactions.manager.countBy(RuleEntity, { merchantId: In([...owners]) });
   }
 
   /** The number of rules, the default rules included. */
@@ -153,6 +188,106 @@ export class RuleRepository {
     });
   }
 }
+
+/** A rule as it is stored, in the form of the audit. */
+type Stored = Omit<RuleEntity, 'merchant'>;
+
+interface Owner {
+  /** The new version of the snapshot. */
+  readonly version: number;
+  readonly timeZone: string | undefined;
+}
+
+async function raiseVersions(manager: EntityManager, owners: readonly RuleOwner[]): Promise<Map<RuleOwner, Owner>> {
+  const ids = owners.filter((owner) => owner !== null);
+  const versions = ids.length === 0 ? new Map<string, number>() : await raiseRulesVersions(manager, ids);
+  const merchants =
+    ids.length === 0 ? [] : await manager.find(MerchantEntity, { select: { id: true, timeZone: true }, where: { id: In(ids) } });
+  const timeZones = new Map(merchants.map(({ id, timeZone }) => [id, timeZone]));
+  const raised = new Map<RuleOwner, Owner>();
+  for (const owner of owners) {
+    const version = owner === null ? await raiseVersion(manager, null) : versions.get(owner);
+    if (version === undefined) throw new MerchantNotFoundError(String(owner));
+    raised.set(owner, { version, timeZone: owner === null ? undefined : timeZones.get(owner) });
+  }
+  return raised;
+}
+
+async function deleteRules(manager: EntityManager, edits: readonly RuleEdits[]): Promise<void> {
+  const deleted = edits.flatMap((edit) => edit.deleted);
+  if (deleted.length === 0) return;
+  const [ids, versions] = [deleted.map(({ id }) => id), deleted.map(({ version }) => version)];
+  const [, count] = (await manager.query(
+    'DELETE FROM rule USING unnest($1::bigint[], $2::int[]) AS gone(id, version) WHERE rule.id = gone.id AND rule.version = gone.version',
+    [ids, versions],
+  )) as [unknown, number];
+  if (count !== deleted.length) throw new VersionConflictError(versions[0]!);
+}
+
+/** The rules by their ids, as they are then. */
+async function replaceRules(
+  manager: EntityManager,
+  edits: readonly RuleEdits[],
+  owners: ReadonlyMap<RuleOwner, Owner>,
+  nowMs: number,
+): Promise<Map<string, Stored>> {
+  const after = new Map<string, Stored>();
+  for (const { owner, replaced } of edits) {
+    for (const { before, spec } of replaced) {
+      // Limits that cannot be parsed have no history to continue: no gateway has used them.
+      const limits = isReadableRule(before)
+        ? editLimits(before.limits, spec.limits, nowMs, owners.get(owner)!.timeZone)
+        : startLimits(spec.limits, nowMs);
+      after.set(before.id, { ...before, ...complete(spec), limits, version: before.version + 1 });
+    }
+  }
+  const rows = edits.flatMap(({ replaced }) =>
+    replaced.map(({ before: { id }, spec }) => {
+      const { limits, version } = after.get(id)!;
+      return { id, ...complete(spec), limits, version };
+    }),
+  );
+  const updated = await updateRows<RuleEntity, 'id' | 'updatedAt'>(manager, RuleEntity, rows, {
+    keys: ['id'],
+    raises: 'version',
+    returning: ['id', 'updatedAt'],
+  });
+  if (updated.length !== after.size) throw new VersionConflictError(rows[0]!.version - 1);
+  for (const { id, updatedAt } of updated) after.get(id)!.updatedAt = updatedAt;
+  return after;
+}
+
+async function demandRoom(manager: EntityManager, edits: readonly RuleEdits[]): Promise<void> {
+  const creating = edits.filter(({ created }) => created.length > 0);
+  const owners = creating.map(({ owner }) => owner).filter((owner) => owner !== null);
+  const counted = (await manager.query('SELECT merchant_id, count(*)::int AS rules FROM rule WHERE merchant_id = ANY($1) GROUP BY 1', [
+    owners,
+  ])) as { merchant_id: string; rules: number }[];
+  const others = new Map<RuleOwner, number>(counted.map(({ merchant_id: owner, rules }) => [owner, rules]));
+  if (creating.some(({ owner }) => owner === null)) others.set(null, await manager.countBy(RuleEntity, ownedBy(null)));
+  for (const { owner, created } of creating)
+    if ((others.get(owner) ?? 0) + created.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+}
+
+/** The new rules by their owners and names. */
+async function createRules(manager: EntityManager, edits: readonly RuleEdits[], nowMs: number): Promise<Map<string, Stored>> {
+  const rows = edits.flatMap(({ owner, created }) =>
+    created.map((spec) => ({ ...complete(spec), limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 })),
+  );
+  const names = rows.length <= MAX_RULES_PER_OWNER ? rows.map(({ name }) => name).join(', ') : 'that the document gives to a new rule';
+  type Given = 'id' | 'merchantId' | 'name' | 'createdAt' | 'updatedAt';
+  const returning: readonly Given[] = ['id', 'merchantId', 'name', 'createdAt', 'updatedAt'];
+  const inserted = await nameTaken(names, insertRows<RuleEntity, Given>(manager, RuleEntity, rows, returning));
+  const given = new Map(inserted.map((row) => [nameOf(row.merchantId, row.name), row]));
+  return new Map(
+    rows.map((row) => {
+      const key = nameOf(row.merchantId, row.name);
+      return [key, { ...row, ...given.get(key)! }];
+    }),
+  );
+}
+
+const nameOf = (owner: RuleOwner, name: string): string => JSON.stringify([owner, name]);
 
 /** What a rule is written without is not left as it was. */
 function complete(spec: RuleSpec): Required<RuleSpec> {

@@ -33,3 +33,12 @@ export async function inOneTransaction<T>(dataSource: DataSource, work: (transac
     return result;
   });
 }
+
+/** The key of the advisory lock of apply: any number that nothing else in this database uses ("apply" on a telephone keypad). */
+const APPLY_LOCK = 27_759;
+
+/** Takes the lock of apply, in every process one at a time, until the transaction ends; false if another transaction has it. */
+export async function tryLockForApply({ manager }: Transactions): Promise<boolean> {
+  const [row] = (await manager.query('SELECT pg_try_advisory_xact_lock($1) AS locked', [APPLY_LOCK])) as { locked: boolean }[];
+  return row?.locked === true;
+}

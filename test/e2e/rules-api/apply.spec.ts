@@ -1,5 +1,5 @@
 import { parse, stringify } from 'yaml';
-import { createDataSource, verifyAuditChain } from '#rules-db';
+import { createDataSource, tryLockForApply, verifyAuditChain } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { ADMIN_TOKEN, type RunningApp, startApp } from '../../support/processes.js';
 import { ruleBody } from '../../support/factories/rules.js';
@@ -12,7 +12,7 @@ interface Rule {
 }
 interface Configuration {
   version: number;
-  merchants: { id: string; name: string; timeZone?: string; rules: Rule[] }[];
+  merchants: { id: string; name: string; timeZone?: string; labels?: object; rules: Rule[] }[];
   defaultRules?: Rule[];
 }
 interface Result {
@@ -96,7 +96,7 @@ describe('applying a file', () => {
     ]);
     const { items } = (await call('GET', '/v1/audit?limit=4')).body as { items: { action: string; reason: string; actor: string }[] };
     expect(items.map(({ action, reason, actor }) => [action, reason, actor])).toEqual(
-      ['merchant.updated', 'rule.created', 'rule.replaced', 'rule.deleted'].map((action) => [action, 'ticket OPS-18', 'admin']),
+      ['rule.created', 'rule.replaced', 'rule.deleted', 'merchant.updated'].map((action) => [action, 'ticket OPS-18', 'admin']),
     );
     await apply(start);
   });
@@ -191,6 +191,32 @@ describe('applying a file', () => {
     }
   });
 
+  it('follows the calendar of a merchant that moves to another time zone, and keeps the version of a merchant that comes back', async () => {
+    const moving = (timeZone: string, day = 100) => ({
+      version: 1,
+      merchants: [
+        {
+          id: 'mover',
+          name: 'Mover',
+          timeZone,
+          rules: [rule('a day', { limits: [{ name: 'day', algorithm: 'fixed_window', limit: day, calendar: 'day' }] })],
+        },
+      ],
+    });
+    await apply(moving('Europe/Berlin'));
+    expect(summary(await apply(moving('Asia/Tokyo', 200)))).toEqual([
+      ['update', 'merchant', 'mover', 'mover'],
+      ['update', 'rule', 'mover', 'a day'],
+    ]);
+    expect((await apply(moving('Asia/Tokyo', 200))).body).toEqual({ changes: [], applied: true });
+    const { version } = (await call('GET', '/v1/merchants/mover')).body as { version: number };
+    await apply(start, '?deleteMerchants=true&maxDeletePercent=100');
+    await apply(moving('UTC'));
+    expect((await call('GET', '/v1/merchants/mover')).body).toMatchObject({ version: expect.any(Number) as number, timeZone: 'UTC' });
+    expect(((await call('GET', '/v1/merchants/mover')).body as { version: number }).version).toBeGreaterThan(version);
+    await apply(start, '?deleteMerchants=true&maxDeletePercent=100');
+  });
+
   it('keeps the audit one unbroken chain, and tells the preloader of each owner once', async () => {
     const dataSource = await createDataSource(database.url).initialize();
     try {
@@ -199,6 +225,21 @@ describe('applying a file', () => {
       expect(await dataSource.query('SELECT merchant_id FROM outbox')).toEqual([{ merchant_id: 'acme' }]);
       expect((await verifyAuditChain(dataSource)).faults).toEqual([]);
       await apply(start, '?maxDeletePercent=100');
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it('waits for no file that another Rules API applies, and is refused meanwhile', async () => {
+    const dataSource = await createDataSource(database.url).initialize();
+    try {
+      await dataSource.transaction(async (manager) => {
+        expect(await tryLockForApply({ manager, run: () => Promise.reject(new Error('unused')) })).toBe(true);
+        // Two documents with deleteMerchants would each lock merchants that the other one waits for.
+        const refused = await apply(start, '?deleteMerchants=true&maxDeletePercent=100');
+        expect([refused.status, refused.body, refused.headers.get('retry-after')]).toMatchObject([503, { code: 'apply.busy' }, '5']);
+      });
+      expect((await apply(start)).body).toEqual({ changes: [], applied: true });
     } finally {
       await dataSource.destroy();
     }
@@ -265,10 +306,76 @@ describe('applying a file', () => {
     expect([status, (body as { errors: unknown[] }).errors.length]).toEqual([400, 100]);
   });
 
-  it.each(['?dryRun=yes', '?maxDeletePercent=101', '?maxDeletePercent=-1', '?select=a', '?dryRun=true&dryRun=true'])(
-    'refuses the query %s',
-    async (query) => expect((await apply(start, query)).status).toBe(400),
+  it.each([
+    '?dryRun=yes',
+    '?maxDeletePercent=101',
+    '?maxDeletePercent=-1',
+    '?select=a',
+    '?select=a=b&deleteMerchants=true',
+    '?dryRun=true&dryRun=true',
+  ])('refuses the query %s', async (query) => expect((await apply(start, query)).status).toBe(400));
+});
+
+describe('a file that manages what has a label', () => {
+  const labelled = (name: string, changes: object = {}) => rule(name, { labels: { team: 'risk' }, ...changes });
+  const acme = (...rules: Rule[]): Configuration => ({ version: 1, merchants: [{ id: 'acme', name: 'Another name', rules }] });
+  const rulesOfAcme = async () => (await exported('?merchant=acme')).merchants[0]!.rules.map(({ name }) => name).sort();
+  afterAll(() => apply(start, '?maxDeletePercent=100'));
+
+  it('changes and deletes nothing else, and not the merchant without the label', async () => {
+    const before = await rulesOfAcme();
+    const done = await apply(acme(labelled('risk 1'), labelled('risk 2')), '?select=team=risk');
+    expect(summary(done)).toEqual([
+      ['create', 'rule', 'acme', 'risk 1'],
+      ['create', 'rule', 'acme', 'risk 2'],
+    ]);
+    const next = acme(labelled('risk 2', { priority: 7 }));
+    expect(summary(await apply(next, '?select=team%3Drisk&maxDeletePercent=50'))).toEqual([
+      ['delete', 'rule', 'acme', 'risk 1'],
+      ['update', 'rule', 'acme', 'risk 2'],
+    ]);
+    expect(await rulesOfAcme()).toEqual([...before, 'risk 2'].sort());
+    expect((await call('GET', '/v1/merchants/acme')).body).toMatchObject({ name: 'Acme' });
+  });
+
+  it('counts only that for the share that may be deleted', async () =>
+    expect(await apply(acme(), '?select=team=risk')).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('1 of 1 rules') as string },
+    }));
+
+  it('is what export writes for the label', async () => {
+    const document = await exported('?select=team=risk');
+    expect(document).toMatchObject({ merchants: [{ id: 'acme', rules: [{ name: 'risk 2' }] }], defaultRules: [] });
+    expect((await apply(document, '?select=team=risk')).body).toEqual({ changes: [], applied: true });
+    expect((await exported('?select=team=nobody')).merchants).toEqual([]);
+  });
+
+  it.each<[string, Configuration, number, string]>([
+    ['a rule without the label', acme(rule('x')), 400, 'body.invalid'],
+    ['the name of a rule outside', acme(labelled('acme 1')), 409, 'apply.not_selected'],
+    [
+      'a merchant that it would take over',
+      { version: 1, merchants: [{ ...acme().merchants[0]!, labels: { team: 'risk' } }] },
+      409,
+      'apply.not_selected',
+    ],
+    [
+      'a new merchant without the label',
+      { version: 1, merchants: [{ id: 'new', name: 'New', rules: [labelled('x')] }] },
+      409,
+      'apply.not_selected',
+    ],
+  ])('is refused with %s', async (_what, document, status, code) =>
+    expect(await apply(document, '?select=team=risk')).toMatchObject({ status, body: { code } }),
   );
+
+  it('creates and updates merchants with the label', async () => {
+    const one = (name: string) => ({ version: 1, merchants: [{ id: 'of-risk', name, labels: { team: 'risk' }, rules: [labelled('x')] }] });
+    expect(summary(await apply(one('Risk'), '?select=team=risk'))).toHaveLength(2);
+    expect(summary(await apply(one('Risk 2'), '?select=team=risk'))).toEqual([['update', 'merchant', 'of-risk', 'of-risk']]);
+    await call('DELETE', '/v1/merchants/of-risk', undefined, { 'if-match': '*' });
+  });
 });
 
 describe('a file in YAML', () => {

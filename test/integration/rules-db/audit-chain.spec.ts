@@ -58,6 +58,37 @@ describe('the audit', () => {
     expect({ rows, faults }).toEqual({ rows: ROWS + 40, faults: [] });
   });
 
+  it('is one chain over statements of many rows and none, and writes its head once for each of them', async () => {
+    const many = (actor: string, rows: number) =>
+      `INSERT INTO audit (actor, action) SELECT '${actor} ' || i, 'rule.created' FROM generate_series(1, ${rows}) i`;
+    const written = await dataSource.transaction(async (manager) => {
+      const updates = async () => {
+        const [row] = (await manager.query(`SELECT pg_stat_get_xact_tuples_updated('audit_head'::regclass)::int AS n`)) as { n: number }[];
+        return row!.n;
+      };
+      const before = await updates();
+      for (const statement of [many('first', 300), many('none', 0), `${many('second', 300)} RETURNING seq`]) await manager.query(statement);
+      return (await updates()) - before;
+    });
+    expect(written).toBe(2);
+    expect(await verifyAuditChain(dataSource)).toMatchObject({ rows: ROWS + 600, faults: [] });
+    const listed = await new AuditRepository(dataSource).list({}, { limit: 301 });
+    expect([listed.at(0)!.actor, listed.at(-2)!.actor, listed.at(-1)!.actor]).toEqual(['second 300', 'second 1', 'first 300']);
+  });
+
+  it('stays one chain behind a statement and a transaction that failed', async () => {
+    const rows = `INSERT INTO audit (actor, action) SELECT 'x', CASE WHEN i < 50 THEN 'rule.created' END FROM generate_series(1, 50) i`;
+    await expect(dataSource.query(rows)).rejects.toThrow(/null value/);
+    const interrupted = dataSource.transaction(async (manager) => {
+      await manager.query(`INSERT INTO audit (actor, action) VALUES ('x', 'rule.created'), ('y', 'rule.created')`);
+      throw new Error('interrupted');
+    });
+    await expect(interrupted).rejects.toThrow('interrupted');
+    await dataSource.query(`WITH one AS (INSERT INTO audit (actor, action) VALUES ('a', 'rule.created') RETURNING seq)
+      INSERT INTO audit (actor, action) SELECT 'b', 'rule.created' FROM one`);
+    expect(await verifyAuditChain(dataSource)).toMatchObject({ rows: ROWS + 2, faults: [] });
+  });
+
   it.each(['UPDATE audit SET actor = actor', 'DELETE FROM audit', 'TRUNCATE audit', 'DELETE FROM audit WHERE false'])(
     'refuses %s',
     async (statement) => {

@@ -2,6 +2,7 @@ import { type Fields, RULE_FIELDS } from '#limiter';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_ID } from '../http/text-formats.js';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
+import { LABEL_FILTER } from '../pagination/label-filter.js';
 
 /** Far more than a body of the largest size can name. */
 const MAX_MERCHANTS = 1_000_000;
@@ -48,6 +49,10 @@ export const EXPORT_QUERY_FIELDS = {
     explanation: 'Only this merchant, without the default rules.',
   },
   format: { kind: 'choice', values: ['yaml', 'json'], default: 'yaml', explanation: 'The form of the document.' },
+  select: {
+    ...LABEL_FILTER,
+    explanation: 'Only rules with this label, written as NAME=VALUE, with the merchants that have them, and merchants with it.',
+  },
 } as const satisfies Fields;
 
 const SHARE_EXPECTED = 'must be a whole number from 0 to 100';
@@ -75,5 +80,11 @@ export const APPLY_QUERY_FIELDS = {
     values: ['true', 'false'],
     default: 'false',
     explanation: 'With true every merchant that the document lacks is deleted with its rules. maxDeletePercent holds for merchants, too.',
+  },
+  select: {
+    ...LABEL_FILTER,
+    explanation:
+      'The document manages only what has this label, written as NAME=VALUE: everything else is neither changed nor deleted. Every rule of the document must ' +
+      'have it. A merchant of the document without it is not managed itself. Not together with deleteMerchants.',
   },
 } as const satisfies Fields;

@@ -18,7 +18,7 @@ export class ConfigurationController {
 
   @Get('export')
   @Needs('viewer', 'filtered')
-  @Exports('Export merchants and rules as a file', ConfigurationDto, { query: ['merchant', 'format'] })
+  @Exports('Export merchants and rules as a file', ConfigurationDto, { query: ['merchant', 'format', 'select'] })
   async export(@Query() query: ExportQueryDto, @LimitedTo() among: readonly string[] | null): Promise<StreamableFile> {
     const text = await this.configuration.export(query, among);
     return new StreamableFile(Readable.from(text, { objectMode: false }), { type: `application/${query.format}` });
@@ -29,7 +29,7 @@ export class ConfigurationController {
   @Needs('editor', 'nothing')
   @ApiConsumes('application/json', 'application/yaml')
   @ApiBody({ type: ConfigurationDto })
-  @Applies('Apply a file of merchants and rules', ApplyResult, { query: ['dryRun', 'maxDeletePercent', 'deleteMerchants'] })
+  @Applies('Apply a file of merchants and rules', ApplyResult, { query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'select'] })
   async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @By() by: Actor): Promise<ApplyResult> {
     return this.configuration.apply(body, query, by);
   }

@@ -36,6 +36,13 @@ export class ExportQueryDto {
     description: EXPORT_QUERY_FIELDS.format.explanation,
   })
   format: 'yaml' | 'json';
+
+  @ApiPropertyOptional({
+    type: String,
+    ...EXPORT_QUERY_FIELDS.select.format.schema,
+    description: EXPORT_QUERY_FIELDS.select.explanation,
+  })
+  select?: string;
 }
 
 export class ApplyQueryDto {
@@ -56,6 +63,13 @@ export class ApplyQueryDto {
 
   @ApiPropertyOptional({ type: Boolean, default: false, description: APPLY_QUERY_FIELDS.deleteMerchants.explanation })
   deleteMerchants: 'true' | 'false';
+
+  @ApiPropertyOptional({
+    type: String,
+    ...APPLY_QUERY_FIELDS.select.format.schema,
+    description: APPLY_QUERY_FIELDS.select.explanation,
+  })
+  select?: string;
 }
 
 export const CHANGE_ACTIONS = ['create', 'update', 'delete'] as const;
@@ -98,7 +112,10 @@ export class ApplyRefusal {
 }
 
 export class ApplyResult {
-  @ApiProperty({ type: [AppliedChange], description: 'In the order in which they are made' })
+  @ApiProperty({
+    type: [AppliedChange],
+    description: 'Merchants by id, each before its rules; default rules last. Of each owner deletions stand before new rules.',
+  })
   changes: AppliedChange[];
 
   @ApiProperty({ type: Boolean, description: 'Whether the changes were made. False for a dry run.' })

@@ -1,14 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, inOneTransaction, MerchantNotFoundError, MerchantRepository, RuleRepository, type RuleEntity } from '#rules-db';
+import {
+  type Actor,
+  inOneTransaction,
+  MerchantNotFoundError,
+  MerchantRepository,
+  type RuleEntity,
+  RuleRepository,
+  tryLockForApply,
+} from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
+import { invalidQuery } from '../http/invalid-query.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
 import type { ApplyQueryDto, ApplyRefusal, ApplyResult, Configuration, ConfiguredMerchant, ExportQueryDto } from './configuration.dto.js';
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
 import { type Plan, Planner, type Repositories } from './plan.js';
+import { demandSelected, type Selection, selectionIn } from './selection.js';
 
 /** Merchants that an export reads at once. */
 const EXPORTED_AT_ONCE = 200;
@@ -31,15 +41,17 @@ export class ConfigurationService {
    * pieces are read before this resolves, so that a database that is gone is answered as a problem.
    * @param among only these merchants; null: all
    */
-  async export({ merchant, format }: ExportQueryDto, among: readonly string[] | null): Promise<AsyncIterable<string>> {
+  async export({ merchant, format, select }: ExportQueryDto, among: readonly string[] | null): Promise<AsyncIterable<string>> {
     if (merchant !== undefined) await this.mustBeVisible(merchant, among);
-    const merchants = this.exportedMerchants(merchant === undefined ? among : [merchant]);
+    const selection = selectionIn(select);
+    const merchants = this.exportedMerchants(merchant === undefined ? among : [merchant], selection);
     const first = await merchants.next();
     async function* withFirst() {
       if (!first.done) yield first.value;
       yield* merchants;
     }
-    const defaultRules = async () => (merchant === undefined ? (await this.rules.ofOwners(null)).map(this.exportedRule) : undefined);
+    const defaultRules = async () =>
+      merchant === undefined ? (await this.rules.ofOwners(null, selection)).map(this.exportedRule) : undefined;
     return WRITERS[format]({ merchants: withFirst(), defaultRules });
   }
 
@@ -48,11 +60,14 @@ export class ConfigurationService {
     if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
   }
 
-  private async *exportedMerchants(among: readonly string[] | null): AsyncGenerator<ConfiguredMerchant[]> {
+  private async *exportedMerchants(
+    among: readonly string[] | null,
+    selection: Selection | undefined,
+  ): AsyncGenerator<ConfiguredMerchant[]> {
     for (let after: string | undefined; ;) {
-      const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among });
+      const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among, labelledInPart: selection });
       const rules = new Map<string | null, RuleEntity[]>(page.map(({ id }) => [id, []]));
-      for (const rule of await this.rules.ofOwners([...rules.keys()] as string[])) rules.get(rule.merchantId)?.push(rule);
+      for (const rule of await this.rules.ofOwners([...rules.keys()] as string[], selection)) rules.get(rule.merchantId)?.push(rule);
       yield page.map(({ id, name, timeZone, labels }) => ({ id, name, timeZone, labels, rules: rules.get(id)!.map(this.exportedRule) }));
       if (page.length < EXPORTED_AT_ONCE) return;
       after = page.at(-1)!.id;
@@ -71,13 +86,13 @@ export class ConfigurationService {
    * @throws ProblemError 400 for a document with faults, 409 if it would delete too much, 503 while another one is applied
    */
   async apply(body: unknown, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
-    if (this.isApplying) {
-      const detail = 'another document is being applied; try again when it is done';
-      throw new ProblemError({ status: 503, code: 'apply.busy', detail, headers: { 'retry-after': '5' } });
-    }
+    if (this.isApplying) throw busy();
     this.isApplying = true;
     try {
+      const selection = selectionIn(query.select);
+      if (selection && query.deleteMerchants === 'true') throw notTogether();
       const document = await readConfiguration(body);
+      demandSelected(document, selection);
       return await (query.dryRun === 'true' ? this.preview(document, query) : this.write(document, query, by));
     } finally {
       this.isApplying = false;
@@ -85,31 +100,45 @@ export class ConfigurationService {
   }
 
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
-    const plan = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query);
-    const refusal = refusalOf(plan, Number(query.maxDeletePercent));
-    return { changes: plan.steps.flatMap(({ changes }) => changes), applied: false, ...(refusal && { refusal }) };
+    const { changes, deletions } = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query, undefined);
+    const refusal = refusalOf(deletions, Number(query.maxDeletePercent));
+    return { changes: [...changes], applied: false, ...(refusal && { refusal }) };
   }
 
   private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
     return inOneTransaction(this.database.dataSource, async (transaction) => {
+      // A document locks many owners, and deleteMerchants some that it does not name: two documents at once could wait for each other.
+      if (!(await tryLockForApply(transaction))) throw busy();
       const repositories = { merchants: new MerchantRepository(transaction), rules: new RuleRepository(transaction) };
       // Everything is locked before anything is compared, merchants by id and default rules last, as every other writer does.
       await repositories.merchants.lock(document.merchants.map(({ id }) => id));
       if (document.defaultRules) await repositories.rules.lockDefaultRules();
-      const plan = await this.plan(repositories, document, query);
-      const refusal = refusalOf(plan, Number(query.maxDeletePercent));
+      const { changes, deletions } = await this.plan(repositories, document, query, by);
+      const refusal = refusalOf(deletions, Number(query.maxDeletePercent));
+      // It undoes what was changed.
       if (refusal) throw new ProblemError({ status: 409, ...refusal });
-      for (const { write } of plan.steps) await write(repositories, by);
-      return { changes: plan.steps.flatMap(({ changes }) => changes), applied: true };
+      return { changes: [...changes], applied: true };
     });
   }
 
-  private async plan(repositories: Repositories, document: Configuration, { deleteMerchants }: ApplyQueryDto): Promise<Plan> {
-    return new Planner(repositories, this.unreadable).plan(document, { deleteMerchants: deleteMerchants === 'true' });
+  private async plan(repositories: Repositories, document: Configuration, query: ApplyQueryDto, by: Actor | undefined): Promise<Plan> {
+    const options = { deleteMerchants: query.deleteMerchants === 'true', selection: selectionIn(query.select), by };
+    return new Planner(repositories, this.unreadable, options).plan(document);
   }
 }
 
-function refusalOf({ deletions }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+function busy(): ProblemError {
+  const detail = 'another document is being applied; try again when it is done';
+  return new ProblemError({ status: 503, code: 'apply.busy', detail, headers: { 'retry-after': '5' } });
+}
+
+/** A merchant is deleted with all its rules, and select leaves alone those without the label. */
+function notTogether(): ProblemError {
+  const detail = 'does not go with select: a merchant would be deleted with rules that select leaves alone';
+  return invalidQuery([{ parameter: 'deleteMerchants', code: 'query.deleteMerchants.not_applicable', detail }]);
+}
+
+function refusalOf(deletions: Plan['deletions'], maxDeletePercent: number): ApplyRefusal | undefined {
   for (const [what, { deleted, of }] of Object.entries(deletions)) {
     if (deleted * 100 <= of * maxDeletePercent) continue;
     const detail =

@@ -1,10 +1,14 @@
 import { createPatch } from 'rfc6902';
+import { isDeepStrictEqual } from 'node:util';
 import type { RuleSpec } from '#limiter';
 import {
   type Actor,
   byBytes,
+  MAX_RULES_PER_OWNER,
+  type MerchantEdit,
   type MerchantEntity,
   type MerchantRepository,
+  type RuleEdits,
   type RuleEntity,
   type RuleOwner,
   type RuleRepository,
@@ -13,6 +17,7 @@ import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import type { UnreadableRules } from '../rules/unreadable-rules.js';
 import type { AppliedChange, Configuration, ConfiguredMerchant } from './configuration.dto.js';
+import { isSelected, notSelected, type Selection } from './selection.js';
 
 /** What reads and writes; in apply all of it in one transaction. */
 export interface Repositories {
@@ -20,125 +25,185 @@ export interface Repositories {
   readonly rules: RuleRepository;
 }
 
-/** Changes that are made together, and how. */
-interface PlannedChanges {
-  readonly changes: readonly AppliedChange[];
-  readonly write: (repositories: Repositories, by: Actor) => Promise<unknown>;
+export interface PlanOptions {
+  readonly deleteMerchants: boolean;
+  /** What the document manages; undefined: everything that it names. */
+  readonly selection: Selection | undefined;
+  /** Who makes the changes. Without one nothing is changed. */
+  readonly by: Actor | undefined;
 }
 
 export interface Plan {
-  readonly steps: readonly PlannedChanges[];
+  /** Merchants by id, each before its rules, and default rules last. */
+  readonly changes: readonly AppliedChange[];
   /** How much of what the document manages would be deleted. */
   readonly deletions: Readonly<Record<'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
 }
 
-/** Merchants whose rules are read at once. */
+/** Merchants of a page, as long as the page has not too many rules. */
+const MERCHANTS_AT_ONCE = 100;
+
+/** Rules of a page, roughly: a page is compared and written between two looks at the clock of the connection. */
+const RULES_AT_ONCE = 1_000;
+
+/** Merchants that are looked through at once for those that the document lacks. */
 const READ_AT_ONCE = 200;
 
+/** A merchant of the document beside what is stored. */
+interface Compared {
+  readonly changes: AppliedChange[];
+  readonly edit: RuleEdits;
+}
+
 /**
- * What has to change so that what is stored is what the document says: merchants by id, default rules last, and of each owner deletions before new rules,
- * because an owner has a maximum number of them.
+ * Compares a document with what is stored, and makes the changes if it is told who makes them. Document and storage are walked side by side in the
+ * order of merchants' ids, page by page, and of each page the changes are made before the next page is read: merchants by id, default rules last, and of
+ * each owner deletions before new rules, because an owner has a maximum number of them.
  */
 export class Planner {
-  private readonly steps: PlannedChanges[] = [];
+  private readonly changes: AppliedChange[] = [];
   private readonly deletions = { merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
 
   constructor(
     private readonly repositories: Repositories,
     private readonly unreadable: UnreadableRules,
+    private readonly options: PlanOptions,
   ) {}
 
-  async plan({ merchants, defaultRules }: Configuration, { deleteMerchants }: { readonly deleteMerchants: boolean }): Promise<Plan> {
+  async plan({ merchants, defaultRules }: Configuration): Promise<Plan> {
     const sorted = [...merchants].sort((a, b) => byBytes(a.id, b.id));
-    if (deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
-    for (let at = 0; at < sorted.length; at += READ_AT_ONCE) await this.planMerchants(sorted.slice(at, at + READ_AT_ONCE));
-    if (defaultRules) this.planRules(null, defaultRules, await this.repositories.rules.ofOwners(null));
-    return { steps: this.steps, deletions: this.deletions };
+    if (this.options.deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
+    for (const page of pagesOf(sorted)) await this.planMerchants(page);
+    if (defaultRules) await this.finish([this.compared(null, defaultRules, await this.repositories.rules.ofOwners(null))]);
+    return { changes: this.changes, deletions: this.deletions };
   }
 
   private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
-    const ids = wanted.map(({ id }) => id);
-    const found = await this.repositories.merchants.list({ among: ids, limit: ids.length });
+    const { merchants, rules } = this.repositories;
+    const found = await merchants.list({ among: wanted.map(({ id }) => id), limit: wanted.length });
     const stored = new Map(found.map((merchant) => [merchant.id, merchant]));
-    const rules = new Map<string | null, RuleEntity[]>(ids.map((id) => [id, []]));
-    for (const rule of await this.repositories.rules.ofOwners(ids)) rules.get(rule.merchantId)?.push(rule);
-    for (const { rules: wantedRules, ...spec } of wanted) {
+    const changes = await this.writeMerchants(wanted, stored);
+    // They are read after that, because another time zone moves limits.
+    const ofMerchant = new Map<string | null, RuleEntity[]>(wanted.map(({ id }) => [id, []]));
+    if (found.length > 0) for (const rule of await rules.ofOwners([...stored.keys()])) ofMerchant.get(rule.merchantId)?.push(rule);
+    await this.finish(wanted.map((each) => this.compared(each.id, each.rules, ofMerchant.get(each.id) ?? [], changes.get(each.id))));
+  }
+
+  /** The changes of merchants by their ids, made. */
+  private async writeMerchants(
+    wanted: readonly ConfiguredMerchant[],
+    stored: ReadonlyMap<string, MerchantEntity>,
+  ): Promise<Map<string, AppliedChange>> {
+    const { by, selection } = this.options;
+    const created: Omit<ConfiguredMerchant, 'rules'>[] = [];
+    const edits: MerchantEdit[] = [];
+    const changes = new Map<string, AppliedChange>();
+    for (const { rules: _rules, ...spec } of wanted) {
       const before = stored.get(spec.id);
-      if (before) {
-        this.deletions.merchants.of++;
-        this.planMerchant(before, spec);
+      const about = { kind: 'merchant', id: spec.id, merchantId: spec.id } as const;
+      if (!isSelected(selection, spec)) {
+        // Its rules are managed, and it is not.
+        if (before === undefined) throw notSelected(`the new merchant ${JSON.stringify(spec.id)}`, selection!);
+      } else if (before === undefined) {
+        created.push(spec);
+        changes.set(spec.id, { action: 'create', ...about, patch: added(spec) });
       } else {
-        this.add({ action: 'create', kind: 'merchant', id: spec.id, merchantId: spec.id, patch: added(spec) }, ({ merchants }, by) =>
-          merchants.create(spec, by),
-        );
+        if (!isSelected(selection, before)) throw notSelected(`the merchant ${JSON.stringify(spec.id)}`, selection!);
+        this.deletions.merchants.of++;
+        const edit = editOf(before, spec);
+        if (edit.patch.length === 0) continue;
+        edits.push(edit);
+        changes.set(spec.id, { action: 'update', ...about, patch: edit.patch });
       }
-      this.planRules(spec.id, wantedRules, rules.get(spec.id) ?? []);
     }
+    if (by && created.length > 0) await this.repositories.merchants.createAll(created, by);
+    if (by && edits.length > 0) await this.repositories.merchants.updateAll(edits, by);
+    return changes;
   }
 
-  private planMerchant(before: MerchantEntity, { id, ...wanted }: Omit<ConfiguredMerchant, 'rules'>): void {
-    const { name, timeZone, labels } = before;
-    const patch = createPatch({ name, timeZone, labels }, wanted) as PatchStep[];
-    if (patch.length === 0) return;
-    // An unchanged time zone that was written again would count as an edit of the limits that follow it.
-    const { timeZone: wantedZone, ...others } = wanted;
-    const changes = { ...others, ...(wantedZone !== timeZone && { timeZone: wantedZone }) };
-    this.add({ action: 'update', kind: 'merchant', id, merchantId: id, patch }, ({ merchants }, by) =>
-      merchants.update(id, 'any', changes, by),
-    );
-  }
-
-  private planRules(owner: RuleOwner, wanted: readonly RuleSpec[], stored: readonly RuleEntity[]): void {
+  private compared(owner: RuleOwner, wanted: readonly RuleSpec[], all: readonly RuleEntity[], first?: AppliedChange): Compared {
+    const { selection } = this.options;
     const about = { kind: owner === null ? ('default_rule' as const) : ('rule' as const), merchantId: owner };
+    const changes = first ? [first] : [];
     const names = new Set(wanted.map(({ name }) => name));
+    const stored = all.filter((rule) => isSelected(selection, rule));
+    const outside = all.find((rule) => names.has(rule.name) && !isSelected(selection, rule));
+    if (outside) throw notSelected(`the rule ${JSON.stringify(outside.name)} of ${owner ?? 'nobody'}`, selection!);
+    const deleted = stored.filter(({ name }) => !names.has(name));
     this.deletions.rules.of += stored.length;
-    for (const { id, name } of stored.filter((rule) => !names.has(rule.name))) {
-      this.deletions.rules.deleted++;
-      this.add({ action: 'delete', ...about, id: name, patch: [{ op: 'remove', path: '' }] }, ({ rules }, by) =>
-        rules.delete(owner, id, 'any', by),
-      );
-    }
+    this.deletions.rules.deleted += deleted.length;
+    for (const { name } of deleted) changes.push({ action: 'delete', ...about, id: name, patch: [{ op: 'remove', path: '' }] });
     const former = new Map(stored.map((rule) => [rule.name, rule]));
+    const replaced: RuleEdits['replaced'][number][] = [];
     for (const spec of wanted) {
       const before = former.get(spec.name);
-      if (before === undefined) continue;
-      // What cannot be read has nothing that could be compared: it is replaced as a whole.
-      const readable = this.unreadable.faultOf(before) === undefined;
-      const patch = readable ? (createPatch(ruleSpec(before), spec) as PatchStep[]) : [{ op: 'replace', path: '', value: spec }];
-      if (patch.length > 0)
-        this.add({ action: 'update', ...about, id: spec.name, patch }, ({ rules }, by) => rules.replace(owner, before.id, 'any', spec, by));
+      const patch = before === undefined ? [] : this.patchOf(before, spec);
+      if (before === undefined || patch.length === 0) continue;
+      replaced.push({ before, spec });
+      changes.push({ action: 'update', ...about, id: spec.name, patch });
     }
-    const fresh = wanted.filter(({ name }) => !former.has(name));
-    if (fresh.length > 0) {
-      const changes = fresh.map((spec) => ({ action: 'create' as const, ...about, id: spec.name, patch: added(spec) }));
-      this.steps.push({ changes, write: ({ rules }, by) => rules.createAll(owner, fresh, by) });
-    }
+    const created = wanted.filter(({ name }) => !former.has(name));
+    for (const spec of created) changes.push({ action: 'create', ...about, id: spec.name, patch: added(spec) });
+    return { changes, edit: { owner, deleted, replaced, created } };
+  }
+
+  private patchOf(before: RuleEntity, spec: RuleSpec): PatchStep[] {
+    // What cannot be read has nothing that could be compared: it is replaced as a whole.
+    if (this.unreadable.faultOf(before) !== undefined) return [{ op: 'replace', path: '', value: spec }];
+    const stored = ruleSpec(before);
+    return isDeepStrictEqual(stored, spec) ? [] : (createPatch(stored, spec) as PatchStep[]);
+  }
+
+  /** Notes the changes of owners, and makes those of their rules. */
+  private async finish(compared: readonly Compared[]): Promise<void> {
+    for (const { changes } of compared) for (const change of changes) this.changes.push(change);
+    const edits = compared
+      .map(({ edit }) => edit)
+      .filter(({ deleted, replaced, created }) => deleted.length + replaced.length + created.length > 0);
+    if (this.options.by && edits.length > 0) await this.repositories.rules.editAll(edits, this.options.by);
   }
 
   /** The rules of a deleted merchant go with it, and count among the deleted ones. */
   private async deleteOthers(kept: ReadonlySet<string>): Promise<void> {
+    const { merchants, rules } = this.repositories;
     let after: string | undefined;
     for (;;) {
-      const page = await this.repositories.merchants.list({ after, limit: READ_AT_ONCE });
+      const page = await merchants.list({ after, limit: READ_AT_ONCE });
       const others = page.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
-      const rules = others.length === 0 ? 0 : (await this.repositories.rules.ofOwners(others)).length;
-      this.deletions.rules.of += rules;
-      this.deletions.rules.deleted += rules;
+      const gone = others.length === 0 ? 0 : await rules.countOf(others);
+      this.deletions.rules.of += gone;
+      this.deletions.rules.deleted += gone;
       this.deletions.merchants.of += others.length;
       this.deletions.merchants.deleted += others.length;
-      for (const id of others) {
-        this.add({ action: 'delete', kind: 'merchant', id, merchantId: id, patch: [{ op: 'remove', path: '' }] }, ({ merchants }, by) =>
-          merchants.delete(id, 'any', by),
-        );
-      }
+      for (const id of others)
+        this.changes.push({ action: 'delete', kind: 'merchant', id, merchantId: id, patch: [{ op: 'remove', path: '' }] });
+      if (this.options.by && others.length > 0) await merchants.deleteAll(others, this.options.by);
       if (page.length < READ_AT_ONCE) return;
       after = page.at(-1)!.id;
     }
   }
+}
 
-  private add(change: AppliedChange, write: PlannedChanges['write']): void {
-    this.steps.push({ changes: [change], write });
+/** The merchants in pages of a bounded number of merchants and, a merchant more or less, of rules. */
+export function* pagesOf(merchants: readonly ConfiguredMerchant[]): Generator<ConfiguredMerchant[]> {
+  let page: ConfiguredMerchant[] = [];
+  let rules = 0;
+  for (const merchant of merchants) {
+    page.push(merchant);
+    rules += merchant.rules.length;
+    if (page.length < MERCHANTS_AT_ONCE && rules + MAX_RULES_PER_OWNER <= RULES_AT_ONCE) continue;
+    yield page;
+    [page, rules] = [[], 0];
   }
+  if (page.length > 0) yield page;
+}
+
+function editOf(before: MerchantEntity, { id: _id, ...wanted }: Omit<ConfiguredMerchant, 'rules'>): MerchantEdit & { patch: PatchStep[] } {
+  const { name, timeZone, labels } = before;
+  const patch = createPatch({ name, timeZone, labels }, wanted) as PatchStep[];
+  // An unchanged time zone that was written again would count as an edit of the limits that follow it.
+  const { timeZone: wantedZone, ...others } = wanted;
+  return { before, changes: { ...others, ...(wantedZone !== timeZone && { timeZone: wantedZone }) }, patch };
 }
 
 function added(value: unknown): PatchStep[] {
