@@ -1,4 +1,4 @@
-/** Writes docs/schema/rule.schema.json from the tables of fields: npm run schema. */
+/** Writes the JSON Schemas in docs/schema from the tables of fields: npm run schema. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,5 +6,8 @@ import { build } from './build.mjs';
 import { DIST, ROOT } from './paths.mjs';
 
 await build();
-const { ruleSchema } = await import(pathToFileURL(join(DIST, 'libs/limiter/src/rule-schema.js')).href);
-writeFileSync(join(ROOT, 'docs/schema/rule.schema.json'), `${JSON.stringify(ruleSchema(), null, 2)}\n`);
+const load = (/** @type {string} */ file) => import(pathToFileURL(join(DIST, file)).href);
+const { ruleSchema } = await load('libs/limiter/src/rule-schema.js');
+const { configurationSchema } = await load('apps/rules-api/src/configuration/configuration-schema.js');
+for (const [name, schema] of Object.entries({ rule: ruleSchema(), configuration: configurationSchema() }))
+  writeFileSync(join(ROOT, `docs/schema/${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);

@@ -16,6 +16,7 @@ import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
+import { SchemasModule } from './schemas/schemas.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
@@ -84,6 +85,7 @@ export class RulesApiModule {
         ExplainModule,
         ConfigurationModule,
         ProblemsModule,
+        SchemasModule,
       ],
       providers: [
         { provide: APP_GUARD, useClass: AccessGuard },

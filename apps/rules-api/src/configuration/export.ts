@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
 import type { Configuration, ConfiguredMerchant } from './configuration.dto.js';
+import { configurationSchemaUrl } from './configuration-schema.js';
 
 /** Merchants and default rules piece by piece, as they are read. */
 export interface Pieces {
@@ -26,7 +27,7 @@ async function* jsonOf({ merchants, defaultRules }: Pieces): AsyncGenerator<stri
 }
 
 async function* yamlOf({ merchants, defaultRules }: Pieces): AsyncGenerator<string> {
-  yield 'version: 1\n';
+  yield `# yaml-language-server: $schema=${configurationSchemaUrl()}\nversion: 1\n`;
   let isEmpty = true;
   for await (const some of merchants) {
     if (some.length === 0) continue;
