@@ -1,11 +1,12 @@
 import { applyFile } from './api/apply-file.js';
-import { asJson, ABOUT_CONNECTION, reason } from './api/options.js';
+import { asJson, ABOUT_CONNECTION, reason, select } from './api/options.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { Faults, wholeNumber } from './shared/options.js';
 
 const ABOUT = `The file is YAML or JSON, in the form in which export writes it; - stands for the standard input. What is stored becomes what the file says, in
 one transaction; a second time nothing changes. Rules are told apart by their names. A rule of a merchant of the file, or a default rule if the
-file has any, is deleted if the file lacks it. A merchant that the file lacks is left alone.`;
+file has any, is deleted if the file lacks it. A merchant that the file lacks is left alone. With --select the file manages only what has the label: each
+of its rules must have it, and nothing else is changed or deleted.`;
 
 export function command() {
   const faults = new Faults();
@@ -21,13 +22,18 @@ export function command() {
       ),
     )
     .option('--delete-merchants', 'delete merchants that the file lacks', false)
+    .addOption(select(faults))
     .addOption(reason())
     .addOption(asJson())
     .addHelpText(
       'after',
       afterHelp(
         [ABOUT, ABOUT_CONNECTION],
-        ['npx tollgate apply rules.yaml --dry-run', 'npx tollgate apply rules.yaml --reason "ticket OPS-17"'],
+        [
+          'npx tollgate apply rules.yaml --dry-run',
+          'npx tollgate apply rules.yaml --reason "ticket OPS-17"',
+          'npx tollgate apply risk.yaml --select team=risk',
+        ],
       ),
     )
     .action(async (file, { json = false, ...options }) => {

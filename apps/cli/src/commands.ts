@@ -1,13 +1,7 @@
-import type { CommandUnknownOpts } from '@commander-js/extra-typings';
-
-export interface CommandEntry {
-  readonly summary: string;
-  /** Loaded when it is called, so that a command does not pay for the packages of the others. */
-  readonly load: () => Promise<{ readonly command: () => CommandUnknownOpts }>;
-}
+import type { CommandEntries } from './shared/command-entry.js';
 
 /** Every command of `tollgate`. A new one is a file and a line here. */
-export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+export const COMMANDS: CommandEntries = {
   login: { summary: 'keep the address of a Rules API and a token for it', load: () => import('./login.js') },
   get: { summary: 'list merchants, rules, default rules or tokens', load: () => import('./get.js') },
   export: { summary: 'write merchants and rules as a file', load: () => import('./export.js') },
@@ -16,6 +10,16 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   history: { summary: 'list the changes of a merchant or a rule', load: () => import('./history.js') },
   revert: { summary: 'go back to a former version of a rule', load: () => import('./revert.js') },
   audit: { summary: 'list the audit, or check that nobody has altered it', load: () => import('./audit/audit.js') },
+  explain: { summary: 'say why a request would pass or be refused', load: () => import('./explain.js') },
+  preview: { summary: 'say what a draft of a rule would change', load: () => import('./preview.js') },
+  override: { summary: 'change the numbers of a rule for a time', load: () => import('./override/override.js') },
+  buckets: { summary: 'show live buckets, fill, correct, block or unblock them', load: () => import('./buckets/buckets.js') },
+  usage: { summary: 'show how many requests passed and were refused', load: () => import('./usage.js') },
+  tail: { summary: 'show refusals as they happen', load: () => import('./tail.js') },
+  completion: {
+    summary: 'print a script by which a shell completes command lines',
+    load: async () => (await import('./completion/completion.js')).completionOf(COMMANDS),
+  },
   load: { summary: 'send load to the gateway, and say whether every limit was kept', load: () => import('./load/load.js') },
   simulate: { summary: 'replay traffic through algorithms or topologies in virtual time', load: () => import('./simulate/simulate.js') },
   preload: { summary: 'carry all merchants from PostgreSQL to Redis now', load: () => import('./preload.js') },

@@ -1,7 +1,7 @@
 import { createWriteStream, renameSync, rmSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ABOUT_CONNECTION, merchant } from './api/options.js';
+import { ABOUT_CONNECTION, merchant, select } from './api/options.js';
 import { problemIn, RulesApi } from './api/rules-api.js';
 import { failed } from './shared/command-error.js';
 import { afterHelp, newCommand } from './shared/command.js';
@@ -11,18 +11,23 @@ export function command() {
   const faults = new Faults();
   return newCommand('export', 'Writes all merchants, their rules and the default rules as a file, or one merchant.')
     .addOption(merchant())
+    .addOption(select(faults))
     .addOption(oneOf('--format <name>', 'the form of the file', ['yaml', 'json'], 'yaml', faults))
     .option('--out <file>', 'the file; the standard output unless given')
     .addHelpText(
       'after',
       afterHelp(
         ['apply takes what export gives. A file that --out names is replaced when the export is complete.', ABOUT_CONNECTION],
-        ['npx tollgate export --out rules.yaml', 'npx tollgate export --merchant acme --format json'],
+        [
+          'npx tollgate export --out rules.yaml',
+          'npx tollgate export --merchant acme --format json',
+          'npx tollgate export --select team=risk',
+        ],
       ),
     )
-    .action(async ({ merchant: merchantId, format, out }) => {
+    .action(async ({ merchant: merchantId, select: label, format, out }) => {
       faults.demandNone();
-      const answer = await RulesApi.of(process.env).send('/v1/export', { query: { merchant: merchantId, format } });
+      const answer = await RulesApi.of(process.env).send('/v1/export', { query: { merchant: merchantId, format, select: label } });
       if (!answer.ok || !answer.body) throw failed(`Refused: ${(await problemIn(answer)).detail}.`);
       await save(Readable.fromWeb(answer.body), out);
     });

@@ -164,6 +164,41 @@ describe('rules as files', () => {
   });
 });
 
+describe('rules with a label as files', () => {
+  const RISK = `version: 1
+merchants:
+  - id: acme
+    name: Acme
+    rules:
+      - name: of risk
+        labels: { team: risk }
+        limits: [{ name: burst, algorithm: token_bucket, capacity: 10, refillTokens: 5, refillIntervalMs: 1000 }]
+`;
+
+  it('apply and export with --select leave everything else alone', async () => {
+    expect(await tollgate('apply', file(RISK, 'risk.yaml'), '--select', 'team=risk')).toMatchObject({ code: 0 });
+    await tollgate('export', '--select', 'team=risk', '--out', 'risk-exported.yaml');
+    expect(await tollgate('diff', 'risk-exported.yaml', '--select', 'team=risk')).toMatchObject({ code: 0 });
+    expect(readFileSync(join(folder, 'risk-exported.yaml'), 'utf8')).toMatch(
+      /^# yaml-language-server: \$schema=http.*\/schema\/configuration\.json\n/,
+    );
+    const { code, stderr } = await tollgate('apply', file(FILE), '--select', 'team=risk');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('/merchants/0/rules/0/labels must have the label team=risk') as string]);
+    const none = file(RISK.replace(/ {4}rules:[^]*/, '    rules: []\n'), 'risk.yaml');
+    expect(await tollgate('apply', none, '--select', 'team=risk', '--max-delete-percent', '100')).toMatchObject({ code: 0 });
+    expect(await tollgate('diff', file(FILE))).toMatchObject({ code: 0 });
+  });
+
+  it('the schema that an export names is served without a token', async () => {
+    const answer = await fetch(`${app.url}/schema/configuration.json`);
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([
+      200,
+      expect.stringContaining('application/schema+json') as string,
+    ]);
+    expect(await answer.json()).toMatchObject({ title: 'Configuration', properties: { merchants: {} } });
+  });
+});
+
 describe('what stands and what stood', () => {
   it('get prints a table, or JSON', async () => {
     const { stdout } = await tollgate('get', 'rules', '--merchant', 'acme');

@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { mainOf } from '../../../scripts/paths.mjs';
 import { ruleBody } from '../../support/factories/rules.js';
-import { startApp, type RunningApp } from '../../support/processes.js';
+import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { House } from '../gateway/house.js';
 import { ask, type Answer } from '../rules-api/api.js';
@@ -50,6 +53,22 @@ test('levels are shown as requests leave them', async () => {
   ]);
   expect([await send(), await send()]).toEqual([200, 200]);
   expect(items(await api('GET', BUCKETS))).toMatchObject([{ remaining: 1 }]);
+});
+
+test('the command line shows, corrects and explains them', async () => {
+  const tollgate = async (...args: string[]): Promise<string> => {
+    const env = { PATH: process.env['PATH'], TOLLGATE_URL: rulesApi.url, TOLLGATE_TOKEN: ADMIN_TOKEN };
+    return (await promisify(execFile)(process.execPath, [mainOf('cli'), ...args], { env })).stdout;
+  };
+  const one = ['--merchant', 'acme', '--rule', ruleId, '--limit', 'burst'];
+  expect(await tollgate('buckets', 'list', '--merchant', 'acme')).toContain('1 of 3');
+  expect(await tollgate('buckets', 'adjust', ...one, '--tokens', '-1')).toContain('0 of 3');
+  const refused = await tollgate('explain', 'GET', '/transactions', '--merchant', 'acme');
+  expect(refused).toContain('The request would be refused with status 429: over_limit.');
+  expect(refused).toMatch(/merchant +\d+ +card payments +merchant +chosen +-/);
+  expect(JSON.parse(await tollgate('buckets', 'block', ...one, '--for-ms', '60000', '--json'))).toMatchObject([{ ruleId }]);
+  expect(await tollgate('buckets', 'unblock', ...one)).toMatch(/burst +merchant +0 of 3 +\d+ ms +-/);
+  expect(await tollgate('buckets', 'reset', '--merchant', 'acme', '--reason', 'the test goes on')).toContain('3 of 3');
 });
 
 test('a reset, tokens more or less, a block and its end are felt by a gateway that already refuses', async () => {

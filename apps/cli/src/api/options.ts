@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
+import type { Faults } from '../shared/options.js';
 
 /** Options that several commands have. */
 export const asJson = () => new Option('--json', 'print JSON instead of a table');
@@ -9,11 +10,32 @@ export const ABOUT_CONNECTION = `The Rules API is the one of npx tollgate login,
   TOLLGATE_URL    its address
   TOLLGATE_TOKEN  a token`;
 
+/** An option that may be given more than once: headers of a request, as NAME: VALUE. */
+export function headerOption(faults: Faults) {
+  const option = new Option('--header <name:value>', 'a header of the request; may be given more than once');
+  return option.argParser((text: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> => {
+    const [, name, value] = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):\s*(.*)$/.exec(text) ?? [];
+    if (name === undefined || value === undefined) faults.add(`--header must be like "x-channel: web"; got ${text || 'nothing'}.`);
+    return name === undefined || value === undefined ? (before ?? {}) : { ...before, [name.toLowerCase()]: value };
+  });
+}
+
+/** A label, as apply and export select by it. */
+export function select(faults: Faults) {
+  return new Option('--select <label=value>', 'only what has this label').argParser((text: string): string => {
+    if (!/^[^=]+=./.test(text)) faults.add(`--select must be like team=risk; got ${text || 'nothing'}.`);
+    return text;
+  });
+}
+
 /** An argument that is an id of the database or a version. */
 export function wholeArgument(text: string): string {
   if (/^[1-9]\d{0,17}$/.test(text)) return text;
   throw new InvalidArgumentError('It must be a whole number from 1.');
 }
+
+export const overridesPath = (merchantId: string): string => `/v1/merchants/${encodeURIComponent(merchantId)}/overrides`;
+export const bucketsPath = (merchantId: string): string => `/v1/merchants/${encodeURIComponent(merchantId)}/buckets`;
 
 /** The address of the rules of a merchant, or of the default rules. */
 export function rulesPath(merchantId: string | undefined): string {

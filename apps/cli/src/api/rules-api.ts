@@ -7,14 +7,18 @@ const TIMEOUT_MS = 330_000;
 /** Items of a page, the most that the API gives. */
 const PAGE_SIZE = 200;
 
+/** The code of a path that no route has. */
+const UNKNOWN_CALL = 'route.not_found';
+
 export interface Problem {
   readonly status: number;
+  readonly code?: string;
   readonly detail: string;
   readonly errors?: readonly { readonly pointer?: string; readonly parameter?: string; readonly detail: string }[];
 }
 
 export interface Request {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'DELETE';
   /** What is undefined is left out. */
   readonly query?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
@@ -30,11 +34,14 @@ export class RulesApi {
     return new RulesApi(connectionOf(env));
   }
 
-  /** The JSON of the answer. @param placeOf where the user finds what a pointer points to */
+  /** The JSON of the answer; undefined if it has none. @param placeOf where the user finds what a pointer points to */
   async ask<T>(path: string, request: Request = {}, placeOf?: (pointer: string) => string): Promise<T> {
     const answer = await this.send(path, request);
-    if (!answer.ok) throw failed(inWords(await problemIn(answer), placeOf));
-    return (await answer.json()) as T;
+    if (answer.ok) return (answer.status === 204 ? undefined : await answer.json()) as T;
+    const problem = await problemIn(answer);
+    if (problem.code !== UNKNOWN_CALL) throw failed(inWords(problem, placeOf));
+    const call = `${request.method ?? 'GET'} ${path}`;
+    throw failed(`The Rules API at ${this.connection.url} does not know ${call}: it is older than this command. Update it first.`);
   }
 
   /** The answer itself, whatever its status. */

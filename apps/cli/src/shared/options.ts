@@ -15,9 +15,12 @@ export class Faults {
   }
 }
 
-export interface Range<D> {
+interface Bounds {
   readonly min: number;
   readonly max: number;
+}
+
+export interface Range<D> extends Bounds {
   readonly default: D;
 }
 
@@ -43,6 +46,17 @@ function numeric<F extends string>(
     const value = pattern.test(text) ? Number(text) : NaN;
     if (value >= min && value <= max) return value;
     faults.add(`${option.long} must be a ${kind} from ${min} to ${max}; got ${text || 'nothing'}.`);
+    return min;
+  });
+}
+
+/** The same for an option that may be left out, which is not the same as any number. */
+export function optionalWholeNumber<F extends string>(flags: F, meaning: string, { min, max }: Bounds, faults: Faults) {
+  const option = new Option(flags, meaning);
+  return option.argParser((text: string): number => {
+    const value = /^-?\d{1,12}$/.test(text) ? Number(text) : NaN;
+    if (value >= min && value <= max) return value;
+    faults.add(`${option.long} must be a whole number from ${min} to ${max}; got ${text || 'nothing'}.`);
     return min;
   });
 }
