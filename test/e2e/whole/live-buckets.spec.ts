@@ -55,22 +55,6 @@ test('levels are shown as requests leave them', async () => {
   expect(items(await api('GET', BUCKETS))).toMatchObject([{ remaining: 1 }]);
 });
 
-test('the command line shows, corrects and explains them', async () => {
-  const tollgate = async (...args: string[]): Promise<string> => {
-    const env = { PATH: process.env['PATH'], TOLLGATE_URL: rulesApi.url, TOLLGATE_TOKEN: ADMIN_TOKEN };
-    return (await promisify(execFile)(process.execPath, [mainOf('cli'), ...args], { env })).stdout;
-  };
-  const one = ['--merchant', 'acme', '--rule', ruleId, '--limit', 'burst'];
-  expect(await tollgate('buckets', 'list', '--merchant', 'acme')).toContain('1 of 3');
-  expect(await tollgate('buckets', 'adjust', ...one, '--tokens', '-1')).toContain('0 of 3');
-  const refused = await tollgate('explain', 'GET', '/transactions', '--merchant', 'acme');
-  expect(refused).toContain('The request would be refused with status 429: over_limit.');
-  expect(refused).toMatch(/merchant +\d+ +card payments +merchant +chosen +-/);
-  expect(JSON.parse(await tollgate('buckets', 'block', ...one, '--for-ms', '60000', '--json'))).toMatchObject([{ ruleId }]);
-  expect(await tollgate('buckets', 'unblock', ...one)).toMatch(/burst +merchant +0 of 3 +\d+ ms +-/);
-  expect(await tollgate('buckets', 'reset', '--merchant', 'acme', '--reason', 'the test goes on')).toContain('3 of 3');
-});
-
 test('a reset, tokens more or less, a block and its end are felt by a gateway that already refuses', async () => {
   await until('the bucket is empty', async () => (await send()) === 429);
   const one = { ruleId, limit: 'burst' };
@@ -102,6 +86,22 @@ test('each is written to the audit, with who and why', async () => {
     ['bucket.reset', 'an incident', 'admin'],
     ['bucket.adjusted', 'the terminal sent twice', 'admin'],
   ]);
+});
+
+test('the command line shows, corrects and explains them', async () => {
+  const tollgate = async (...args: string[]): Promise<string> => {
+    const env = { PATH: process.env['PATH'], TOLLGATE_URL: rulesApi.url, TOLLGATE_TOKEN: ADMIN_TOKEN };
+    return (await promisify(execFile)(process.execPath, [mainOf('cli'), ...args], { env })).stdout;
+  };
+  const one = ['--merchant', 'acme', '--rule', ruleId, '--limit', 'burst'];
+  expect(await tollgate('buckets', 'reset', '--merchant', 'acme', '--reason', 'the command line')).toContain('3 of 3');
+  expect(await tollgate('buckets', 'adjust', ...one, '--tokens', '-3')).toContain('0 of 3');
+  expect(await tollgate('buckets', 'list', '--merchant', 'acme')).toContain('0 of 3');
+  const refused = await tollgate('explain', 'GET', '/transactions', '--merchant', 'acme');
+  expect(refused).toContain('The request would be refused with status 429: over_limit.');
+  expect(refused).toMatch(/merchant +\d+ +card payments +merchant +chosen +-/);
+  expect(JSON.parse(await tollgate('buckets', 'block', ...one, '--for-ms', '60000', '--json'))).toMatchObject([{ ruleId }]);
+  expect(await tollgate('buckets', 'unblock', ...one)).toMatch(/burst +merchant +0 of 3 +\d+ ms +-/);
 });
 
 test('a bucket whose key has an address is read when the address is named, however it is spelled', async () => {

@@ -35,7 +35,8 @@ function completionCommand(commands: CommandEntries) {
 
 /** Every command, and the program itself. */
 export async function allNodes(entries: CommandEntries): Promise<Node[]> {
-  const commands = await Promise.all(Object.values(entries).map(async ({ load }) => (await load()).command()));
+  const commands = [];
+  for (const { load } of Object.values(entries)) commands.push((await load()).command());
   const program: Node = {
     path: [],
     words: [

@@ -19,7 +19,7 @@ describe('the completion of bash', () => {
 
   it('offers every command, and those that begin as the word does', async () => {
     expect(await offered(nodes, '')).toEqual([...Object.keys(COMMANDS), '--help']);
-    expect(await offered(nodes, 'ex')).toEqual(['explain', 'export']);
+    expect(await offered(nodes, 'ex')).toEqual(['export', 'explain']);
   });
 
   it('offers the commands and options of a command, behind values and options too', async () => {
@@ -32,7 +32,10 @@ describe('the completion of bash', () => {
 });
 
 test('summaries of any text stay inside their quotes in every shell', async () => {
-  const nodes: Node[] = [{ path: [], words: [{ word: 'x', meaning: `it's $(touch /nonexistent/x) \`date\` \\ "end"` }] }];
+  const nodes: Node[] = [
+    { path: ['x'], words: [] },
+    { path: [], words: [{ word: 'x', meaning: `it's $(touch /nonexistent/x) \`date\` \\ "end"` }] },
+  ];
   expect(await offered(nodes, '')).toEqual(['x']);
   expect(SCRIPTS['zsh']!(nodes)).toContain(`'x:it'\\''s $(touch /nonexistent/x) \`date\` \\ "end"'`);
   expect(SCRIPTS['fish']!(nodes)).toContain(`-d 'it\\'s $(touch /nonexistent/x) \`date\` \\\\ "end"'`);
