@@ -155,13 +155,20 @@ export function levelLater(bucket: BucketGeneration, level: BucketLevel, us: num
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
   if (isBlocked(level)) return blockedDecision(bucket, level, cost);
+  // What few limits say more than their algorithm stands apart, so that the rest is short enough to be compiled into its callers.
+  return bucket.elastic || bucket.excess > 0
+    ? decideAboveLimit(bucket, level, cost, taken, spare)
+    : ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
+}
+
+/** The decision of a limit that may be exceeded: a soft or an elastic one. */
+function decideAboveLimit(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare: boolean): Decision {
   if (isBypassed(bucket, spare) && !allows(bucket, level, cost)) {
     return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
   }
   const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
-  const { excess } = bucket;
-  if (excess === 0) return bucket.elastic ? { ...decision, overLimit: false } : decision;
   const { limit, remaining } = decision;
+  const { excess } = bucket;
   return {
     ...decision,
     limit: limit - excess,
