@@ -34,7 +34,7 @@ export class Gateway {
       logger: options.logger,
       metrics,
       trusts,
-      admit: createAdmit({ describe: createDescribe({ identify, pathCaseSensitive: config.pathCaseSensitive }), enforcer: this.enforcer }),
+      admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer }),
       pathPolicy: config.pathPolicy,
       pathPolicyExceptions: config.pathPolicyExceptions,
     });

@@ -40,7 +40,11 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
-  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), { spareCapacity, gateways: () => gateways.count });
+  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), {
+    spareCapacity,
+    gateways: () => gateways.count,
+    nowMs: Date.now,
+  });
   return {
     redis,
     subscriber,

@@ -1,7 +1,7 @@
+import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
-import { pathSegments } from './path-pattern.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
 import { RuleTemplate } from './rule-template.js';
@@ -28,8 +28,7 @@ export class MerchantRules {
     readonly merchantId: string,
     /** Those that have rules. */
     readonly layers: readonly RuleLayer[],
-    /** No rule looks at the path, so it is not taken apart. */
-    private readonly pathless: boolean,
+    private readonly shape: RulesShape,
     private readonly makeTake: MakeTake,
   ) {}
 
@@ -39,12 +38,19 @@ export class MerchantRules {
   }
 
   /** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
-  choose({ method, target, ignorePathCase = false }: Descriptor): ChosenRules {
+  choose(descriptor: Descriptor, nowMs: NowMs = noClock): ChosenRules {
     const { last } = this;
+    const { method, target } = descriptor;
     if (last !== undefined && last.method === method && last.target === target) return last.chosen;
-    const chosen = this.match(method, target, ignorePathCase);
-    if (target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
+    const chosen = this.match(this.asked(descriptor, nowMs));
+    if (this.shape.plain && target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
     return chosen;
+  }
+
+  /** A request as these rules are matched with it. */
+  asked(descriptor: Descriptor, nowMs: NowMs = noClock): AskedRequest {
+    const { timed, pathless } = this.shape;
+    return new AskedRequest(descriptor, timed ? nowMs() : 0, pathless);
   }
 
   /** What any request of the merchant takes, by every rule for which that does not depend on the request. */
@@ -55,14 +61,13 @@ export class MerchantRules {
     });
   }
 
-  private match(method: string, target: string, ignoreCase: boolean): ChosenRules {
-    const segments = this.pathless ? NO_SEGMENTS : pathSegments(target, ignoreCase);
+  private match(request: AskedRequest): ChosenRules {
     const enforced: CompiledRule[] = [];
     const shadow: CompiledRule[] = [];
     for (const layer of this.layers) {
-      const first = firstMatch(layer.enforced, method, segments, ignoreCase);
+      const first = firstMatch(layer.enforced, 'enforce', request);
       if (first) enforced.push(this.compile(first));
-      const firstShadow = firstMatch(layer.shadow, method, segments, ignoreCase);
+      const firstShadow = firstMatch(layer.shadow, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow));
     }
     return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
@@ -81,14 +86,39 @@ export class MerchantRules {
   }
 }
 
-const NO_SEGMENTS: readonly string[] = [];
+/** The time since 1970, in milliseconds. */
+export type NowMs = () => number;
+
+/** For rules that are known to depend on no time. */
+const noClock: NowMs = () => {
+  throw new Error('rules with a validity or a schedule need a clock');
+};
+
 /** Characters of a target: one is kept for each merchant. */
 const MOST_REMEMBERED = 200;
+
+/** What rules look at, all of them together. */
+interface RulesShape {
+  /** None looks at the path, so it is not taken apart. */
+  readonly pathless: boolean;
+  /** The method and the path alone say which apply. */
+  readonly plain: boolean;
+  /** Some apply at some times only. */
+  readonly timed: boolean;
+}
+
+function shapeOf(templates: readonly RuleTemplate[]): RulesShape {
+  return {
+    pathless: templates.every(({ isPathless }) => isPathless),
+    plain: templates.every(({ isPlain }) => isPlain),
+    timed: templates.some(({ active }) => active !== undefined),
+  };
+}
 
 /** What is the same for all merchants that have just these rules. */
 interface SharedRules {
   readonly layers: readonly RuleLayer[];
-  readonly pathless: boolean;
+  readonly shape: RulesShape;
 }
 
 export interface MerchantRulesOptions {
@@ -111,14 +141,15 @@ export function merchantRules(
   { timeZone, makeTake = plainTake }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = sharedRules(defaults, timeZone);
-  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.pathless, makeTake);
+  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.shape, makeTake);
   const templates = templatesOf(own, true, timeZone);
-  return new MerchantRules(
-    merchantId,
-    mergedLayers(templates, shared.layers),
-    shared.pathless && templates.every(({ isPathless }) => isPathless),
-    makeTake,
-  );
+  const { pathless, plain, timed } = shapeOf(templates);
+  const shape = {
+    pathless: pathless && shared.shape.pathless,
+    plain: plain && shared.shape.plain,
+    timed: timed || shared.shape.timed,
+  };
+  return new MerchantRules(merchantId, mergedLayers(templates, shared.layers), shape, makeTake);
 }
 
 /** By the list of default rules, then by time zone, if it makes a difference. A list that is no longer in use goes, and all that was compiled from it. */
@@ -134,15 +165,17 @@ function sharedRules(defaults: readonly Rule[], timeZone: string | undefined): S
   if (shared === undefined) {
     if (byZone.size >= MOST_TIME_ZONES) byZone.clear();
     const templates = templatesOf(defaults, false, zone === '' ? undefined : zone);
-    shared = { layers: layersOf(templates), pathless: templates.every(({ isPathless }) => isPathless) };
+    shared = { layers: layersOf(templates), shape: shapeOf(templates) };
     byZone.set(zone, shared);
   }
   return shared;
 }
 
-/** Whether a limit of it goes by the merchant's time zone, or once did. */
-function dependsOnTimeZone({ limits }: Rule): boolean {
-  return limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant));
+/** Whether it or a limit of it goes by the merchant's time zone, or a limit once did. */
+function dependsOnTimeZone({ limits, schedule }: Rule): boolean {
+  return (
+    (schedule && schedule.timeZone === undefined) || limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant))
+  );
 }
 
 function templatesOf(rules: readonly Rule[], isOwn: boolean, timeZone: string | undefined): RuleTemplate[] {

@@ -1,7 +1,7 @@
 import { takesOf, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { costsTooMuch, ruleShare } from './local-share.js';
-import type { ChosenRules, MerchantRules } from './merchant-rules.js';
+import type { ChosenRules, MerchantRules, NowMs } from './merchant-rules.js';
 import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
 import { Reservation } from './reservation.js';
 import type { StoreFailurePolicy } from './rule.js';
@@ -20,6 +20,8 @@ export interface RateLimiterOptions {
   /** Among how many processes with local stores of their own a limit is shared while the store is away. One unless given. */
   readonly gateways?: () => number;
   readonly newHolder?: () => number;
+  /** The clock on the wall, for rules that apply at some times only. Without it, to check by one of them throws. */
+  readonly nowMs?: NowMs;
 }
 
 /** Chooses the rules of a request, takes from their buckets, and merges the answers into a verdict. */
@@ -27,6 +29,7 @@ export class RateLimiter {
   private readonly spareCapacity: SpareCapacity;
   private readonly gateways: () => number;
   private readonly newHolder: () => number;
+  private readonly nowMs: NowMs | undefined;
 
   constructor(
     private readonly store: BucketStore,
@@ -37,11 +40,12 @@ export class RateLimiter {
     this.spareCapacity = options.spareCapacity ?? NO_SPARE_CAPACITY;
     this.gateways = options.gateways ?? (() => 1);
     this.newHolder = options.newHolder ?? randomHolder;
+    this.nowMs = options.nowMs;
   }
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
-    const chosen = rules.choose(descriptor);
+    const chosen = rules.choose(descriptor, this.nowMs);
     if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
     else this.checkWithShadow(chosen, descriptor, answer);
   }

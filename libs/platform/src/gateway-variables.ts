@@ -52,6 +52,14 @@ export const GATEWAY_VARIABLES = {
     meaning: 'peers whose X-Merchant-Id and X-Forwarded-For are believed: addresses and CIDR ranges, or none',
     parse: parseTrustedProxies,
   },
+  countryHeader: {
+    name: 'COUNTRY_HEADER',
+    apps: ['gateway'],
+    default: '',
+    meaning: 'header in which trusted peers say the country of the client, like CF-IPCountry; empty: no rule knows a country',
+    parse: (text: string): string =>
+      /^[A-Za-z0-9-]{0,64}$/.test(text) ? text.toLowerCase() : expected('the name of a header: at most 64 letters, digits or -'),
+  },
   pathPolicy: {
     name: 'PATH_POLICY',
     apps: ['gateway'],

@@ -1,12 +1,31 @@
 import type { DataSource } from 'typeorm';
 import { type DefaultRulesSnapshot, isMerchantId, type MerchantSnapshot, storedRules, storedTimeZone, UnreadableError } from '#limiter';
+import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
-const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty`;
+const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
+  r.valid_from, r.valid_to, r.schedule, r.language`;
 
 /** One merchant with one of its enabled rules, or with nulls if it has none. The columns hold JSON of any shape and any text. */
 interface Row extends Readonly<
-  Record<'name' | 'layer' | 'priority' | 'enabled' | 'mode' | 'match' | 'key' | 'limits' | 'cost' | 'penalty' | 'on_store_failure', unknown>
+  Record<
+    | 'name'
+    | 'layer'
+    | 'priority'
+    | 'enabled'
+    | 'mode'
+    | 'match'
+    | 'key'
+    | 'limits'
+    | 'cost'
+    | 'penalty'
+    | 'on_store_failure'
+    | 'valid_from'
+    | 'valid_to'
+    | 'schedule'
+    | 'language',
+    unknown
+  >
 > {
   readonly merchant_id: string;
   readonly rules_version: string;
@@ -150,6 +169,27 @@ function asRule({
   cost,
   penalty,
   on_store_failure: onStoreFailure,
+  valid_from: validFrom,
+  valid_to: validTo,
+  schedule,
+  language,
 }: Row): unknown {
-  return { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty };
+  return {
+    id,
+    name,
+    layer,
+    priority,
+    enabled,
+    mode: storedMode(mode),
+    match,
+    key,
+    limits,
+    cost,
+    onStoreFailure,
+    penalty,
+    validFrom,
+    validTo,
+    schedule,
+    language,
+  };
 }

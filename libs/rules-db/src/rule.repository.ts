@@ -1,10 +1,11 @@
 import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
-import { editLimits, type RuleSpec, startLimits } from '#limiter';
+import { editLimits, languageOf, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion } from './merchant.repository.js';
+import { modeText } from './stored-mode.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
@@ -155,9 +156,11 @@ export class RuleRepository {
 }
 
 /** What a rule is written without is not left as it was. */
-function complete(spec: RuleSpec): Required<RuleSpec> {
-  return { penalty: null, note: '', labels: {}, ...spec };
+function complete(spec: RuleSpec): CompleteRule {
+  return { penalty: null, note: '', labels: {}, validFrom: null, validTo: null, schedule: null, ...spec, language: languageOf(spec) };
 }
+
+type CompleteRule = Required<RuleSpec> & Pick<RuleEntity, 'language'>;
 
 function ownedBy(owner: RuleOwner) {
   return { merchantId: owner ?? IsNull() };
@@ -199,13 +202,14 @@ async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
 async function insertWithId(
   manager: EntityManager,
   id: string,
-  values: Omit<Required<RuleSpec>, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
+  values: Omit<CompleteRule, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
+  const { validFrom, validTo, schedule, language } = values;
   await manager.query(
-    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version, valid_from, valid_to, schedule, language)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
     [
       id,
       merchantId,
@@ -213,7 +217,7 @@ async function insertWithId(
       layer,
       priority,
       enabled,
-      mode,
+      modeText(mode),
       ...[match, key, limits].map((value) => JSON.stringify(value)),
       cost,
       onStoreFailure,
@@ -221,6 +225,10 @@ async function insertWithId(
       note,
       JSON.stringify(labels),
       version,
+      validFrom,
+      validTo,
+      schedule ? JSON.stringify(schedule) : null,
+      language,
     ],
   );
 }

@@ -2,7 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   type BucketOperation,
   type BucketReading,
+  type Fault,
   InvalidOperationError,
+  type KeyPart,
   NewerRulesError,
   OperationNotPossibleError,
   StoreUnavailableError,
@@ -148,14 +150,7 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
     ]);
   }
   const [needs] = chosen.flatMap((named) => named.needs);
-  if (needs !== undefined)
-    throw badBody([
-      {
-        pointer: `/${needs}`,
-        code: `bucket.${needs}.missing`,
-        detail: `must be given, because the key of the rule has ${needs}`,
-      },
-    ]);
+  if (needs !== undefined) throw badBody([missingPart(needs)]);
   if (chosen.length > MOST_AT_ONCE) {
     throw badBody([
       {
@@ -165,6 +160,18 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
       },
     ]);
   }
+}
+
+/** A bucket is named here by the address and the method only. */
+function missingPart(part: KeyPart): Fault {
+  const field = part === 'ip.prefix' ? 'ip' : part;
+  return field === 'ip' || field === 'method'
+    ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail: `must be given, because the key of the rule has ${part}` }
+    : {
+        pointer: '/ruleId',
+        code: 'bucket.key.not_nameable',
+        detail: `the key of the rule has ${part}, by which no bucket can be named here`,
+      };
 }
 
 function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {

@@ -33,13 +33,19 @@ export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: Rules
       .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
       .flatMap((rule) =>
         rule.limits.map((limit) => {
-          const needs = rule.key.filter((part) => part !== 'merchant' && values[part] === undefined);
+          const needs = rule.key.filter((part) => !isGiven(part, values));
           const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
           const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
           return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
   return [...ofRules(own, 'merchant'), ...ofRules(defaults, 'default')];
+}
+
+/** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
+function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
+  if (part === 'merchant') return true;
+  return part === 'method' ? method !== undefined : ip !== undefined && (part === 'ip' || part === 'ip.prefix');
 }
 
 /** Whether other merchants take from the same bucket: it is a default rule's, whose key does not tell merchants apart. */

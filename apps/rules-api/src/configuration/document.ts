@@ -3,12 +3,9 @@ import { completed, type Fault, type Fields, isPlainObject, objectFaults, RULE_F
 import { ProblemError } from '#platform';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
-import { badBody, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
+import { badBody, MAX_DEPTH, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
 import type { Configuration, ConfiguredMerchant } from './configuration.dto.js';
 import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS } from './configuration-fields.js';
-
-/** No rule and no merchant is nested deeper. */
-const MAX_DEPTH = 8;
 
 /** So many rules are checked before other requests have their turn. */
 const CHECKED_AT_ONCE = 200;

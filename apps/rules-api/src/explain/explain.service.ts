@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { canonicalAddress } from '#addresses';
 import {
   type CheckOutcome,
   decide,
@@ -20,6 +19,7 @@ import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { badBody } from '../http/validation.pipe.js';
 import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
+import { describedRequest } from './described-request.js';
 import type { ExplainDto, Explanation } from './explain.dto.js';
 
 /** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
@@ -34,7 +34,7 @@ export class ExplainService {
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
   ) {
     const store = new LookingStore(live);
-    this.limiter = new RateLimiter(store, store);
+    this.limiter = new RateLimiter(store, store, { nowMs: Date.now });
   }
 
   /** @param among the merchants to which the bearer is limited; null: all. @throws MerchantNotFoundError, ProblemError */
@@ -42,10 +42,9 @@ export class ExplainService {
     demandAmong(merchantId, among);
     this.live.demandConfigured();
     const { compiled, disabled } = await this.rulesOf(merchantId);
-    const [path = ''] = request.path.split('?');
-    const descriptor = { merchantId, ip: canonicalAddress(request.ip ?? ''), method: request.method, target: path };
+    const descriptor = describedRequest(merchantId, request);
     demandKeyParts(compiled, descriptor, request.ip);
-    const layers = explainChoice(compiled, descriptor, disabled);
+    const layers = explainChoice(compiled, descriptor, disabled, Date.now);
     return explanation(await this.check(compiled, descriptor), layers);
   }
 
@@ -79,10 +78,10 @@ export class ExplainService {
 }
 
 function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined): void {
-  const { enforced, shadow } = rules.choose(descriptor);
-  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.includes('ip'));
+  const { enforced, shadow } = rules.choose(descriptor, Date.now);
+  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some((part) => part === 'ip' || part === 'ip.prefix'));
   if (needsIp === undefined || ip !== undefined) return;
-  const detail = `must be given, because the key of rule ${needsIp.rule.id} has ip`;
+  const detail = `must be given, because the key of rule ${needsIp.rule.id} has the address`;
   throw badBody([{ pointer: '/request/ip', code: 'explain.ip.missing', detail }]);
 }
 
@@ -94,8 +93,8 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Expla
     verdict: { allowed, reason, status: allowed ? 200 : 429 },
     layers: layers.map(({ layer, considered }) => ({
       layer,
-      chosen: considered.find(({ chosen, rule }) => chosen && rule.mode === 'enforce')?.rule.id ?? null,
-      considered: considered.map(({ rule: { id, name, mode }, source, matched, why }) => ({
+      chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
+      considered: considered.map(({ rule: { id, name }, source, mode, matched, why }) => ({
         ruleId: id,
         name,
         source,

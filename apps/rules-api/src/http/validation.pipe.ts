@@ -8,8 +8,8 @@ import { isTableDto, type TableDto } from './table-dto.js';
 export const MAX_ERRORS = 100;
 const MAX_DETAIL_LENGTH = 500;
 
-/** No body of this API is nested deeper; a deeper one would exhaust the stack of whoever walks it. */
-const MAX_DEPTH = 8;
+/** No body of this API is nested deeper, a rule with five levels of conditions within another object included; a deeper one would exhaust the stack of whoever walks it. */
+export const MAX_DEPTH = 16;
 
 /**
  * Turns bodies and queries into their DTO, or refuses them with every wrong field. Types are never converted: "10" is
