@@ -16,7 +16,7 @@ export function bucketKey(rule: Pick<Rule, 'id' | 'key'>, limitId: LimitId, desc
   let key = bucketKeyHead(descriptor.merchantId, rule.id, limitId, rule.key.includes('merchant'));
   // In an order of its own: the parts are a set, whatever order they are written in.
   for (const part of KEY_PARTS) {
-    if (part !== 'merchant' && rule.key.includes(part)) key += `:${escaped(fieldOf(descriptor, part))}`;
+    if (part !== 'merchant' && rule.key.includes(part)) key += `:${escaped(keyPartOf(descriptor, part))}`;
   }
   return key;
 }
@@ -40,7 +40,8 @@ function bucketKeyHead(merchantId: string, ruleId: string, limitId: LimitId, byM
   return `{${byMerchant ? escaped(merchantId) : ''}}${Number(ruleId).toString(36)}.${limitId}`;
 }
 
-function fieldOf(descriptor: Descriptor, part: Exclude<KeyPart, 'merchant'>): string {
+/** The value by which a part of the key tells buckets apart. */
+export function keyPartOf(descriptor: Descriptor, part: Exclude<KeyPart, 'merchant'>): string {
   return part === 'ip' ? descriptor.ip : descriptor.method;
 }
 
