@@ -3,6 +3,7 @@ import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTak
 import type { EnforcerSettings } from './enforcer-options.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
+import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
@@ -20,9 +21,10 @@ export type Dependencies = ReturnType<typeof createDependencies>;
 /**
  * What an enforcer consists of, and how it hangs together. Nothing is started.
  *
+ * @param id the name of this enforcer among all that share the buckets
  * @param report tells the other enforcers what this one lets pass each second, and answers what all do
  */
-export function createDependencies(settings: EnforcerSettings, report: (perSecond: number) => Promise<PlatformLoad>) {
+export function createDependencies(settings: EnforcerSettings, id: string, report: (perSecond: number) => Promise<PlatformLoad>) {
   const { logger, registry, ruleSource, storeTimeoutMs } = settings;
   const redis = createRedis(settings.redisUrl, 'limiter');
   const subscriber = createRedis(settings.redisUrl, 'subscriber');
@@ -59,6 +61,7 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     gateways,
     spareCapacity,
     decisions,
+    reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
     ignored,
   };
 }

@@ -83,6 +83,12 @@ function namedFieldsOf(key: readonly KeyPart[]): readonly RequestField[] {
   return fields;
 }
 
+/** What a request has for a part of a key, to be shown; undefined where it has nothing. */
+export function keyPartOf(descriptor: Descriptor, part: KeyPart): string | undefined {
+  const value = new AskedFields(descriptor).valueOf(requestField(part));
+  return typeof value === 'object' ? value.join(', ') : value?.toString();
+}
+
 const MOST_PLAIN_CHARACTERS = 128;
 
 /** `=` and the value. Nothing stands there for a field that is absent, so that absence is told apart from an empty text; `=` occurs in no escaped name. */

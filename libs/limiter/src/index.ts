@@ -46,4 +46,4 @@ export * from './stored-rule.js';
 export * from './take.js';
 export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
 export * from './time-zone.js';
-export { verdictOf, type LimitReport, type Verdict } from './verdict.js';
+export { NO_MATCHING_RULE, verdictOf, type LimitReport, type ShadowReport, type Verdict } from './verdict.js';

@@ -6,7 +6,7 @@ import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type Bu
 import { Reservation } from './reservation.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { allPass } from './take.js';
-import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type Verdict } from './verdict.js';
+import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
@@ -103,17 +103,18 @@ export class RateLimiter {
   private checkWithShadow(chosen: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const { shadow } = chosen;
     let missing = shadow.length + 1;
-    let shadowRefusals = 0;
+    const reports: ShadowReport[] = [];
     let enforcedOutcome: CheckOutcome | undefined;
     const reservations: Reservation[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
       const enforced = enforcedOutcome!;
+      const told = { shadowRefusals: reports.filter(({ refused }) => refused).length, shadow: reports };
       if (enforced instanceof Error || !enforced.allowed) {
         for (const reservation of reservations) reservation.refund();
-        answer(enforced instanceof Error ? enforced : { ...enforced, shadowRefusals });
+        answer(enforced instanceof Error ? enforced : { ...enforced, ...told });
       } else {
-        answer({ ...enforced, shadowRefusals, reservations: [...enforced.reservations, ...reservations] });
+        answer({ ...enforced, ...told, reservations: [...enforced.reservations, ...reservations] });
       }
     };
     this.enforce(chosen, descriptor, (outcome) => {
@@ -126,8 +127,9 @@ export class RateLimiter {
       const reservation = this.reservation(this.store, [compiled], descriptor);
       this.store.take(reservation, (outcome, atUs) => {
         if (!(outcome instanceof Error)) {
-          if (!allPass(reservation, outcome)) shadowRefusals++;
-          else reservations.push(reservation.answered(outcome, atUs));
+          const refused = !allPass(reservation, outcome);
+          reports.push({ ruleId: compiled.rule.id, refused });
+          if (!refused) reservations.push(reservation.answered(outcome, atUs));
         }
         arrived();
       });

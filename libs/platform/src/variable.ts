@@ -37,6 +37,15 @@ export function wholeNumber(min: number, max: number, unit = '') {
   };
 }
 
+/** 0 turns something off; every other value is bounded. */
+export function zeroOr(min: number, max: number, unit = '') {
+  const number = wholeNumber(0, max, unit);
+  return (text: string): number => {
+    const value = number(text);
+    return value === 0 || value >= min ? value : expected(`0 or a whole number from ${min} to ${max}${unit}`);
+  };
+}
+
 export function oneOf<T extends string>(values: readonly T[]) {
   return (text: string): T => values.find((value) => value === text) ?? expected(`one of ${values.join(', ')}`);
 }

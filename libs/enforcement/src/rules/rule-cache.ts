@@ -89,6 +89,11 @@ export class RuleCache {
     return this.merchants.bytes + this.unknown.bytes;
   }
 
+  /** Whether a merchant of this id exists and its rules are in this process. */
+  has(merchantId: string): boolean {
+    return this.merchants.peek(merchantId) !== undefined;
+  }
+
   get ready(): boolean {
     return this.defaults !== undefined;
   }
