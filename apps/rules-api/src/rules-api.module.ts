@@ -2,9 +2,18 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import {
+  ApiTokenRepository,
+  AuditRepository,
+  IdempotencyKeyRepository,
+  MerchantApiKeyRepository,
+  MerchantRepository,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
+import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
@@ -14,6 +23,7 @@ import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
+import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
@@ -37,6 +47,7 @@ export interface RulesApiDependencies {
 export interface SharedDependencies {
   readonly tokenText: TokenText;
   readonly tokens: ApiTokenRepository;
+  readonly apiKeys: MerchantApiKeyRepository;
 }
 
 /** The database and its repositories, for every resource. */
@@ -48,6 +59,7 @@ class DatabaseModule {
     registry,
     tokenText,
     tokens,
+    apiKeys,
     liveBuckets,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
@@ -57,6 +69,7 @@ class DatabaseModule {
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
+      { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
@@ -80,7 +93,9 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        ApiKeysModule,
         BucketsModule,
+        MeModule,
         ExplainModule,
         ConfigurationModule,
         ProblemsModule,
