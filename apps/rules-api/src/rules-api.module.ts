@@ -12,6 +12,7 @@ import {
   RuleRepository,
 } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
+import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { BucketsModule } from './buckets/buckets.module.js';
@@ -36,6 +37,8 @@ export interface RulesApiDependencies {
   readonly adminToken: string;
   /** With which API tokens are hashed; the admin token unless given. */
   readonly tokenHashKey?: string | undefined;
+  /** The OIDC issuer whose tokens are accepted beside ours, if there is one. */
+  readonly oidc?: Pick<OidcOptions, 'issuer' | 'audience' | 'claims'> | undefined;
   readonly liveBuckets: LiveBuckets;
   readonly managementToken?: string | undefined;
   readonly health: Health;

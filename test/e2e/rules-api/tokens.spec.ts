@@ -1,13 +1,16 @@
 import { ruleBody } from '../../support/factories/rules.js';
+import { TestIssuer } from '../../support/oidc-issuer.js';
 import { type Answer, type Api, ask, startRulesApi } from './api.js';
 import { until } from '../../support/until.js';
 
 let api: Api;
+let issuer: TestIssuer;
 const tokens: Record<string, string> = {};
 let ruleId: string;
 
 beforeAll(async () => {
-  api = await startRulesApi();
+  issuer = await TestIssuer.start();
+  api = await startRulesApi({ OIDC_ISSUER: issuer.url, OIDC_MERCHANTS_CLAIM: 'tenants' });
   for (const id of ['acme', 'other']) await api.ask('POST', '/v1/merchants', { id, name: id });
   ruleId = ((await api.ask('POST', '/v1/merchants/acme/rules', ruleBody())).body as { id: string }).id;
   for (const [name, body] of Object.entries({
@@ -22,7 +25,7 @@ beforeAll(async () => {
   }
   tokens.keyOfAcme = ((await api.ask('POST', '/v1/merchants/acme/api-keys', { name: 'shop' })).body as { key: string }).key;
 });
-afterAll(() => api.close());
+afterAll(() => Promise.all([api.close(), issuer.close()]));
 
 const as = (name: string, method: string, path: string, body?: unknown): Promise<Answer> =>
   ask(api.app.url, method, path, body, { authorization: `Bearer ${tokens[name]}`, 'if-match': '*' });
@@ -186,6 +189,7 @@ describe('a token', () => {
   it.each([
     [{ role: 'viewer' }, '/name'],
     [{ name: 'admin', role: 'viewer' }, '/name'],
+    [{ name: 'oidc:alice', role: 'viewer' }, '/name'],
     [{ name: 'x', role: 'emperor' }, '/role'],
     [{ name: 'x', role: 'viewer', merchants: [] }, '/merchants'],
     [{ name: 'x', role: 'viewer', merchants: ['a', 'a'] }, '/merchants/1'],
@@ -280,5 +284,28 @@ describe('an API key of a merchant', () => {
   it('has a name of its own', async () => {
     const { status, body } = await api.ask('POST', KEYS, { name: 'shop' });
     expect([status, body.code]).toEqual([409, 'api_key.name.taken']);
+  });
+});
+
+describe('a token of the OIDC issuer', () => {
+  const askAs = async (claims: object, method: string, path: string, body?: unknown) =>
+    ask(api.app.url, method, path, body, { authorization: `Bearer ${await issuer.sign({ tenants: '*', ...claims })}`, 'if-match': '*' });
+
+  it('may do what its role may, at its merchants, and stands in the audit as its subject', async () => {
+    expect((await askAs({ roles: ['viewer'] }, 'PATCH', '/v1/merchants/acme', { name: 'x' })).status).toBe(403);
+    expect((await askAs({ tenants: ['other'] }, 'PATCH', '/v1/merchants/acme', { name: 'x' })).status).toBe(403);
+    expect((await askAs({ tenants: ['acme'] }, 'PATCH', '/v1/merchants/acme', { name: 'Acme Inc' })).status).toBe(200);
+    const { body } = await api.ask('GET', '/v1/audit?actor=oidc%3Aalice%40example.com');
+    expect(body).toMatchObject({ items: [{ action: 'merchant.updated', actor: 'oidc:alice@example.com' }] });
+    expect((await askAs({}, 'GET', '/v1/me/limits')).body.code).toBe('api_key.needed');
+  });
+
+  it('without a role is told so, and with a wrong signature is none', async () => {
+    const { status, body } = await askAs({ roles: ['owner'] }, 'GET', '/v1/merchants');
+    expect([status, body.code]).toEqual([403, 'token.role_unknown']);
+    const [header, claims] = (await issuer.sign()).split('.');
+    const wrong = await ask(api.app.url, 'GET', '/v1/merchants', undefined, { authorization: `Bearer ${header}.${claims}.AAAA` });
+    expect([wrong.status, wrong.body.code]).toEqual([401, 'token.invalid']);
+    expect(wrong.headers.get('www-authenticate')).toMatch(/^Bearer realm="tollgate"/);
   });
 });

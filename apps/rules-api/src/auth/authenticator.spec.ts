@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import type { FastifyRequest } from 'fastify';
-import { API_KEY_TEXT } from '#platform';
+import { API_KEY_TEXT, ProblemError } from '#platform';
 import type { StoredApiKey, StoredToken } from '#rules-db';
 import { Authenticator } from './authenticator.js';
 import { merchantOf, principalOf } from './principal.js';
@@ -222,5 +222,55 @@ describe('an API key of a merchant', () => {
   ])('%s is refused', async (_what, changes) => {
     const { ask, issueKey } = setUp();
     expect(await ask(issueKey(changes).key, '192.0.2.1', ME)).toBe(401);
+  });
+});
+
+describe('a token of an OIDC issuer', () => {
+  const NOT_USED = { byPrefix: () => Promise.resolve(null), used: () => Promise.resolve() };
+  const jwt = (name: string) => `Bearer eyJ.${name}.x`;
+
+  /** What the issuer says of `eyJ.NAME.x`. */
+  function setUpOidc(says: (name: string) => ProblemError | 'known') {
+    const asked: string[] = [];
+    const authenticator = new Authenticator({
+      adminToken: ADMIN,
+      tokenText,
+      tokens: NOT_USED,
+      apiKeys: NOT_USED,
+      isReady: () => true,
+      logger: pino({ enabled: false }),
+      nowMs: () => 1_700_000_000_000,
+      oidc: (token) => {
+        const [, name = ''] = token.split('.');
+        asked.push(name);
+        const found = says(name);
+        const principal = { name: `oidc:${name}`, role: 'viewer', merchants: null } as const;
+        return Promise.resolve(found === 'known' ? { principal, untilMs: Infinity } : found);
+      },
+    });
+    const ask = async (authorization: string) => {
+      const request = { headers: { authorization }, ip: '192.0.2.1', routeOptions: { url: '/v1/x' } } as unknown as FastifyRequest;
+      return (await authenticator.refusal(request))?.status ?? principalOf(request)?.name;
+    };
+    return { ask, asked };
+  }
+
+  it('is looked up by the issuer, once a second, and no other token is', async () => {
+    const { ask, asked } = setUpOidc(() => 'known');
+    for (let i = 0; i < 3; i++) expect(await ask(jwt('alice'))).toBe('oidc:alice');
+    expect(await ask(`Bearer ${tokenText.make().token}`)).toBe(401);
+    expect(asked).toEqual(['alice']);
+  });
+
+  it('that is wrong counts as a try; one that is good, or that nobody can judge now, does not', async () => {
+    const status = { wrong: 401, away: 503, idle: 403 } as Record<string, number>;
+    const { ask } = setUpOidc((name) => {
+      const refused = status[name.replace(/\d/g, '')];
+      return refused === undefined ? 'known' : new ProblemError({ status: refused, detail: name });
+    });
+    for (const name of ['away', 'idle', 'good']) for (let i = 0; i < 25; i++) expect(await ask(jwt(name + i))).not.toBe(429);
+    for (let i = 0; i < 20; i++) expect(await ask(jwt(`wrong${i}`))).toBe(401);
+    expect(await ask(jwt('wrong20'))).toBe(429);
+    expect(await ask(jwt('good0'))).toBe('oidc:good0');
   });
 });

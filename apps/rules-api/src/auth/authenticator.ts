@@ -5,7 +5,8 @@ import type { ApiTokenRepository, MerchantApiKeyRepository } from '#rules-db';
 import { asProblem, databaseUnavailable } from '../http/rules-api-exception.filter.js';
 import { FailedLogins } from './failed-logins.js';
 import { forbidden, OPENS_ONLY_ME } from './forbidden.js';
-import { Logins } from './logins.js';
+import { type Login, Logins } from './logins.js';
+import { isJwt } from './oidc-logins.js';
 import { FIRST_ADMIN, type Merchant, type Principal, setMerchant, setPrincipal } from './principal.js';
 import { apiKeyLogins, invalidToken, tokenLogins } from './stored-logins.js';
 import type { TokenText } from './token-text.js';
@@ -15,6 +16,8 @@ export interface AuthenticatorOptions {
   readonly tokenText: TokenText;
   readonly tokens: Pick<ApiTokenRepository, 'byPrefix' | 'used'>;
   readonly apiKeys: Pick<MerchantApiKeyRepository, 'byPrefix' | 'used'>;
+  /** Recognises tokens of an OIDC issuer, where one is configured. */
+  readonly oidc?: ((token: string) => Promise<Login<Principal> | ProblemError>) | undefined;
   /** False while the database cannot be asked. */
   readonly isReady: () => boolean;
   readonly logger: Logger;
@@ -26,13 +29,15 @@ export class Authenticator {
   private readonly adminToken: BearerToken;
   private readonly tokens: Logins<Principal>;
   private readonly apiKeys: Logins<Merchant>;
+  private readonly oidc: Logins<Principal> | undefined;
 
-  constructor({ adminToken, tokenText, tokens, apiKeys, isReady, logger, nowMs = Date.now }: AuthenticatorOptions) {
+  constructor({ adminToken, tokenText, tokens, apiKeys, oidc, isReady, logger, nowMs = Date.now }: AuthenticatorOptions) {
     this.adminToken = new BearerToken(adminToken);
     // One for all kinds: whoever guesses gains nothing by guessing another one.
     const common = { failedLogins: new FailedLogins(nowMs), logger, nowMs };
     this.tokens = new Logins({ ...common, lookUp: tokenLogins(tokens, tokenText, { isReady, nowMs }) });
     this.apiKeys = new Logins({ ...common, lookUp: apiKeyLogins(apiKeys, { isReady, nowMs }) });
+    this.oidc = oidc && new Logins({ ...common, lookUp: oidc });
   }
 
   /** Why a request is refused; otherwise `principalOf` or `merchantOf` knows who makes it. Routes outside of the API are nobody's business. */
@@ -62,7 +67,8 @@ export class Authenticator {
       setMerchant(request, merchant);
       return undefined;
     }
-    const principal = await this.tokens.principal(token, peer);
+    const logins = this.oidc !== undefined && isJwt(token) ? this.oidc : this.tokens;
+    const principal = await logins.principal(token, peer);
     if (principal instanceof ProblemError) return principal;
     setPrincipal(request, principal);
     return undefined;

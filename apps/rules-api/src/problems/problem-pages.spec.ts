@@ -46,6 +46,8 @@ const SOURCES = [
   'apps/rules-api/src/auth/authenticator.ts',
   'apps/rules-api/src/auth/logins.ts',
   'apps/rules-api/src/auth/stored-logins.ts',
+  'apps/rules-api/src/auth/oidc-claims.ts',
+  'apps/rules-api/src/auth/oidc-logins.ts',
   'apps/rules-api/src/buckets/buckets.service.ts',
   'apps/rules-api/src/explain/explain.service.ts',
   'apps/rules-api/src/configuration/configuration.service.ts',
