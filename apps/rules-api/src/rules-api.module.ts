@@ -2,9 +2,19 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import {
+  ApiTokenRepository,
+  AuditRepository,
+  IdempotencyKeyRepository,
+  MerchantApiKeyRepository,
+  MerchantRepository,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
+import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
+import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
@@ -14,6 +24,7 @@ import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
+import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
@@ -26,6 +37,8 @@ export interface RulesApiDependencies {
   readonly adminToken: string;
   /** With which API tokens are hashed; the admin token unless given. */
   readonly tokenHashKey?: string | undefined;
+  /** The OIDC issuer whose tokens are accepted beside ours, if there is one. */
+  readonly oidc?: Pick<OidcOptions, 'issuer' | 'audience' | 'claims'> | undefined;
   readonly liveBuckets: LiveBuckets;
   readonly managementToken?: string | undefined;
   readonly health: Health;
@@ -37,6 +50,7 @@ export interface RulesApiDependencies {
 export interface SharedDependencies {
   readonly tokenText: TokenText;
   readonly tokens: ApiTokenRepository;
+  readonly apiKeys: MerchantApiKeyRepository;
 }
 
 /** The database and its repositories, for every resource. */
@@ -48,6 +62,7 @@ class DatabaseModule {
     registry,
     tokenText,
     tokens,
+    apiKeys,
     liveBuckets,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
@@ -57,6 +72,7 @@ class DatabaseModule {
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
+      { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
@@ -80,7 +96,9 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        ApiKeysModule,
         BucketsModule,
+        MeModule,
         ExplainModule,
         ConfigurationModule,
         ProblemsModule,

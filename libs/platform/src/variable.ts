@@ -74,6 +74,28 @@ export function problemTypeBase(text: string): string {
   return url.href.endsWith('/') ? url.href : `${url.href}/`;
 }
 
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Whether nobody on the way can read or change what is fetched from there: https, or this machine. */
+export function isSecureUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname)));
+}
+
+/** It is compared as it is written, so that nothing of it is changed. */
+export function oidcIssuer(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url && isSecureUrl(text) && url.search + url.hash + url.username + url.password === ''
+    ? text
+    : expected('an https URL like https://login.example.com/realms/ops, without query and fragment; http only of this machine');
+}
+
+/** A name that another system has chosen. */
+export function visibleText(text: string): string {
+  return /^[\x21-\x7e]{1,255}$/.test(text) ? text : expected('1 to 255 visible ASCII characters without spaces');
+}
+
 /** An address or a name of this machine. Only its form is checked; listening fails if it belongs to another machine. */
 export function host(text: string): string {
   return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text)

@@ -6,6 +6,7 @@ import {
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
+  MerchantApiKeyRepository,
   MerchantRepository,
   migrate,
   revertAll,
@@ -27,6 +28,7 @@ const TABLES = [
   'outbox',
   'api_token',
   'idempotency_key',
+  'merchant_api_key',
 ];
 
 /** Every row of every table, as text. */
@@ -63,6 +65,8 @@ describe('migrations', () => {
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
+    const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
+    await new MerchantApiKeyRepository(dataSource).create('acme', key, { prefix: 'def', hash: Buffer.alloc(32, 8) }, BY);
   }
 
   it('run once, and a second time find nothing to do', async () => {
@@ -74,6 +78,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'MerchantApiKeys1795405000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -86,7 +91,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM idempotency_key'],
+    ['the newest', revertLast, 'SELECT * FROM merchant_api_key'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -105,7 +110,7 @@ describe('migrations', () => {
     expect(second.id).toBe('4');
     await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(7);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(8);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });
@@ -130,6 +135,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '7']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
   });
 });

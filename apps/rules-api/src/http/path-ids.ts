@@ -1,6 +1,6 @@
 import type { PipeTransform } from '@nestjs/common';
 import { isMerchantId } from '#limiter';
-import { MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
+import { ApiKeyNotFoundError, MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -24,6 +24,14 @@ export class RuleIdPipe implements PipeTransform {
 export class TokenIdPipe implements PipeTransform {
   transform(value: string): string {
     if (!isId(value)) throw new TokenNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The id of an API key in a path, likewise. */
+export class ApiKeyIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new ApiKeyNotFoundError(value.slice(0, 200));
     return value;
   }
 }

@@ -1,6 +1,8 @@
 import { type ArgumentsHost, Catch } from '@nestjs/common';
 import { ProblemDetailsFilter, ProblemError } from '#platform';
 import {
+  ApiKeyNameTakenError,
+  ApiKeyNotFoundError,
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
@@ -9,6 +11,7 @@ import {
   RuleNotFoundError,
   TokenNameTakenError,
   TokenNotFoundError,
+  TooManyApiKeysError,
   TooManyRulesError,
   TooManyTokensError,
   VersionConflictError,
@@ -27,6 +30,7 @@ const NOT_FOUND = [
   [MerchantNotFoundError, 'merchant.not_found'],
   [RuleNotFoundError, 'rule.not_found'],
   [TokenNotFoundError, 'token.not_found'],
+  [ApiKeyNotFoundError, 'api_key.not_found'],
 ] as const;
 
 /** The problem that an error of rules-db stands for; nothing for other errors. */
@@ -38,8 +42,10 @@ export function asProblem(error: unknown): ProblemError | undefined {
   }
   if (error instanceof RuleNameTakenError) return taken('rule.name.taken', '/name', error);
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
+  if (error instanceof ApiKeyNameTakenError) return taken('api_key.name.taken', '/name', error);
   if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
   if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
+  if (error instanceof TooManyApiKeysError) return new ProblemError({ status: 409, code: 'api_key.too_many', detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({
