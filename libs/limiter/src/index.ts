@@ -41,3 +41,6 @@ export * from './take.js';
 export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
 export * from './time-zone.js';
 export { verdictOf, type LimitReport, type Verdict } from './verdict.js';
+export { foreignSyntaxIn, looksLikeExpression } from './writing/foreign-path-syntax.js';
+export { headerNameFault } from './writing/header-name.js';
+export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';
