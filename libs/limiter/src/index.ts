@@ -44,3 +44,6 @@ export { verdictOf, type LimitReport, type Verdict } from './verdict.js';
 export { foreignSyntaxIn, looksLikeExpression } from './writing/foreign-path-syntax.js';
 export { headerNameFault } from './writing/header-name.js';
 export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';
+export { RULE_WARNINGS, type RuleWarning, type WarningCode } from './warnings/rule-warning.js';
+export { ruleWarnings } from './warnings/rule-warnings.js';
+export { shadowingOf, shadowWarnings } from './warnings/shadowing.js';
