@@ -1,5 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { completed, type Fault, type Fields, isPlainObject, objectFaults, RULE_FIELDS, type RuleSpec, shown } from '#limiter';
+import {
+  completed,
+  type Fault,
+  type Fields,
+  isPlainObject,
+  objectFaults,
+  RULE_FIELDS,
+  type RuleSpec,
+  shown,
+  writingFaults,
+} from '#limiter';
 import { ProblemError } from '#platform';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
@@ -71,7 +81,9 @@ class DocumentReader {
           code: 'rule.name.repeated',
           detail: 'is the name of another rule here',
         });
-        rules.push(completed(rule, RULE_FIELDS) as unknown as RuleSpec);
+        const spec = completed(rule, RULE_FIELDS) as unknown as RuleSpec;
+        this.note(writingFaults(spec).map((fault) => ({ ...fault, pointer: `${place.pointer}${fault.pointer}` })));
+        rules.push(spec);
       }
     }
     return rules;

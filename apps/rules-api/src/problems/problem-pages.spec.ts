@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FAULT_REASONS } from '#limiter';
+import { FAULT_REASONS, WRITING_REASONS } from '#limiter';
 import { PROBLEM_TYPE_NAMES } from '#platform';
 import { AUDIT_ACTIONS } from '#rules-db';
 import { readProblemPages } from './problem-pages.js';
@@ -20,7 +20,8 @@ describe('the pages of problem types', () => {
 
   it('the page of invalid bodies explains every reason for which a field is refused', () => {
     const page = readProblemPages().get('invalid-body');
-    for (const [reason, meaning] of Object.entries(FAULT_REASONS)) expect(page).toContain(`| \`${reason}\` | ${meaning} |`);
+    for (const [reason, meaning] of Object.entries({ ...FAULT_REASONS, ...WRITING_REASONS }))
+      expect(page).toContain(`| \`${reason}\` | ${meaning} |`);
   });
 
   it('each code with which the source answers a problem stands on a page', () => {

@@ -1,11 +1,11 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { completed, type Fields, RULE_FIELDS, type RuleSpec } from '#limiter';
+import { completed, type Fields, RULE_FIELDS, type RuleSpec, writingFaults } from '#limiter';
 import type { RuleEntity } from '#rules-db';
 import { MOMENT, RULE_ID } from '../http/text-formats.js';
 import { tableDto } from '../http/table-dto.js';
 
 /** A rule as an administrator writes it. */
-export class RuleDto extends tableDto('rule', RULE_FIELDS) {}
+export class RuleDto extends tableDto('rule', RULE_FIELDS, writingFaults) {}
 
 const IGNORED = 'The server sets it. It is accepted so that what was read can be sent back, and ignored.';
 
@@ -23,7 +23,7 @@ const SERVER_FIELDS = {
 } as const satisfies Fields;
 
 /** What replaces a rule: a rule as an administrator writes it, or as the API has shown it. */
-export class ReplaceRuleDto extends tableDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }) {}
+export class ReplaceRuleDto extends tableDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }, writingFaults) {}
 
 /** The document's name for a merge patch of a rule; its schema is made from that of ReplaceRuleDto. */
 export class RulePatch {}
