@@ -3,6 +3,8 @@ import { type PatternShape, patternCovers, patternShape } from './pattern-cover.
 
 /** What decides whether a rule applies to a request, made ready for comparisons. */
 export interface Applicability {
+  /** Enforced for a share of the bucket keys, and shadow for the rest: it neither covers another rule nor is covered by one in both. */
+  readonly isPartial: boolean;
   /** Empty: any method. */
   readonly methods: ReadonlySet<string>;
   /** Empty: any path. */
@@ -14,13 +16,16 @@ export interface Applicability {
 /** Fields of a rule, besides its match, that say when it applies. */
 const WHEN = ['validFrom', 'validTo', 'schedule'];
 
-export function applicabilityOf(rule: Pick<Rule, 'id' | 'match' | 'mode'>): Applicability {
+export function applicabilityOf(rule: Pick<Rule, 'match' | 'mode'>): Applicability {
   const { methods, paths, ...conditions } = rule.match as Rule['match'] & Readonly<Record<string, unknown>>;
   const when = WHEN.map((name) => [name, (rule as unknown as Readonly<Record<string, unknown>>)[name]] as const);
-  // A share of the bucket keys is each rule's own: no rule that has one covers another.
-  const share = typeof rule.mode === 'string' ? [] : [['mode', { ...rule.mode, of: rule.id }] as const];
-  const others = [...Object.entries(conditions), ...when, ...share].filter(([, value]) => narrows(value));
-  return { methods: new Set(methods), paths, others: new Map(others.map(([name, value]) => [name, JSON.stringify(value)])) };
+  const others = [...Object.entries(conditions), ...when].filter(([, value]) => narrows(value));
+  return {
+    isPartial: typeof rule.mode !== 'string',
+    methods: new Set(methods),
+    paths,
+    others: new Map(others.map(([name, value]) => [name, JSON.stringify(value)])),
+  };
 }
 
 function narrows(value: unknown): boolean {
@@ -32,6 +37,7 @@ function narrows(value: unknown): boolean {
  * another only together, and conditions that differ in how they are written.
  */
 export function covers(wide: Applicability, narrow: Applicability): boolean {
+  if (wide.isPartial || narrow.isPartial) return false;
   for (const [name, value] of wide.others) if (narrow.others.get(name) !== value) return false;
   if (wide.methods.size > 0) {
     if (narrow.methods.size === 0) return false;
