@@ -1,5 +1,6 @@
 import type { Descriptor } from './descriptor.js';
 import type { MerchantRules } from './merchant-rules.js';
+import type { OverridePeriod } from './override.js';
 import { pathSegments } from './path-pattern.js';
 import { askedMethod, mismatchOf, type RuleLayer } from './rule-matcher.js';
 import type { RuleTemplate } from './rule-template.js';
@@ -21,6 +22,8 @@ export interface ConsideredRule {
   readonly chosen: boolean;
   /** Null for a chosen rule. */
   readonly why: WhyNot | null;
+  /** The override that is in force for the merchant. */
+  readonly override?: OverridePeriod | undefined;
 }
 
 export interface ExplainedLayer {
@@ -66,13 +69,14 @@ function explainedLayer(
     const asMethod = askedMethod(asked, method, segments, ignoreCase);
     let chosen: RuleTemplate | undefined;
     return asked.map((template): ConsideredRule => {
-      const { rule } = template;
+      const { rule, override } = template;
       const source = template.isOwn ? 'merchant' : 'default';
       const mismatch = mismatchOf(template, asMethod, segments, ignoreCase);
-      if (mismatch !== undefined) return { rule, source, matched: false, chosen: false, why: whyNot(rule, mismatch, asMethod, target) };
-      if (chosen !== undefined) return { rule, source, matched: true, chosen: false, why: displaced(rule, chosen.rule) };
+      if (mismatch !== undefined)
+        return { rule, source, matched: false, chosen: false, why: whyNot(rule, mismatch, asMethod, target), override };
+      if (chosen !== undefined) return { rule, source, matched: true, chosen: false, why: displaced(rule, chosen.rule), override };
       chosen = template;
-      return { rule, source, matched: true, chosen: true, why: null };
+      return { rule, source, matched: true, chosen: true, why: null, override };
     });
   });
 }

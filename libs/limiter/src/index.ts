@@ -27,6 +27,7 @@ export * from './merchant-id.js';
 export * from './merchant-rules.js';
 export * from './pace.js';
 export * from './path-pattern.js';
+export * from './override.js';
 export * from './ports.js';
 export * from './rate-limiter.js';
 export * from './refusal-memory.js';

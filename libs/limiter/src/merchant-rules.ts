@@ -1,6 +1,7 @@
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
+import type { OverrideTime, RuleOverrides } from './override.js';
 import { pathSegments } from './path-pattern.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
@@ -96,6 +97,10 @@ export interface MerchantRulesOptions {
   readonly timeZone?: string | undefined;
   /** Makes the takes that are the same for every request of the merchant: those of the store that is going to be asked. */
   readonly makeTake?: MakeTake | undefined;
+  /** Of the merchant, for any of these rules. */
+  readonly overrides?: readonly RuleOverrides[] | undefined;
+  /** When it is, for overrides. */
+  readonly time?: OverrideTime | undefined;
 }
 
 /**
@@ -108,17 +113,31 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, makeTake = plainTake }: MerchantRulesOptions = {},
+  { timeZone, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = sharedRules(defaults, timeZone);
-  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.pathless, makeTake);
   const templates = templatesOf(own, true, timeZone);
+  const layers = own.length === 0 ? shared.layers : mergedLayers(templates, shared.layers);
   return new MerchantRules(
     merchantId,
-    mergedLayers(templates, shared.layers),
+    overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time),
     shared.pathless && templates.every(({ isPathless }) => isPathless),
     makeTake,
   );
+}
+
+const NO_OVERRIDES: readonly RuleOverrides[] = [];
+/** For rules without overrides the time makes no difference. */
+const ALWAYS: OverrideTime = { atMs: 0 };
+
+/** Whosever the rules are: a rule that is overridden is another one for this merchant, and of the others nothing is copied. */
+function overriddenLayers(layers: readonly RuleLayer[], overrides: readonly RuleOverrides[], time: OverrideTime): readonly RuleLayer[] {
+  const byRule = new Map(overrides.map((each) => [each.ruleId, each]));
+  const under = (template: RuleTemplate): RuleTemplate => {
+    const its = byRule.get(template.rule.id);
+    return its === undefined ? template : template.under(its, time);
+  };
+  return layers.map((layer) => ({ ...layer, enforced: layer.enforced.map(under), shadow: layer.shadow.map(under) }));
 }
 
 /** By the list of default rules, then by time zone, if it makes a difference. A list that is no longer in use goes, and all that was compiled from it. */

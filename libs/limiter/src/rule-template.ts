@@ -1,5 +1,6 @@
 import { isMerchantKeyed } from './bucket-key.js';
 import { bucketsOf, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
+import { activeOverride, canBeOverridden, ruleUnder, type OverridePeriod, type OverrideTime, type RuleOverrides } from './override.js';
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
 import type { Rule } from './rule.js';
 import type { MakeTake } from './take.js';
@@ -18,10 +19,19 @@ export class RuleTemplate {
     readonly rule: Rule,
     readonly isOwn: boolean,
     private readonly timeZone: string | undefined,
+    /** The override that is in force. */
+    readonly override?: OverridePeriod,
   ) {
     this.isMerchantKeyed = isMerchantKeyed(rule);
     this.holdsSlots = rule.limits.some(({ algorithm }) => algorithm === 'concurrency');
     this.elastic = rule.limits.some(({ throttle }) => throttle === 'elastic');
+  }
+
+  /** The same under the overrides that it has for one merchant. */
+  under(overrides: RuleOverrides, time: OverrideTime): RuleTemplate {
+    if (!canBeOverridden(this.rule, this.isOwn)) return this;
+    const rule = ruleUnder(this.rule, overrides, time, this.timeZone);
+    return new RuleTemplate(rule, this.isOwn, this.timeZone, activeOverride(overrides, time.atMs));
   }
 
   get isPathless(): boolean {
