@@ -37,6 +37,7 @@ export * from './rule.js';
 export * from './rule-schema.js';
 export { shown } from './shown.js';
 export * from './snapshot.js';
+export { storedOverrides } from './stored-overrides.js';
 export * from './stored-rule.js';
 export * from './take.js';
 export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
