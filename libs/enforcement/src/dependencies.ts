@@ -35,7 +35,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store);
   const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
@@ -66,12 +66,12 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): RuleCache {
+function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, store: RedisBucketStore): RuleCache {
   return new RuleCache({
     cold: new ColdRules({
       snapshots,
       ruleSource: settings.ruleSource,
-      redisAvailable,
+      redisAvailable: () => store.readable,
       redisDeadlineMs: PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs,
       unknownIds: new LookupAllowance({
         perSecond: settings.unknownLookupsPerSecond,
@@ -80,6 +80,7 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
       }),
     }),
     makeTake: redisTake,
+    storeNow: () => Date.now() + store.clockOffsetMs,
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

@@ -13,7 +13,7 @@ import { warmUp } from './warm-up.js';
 /** A first request of a merchant may take this long to learn its rules. While Redis is away it gets no longer than a take. */
 const RULES_DEADLINE_MS = 2000;
 /** How often a request starts over because its rules turn out to be outdated. */
-const MAX_RELOADS = 2;
+const MAX_RELOADS = 3;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 /** Refusals that penalties count. */
@@ -141,19 +141,19 @@ export class Enforcer {
       return;
     }
     this.dependencies.limiter.check(rules, descriptor, (outcome) => {
-      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads);
+      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, outcome.atUs);
       else this.verdict(outcome, descriptor, answer, requestId);
     });
   }
 
-  /** The bucket knows of an edit that this process does not know yet. */
-  private checkAgain(descriptor: Descriptor, answer: Answer, requestId: string, reloads: number): void {
+  /** The bucket knows of an edit that this process does not know yet, or an override has ended. */
+  private checkAgain(descriptor: Descriptor, answer: Answer, requestId: string, reloads: number, atUs: number): void {
     if (reloads === 0) {
       this.noVerdict(RULES_UNAVAILABLE, descriptor, answer, requestId);
       return;
     }
     const { merchantId, ip } = descriptor;
-    this.dependencies.rules.reload(merchantId, ip).then(
+    this.dependencies.rules.reload(merchantId, ip, atUs).then(
       (rules) => this.checkBy(rules, descriptor, answer, requestId, reloads - 1),
       () => this.noVerdict(RULES_UNAVAILABLE, descriptor, answer, requestId),
     );

@@ -3,6 +3,7 @@ import type { FieldValue } from './conditions/request-field.js';
 import type { Descriptor } from './descriptor.js';
 import { type EffectiveMode, modeOf } from './enforced-share.js';
 import type { MerchantRules, NowMs } from './merchant-rules.js';
+import type { OverridePeriod } from './override.js';
 import { askedMethod, mismatchOf, type Mismatch, type RuleLayer } from './rule-matcher.js';
 import type { RuleTemplate } from './rule-template.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
@@ -37,6 +38,8 @@ export interface ConsideredRule {
   readonly chosen: boolean;
   /** Null for a chosen rule. */
   readonly why: WhyNot | null;
+  /** The override that is in force for the merchant. */
+  readonly override?: OverridePeriod | undefined;
 }
 
 export interface ExplainedLayer {
@@ -85,10 +88,11 @@ function explainedLayer({ enforced, shadow }: RuleLayer, request: AskedRequest):
     return asked
       .filter((template) => template.modeFor(request.descriptor) === mode)
       .map((template): ConsideredRule => {
-        const about = { rule: template.rule, source: template.isOwn ? ('merchant' as const) : ('default' as const), mode };
+        const { rule, override } = template;
+        const about = { rule, source: template.isOwn ? ('merchant' as const) : ('default' as const), mode, override };
         const mismatch = mismatchOf(template, method, request);
         if (mismatch !== undefined) return { ...about, matched: false, chosen: false, why: whyNot(template, mismatch, method, request) };
-        if (chosen !== undefined) return { ...about, matched: true, chosen: false, why: displaced(template.rule, chosen.rule) };
+        if (chosen !== undefined) return { ...about, matched: true, chosen: false, why: displaced(rule, chosen.rule) };
         chosen = template;
         return { ...about, matched: true, chosen: true, why: null };
       });

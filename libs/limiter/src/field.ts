@@ -46,6 +46,8 @@ export interface WholeNumberField extends About {
   readonly min: number;
   readonly max: number;
   readonly unit?: 'milliseconds' | 'tokens' | 'percent' | 'requests';
+  /** Whether an override multiplies it, or puts another number in its place: the permitted burst, and what comes back in an interval. */
+  readonly scales?: true;
   /** Why the bounds are what they are; completes the sentence that names them. */
   readonly because?: string;
   /** The language also has objects here, which are not enforced yet. */

@@ -2,6 +2,7 @@ import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
+import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
 import { RuleTemplate } from './rule-template.js';
@@ -115,6 +116,10 @@ function shapeOf(templates: readonly RuleTemplate[]): RulesShape {
   };
 }
 
+function bothShapes(a: RulesShape, b: RulesShape): RulesShape {
+  return { pathless: a.pathless && b.pathless, plain: a.plain && b.plain, timed: a.timed || b.timed };
+}
+
 /** What is the same for all merchants that have just these rules. */
 interface SharedRules {
   readonly layers: readonly RuleLayer[];
@@ -126,6 +131,10 @@ export interface MerchantRulesOptions {
   readonly timeZone?: string | undefined;
   /** Makes the takes that are the same for every request of the merchant: those of the store that is going to be asked. */
   readonly makeTake?: MakeTake | undefined;
+  /** Of the merchant, for any of these rules. */
+  readonly overrides?: readonly RuleOverrides[] | undefined;
+  /** When it is, for overrides. */
+  readonly time?: OverrideTime | undefined;
 }
 
 /**
@@ -138,18 +147,36 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, makeTake = plainTake }: MerchantRulesOptions = {},
+  { timeZone, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = sharedRules(defaults, timeZone);
-  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.shape, makeTake);
   const templates = templatesOf(own, true, timeZone);
-  const { pathless, plain, timed } = shapeOf(templates);
-  const shape = {
-    pathless: pathless && shared.shape.pathless,
-    plain: plain && shared.shape.plain,
-    timed: timed || shared.shape.timed,
+  const layers = own.length === 0 ? shared.layers : mergedLayers(templates, shared.layers);
+  return new MerchantRules(
+    merchantId,
+    overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time),
+    own.length === 0 ? shared.shape : bothShapes(shapeOf(templates), shared.shape),
+    makeTake,
+  );
+}
+
+const NO_OVERRIDES: readonly RuleOverrides[] = [];
+/** For rules without overrides the time makes no difference. */
+const ALWAYS: OverrideTime = { atMs: 0 };
+
+/** Whosever the rules are: a rule that is overridden is another one for this merchant, and of the others nothing is copied. */
+function overriddenLayers(layers: readonly RuleLayer[], overrides: readonly RuleOverrides[], time: OverrideTime): readonly RuleLayer[] {
+  const byRule = new Map(overrides.map((each) => [each.ruleId, each]));
+  const made = new Map<RuleTemplate, RuleTemplate>();
+  const under = (template: RuleTemplate): RuleTemplate => {
+    const its = byRule.get(template.rule.id);
+    if (its === undefined) return template;
+    // A rule that is enforced for a share of the keys stands among the shadow rules too, and is one rule.
+    const known = made.get(template) ?? template.under(its, time);
+    made.set(template, known);
+    return known;
   };
-  return new MerchantRules(merchantId, mergedLayers(templates, shared.layers), shape, makeTake);
+  return layers.map((layer) => ({ ...layer, enforced: layer.enforced.map(under), shadow: layer.shadow.map(under) }));
 }
 
 /** By the list of default rules, then by time zone, if it makes a difference. A list that is no longer in use goes, and all that was compiled from it. */

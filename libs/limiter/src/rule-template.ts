@@ -3,6 +3,7 @@ import { compiledConditions, type CompiledCondition } from './conditions/compile
 import type { Descriptor } from './descriptor.js';
 import { modeOf, type EffectiveMode } from './enforced-share.js';
 import { bucketsOf, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
+import { activeOverride, canBeOverridden, ruleUnder, type OverridePeriod, type OverrideTime, type RuleOverrides } from './override.js';
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
 import type { Rule } from './rule.js';
 import { activeTimes, type ActiveTimes } from './schedule/active-times.js';
@@ -25,11 +26,20 @@ export class RuleTemplate {
     readonly rule: Rule,
     readonly isOwn: boolean,
     private readonly timeZone: string | undefined,
+    /** The override that is in force. */
+    readonly override?: OverridePeriod,
   ) {
     this.isMerchantKeyed = isMerchantKeyed(rule);
     this.holdsSlots = rule.limits.some(({ algorithm }) => algorithm === 'concurrency');
     this.elastic = rule.limits.some(({ throttle }) => throttle === 'elastic');
     this.active = activeTimes(rule, timeZone);
+  }
+
+  /** The same under the overrides that it has for one merchant. */
+  under(overrides: RuleOverrides, time: OverrideTime): RuleTemplate {
+    if (!canBeOverridden(this.rule, this.isOwn)) return this;
+    const rule = ruleUnder(this.rule, overrides, time, this.timeZone);
+    return new RuleTemplate(rule, this.isOwn, this.timeZone, activeOverride(overrides, time.atMs));
   }
 
   get isPathless(): boolean {
@@ -38,13 +48,16 @@ export class RuleTemplate {
 
   /** Whether the method and the path alone say that it applies, whenever and to whomever. */
   get isPlain(): boolean {
-    return this.active === undefined && this.conditions === undefined && typeof this.rule.mode === 'string';
+    return this.active === undefined && !this.hasConditions && typeof this.rule.mode === 'string';
+  }
+
+  private get hasConditions(): boolean {
+    return (this.rule.match.all ?? []).length > 0;
   }
 
   /** Made when they are first asked; undefined if there are none. */
   get conditions(): CompiledCondition | undefined {
-    const { all } = this.rule.match;
-    return all === undefined || all.length === 0 ? undefined : (this.madeConditions ??= compiledConditions(all));
+    return this.hasConditions ? (this.madeConditions ??= compiledConditions(this.rule.match.all!)) : undefined;
   }
 
   /** In which mode it may be among the rules that are asked, for one request or another. */

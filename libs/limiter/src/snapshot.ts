@@ -1,3 +1,4 @@
+import type { RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 
 /** A merchant's rules at one version, as gateways read them. */
@@ -11,6 +12,8 @@ export interface MerchantSnapshot {
   readonly timeZone: string;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
+  /** Of these rules, or of default ones; missing if there never was any. */
+  readonly overrides?: readonly RuleOverrides[];
 }
 
 /** The rules that belong to no merchant and apply to all. */

@@ -151,7 +151,7 @@ function penaltyAt(value: unknown, at: string): Penalty {
 }
 
 /** Of the wire format of takes. */
-const MOST_GENERATIONS = 2 ** 32 - 1;
+export const MOST_GENERATIONS = 2 ** 32 - 1;
 /** In the year 2255 the microseconds of a clock leave the whole numbers of a double. */
 const LAST_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 /** Levels of buckets, surpluses and what edits have added to them included. */
@@ -212,7 +212,8 @@ function startAt(value: unknown, at: string): LimitStart {
   return { ...start, fraction: { part: wholeAt(part, `${at}.fraction.part`, 1, whole - 1), of: whole } };
 }
 
-function listAt(value: unknown, at: string, min: number, max: number): readonly unknown[] {
+/** Throws UnreadableError unless it is a list of a length within bounds. */
+export function listAt(value: unknown, at: string, min: number, max: number): readonly unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) return fail(at, `must be a list of ${min} to ${max}`, value);
   return value;
 }

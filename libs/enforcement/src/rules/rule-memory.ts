@@ -14,6 +14,8 @@ const RULE = 1350;
 const LIMIT = 800;
 const PAST_LIMIT = 450;
 const PATH = 100;
+/** An override, also one that has ended. */
+const OVERRIDE = 500;
 const CHARACTER = 2;
 /** For each character of its JSON: conditions become closures and tables of searches. */
 const WRITTEN = 20;
@@ -33,6 +35,7 @@ export function bytesOfMerchant(merchantId: string, snapshot: MerchantSnapshot |
     bytesOfUnknown(merchantId) +
     RULES +
     (snapshot?.rules ?? []).reduce((sum, rule) => sum + bytesOfRule(rule), 0) +
+    (snapshot?.overrides ?? []).reduce((sum, { periods }) => sum + RULE + periods.length * OVERRIDE, 0) +
     (takesMade > 0 ? USED : 0) +
     takesMade * TAKE
   );
