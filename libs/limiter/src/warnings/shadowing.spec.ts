@@ -88,7 +88,7 @@ const METHODS = ['GET', 'HEAD', 'POST'];
 const rules = fc.array(
   fc.record({
     layer: fc.constantFrom(...LAYERS.slice(1, 3)),
-    mode: fc.constantFrom(...MODES, { enforcePercent: 50 }),
+    mode: fc.constantFrom(...MODES, ...MODES, ...MODES, { enforcePercent: 50 }),
     priority: fc.integer({ min: 0, max: 2 }),
     enabled: fc.constantFrom(true, true, true, false),
     match: fc.record({
@@ -125,5 +125,5 @@ it('a rule that is said to be shadowed is never chosen, whatever is asked', () =
     }),
     { numRuns: 300 },
   );
-  expect(warned).toBeGreaterThan(100);
+  expect(warned).toBeGreaterThan(30);
 });
