@@ -2,6 +2,8 @@ import { BUSY } from '../../support/patience.mjs';
 import { ruleBody } from '../../support/factories/rules.js';
 import { type Api, startRulesApi } from './api.js';
 
+const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
+
 const DEFAULTS = {
   note: '',
   labels: {},
@@ -208,5 +210,61 @@ describe('rules of a merchant', () => {
     const { status, body } = await api.ask('POST', '/v1/merchants/full/rules', ruleBody({ name: 'one too many' }));
     expect([status, body.detail]).toEqual([409, 'there may be at most 100 rules here']);
     expect((await api.ask('GET', '/v1/merchants/full/rules?limit=200')).body.items).toHaveLength(100);
+  });
+});
+
+describe('a rule that is probably a mistake', () => {
+  const wide = ruleBody({ name: 'wide', priority: 500 });
+  const shadowed = [{ code: 'rule.shadowed', pointer: '/priority', detail: expect.stringContaining('"wide", priority 500') as string }];
+  let api: Api;
+  const rules = '/v1/merchants/careful/rules';
+  beforeAll(async () => {
+    api = await startRulesApi();
+    await api.ask('POST', '/v1/merchants', { id: 'careful', name: 'x' });
+    expect((await api.ask('POST', rules, wide)).body).not.toHaveProperty('warnings');
+  });
+  afterAll(() => api.close());
+
+  it('is written with warnings, by each call that writes, and what was answered can be sent back', async () => {
+    const created = await api.ask('POST', rules, ruleBody({ name: 'narrow' }));
+    expect([created.status, created.body.warnings]).toEqual([201, shadowed]);
+    const path = `${rules}/${created.body.id}`;
+    expect((await api.ask('GET', path)).body).toEqual(created.body);
+    const replaced = await api.ask('PUT', path, created.body, { 'if-match': '"1"' });
+    expect([replaced.status, replaced.body.warnings]).toEqual([200, shadowed]);
+    const patched = await api.ask('PATCH', path, { cost: 2 }, { 'if-match': '"2"' });
+    expect([patched.status, patched.body.warnings]).toEqual([200, shadowed]);
+    expect((await api.ask('PATCH', path, { priority: 501 }, { 'if-match': '*' })).body.warnings).toMatchObject([{ code: 'rule.shadows' }]);
+    expect((await api.ask('PATCH', path, { match: { methods: ['PUT'] } }, { 'if-match': '*' })).body).not.toHaveProperty('warnings');
+    expect((await api.ask('GET', path)).body).not.toHaveProperty('warnings');
+    await api.ask('DELETE', path, undefined, { 'if-match': '*' });
+  });
+
+  it('is refused where strict=true asks for it, and nothing is written', async () => {
+    const before = (await api.ask('GET', rules)).body;
+    const { status, body } = await api.ask('POST', `${rules}?strict=true`, ruleBody({ name: 'narrow' }));
+    expect([status, body.code, body.errors]).toEqual([400, 'rule.warnings', shadowed]);
+    const repeated = { priority: 500, match: { paths: [] } };
+    expect((await api.ask('PATCH', `${rules}/${before.items[0].id}?strict=true`, repeated, { 'if-match': '*' })).status).toBe(200);
+    expect(
+      (await api.ask('POST', '/v1/default-rules?strict=true', ruleBody({ limits: [{ ...LIMIT, capacity: 2 }] }))).body.errors,
+    ).toMatchObject([{ code: 'limit.capacity.below_refill', pointer: '/limits/0/capacity' }]);
+    expect((await api.ask('GET', rules)).body.items).toHaveLength(before.items.length);
+    expect((await api.ask('GET', '/v1/default-rules')).body.items).toEqual([]);
+    expect((await api.ask('POST', `${rules}?strict=yes`, ruleBody())).body).toMatchObject({ errors: [{ parameter: 'strict' }] });
+  });
+
+  it.each([
+    [{ match: { paths: ['/users/{id}'] } }, '/match/paths/0', 'rule.match.paths.never_matches'],
+    [{ match: { methods: ['PSOT'] } }, '/match/methods/0', 'rule.match.methods.not_one_of'],
+    [{ cost: 11 }, '/cost', 'rule.cost.exceeds_capacity'],
+  ])('is refused at once if it would do harm: %j', async (changes, pointer, code) => {
+    const body = ruleBody({ name: 'harmful', ...changes });
+    expect((await api.ask('POST', rules, body)).body).toMatchObject({ status: 400, errors: [{ pointer, code }] });
+    const document = { version: 1, merchants: [], defaultRules: [body] };
+    expect((await api.ask('POST', '/v1/apply', document)).body).toMatchObject({
+      status: 400,
+      errors: [{ pointer: `/defaultRules/0${pointer}`, code }],
+    });
   });
 });

@@ -10,7 +10,7 @@ import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
@@ -40,6 +40,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     RuleDto,
     ReplaceRuleDto,
     RuleView,
+    WrittenRule,
     CreateMerchantDto,
     UpdateMerchantDto,
     RevertDto,

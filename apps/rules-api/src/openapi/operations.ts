@@ -58,12 +58,22 @@ interface BelowSomething {
   readonly belowSomething?: boolean;
 }
 
+interface KnownQuery {
+  /** Names of its query. */
+  readonly query?: readonly string[];
+}
+
 /** POST: 201 with Location and ETag. */
-export function Creates(summary: string, view: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+export function Creates(
+  summary: string,
+  view: Type,
+  { belowSomething = false, query = [] }: BelowSomething & KnownQuery = {},
+): MethodDecorator {
   return operation(
     summary,
     [...WITH_BODY, 409, 422, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
+    KnowsQuery(...query),
     takesIdempotencyKey(),
     changeReason(),
   );
@@ -132,22 +142,32 @@ export function Applies(summary: string, view: Type, { query }: { readonly query
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
-export function Writes(summary: string, view: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+export function Writes(
+  summary: string,
+  view: Type,
+  { nameMayBeTaken = false, query = [] }: KnownQuery & { readonly nameMayBeTaken?: boolean } = {},
+): MethodDecorator {
   return operation(
     summary,
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
     ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
+    KnowsQuery(...query),
     ifMatch(),
     changeReason(),
   );
 }
 
 /** PATCH by a JSON merge patch, with If-Match: 200 with the new ETag. */
-export function Patches(summary: string, view: Type, patch: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+export function Patches(
+  summary: string,
+  view: Type,
+  patch: Type,
+  options: KnownQuery & { readonly nameMayBeTaken?: boolean } = {},
+): MethodDecorator {
   return applyDecorators(
     ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
     ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
-    Writes(summary, view, { nameMayBeTaken }),
+    Writes(summary, view, options),
   );
 }
 
