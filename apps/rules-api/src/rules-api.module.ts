@@ -15,6 +15,7 @@ import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { PreviewModule } from './preview/preview.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
@@ -82,6 +83,7 @@ export class RulesApiModule {
         TokensModule,
         BucketsModule,
         ExplainModule,
+        PreviewModule,
         ConfigurationModule,
         ProblemsModule,
       ],

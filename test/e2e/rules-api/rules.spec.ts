@@ -1,5 +1,6 @@
 import { BUSY } from '../../support/patience.mjs';
 import { ruleBody } from '../../support/factories/rules.js';
+import { ADMIN_TOKEN } from '../../support/processes.js';
 import { type Api, startRulesApi } from './api.js';
 
 const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
@@ -266,5 +267,53 @@ describe('a rule that is probably a mistake', () => {
       status: 400,
       errors: [{ pointer: `/defaultRules/0${pointer}`, code }],
     });
+  });
+
+  it('is tried before it is written: what it would shadow, and whom it would refuse', async () => {
+    const sample = `at,method,path\n${'2026-11-22T10:00:00Z,GET,/a\n'.repeat(12)}`;
+    const draft = ruleBody({ name: 'draft', priority: 600, limits: [{ ...LIMIT, capacity: 5 }] });
+    const { status, body } = await api.ask('POST', '/v1/rules/preview', { merchantId: 'careful', rule: draft, sample });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      shadows: [{ name: 'wide', source: 'merchant' }],
+      shadowedBy: [],
+      warnings: [{ code: 'rule.shadows' }],
+      replay: {
+        requests: 12,
+        refusedNow: 2,
+        refusedThen: 7,
+        truncated: false,
+        byRule: [{ ruleId: null, name: 'draft' }, { name: 'wide' }],
+      },
+    });
+    const ruleId = body.shadows[0].ruleId as string;
+    const answer = await fetch(`${api.app.url}/v1/rules/preview`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' },
+      body: JSON.stringify({ merchantId: 'careful', ruleId, rule: draft, sample }),
+    });
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = (await answer.text()).trim().split('\n');
+    expect(JSON.parse(lines[0]!)).toEqual({ progress: { replayed: 0, of: 12 } });
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({
+      result: { shadows: [], replay: { refusedNow: 2, refusedThen: 7, byRule: [{ ruleId }] } },
+    });
+    expect((await api.ask('GET', rules)).body.items).toHaveLength(1);
+  });
+
+  it.each([
+    [{ sample: 'recorded' }, 400, '/sample', 'preview.sample.not_recorded'],
+    [{ sample: 'at,method,path\nnoon,GET,/\n' }, 400, '/sample', 'preview.sample.malformed'],
+    [{ rule: ruleBody({ key: ['ip'] }), sample: 'at,method,path\n1,GET,/\n' }, 400, '/sample', 'preview.sample.lacks_ip'],
+    [{ rule: ruleBody({ cost: 11 }) }, 400, '/rule/cost', 'rule.cost.exceeds_capacity'],
+    [{ rule: ruleBody({ cost: 0 }) }, 400, '/rule/cost', 'preview.rule.cost.out_of_range'],
+  ])('is not tried if %j', async (changes, status, pointer, code) => {
+    const { body } = await api.ask('POST', '/v1/rules/preview', { merchantId: 'careful', rule: ruleBody(), ...changes });
+    expect(body).toMatchObject({ status, errors: [{ pointer, code }] });
+  });
+
+  it('of a merchant or a rule that does not exist nothing is tried', async () => {
+    expect((await api.ask('POST', '/v1/rules/preview', { merchantId: 'nobody', rule: ruleBody() })).status).toBe(404);
+    expect((await api.ask('POST', '/v1/rules/preview', { merchantId: 'careful', ruleId: '999999', rule: ruleBody() })).status).toBe(404);
   });
 });

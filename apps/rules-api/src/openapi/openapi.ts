@@ -4,6 +4,8 @@ import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } fr
 import { BucketsModule } from '../buckets/buckets.module.js';
 import { ExplainDto } from '../explain/explain.dto.js';
 import { ExplainModule } from '../explain/explain.module.js';
+import { PreviewDto } from '../preview/preview.dto.js';
+import { PreviewModule } from '../preview/preview.module.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
 import { ConfigurationModule } from '../configuration/configuration.module.js';
 import { RevertDto } from '../history/history.dto.js';
@@ -33,7 +35,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
+    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, PreviewModule, ConfigurationModule],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, [
@@ -51,6 +53,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     BlockBucketDto,
     UnblockBucketDto,
     ExplainDto,
+    PreviewDto,
     ConfigurationDto,
   ]);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);

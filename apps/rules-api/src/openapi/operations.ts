@@ -124,6 +124,26 @@ export function Answers(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));
 }
 
+/** The same, where the answer takes a while: with application/x-ndjson in Accept it says meanwhile how far it has come. */
+export function AnswersInSteps(summary: string, view: Type): MethodDecorator {
+  const line = {
+    type: 'object',
+    properties: {
+      progress: { type: 'object', properties: { replayed: { type: 'integer' }, of: { type: 'integer' } } },
+      result: { $ref: getSchemaPath(view) },
+    },
+  };
+  return operation(
+    summary,
+    [...WITH_BODY, 404],
+    ApiExtraModels(view),
+    ApiOkResponse({
+      description: 'The answer; as application/x-ndjson a line for each progress, and the result in the last line.',
+      content: { 'application/json': { schema: { $ref: getSchemaPath(view) } }, 'application/x-ndjson': { schema: line } },
+    }),
+  );
+}
+
 /** GET of a file. */
 export function Exports(summary: string, document: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
   const schema = { $ref: getSchemaPath(document) };

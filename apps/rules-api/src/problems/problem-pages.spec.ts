@@ -60,6 +60,8 @@ const SOURCES = [
   'apps/rules-api/src/pagination/page.ts',
   'apps/rules-api/src/http/rules-api-exception.filter.ts',
   'apps/rules-api/src/merchants/merchants.service.ts',
+  'apps/rules-api/src/preview/preview.service.ts',
+  'apps/rules-api/src/preview/sample.ts',
   'apps/rules-api/src/problems/problems.controller.ts',
   'apps/rules-api/src/rules/rule-warnings.ts',
   'apps/rules-api/src/rules/rules.service.ts',
