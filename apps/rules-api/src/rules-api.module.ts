@@ -26,6 +26,7 @@ import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { PreviewModule } from './preview/preview.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
@@ -100,6 +101,7 @@ export class RulesApiModule {
         BucketsModule,
         MeModule,
         ExplainModule,
+        PreviewModule,
         ConfigurationModule,
         ProblemsModule,
       ],

@@ -7,6 +7,7 @@ import { TokenText } from './auth/token-text.js';
 import { CONFIGURATION_BODIES } from './configuration/configuration.module.js';
 import { RulesApiExceptionFilter } from './http/rules-api-exception.filter.js';
 import { serveOpenApi } from './openapi/openapi.js';
+import { PREVIEW_BODIES } from './preview/preview.module.js';
 import { RulesApiModule, type RulesApiDependencies } from './rules-api.module.js';
 
 /** The Rules API, complete but not yet listening. */
@@ -21,7 +22,7 @@ export async function createRulesApi(dependencies: RulesApiDependencies): Promis
     logger,
     registry,
     filter: new RulesApiExceptionFilter(logger),
-    bodies: CONFIGURATION_BODIES,
+    bodies: { ...CONFIGURATION_BODIES, ...PREVIEW_BODIES },
     refusal: authenticator.refusal,
     pages: '/docs',
   });

@@ -1,5 +1,5 @@
 import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
-import { editLimits, languageOf, type RuleSpec, startLimits } from '#limiter';
+import { editLimits, languageOf, type Layer, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
@@ -83,6 +83,14 @@ export class RuleRepository {
       where: { merchantId: owners === null ? IsNull() : In([...owners]) },
       order: { merchantId: 'ASC', priority: 'DESC', name: 'ASC' },
     });
+  }
+
+  /** The enabled rules that are asked in the same layer for the owner's requests: its own ones and the default rules. */
+  async competitors(owner: RuleOwner, layer: Layer): Promise<{ own: RuleEntity[]; defaults: RuleEntity[] }> {
+    const inLayer = { layer, enabled: true };
+    const owners = owner === null ? [{ merchantId: IsNull() }] : [{ merchantId: owner }, { merchantId: IsNull() }];
+    const rules = await this.transactions.manager.find(RuleEntity, { where: owners.map((each) => ({ ...each, ...inLayer })) });
+    return { own: rules.filter(({ merchantId }) => merchantId !== null), defaults: rules.filter(({ merchantId }) => merchantId === null) };
   }
 
   /** The number of rules, the default rules included. */

@@ -64,6 +64,7 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/merchants/{merchantId}/buckets/block', 'editor', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/unblock', 'editor', true],
   ['POST', '/v1/explain', 'viewer', true],
+  ['POST', '/v1/rules/preview', 'viewer', true],
   ['GET', '/v1/export', 'viewer', true],
   ['POST', '/v1/apply', 'editor', false],
   ['GET', '/v1/merchants/{merchantId}/api-keys', 'viewer', true],

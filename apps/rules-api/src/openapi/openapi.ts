@@ -6,6 +6,8 @@ import { ApiKeysModule } from '../api-keys/api-keys.module.js';
 import { BucketsModule } from '../buckets/buckets.module.js';
 import { ExplainDto } from '../explain/explain.dto.js';
 import { ExplainModule } from '../explain/explain.module.js';
+import { PreviewDto } from '../preview/preview.dto.js';
+import { PreviewModule } from '../preview/preview.module.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
 import { ConfigurationModule } from '../configuration/configuration.module.js';
 import { RevertDto } from '../history/history.dto.js';
@@ -13,7 +15,7 @@ import { HistoryModule } from '../history/history.module.js';
 import { MeModule } from '../me/me.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
-import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
@@ -47,6 +49,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       BucketsModule,
       MeModule,
       ExplainModule,
+      PreviewModule,
       ConfigurationModule,
     ],
   });
@@ -55,6 +58,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     RuleDto,
     ReplaceRuleDto,
     RuleView,
+    WrittenRule,
     CreateMerchantDto,
     UpdateMerchantDto,
     RevertDto,
@@ -67,6 +71,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     BlockBucketDto,
     UnblockBucketDto,
     ExplainDto,
+    PreviewDto,
     ConfigurationDto,
   ]);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);

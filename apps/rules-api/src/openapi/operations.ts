@@ -62,12 +62,22 @@ interface BelowSomething {
   readonly belowSomething?: boolean;
 }
 
+interface KnownQuery {
+  /** Names of its query. */
+  readonly query?: readonly string[];
+}
+
 /** POST: 201 with Location and ETag. */
-export function Creates(summary: string, view: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+export function Creates(
+  summary: string,
+  view: Type,
+  { belowSomething = false, query = [] }: BelowSomething & KnownQuery = {},
+): MethodDecorator {
   return operation(
     summary,
     [...WITH_BODY, 409, 422, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
+    KnowsQuery(...query),
     takesIdempotencyKey(),
     changeReason(),
   );
@@ -129,6 +139,26 @@ export function Answers(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));
 }
 
+/** The same, where the answer takes a while: with application/x-ndjson in Accept it says meanwhile how far it has come. */
+export function AnswersInSteps(summary: string, view: Type): MethodDecorator {
+  const line = {
+    type: 'object',
+    properties: {
+      progress: { type: 'object', properties: { replayed: { type: 'integer' }, of: { type: 'integer' } } },
+      result: { $ref: getSchemaPath(view) },
+    },
+  };
+  return operation(
+    summary,
+    [...WITH_BODY, 404],
+    ApiExtraModels(view),
+    ApiOkResponse({
+      description: 'The answer; as application/x-ndjson a line for each progress, and the result in the last line.',
+      content: { 'application/json': { schema: { $ref: getSchemaPath(view) } }, 'application/x-ndjson': { schema: line } },
+    }),
+  );
+}
+
 /** GET of a file. */
 export function Exports(summary: string, document: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
   const schema = { $ref: getSchemaPath(document) };
@@ -147,22 +177,32 @@ export function Applies(summary: string, view: Type, { query }: { readonly query
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
-export function Writes(summary: string, view: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+export function Writes(
+  summary: string,
+  view: Type,
+  { nameMayBeTaken = false, query = [] }: KnownQuery & { readonly nameMayBeTaken?: boolean } = {},
+): MethodDecorator {
   return operation(
     summary,
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
     ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
+    KnowsQuery(...query),
     ifMatch(),
     changeReason(),
   );
 }
 
 /** PATCH by a JSON merge patch, with If-Match: 200 with the new ETag. */
-export function Patches(summary: string, view: Type, patch: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+export function Patches(
+  summary: string,
+  view: Type,
+  patch: Type,
+  options: KnownQuery & { readonly nameMayBeTaken?: boolean } = {},
+): MethodDecorator {
   return applyDecorators(
     ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
     ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
-    Writes(summary, view, { nameMayBeTaken }),
+    Writes(summary, view, options),
   );
 }
 

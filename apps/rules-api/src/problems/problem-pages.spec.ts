@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FAULT_REASONS, WRITING_REASONS } from '#limiter';
+import { FAULT_REASONS, RULE_WARNINGS, WRITING_REASONS } from '#limiter';
 import { PROBLEM_TYPE_NAMES } from '#platform';
 import { AUDIT_ACTIONS } from '#rules-db';
 import { readProblemPages } from './problem-pages.js';
@@ -18,9 +18,9 @@ describe('the pages of problem types', () => {
     expect(headings).toEqual([expect.stringMatching(/^# /), '## What happened', '## Why', '## What to do']);
   });
 
-  it('the page of invalid bodies explains every reason for which a field is refused', () => {
+  it('the page of invalid bodies explains every reason for which a field is refused, and every warning', () => {
     const page = readProblemPages().get('invalid-body');
-    for (const [reason, meaning] of Object.entries({ ...FAULT_REASONS, ...WRITING_REASONS }))
+    for (const [reason, meaning] of Object.entries({ ...FAULT_REASONS, ...WRITING_REASONS, ...RULE_WARNINGS }))
       expect(page).toContain(`| \`${reason}\` | ${meaning} |`);
   });
 
@@ -65,7 +65,10 @@ const SOURCES = [
   'apps/rules-api/src/http/rules-api-exception.filter.ts',
   'apps/rules-api/src/me/me.service.ts',
   'apps/rules-api/src/merchants/merchants.service.ts',
+  'apps/rules-api/src/preview/preview.service.ts',
+  'apps/rules-api/src/preview/sample.ts',
   'apps/rules-api/src/problems/problems.controller.ts',
+  'apps/rules-api/src/rules/rule-warnings.ts',
   'apps/rules-api/src/rules/rules.service.ts',
   'apps/rules-api/src/rules/unreadable-rules.ts',
   'apps/rules-api/src/tokens/tokens.service.ts',
