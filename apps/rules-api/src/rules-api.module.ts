@@ -7,8 +7,10 @@ import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
+import { LiveReports } from './buckets/live-reports.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
+import { DecisionsModule } from './decisions/decisions.module.js';
 import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
@@ -19,6 +21,7 @@ import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
+import { UsageModule } from './usage/usage.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -51,6 +54,7 @@ class DatabaseModule {
     liveBuckets,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
+    liveBuckets.reports.register(registry);
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
@@ -60,6 +64,7 @@ class DatabaseModule {
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
+      { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
@@ -82,6 +87,8 @@ export class RulesApiModule {
         TokensModule,
         BucketsModule,
         ExplainModule,
+        UsageModule,
+        DecisionsModule,
         ConfigurationModule,
         ProblemsModule,
       ],

@@ -6,6 +6,7 @@ import { ExplainDto } from '../explain/explain.dto.js';
 import { ExplainModule } from '../explain/explain.module.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
 import { ConfigurationModule } from '../configuration/configuration.module.js';
+import { DecisionsModule } from '../decisions/decisions.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
@@ -14,6 +15,7 @@ import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
+import { UsageModule } from '../usage/usage.module.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
@@ -33,7 +35,17 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
+    include: [
+      MerchantsModule,
+      RulesModule,
+      HistoryModule,
+      TokensModule,
+      BucketsModule,
+      ExplainModule,
+      UsageModule,
+      DecisionsModule,
+      ConfigurationModule,
+    ],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, [
