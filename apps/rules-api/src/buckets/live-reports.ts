@@ -16,7 +16,7 @@ export type { DecisionReceipt, ReceiptFilter, ReceiptPage, UsageStep } from '#li
 export { addUsage, HOUR_MS, isReceiptCursor, MINUTE_MS, USAGE_KEPT_MS } from '#limiter-redis';
 
 /** An administrator waits longer than a request may. Milliseconds. */
-const DEADLINE_MS = 2_000;
+const DEADLINE_MS = 1_000;
 
 /** The 503 of everything that asks the Redis of the buckets. */
 export function bucketsUnavailable(detail: string): ProblemError {
