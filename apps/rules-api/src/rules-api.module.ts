@@ -17,8 +17,10 @@ import { TokenText } from './auth/token-text.js';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
+import { LiveReports } from './buckets/live-reports.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
+import { DecisionsModule } from './decisions/decisions.module.js';
 import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
@@ -31,6 +33,7 @@ import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
+import { UsageModule } from './usage/usage.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -67,6 +70,7 @@ class DatabaseModule {
     liveBuckets,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
+    liveBuckets.reports.register(registry);
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
@@ -77,6 +81,7 @@ class DatabaseModule {
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
+      { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
@@ -102,6 +107,8 @@ export class RulesApiModule {
         MeModule,
         ExplainModule,
         PreviewModule,
+        UsageModule,
+        DecisionsModule,
         ConfigurationModule,
         ProblemsModule,
       ],

@@ -63,7 +63,7 @@ test('counts that are sent again are added once, also those of several calls', a
   const batch = { gateway: 'g3', number: 5, merchants };
   await store.add(batch, 0);
   await store.add(batch, 0);
-  await store.add({ ...batch, number: 8, merchants: [of('m449', counts('1', { passed: 1 }))] }, 0);
+  await store.add({ ...batch, number: 10, merchants: [of('m449', counts('1', { passed: 1 }))] }, 0);
   const found = await lastDay('m0', 'm449');
   expect([found.get('m0')!.map(({ passed }) => passed), found.get('m449')!.map(({ passed }) => passed)]).toEqual([[1], [2]]);
 });

@@ -3,7 +3,7 @@ import type { Descriptor } from '#limiter';
 import type { ExplainDto } from './explain.dto.js';
 
 /** The descriptor that a gateway would make of a request that somebody has described. */
-export function describedRequest(merchantId: string, request: ExplainDto['request']): Descriptor {
+export function describedRequest(merchantId: string, request: NonNullable<ExplainDto['request']>): Descriptor {
   const { method, path, ip = '', headers = {}, user, country } = request;
   const values = (name: string) => Object.entries(headers).flatMap(([each, value]) => (each.toLowerCase() === name ? [value] : []));
   return {

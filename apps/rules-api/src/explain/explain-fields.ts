@@ -1,4 +1,5 @@
 import { type Fields, line, type TextFormat } from '#limiter';
+import { REQUEST_ID } from '../decisions/decision-fields.js';
 import { HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
 
 const PATH_EXPECTED = 'must be a path as a client sends it, like /transactions/17';
@@ -14,16 +15,29 @@ const HEADER_NAME: TextFormat = {
 
 /** A request as it is described for an explanation: the facts that rules look at. */
 export const EXPLAIN_FIELDS = {
+  requestId: {
+    kind: 'text',
+    format: REQUEST_ID,
+    example: 'k3J9xZ-1f',
+    explanation:
+      'Instead of a merchant and a request: the id of a request that a gateway has decided about, and of which there is a receipt.',
+  },
+  ip: {
+    kind: 'text',
+    format: IP_ADDRESS,
+    example: '192.0.2.7',
+    explanation: 'Beside requestId: the address of the client, which no receipt holds. Rules whose key has ip need it.',
+  },
   merchantId: {
     kind: 'text',
     format: MERCHANT_ID,
-    required: true,
+    required: { unless: 'requestId' },
     example: 'acme',
     explanation: 'The merchant that makes the request.',
   },
   request: {
     kind: 'object',
-    required: true,
+    required: { unless: 'requestId' },
     explanation: 'The request, as far as rules look at it.',
     fields: {
       method: {

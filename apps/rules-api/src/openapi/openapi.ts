@@ -10,6 +10,7 @@ import { PreviewDto } from '../preview/preview.dto.js';
 import { PreviewModule } from '../preview/preview.module.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
 import { ConfigurationModule } from '../configuration/configuration.module.js';
+import { DecisionsModule } from '../decisions/decisions.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { MeModule } from '../me/me.module.js';
@@ -20,6 +21,7 @@ import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
+import { UsageModule } from '../usage/usage.module.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
@@ -50,6 +52,8 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       MeModule,
       ExplainModule,
       PreviewModule,
+      UsageModule,
+      DecisionsModule,
       ConfigurationModule,
     ],
   });

@@ -118,6 +118,11 @@ export function ReadsUnversioned(summary: string, view: Type): MethodDecorator {
   return operation(summary, [404], ApiOkResponse({ type: view, description: 'The resource.' }));
 }
 
+/** GET that answers a question: 200. @param query names of its query */
+export function Asks(summary: string, view: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
+  return operation(summary, [], ApiOkResponse({ type: view, description: 'The answer.' }), KnowsQuery(...query));
+}
+
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());

@@ -50,6 +50,8 @@ const SOURCES = [
   'apps/rules-api/src/auth/oidc-claims.ts',
   'apps/rules-api/src/auth/oidc-logins.ts',
   'apps/rules-api/src/buckets/buckets.service.ts',
+  'apps/rules-api/src/buckets/live-reports.ts',
+  'apps/rules-api/src/decisions/decisions.service.ts',
   'apps/rules-api/src/explain/explain.service.ts',
   'apps/rules-api/src/configuration/configuration.service.ts',
   'apps/rules-api/src/configuration/document.ts',
