@@ -55,8 +55,8 @@ it('while a large sample is read, other work has its turn', async () => {
     if (isReading) setImmediate(count);
   };
   setImmediate(count);
-  const text = `at,method,path\n${'1,A,/transactions/17\n'.repeat(20_000)}`;
-  expect(await readSample(text)).toHaveLength(20_000);
+  const text = `at,method,path\n${'1,A,/transactions/17\n'.repeat(5_000)}`;
+  expect(await readSample(text)).toHaveLength(5_000);
   isReading = false;
-  expect(turns).toBeGreaterThanOrEqual(Math.floor(text.length / 65_536));
+  expect(turns).toBeGreaterThanOrEqual(Math.floor(text.length / 8_192));
 });

@@ -29,7 +29,7 @@ const LAST_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 /** Faults that are named before we stop looking. */
 const MAX_FAULTS = 20;
 /** So much text is parsed before other requests have their turn. */
-const PIECE_LENGTH = 65_536;
+const PIECE_LENGTH = 8_192;
 
 const COLUMNS = ['at', 'method', 'path', 'ip', 'cost'];
 const REQUIRED = ['at', 'method', 'path'];
