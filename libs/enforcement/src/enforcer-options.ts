@@ -1,5 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import type { Registry } from 'prom-client';
+import type { ApiKeySource } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
 
 /** The part of a pino logger that an enforcer needs. */
@@ -14,6 +15,8 @@ export interface EnforcerOptions {
   readonly redisUrl: string;
   /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. */
   readonly ruleSource: RuleSourceConnection;
+  /** The truth about API keys, where callers are known by them. */
+  readonly apiKeySource?: ApiKeySource | undefined;
   readonly logger: EnforcerLogger;
   /** Gets the metrics of decisions, rules and the store. */
   readonly registry: Registry;
@@ -35,7 +38,7 @@ export interface EnforcerOptions {
   readonly upstreamErrors?: () => number;
 }
 
-export type EnforcerSettings = Required<EnforcerOptions>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource'>> & Pick<EnforcerOptions, 'apiKeySource'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {

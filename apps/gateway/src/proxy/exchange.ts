@@ -4,7 +4,7 @@ import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
-import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
+import { type Caller, clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
@@ -49,6 +49,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   readonly trusted: boolean;
   readonly requestId: string;
   readonly head: RequestHead;
+  caller: Caller | null = null;
 
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
@@ -106,6 +107,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   belongsTo(merchantId: string): boolean {
+    // Who asks was looked up meanwhile, and the client has not waited.
+    if (this.phase === Phase.Ended) return false;
     if (this.load !== null) return true;
     this.load = this.plane.merchants.enter(merchantId);
     if (this.load !== null) return true;
@@ -209,7 +212,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
 
   headersForUpstream(): string[] {
     const { plane, head } = this;
-    const headers = upstreamHeaders(this.request.rawHeaders, head, this.connection, this.requestId);
+    const headers = upstreamHeaders(this.request.rawHeaders, head, this.connection, this.requestId, this.caller);
     if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
     return headers;
   }
