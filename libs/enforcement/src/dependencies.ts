@@ -1,6 +1,15 @@
 import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
-import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTake, type PlatformLoad } from '#limiter-redis';
+import {
+  ChangeFeed,
+  type ChangeListener,
+  createRedis,
+  RedisBucketStore,
+  RedisSnapshotStore,
+  redisTake,
+  type PlatformLoad,
+} from '#limiter-redis';
 import type { EnforcerSettings } from './enforcer-options.js';
+import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
 import { Reports } from './reports/reports.js';
@@ -36,7 +45,9 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   });
   const ignored = new IgnoredMessages({ logger, registry });
   const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store);
-  const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
+  const apiKeys = createApiKeys(settings);
+  const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
+  const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
@@ -52,6 +63,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     subscriber,
     ruleSource,
     rules,
+    apiKeys,
     changes,
     store,
     storeHealth,
@@ -63,6 +75,31 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     decisions,
     reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
     ignored,
+  };
+}
+
+function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {
+  if (apiKeySource === undefined) return undefined;
+  // An allowance of its own: whoever floods with keys takes nothing from merchants whose rules are looked up.
+  const unknown = new LookupAllowance({
+    perSecond: unknownLookupsPerSecond,
+    perPeerPerSecond: unknownLookupsPerPeer,
+    atOnce: READS_AT_ONCE,
+  });
+  return new ApiKeys({ source: apiKeySource, unknown });
+}
+
+/** What changed of a merchant may be its rules or its keys. */
+function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
+  return {
+    changed: (merchantId) => {
+      rules.changed(merchantId);
+      apiKeys.changed(merchantId);
+    },
+    changedSome: (concerns, defaults) => {
+      rules.changedSome(concerns, defaults);
+      apiKeys.changedSome(concerns);
+    },
   };
 }
 

@@ -5,6 +5,7 @@ import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from './enforcer-options.js';
 import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
+import type { ApiKeys } from './keys/api-keys.js';
 import { registerGauges } from './reports/gauges.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
@@ -83,6 +84,11 @@ export class Enforcer {
     else this.checkBy(rules, descriptor, answer, requestId);
   }
 
+  /** The API keys in use; undefined where nobody is known by one. */
+  get apiKeys(): ApiKeys | undefined {
+    return this.dependencies.apiKeys;
+  }
+
   /**
    * Counts a request that no descriptor could be made of beside the decisions.
    *
@@ -106,6 +112,7 @@ export class Enforcer {
   async close(): Promise<void> {
     const { buckets, changes, redis, reports, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
     this.closing.abort();
+    this.dependencies.apiKeys?.close();
     for (const timer of this.timers.splice(0)) clearInterval(timer);
     buckets.tell();
     spareCapacity.stop();
