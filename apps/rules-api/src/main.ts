@@ -13,12 +13,13 @@ async function main(): Promise<void> {
   health.addCheck('postgres', database.check);
 
   const liveBuckets = new LiveBuckets(config.bucketsRedisUrl);
-  const { adminToken, tokenHashKey, managementToken } = config;
+  const { adminToken, tokenHashKey, approvalExpiryMs, managementToken } = config;
   const app = await createRulesApi({
     database,
     adminToken,
     tokenHashKey,
     liveBuckets,
+    approvalExpiryMs,
     managementToken,
     health,
     registry,

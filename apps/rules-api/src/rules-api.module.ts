@@ -2,7 +2,17 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import {
+  ApiTokenRepository,
+  ApprovalRepository,
+  AuditRepository,
+  IdempotencyKeyRepository,
+  MerchantRepository,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
+import { ApprovalsModule } from './approvals/approvals.module.js';
+import { APPROVAL_EXPIRY_MS } from './approvals/waits-for-approval.js';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
 import { BucketsModule } from './buckets/buckets.module.js';
@@ -27,6 +37,8 @@ export interface RulesApiDependencies {
   /** With which API tokens are hashed; the admin token unless given. */
   readonly tokenHashKey?: string | undefined;
   readonly liveBuckets: LiveBuckets;
+  /** A day unless given. */
+  readonly approvalExpiryMs?: number;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
@@ -49,6 +61,7 @@ class DatabaseModule {
     tokenText,
     tokens,
     liveBuckets,
+    approvalExpiryMs = 86_400_000,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
     const providers = [
@@ -61,6 +74,8 @@ class DatabaseModule {
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
+      { provide: ApprovalRepository, useValue: new ApprovalRepository(dataSource) },
+      { provide: APPROVAL_EXPIRY_MS, useValue: approvalExpiryMs },
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
@@ -83,6 +98,7 @@ export class RulesApiModule {
         BucketsModule,
         ExplainModule,
         ConfigurationModule,
+        ApprovalsModule,
         ProblemsModule,
       ],
       providers: [

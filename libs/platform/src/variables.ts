@@ -106,6 +106,13 @@ export const VARIABLES = {
       'secret with which API tokens are hashed, at least 16 characters; unset: TOLLGATE_ADMIN_TOKEN, so that another admin token makes all API tokens void',
     parse: optionalToken,
   },
+  approvalExpiryMs: {
+    name: 'APPROVAL_EXPIRY_MS',
+    apps: ['rules-api'],
+    default: '86400000',
+    meaning: 'milliseconds for which a change of a protected rule waits for a second administrator',
+    parse: wholeNumber(1_000, 2_592_000_000, ' milliseconds'),
+  },
   ...GATEWAY_VARIABLES,
   logLevel: {
     name: 'LOG_LEVEL',

@@ -15,6 +15,10 @@ export const AUDIT_ACTIONS = [
   'token.created',
   'token.rotated',
   'token.deleted',
+  'approval.wanted',
+  'approval.approved',
+  'approval.rejected',
+  'approval.outdated',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

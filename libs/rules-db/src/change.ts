@@ -8,6 +8,8 @@ export interface Actor {
   readonly requestId?: string;
   /** Why the change is made. */
   readonly reason?: string;
+  /** The second administrator, if the change waited for one. */
+  readonly approval?: { readonly id: string; readonly by: string };
 }
 
 /** A change of a merchant or a rule, for the audit and the outbox. */
@@ -49,8 +51,11 @@ export async function recordChanges(manager: EntityManager, changes: readonly Ch
 }
 
 function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {
-  const { name: actor, requestId = null, reason = null } = by;
-  return { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+  const { name: actor, requestId = null, reason = null, approval } = by;
+  const row = { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+  if (approval === undefined) return row;
+  // Inside of what the chain covers. A deletion has no state after it.
+  return after === null ? { ...row, before: { ...before, approval } } : { ...row, after: { ...after, approval } };
 }
 
 /** The items in lists of at most `size`. */

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { MIGRATIONS } from '#migrations';
 import { ApiTokenEntity } from './api-token.entity.js';
+import { ApprovalEntity } from './approval.entity.js';
 import { AuditEntity } from './audit.entity.js';
 import { BoundedPool } from './bounded-pool.js';
 import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
@@ -60,6 +61,7 @@ export function createDataSource(
       AuditEntity,
       OutboxEntity,
       ApiTokenEntity,
+      ApprovalEntity,
       IdempotencyKeyEntity,
     ],
     migrations: MIGRATIONS,

@@ -69,3 +69,19 @@ export class TooManyTokensError extends Error {
     this.name = 'TooManyTokensError';
   }
 }
+
+/** There is no such approval. */
+export class ApprovalNotFoundError extends Error {
+  constructor(readonly approvalId: string) {
+    super(`there is no approval ${approvalId}`);
+    this.name = 'ApprovalNotFoundError';
+  }
+}
+
+/** As many changes wait for a second administrator as may. */
+export class TooManyApprovalsError extends Error {
+  constructor(readonly max: number) {
+    super(`${max} changes wait for a second administrator already`);
+    this.name = 'TooManyApprovalsError';
+  }
+}

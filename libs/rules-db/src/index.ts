@@ -1,5 +1,7 @@
 export * from './api-token.entity.js';
 export * from './api-token.repository.js';
+export * from './approval.entity.js';
+export * from './approval.repository.js';
 export * from './audit-chain.js';
 export * from './audit.entity.js';
 export * from './audit.repository.js';
@@ -16,6 +18,7 @@ export { byBytes, MerchantRepository, type MerchantSpec } from './merchant.repos
 export * from './migrate.js';
 export * from './outbox.entity.js';
 export * from './outbox.js';
+export * from './protected-rule.js';
 export * from './rule.entity.js';
 export * from './rule.repository.js';
 export * from './rule-reader.js';

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import type { DataSource } from 'typeorm';
 import {
   ApiTokenRepository,
+  ApprovalRepository,
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
@@ -27,6 +28,7 @@ const TABLES = [
   'outbox',
   'api_token',
   'idempotency_key',
+  'approval',
 ];
 
 /** Every row of every table, as text. */
@@ -61,6 +63,8 @@ describe('migrations', () => {
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
+    const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
+    await new ApprovalRepository(dataSource).want(change, BY, 1_000);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
   }
@@ -74,6 +78,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'Approvals1795406000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -86,7 +91,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM idempotency_key'],
+    ['the newest', revertLast, 'SELECT * FROM approval'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -130,6 +135,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '7']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
   });
 });

@@ -1,6 +1,8 @@
 import { type ArgumentsHost, Catch } from '@nestjs/common';
 import { ProblemDetailsFilter, ProblemError } from '#platform';
 import {
+  ApprovalNotFoundError,
+  ApprovalWantedError,
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
@@ -9,10 +11,12 @@ import {
   RuleNotFoundError,
   TokenNameTakenError,
   TokenNotFoundError,
+  TooManyApprovalsError,
   TooManyRulesError,
   TooManyTokensError,
   VersionConflictError,
 } from '#rules-db';
+import { approvalNeeded } from './approval-needed.js';
 import { entityTag } from './entity-tag.js';
 
 /** Answers what the database refuses, and its absence, as problems. */
@@ -27,6 +31,7 @@ const NOT_FOUND = [
   [MerchantNotFoundError, 'merchant.not_found'],
   [RuleNotFoundError, 'rule.not_found'],
   [TokenNotFoundError, 'token.not_found'],
+  [ApprovalNotFoundError, 'approval.not_found'],
 ] as const;
 
 /** The problem that an error of rules-db stands for; nothing for other errors. */
@@ -40,6 +45,8 @@ export function asProblem(error: unknown): ProblemError | undefined {
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
   if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
   if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
+  if (error instanceof TooManyApprovalsError) return new ProblemError({ status: 409, code: 'approval.too_many', detail: error.message });
+  if (error instanceof ApprovalWantedError) return approvalNeeded(error.changes.map(({ before }) => (before as { name: string }).name));
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({

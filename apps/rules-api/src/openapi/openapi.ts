@@ -1,5 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ApproveDto, RejectDto } from '../approvals/approval.dto.js';
+import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
 import { BucketsModule } from '../buckets/buckets.module.js';
 import { ExplainDto } from '../explain/explain.dto.js';
@@ -33,7 +35,16 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
+    include: [
+      MerchantsModule,
+      RulesModule,
+      HistoryModule,
+      TokensModule,
+      BucketsModule,
+      ExplainModule,
+      ConfigurationModule,
+      ApprovalsModule,
+    ],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, [
@@ -51,6 +62,8 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     UnblockBucketDto,
     ExplainDto,
     ConfigurationDto,
+    ApproveDto,
+    RejectDto,
   ]);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
   schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);

@@ -109,6 +109,11 @@ export function Does(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
+/** POST that decides about what waits: 200. */
+export function Decides(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
+}
+
 /** POST that asks and changes nothing: 200. */
 export function Answers(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Pu
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, Expected } from '#rules-db';
+import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -42,6 +43,7 @@ export class DefaultRulesController {
 
   @Put(':ruleId')
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Writes('Replace a default rule', RuleView, { nameMayBeTaken: true })
   async replace(
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -55,6 +57,7 @@ export class DefaultRulesController {
 
   @Patch(':ruleId')
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Patches('Change a default rule by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
   async patch(
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -69,6 +72,7 @@ export class DefaultRulesController {
   @Delete(':ruleId')
   @HttpCode(204)
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Deletes('Delete a default rule')
   async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
     await this.rules.delete(null, ruleId, expected, by);
