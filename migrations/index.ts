@@ -6,6 +6,7 @@ import { ApiTokens1795400100000 } from './1795400100000-api-tokens.js';
 import { Labels1795400200000 } from './1795400200000-labels.js';
 import { IdempotencyKeys1795400300000 } from './1795400300000-idempotency-keys.js';
 import { Approvals1795406000000 } from './1795406000000-approvals.js';
+import { Webhooks1795406010000 } from './1795406010000-webhooks.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -17,4 +18,5 @@ export const MIGRATIONS = [
   Labels1795400200000,
   IdempotencyKeys1795400300000,
   Approvals1795406000000,
+  Webhooks1795406010000,
 ];

@@ -29,6 +29,8 @@ import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
+import { type WebhookOptions, webhookProviders } from './webhooks/webhook-providers.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -39,6 +41,8 @@ export interface RulesApiDependencies {
   readonly liveBuckets: LiveBuckets;
   /** A day unless given. */
   readonly approvalExpiryMs?: number;
+  /** Public addresses only unless given. */
+  readonly webhooks?: WebhookOptions;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
@@ -62,6 +66,9 @@ class DatabaseModule {
     tokens,
     liveBuckets,
     approvalExpiryMs = 86_400_000,
+    adminToken,
+    tokenHashKey,
+    webhooks,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
     const providers = [
@@ -76,6 +83,7 @@ class DatabaseModule {
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
       { provide: ApprovalRepository, useValue: new ApprovalRepository(dataSource) },
       { provide: APPROVAL_EXPIRY_MS, useValue: approvalExpiryMs },
+      ...webhookProviders({ database, adminToken, tokenHashKey, logger, registry }, webhooks),
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
@@ -99,6 +107,7 @@ export class RulesApiModule {
         ExplainModule,
         ConfigurationModule,
         ApprovalsModule,
+        WebhooksModule,
         ProblemsModule,
       ],
       providers: [

@@ -19,6 +19,12 @@ export const AUDIT_ACTIONS = [
   'approval.approved',
   'approval.rejected',
   'approval.outdated',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.rotated',
+  'webhook.tested',
+  'webhook.retried',
+  'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

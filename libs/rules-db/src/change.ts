@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { type AuditAction, AuditEntity } from './audit.entity.js';
+import { recordEvents } from './webhook-events.js';
 import { OutboxEntity } from './outbox.entity.js';
 
 /** Who makes a change, for the audit. */
@@ -41,8 +42,9 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
   await recordChanges(manager, [change]);
 }
 
-/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version. */
+/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version; receivers are told as well. */
 export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
+  await recordEvents(manager, changes);
   for (const some of chunksOf(changes, ROWS_AT_ONCE)) await manager.insert(AuditEntity, some.map(auditRow));
   const versions = new Map<string | null, number>();
   for (const { merchantId, version } of changes) if (version !== undefined) versions.set(merchantId, version);

@@ -12,6 +12,7 @@ import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { RuleEntity } from './rule.entity.js';
+import { WebhookEntity } from './webhook.entity.js';
 
 export interface DataSourceSettings {
   /** The maximum of connections; 10 unless given. */
@@ -62,6 +63,7 @@ export function createDataSource(
       OutboxEntity,
       ApiTokenEntity,
       ApprovalEntity,
+      WebhookEntity,
       IdempotencyKeyEntity,
     ],
     migrations: MIGRATIONS,

@@ -85,3 +85,35 @@ export class TooManyApprovalsError extends Error {
     this.name = 'TooManyApprovalsError';
   }
 }
+
+/** There is no such webhook. */
+export class WebhookNotFoundError extends Error {
+  constructor(readonly webhookId: string) {
+    super(`there is no webhook ${webhookId}`);
+    this.name = 'WebhookNotFoundError';
+  }
+}
+
+/** The webhook has no such delivery. */
+export class DeliveryNotFoundError extends Error {
+  constructor(readonly deliveryId: string) {
+    super(`there is no delivery ${deliveryId} here`);
+    this.name = 'DeliveryNotFoundError';
+  }
+}
+
+/** There are as many webhooks as there may be. */
+export class TooManyWebhooksError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} webhooks`);
+    this.name = 'TooManyWebhooksError';
+  }
+}
+
+/** The webhook is not enabled. */
+export class WebhookDisabledError extends Error {
+  constructor(readonly webhookId: string) {
+    super(`webhook ${webhookId} is not enabled`);
+    this.name = 'WebhookDisabledError';
+  }
+}

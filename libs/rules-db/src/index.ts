@@ -23,3 +23,6 @@ export * from './rule.entity.js';
 export * from './rule.repository.js';
 export * from './rule-reader.js';
 export * from './transactions.js';
+export * from './webhook.entity.js';
+export * from './webhook.repository.js';
+export * from './webhook-deliveries.js';

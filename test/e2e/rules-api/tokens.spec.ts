@@ -63,6 +63,16 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['GET', '/v1/approvals/{approvalId}', 'viewer', true],
   ['POST', '/v1/approvals/{approvalId}/approve', 'approver', false],
   ['POST', '/v1/approvals/{approvalId}/reject', 'approver', false],
+  ['GET', '/v1/webhooks', 'admin', false],
+  ['POST', '/v1/webhooks', 'admin', false],
+  ['GET', '/v1/webhooks/{webhookId}', 'admin', false],
+  ['PATCH', '/v1/webhooks/{webhookId}', 'admin', false],
+  ['DELETE', '/v1/webhooks/{webhookId}', 'admin', false],
+  ['POST', '/v1/webhooks/{webhookId}/rotate', 'admin', false],
+  ['POST', '/v1/webhooks/{webhookId}/test', 'admin', false],
+  ['GET', '/v1/webhooks/{webhookId}/deliveries', 'admin', false],
+  ['GET', '/v1/webhooks/{webhookId}/deliveries/{deliveryId}', 'admin', false],
+  ['POST', '/v1/webhooks/{webhookId}/deliveries/{deliveryId}/retry', 'admin', false],
   ['GET', '/v1/tokens', 'admin', false],
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],
@@ -83,12 +93,7 @@ describe('who may do what', () => {
 
   describe.each(MATRIX)('%s %s', (method, template, role, ofAcme) => {
     // No such rule and token: whoever may ask is told so, and nothing is done.
-    const path = (merchantId: string) =>
-      template
-        .replace('{merchantId}', merchantId)
-        .replace('{ruleId}', '999999')
-        .replace('{tokenId}', '999999')
-        .replace('{approvalId}', '999999');
+    const path = (merchantId: string) => template.replace('{merchantId}', merchantId).replace(/\{\w+\}/g, '999999');
     const body = method === 'GET' || method === 'DELETE' ? undefined : {};
     const isAboutMerchant = template.includes('{merchantId}');
 

@@ -13,6 +13,7 @@ import {
   revertLast,
   RuleReader,
   RuleRepository,
+  WebhookRepository,
 } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -29,6 +30,9 @@ const TABLES = [
   'api_token',
   'idempotency_key',
   'approval',
+  'webhook',
+  'webhook_event',
+  'webhook_delivery',
 ];
 
 /** Every row of every table, as text. */
@@ -65,6 +69,9 @@ describe('migrations', () => {
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
     await new ApprovalRepository(dataSource).want(change, BY, 1_000);
+    const webhook = { url: 'https://example.com/', events: ['rule.changed'], enabled: true, labels: {} } as const;
+    const { id } = await new WebhookRepository(dataSource).create(webhook, Buffer.alloc(32, 5), BY);
+    await new WebhookRepository(dataSource).test(id, (type) => type, BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
   }
@@ -79,6 +86,7 @@ describe('migrations', () => {
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
       'Approvals1795406000000',
+      'Webhooks1795406010000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -91,7 +99,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM approval'],
+    ['the newest', revertLast, 'SELECT * FROM webhook'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -135,6 +143,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '9']);
   });
 });

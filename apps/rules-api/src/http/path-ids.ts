@@ -1,6 +1,13 @@
 import type { PipeTransform } from '@nestjs/common';
 import { isMerchantId } from '#limiter';
-import { ApprovalNotFoundError, MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
+import {
+  ApprovalNotFoundError,
+  DeliveryNotFoundError,
+  MerchantNotFoundError,
+  RuleNotFoundError,
+  TokenNotFoundError,
+  WebhookNotFoundError,
+} from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -32,6 +39,22 @@ export class TokenIdPipe implements PipeTransform {
 export class ApprovalIdPipe implements PipeTransform {
   transform(value: string): string {
     if (!isId(value)) throw new ApprovalNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The webhook id of a path, likewise. */
+export class WebhookIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new WebhookNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The delivery id of a path, likewise. */
+export class DeliveryIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new DeliveryNotFoundError(value.slice(0, 200));
     return value;
   }
 }

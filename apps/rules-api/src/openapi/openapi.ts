@@ -16,6 +16,8 @@ import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
+import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/webhook.dto.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
@@ -25,16 +27,7 @@ export function serveOpenApi(app: INestApplication): void {
 
 /** The document of an app that is complete but for its start. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const frame = new DocumentBuilder()
-    .setTitle('Tollgate Rules API')
-    .setDescription(
-      'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
-        'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
-    )
-    .setVersion('1')
-    .addBearerAuth()
-    .build();
-  const document = SwaggerModule.createDocument(app, frame, {
+  const document = SwaggerModule.createDocument(app, frame(), {
     include: [
       MerchantsModule,
       RulesModule,
@@ -44,6 +37,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       ExplainModule,
       ConfigurationModule,
       ApprovalsModule,
+      WebhooksModule,
     ],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
@@ -64,11 +58,28 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     ConfigurationDto,
     ApproveDto,
     RejectDto,
+    WebhookDto,
+    RotateSecretDto,
+    SendDto,
   ]);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
   schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);
+  schemas[WebhookPatch.name] = patchSchema(schemas[WebhookDto.name]!);
   closeObjects(schemas);
   return document;
+}
+
+/** What the document says of the whole API. */
+function frame() {
+  return new DocumentBuilder()
+    .setTitle('Tollgate Rules API')
+    .setDescription(
+      'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
+        'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
+    )
+    .setVersion('1')
+    .addBearerAuth()
+    .build();
 }
 
 /** Fields that are not known are refused, and none are sent: the document says so of every object. */

@@ -1,5 +1,6 @@
 import { applyDecorators, type Type, UseInterceptors } from '@nestjs/common';
 import {
+  ApiAcceptedResponse,
   ApiBearerAuth,
   ApiBody,
   ApiConsumes,
@@ -107,6 +108,11 @@ export function ReadsUnversioned(summary: string, view: Type): MethodDecorator {
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
+}
+
+/** POST that begins what goes on after the answer: 202. */
+export function Begins(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiAcceptedResponse({ type: view, description: 'Begun.' }), changeReason());
 }
 
 /** POST that decides about what waits: 200. */
