@@ -28,3 +28,22 @@ export class ApprovalWantedError extends Error {
 export function isProtected(labels: Readonly<Record<string, unknown>> | null | undefined): boolean {
   return typeof labels === 'object' && labels !== null && Object.hasOwn(labels, PROTECTED_LABEL) && labels[PROTECTED_LABEL] !== 'false';
 }
+
+/** What an override does, as far as it decides whether a second administrator is wanted. */
+export interface OverrideReach {
+  /** Of the rule. */
+  readonly labels: Readonly<Record<string, unknown>>;
+  /** The largest by which a number grows. */
+  readonly factor: number;
+  /** Up to this one administrator is enough. */
+  readonly allowedFactor: number;
+}
+
+/** Called when an override has passed all other checks, within its transaction. @throws ApprovalWantedError if its rule is protected, or it multiplies by more than one administrator may */
+export function demandApprovalOfOverride(
+  change: ProposedChange,
+  { labels, factor, allowedFactor }: OverrideReach,
+  by: { readonly approval?: unknown },
+): void {
+  if (by.approval === undefined && (isProtected(labels) || !(factor <= allowedFactor))) throw new ApprovalWantedError([change]);
+}
