@@ -7,6 +7,8 @@ import { Labels1795400200000 } from './1795400200000-labels.js';
 import { IdempotencyKeys1795400300000 } from './1795400300000-idempotency-keys.js';
 import { RuleLanguage1795403000000 } from './1795403000000-rule-language.js';
 import { MerchantApiKeys1795405000000 } from './1795405000000-merchant-api-keys.js';
+import { Approvals1795406000000 } from './1795406000000-approvals.js';
+import { Webhooks1795406010000 } from './1795406010000-webhooks.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -19,4 +21,6 @@ export const MIGRATIONS = [
   IdempotencyKeys1795400300000,
   RuleLanguage1795403000000,
   MerchantApiKeys1795405000000,
+  Approvals1795406000000,
+  Webhooks1795406010000,
 ];

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
 import {
   ApiTokenRepository,
+  ApprovalRepository,
   AuditRepository,
   IdempotencyKeyRepository,
   MerchantApiKeyRepository,
@@ -11,6 +12,8 @@ import {
   RuleReader,
   RuleRepository,
 } from '#rules-db';
+import { ApprovalsModule } from './approvals/approvals.module.js';
+import { APPROVAL_EXPIRY_MS } from './approvals/waits-for-approval.js';
 import { AccessGuard } from './auth/access.guard.js';
 import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
@@ -34,6 +37,8 @@ import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
 import { UsageModule } from './usage/usage.module.js';
+import { type WebhookOptions, webhookProviders } from './webhooks/webhook-providers.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -44,6 +49,10 @@ export interface RulesApiDependencies {
   /** The OIDC issuer whose tokens are accepted beside ours, if there is one. */
   readonly oidc?: Pick<OidcOptions, 'issuer' | 'audience' | 'claims'> | undefined;
   readonly liveBuckets: LiveBuckets;
+  /** A day unless given. */
+  readonly approvalExpiryMs?: number;
+  /** Public addresses only unless given. */
+  readonly webhooks?: WebhookOptions;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
@@ -68,6 +77,10 @@ class DatabaseModule {
     tokens,
     apiKeys,
     liveBuckets,
+    approvalExpiryMs = 86_400_000,
+    adminToken,
+    tokenHashKey,
+    webhooks,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
     liveBuckets.reports.register(registry);
@@ -83,6 +96,9 @@ class DatabaseModule {
       { provide: LiveBuckets, useValue: liveBuckets },
       { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
+      { provide: ApprovalRepository, useValue: new ApprovalRepository(dataSource) },
+      { provide: APPROVAL_EXPIRY_MS, useValue: approvalExpiryMs },
+      ...webhookProviders({ database, adminToken, tokenHashKey, logger, registry }, webhooks),
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
@@ -110,6 +126,8 @@ export class RulesApiModule {
         UsageModule,
         DecisionsModule,
         ConfigurationModule,
+        ApprovalsModule,
+        WebhooksModule,
         ProblemsModule,
       ],
       providers: [

@@ -18,6 +18,16 @@ export const AUDIT_ACTIONS = [
   'api_key.created',
   'api_key.rotated',
   'api_key.deleted',
+  'approval.wanted',
+  'approval.approved',
+  'approval.rejected',
+  'approval.outdated',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.rotated',
+  'webhook.tested',
+  'webhook.retried',
+  'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

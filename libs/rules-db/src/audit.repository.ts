@@ -40,6 +40,13 @@ export class AuditRepository {
     return query.orderBy('audit.seq', 'DESC').limit(limit).getMany();
   }
 
+  /** The last change of a rule; null if the audit knows nothing of it. @param merchantId null: a default rule */
+  async lastOfRule(merchantId: string | null, ruleId: string): Promise<AuditEntity | null> {
+    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
+    restrict(query, { merchantId, ruleId });
+    return query.andWhere(`audit.action LIKE 'rule.%'`).orderBy('audit.seq', 'DESC').limit(1).getOne();
+  }
+
   /** What a rule was at a version; null if the audit knows nothing of it. @param merchantId null: a default rule */
   async ruleAt(merchantId: string | null, ruleId: string, version: number): Promise<object | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');

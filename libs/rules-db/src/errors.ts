@@ -93,3 +93,51 @@ export class TooManyApiKeysError extends Error {
     this.name = 'TooManyApiKeysError';
   }
 }
+
+/** There is no such approval. */
+export class ApprovalNotFoundError extends Error {
+  constructor(readonly approvalId: string) {
+    super(`there is no approval ${approvalId}`);
+    this.name = 'ApprovalNotFoundError';
+  }
+}
+
+/** As many changes wait for a second administrator as may. */
+export class TooManyApprovalsError extends Error {
+  constructor(readonly max: number) {
+    super(`${max} changes wait for a second administrator already`);
+    this.name = 'TooManyApprovalsError';
+  }
+}
+
+/** There is no such webhook. */
+export class WebhookNotFoundError extends Error {
+  constructor(readonly webhookId: string) {
+    super(`there is no webhook ${webhookId}`);
+    this.name = 'WebhookNotFoundError';
+  }
+}
+
+/** The webhook has no such delivery. */
+export class DeliveryNotFoundError extends Error {
+  constructor(readonly deliveryId: string) {
+    super(`there is no delivery ${deliveryId} here`);
+    this.name = 'DeliveryNotFoundError';
+  }
+}
+
+/** There are as many webhooks as there may be. */
+export class TooManyWebhooksError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} webhooks`);
+    this.name = 'TooManyWebhooksError';
+  }
+}
+
+/** The webhook is not enabled. */
+export class WebhookDisabledError extends Error {
+  constructor(readonly webhookId: string) {
+    super(`webhook ${webhookId} is not enabled`);
+    this.name = 'WebhookDisabledError';
+  }
+}

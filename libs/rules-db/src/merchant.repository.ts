@@ -6,6 +6,7 @@ import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
+import { ApprovalWantedError, isProtected } from './protected-rule.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
@@ -122,18 +123,34 @@ export class MerchantRepository {
     });
   }
 
-  /** Deletes the merchant with its rules and API keys. @throws MerchantNotFoundError, VersionConflictError */
+  /** Deletes the merchant with its rules and API keys. @throws MerchantNotFoundError, VersionConflictError; ApprovalWantedError if one of the rules is protected: it has to be deleted first */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
       const rules = await manager.findBy(RuleEntity, { merchantId: id });
       const apiKeys = await manager.findBy(MerchantApiKeyEntity, { merchantId: id });
+      demandNoneProtected(rules);
       await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
       await manager.delete(MerchantEntity, { id });
       const before = { ...merchant, rules, ...(apiKeys.length > 0 && { apiKeys }) };
       record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
   }
+}
+
+function demandNoneProtected(rules: readonly RuleEntity[]): void {
+  const kept = rules.filter(({ labels }) => isProtected(labels));
+  if (kept.length === 0) return;
+  throw new ApprovalWantedError(
+    kept.map((before) => ({
+      action: 'rule.deleted',
+      merchantId: before.merchantId,
+      ruleId: before.id,
+      version: before.version,
+      before,
+      after: null,
+    })),
+  );
 }
 
 /** The order of ids in the database, whose collation is C. */

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import type { DataSource } from 'typeorm';
 import {
   ApiTokenRepository,
+  ApprovalRepository,
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
@@ -13,6 +14,7 @@ import {
   revertLast,
   RuleReader,
   RuleRepository,
+  WebhookRepository,
 } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -29,6 +31,10 @@ const TABLES = [
   'api_token',
   'idempotency_key',
   'merchant_api_key',
+  'approval',
+  'webhook',
+  'webhook_event',
+  'webhook_delivery',
 ];
 
 /** Every row of every table, as text. */
@@ -63,6 +69,11 @@ describe('migrations', () => {
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
+    const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
+    await new ApprovalRepository(dataSource).want(change, BY, 1_000);
+    const webhook = { url: 'https://example.com/', events: ['rule.changed'], enabled: true, labels: {} } as const;
+    const { id } = await new WebhookRepository(dataSource).create(webhook, Buffer.alloc(32, 5), BY);
+    await new WebhookRepository(dataSource).test(id, (type) => type, BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
     const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
@@ -79,6 +90,8 @@ describe('migrations', () => {
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
       'MerchantApiKeys1795405000000',
+      'Approvals1795406000000',
+      'Webhooks1795406010000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -91,7 +104,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM merchant_api_key'],
+    ['the newest', revertLast, 'SELECT * FROM webhook'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -136,5 +149,6 @@ describe('migrations', () => {
       });
     const answers = await Promise.all([start(), start(), start()]);
     expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '9']);
   });
 });

@@ -28,7 +28,7 @@ export interface IdentitySource {
   /** Whether the peer is believed about the merchant and the client. */
   readonly trusted: boolean;
   /** Whom its API key names, if that was looked up. */
-  readonly caller?: { readonly merchantId: string } | null;
+  readonly caller?: { readonly merchantId: string; readonly user: string | null } | null;
 }
 
 export type Identifier = (request: IdentitySource) => Identity;

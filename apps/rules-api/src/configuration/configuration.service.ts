@@ -3,6 +3,7 @@ import { ProblemError } from '#platform';
 import { type Actor, inOneTransaction, MerchantNotFoundError, MerchantRepository, RuleRepository, type RuleEntity } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
+import { approvalNeeded } from '../http/approval-needed.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
 import type { ApplyQueryDto, ApplyRefusal, ApplyResult, Configuration, ConfiguredMerchant, ExportQueryDto } from './configuration.dto.js';
@@ -109,7 +110,11 @@ export class ConfigurationService {
   }
 }
 
-function refusalOf({ deletions }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+function refusalOf({ deletions, protectedRules }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+  if (protectedRules.length > 0) {
+    const { code, detail } = approvalNeeded(protectedRules);
+    return { code, detail };
+  }
   for (const [what, { deleted, of }] of Object.entries(deletions)) {
     if (deleted * 100 <= of * maxDeletePercent) continue;
     const detail =

@@ -56,7 +56,7 @@ export class HistoryService {
     if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
     const spec = writable(ruleSpec(readable(past, version)), version);
     if (await this.rules.find(owner, ruleId)) return ruleView(await this.rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'));
-    const [last] = await this.audit.list({ merchantId: owner, ruleId }, { limit: 1 });
+    const last = await this.audit.lastOfRule(owner, ruleId);
     if (last?.action !== 'rule.deleted') throw new RuleNotFoundError(ruleId);
     const deleted = readable(last.before, (last.before as RuleEntity).version);
     return ruleView(await this.rules.restore(owner, deleted, expected, spec, by));

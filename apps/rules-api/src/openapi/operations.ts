@@ -1,5 +1,6 @@
 import { applyDecorators, type Type, UseInterceptors } from '@nestjs/common';
 import {
+  ApiAcceptedResponse,
   ApiBearerAuth,
   ApiBody,
   ApiConsumes,
@@ -137,6 +138,16 @@ export function ShowsMerchant(summary: string, page: Type, { query }: { readonly
     ApiOkResponse({ type: page, description: 'A page of the list.' }),
     KnowsQuery('limit', 'cursor', ...query),
   );
+}
+
+/** POST that begins what goes on after the answer: 202. */
+export function Begins(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiAcceptedResponse({ type: view, description: 'Begun.' }), changeReason());
+}
+
+/** POST that decides about what waits: 200. */
+export function Decides(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
 /** POST that asks and changes nothing: 200. */
