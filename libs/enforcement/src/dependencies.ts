@@ -1,4 +1,4 @@
-import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
 import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTake, type PlatformLoad } from '#limiter-redis';
 import type { EnforcerSettings } from './enforcer-options.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
@@ -33,7 +33,7 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable, ignored);
   const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
@@ -63,7 +63,12 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
   };
 }
 
-function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): RuleCache {
+function createRuleCache(
+  settings: EnforcerSettings,
+  snapshots: RedisSnapshotStore,
+  redisAvailable: () => boolean,
+  ignored: IgnoredMessages,
+): RuleCache {
   return new RuleCache({
     cold: new ColdRules({
       snapshots,
@@ -77,6 +82,12 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
       }),
     }),
     makeTake: redisTake,
+    onNewerRule: ({ id, language }) =>
+      ignored.add({
+        kind: 'rule',
+        reason: 'newer_format',
+        detail: `rule ${id} is written in version ${language} of the language of rules, and this gateway knows version ${RULE_LANGUAGE}`,
+      }),
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

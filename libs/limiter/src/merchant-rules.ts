@@ -2,6 +2,7 @@ import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
+import { ClosedByNewerRules, type NewerRule } from './newer-rule.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
 import { RuleTemplate } from './rule-template.js';
@@ -14,6 +15,8 @@ export interface ChosenRules {
   readonly shadow: readonly CompiledRule[];
   /** Whether an enforced limit looks at the platform's spare capacity. */
   readonly elastic: boolean;
+  /** A rule that only a newer version can read refuses what it may concern. */
+  readonly closed: boolean;
 }
 
 /** The rules that concern one merchant, its own and the default ones. They never change: an edit makes a new object. */
@@ -30,6 +33,7 @@ export class MerchantRules {
     readonly layers: readonly RuleLayer[],
     private readonly shape: RulesShape,
     private readonly makeTake: MakeTake,
+    private readonly closing: ClosedByNewerRules | undefined,
   ) {}
 
   /** How many takes are kept, because they are most of what a merchant in use costs in memory. */
@@ -70,7 +74,8 @@ export class MerchantRules {
       const firstShadow = firstMatch(layer.shadow, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow));
     }
-    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
+    const closed = this.closing?.concern(request.method, request.segments, request.ignoreCase) ?? false;
+    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic), closed };
   }
 
   private compile(template: RuleTemplate): CompiledRule {
@@ -126,6 +131,8 @@ export interface MerchantRulesOptions {
   readonly timeZone?: string | undefined;
   /** Makes the takes that are the same for every request of the merchant: those of the store that is going to be asked. */
   readonly makeTake?: MakeTake | undefined;
+  /** Own and default ones. */
+  readonly newerRules?: readonly NewerRule[] | undefined;
 }
 
 /**
@@ -138,18 +145,20 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, makeTake = plainTake }: MerchantRulesOptions = {},
+  { timeZone, makeTake = plainTake, newerRules = [] }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = sharedRules(defaults, timeZone);
-  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.shape, makeTake);
+  const closing = newerRules.length === 0 ? undefined : new ClosedByNewerRules(newerRules);
+  const isPathless = closing?.isPathless ?? true;
+  if (own.length === 0 && isPathless) return new MerchantRules(merchantId, shared.layers, shared.shape, makeTake, closing);
   const templates = templatesOf(own, true, timeZone);
   const { pathless, plain, timed } = shapeOf(templates);
   const shape = {
-    pathless: pathless && shared.shape.pathless,
+    pathless: pathless && shared.shape.pathless && isPathless,
     plain: plain && shared.shape.plain,
     timed: timed || shared.shape.timed,
   };
-  return new MerchantRules(merchantId, mergedLayers(templates, shared.layers), shape, makeTake);
+  return new MerchantRules(merchantId, mergedLayers(templates, shared.layers), shape, makeTake, closing);
 }
 
 /** By the list of default rules, then by time zone, if it makes a difference. A list that is no longer in use goes, and all that was compiled from it. */

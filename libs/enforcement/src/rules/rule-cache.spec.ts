@@ -255,3 +255,18 @@ test('the merchants that came first can be told, those that do not exist left ou
   expect(cache.firstMerchants(2)).toEqual(['b', 'acme']);
   expect(cache.firstMerchants(10)).toEqual(['b', 'acme', 'c']);
 });
+
+test('rules that only a newer version can read are told, and a closed one of the defaults counts for every merchant', async () => {
+  const told: string[] = [];
+  const { cold, cache } = create({ onNewerRule: ({ id, language }) => void told.push(`${id} in ${language}`) });
+  const newer = (id: string) => ({ id, language: 9, onStoreFailure: 'closed' as const, match: { methods: [], paths: ['/own'] } });
+  const merchant = { merchantId: 'acme', version: 2, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer('7')] };
+  cold.merchants.set('acme', merchant);
+  cold.defaults = { version: 1, rules: [], newerRules: [{ ...newer('8'), match: { methods: [], paths: ['/all'] } }] };
+  const rules = (await cache.load('acme')) as MerchantRules;
+  const closed = ['/own', '/all', '/'].map((target) => rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target }).closed);
+  expect([closed, told]).toEqual([
+    [true, true, false],
+    ['8 in 9', '7 in 9'],
+  ]);
+});

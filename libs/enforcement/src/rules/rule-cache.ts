@@ -1,4 +1,11 @@
-import { merchantRules, type DefaultRulesSnapshot, type MakeTake, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import {
+  merchantRules,
+  type DefaultRulesSnapshot,
+  type MakeTake,
+  type MerchantRules,
+  type MerchantSnapshot,
+  type NewerRule,
+} from '#limiter';
 import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 import { RulesUnavailableError } from './rule-source.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
@@ -39,6 +46,8 @@ export interface RuleCacheOptions {
   maxLoading?: number;
   /** Of the store that the limiter asks: see `merchantRules`. */
   makeTake?: MakeTake;
+  /** Told of rules that were read and are written in a newer version of the language. */
+  onNewerRule?: (rule: NewerRule) => void;
   /** Milliseconds that never step back. */
   now?: () => number;
 }
@@ -195,7 +204,10 @@ export class RuleCache {
   }
 
   private adopt(defaults: DefaultRulesSnapshot): DefaultRulesSnapshot {
-    if (this.defaults === undefined || defaults.version > this.defaults.version) this.defaults = defaults;
+    if (this.defaults === undefined || defaults.version > this.defaults.version) {
+      this.defaults = defaults;
+      this.tellNewer(defaults);
+    }
     return this.defaults;
   }
 
@@ -219,6 +231,7 @@ export class RuleCache {
     // A read that was overtaken by a newer one brings nothing.
     const newest = previous?.snapshot && snapshot && previous.snapshot.version > snapshot.version ? previous.snapshot : snapshot;
     const rules = this.compile(merchantId, newest, defaults);
+    if (newest) this.tellNewer(newest);
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
@@ -250,7 +263,12 @@ export class RuleCache {
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
       timeZone: snapshot?.timeZone,
       makeTake: this.options.makeTake,
+      newerRules: newerRulesOf(snapshot, defaults),
     });
+  }
+
+  private tellNewer({ newerRules = [] }: MerchantSnapshot | DefaultRulesSnapshot): void {
+    for (const rule of newerRules) this.options.onNewerRule?.(rule);
   }
 
   /** Most unknown ids come once, so `get` never counts what their request has made ready. */
@@ -277,6 +295,12 @@ export class RuleCache {
     // A first read under way may miss the change: the next request reads again.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);
   }
+}
+
+/** None for nearly every merchant: then nothing is copied. */
+function newerRulesOf(snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): readonly NewerRule[] | undefined {
+  const own = snapshot?.newerRules;
+  return own && defaults.newerRules ? [...own, ...defaults.newerRules] : (own ?? defaults.newerRules);
 }
 
 function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {
