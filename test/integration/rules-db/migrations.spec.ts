@@ -59,7 +59,19 @@ describe('migrations', () => {
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
+    const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
+    await rules.create(
+      null,
+      ruleSpec({
+        name: 'default',
+        validTo: '2030-01-01T00:00:00Z',
+        schedule,
+        mode: { enforcePercent: 5 },
+        note: 'two\nlines',
+        labels: { team: 'risk' },
+      }),
+      BY,
+    );
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
@@ -74,6 +86,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'RuleLanguage1795403000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -86,7 +99,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM idempotency_key'],
+    ['the newest', revertLast, 'SELECT language FROM rule'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -130,6 +143,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '7']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
   });
 });
