@@ -1,4 +1,4 @@
-import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
 import {
   ChangeFeed,
   type ChangeListener,
@@ -44,7 +44,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store, ignored);
   const apiKeys = createApiKeys(settings);
   const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
   const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
@@ -103,7 +103,12 @@ function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
   };
 }
 
-function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, store: RedisBucketStore): RuleCache {
+function createRuleCache(
+  settings: EnforcerSettings,
+  snapshots: RedisSnapshotStore,
+  store: RedisBucketStore,
+  ignored: IgnoredMessages,
+): RuleCache {
   return new RuleCache({
     cold: new ColdRules({
       snapshots,
@@ -118,6 +123,12 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
     }),
     makeTake: redisTake,
     storeNow: () => Date.now() + store.clockOffsetMs,
+    onNewerRule: ({ id, language }) =>
+      ignored.add({
+        kind: 'rule',
+        reason: 'newer_format',
+        detail: `rule ${id} is written in version ${language} of the language of rules, and this gateway knows version ${RULE_LANGUAGE}`,
+      }),
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

@@ -1,3 +1,4 @@
+import type { NewerRule } from './newer-rule.js';
 import type { RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 
@@ -14,10 +15,13 @@ export interface MerchantSnapshot {
   readonly rules: readonly Rule[];
   /** Of these rules, or of default ones; missing if there never was any. */
   readonly overrides?: readonly RuleOverrides[];
+  /** Those of its enabled rules that only a newer version can read. */
+  readonly newerRules?: readonly NewerRule[];
 }
 
 /** The rules that belong to no merchant and apply to all. */
 export interface DefaultRulesSnapshot {
   readonly version: number;
   readonly rules: readonly Rule[];
+  readonly newerRules?: readonly NewerRule[];
 }

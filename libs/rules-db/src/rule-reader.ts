@@ -109,7 +109,8 @@ export class RuleReader {
     const [defaults] = merchantsIn(rows);
     if (defaults === undefined) return { version: 0, rules: [] };
     if (!isReadable(defaults)) throw defaults.unreadable;
-    return { version: defaults.version, rules: defaults.rules };
+    const { version, rules, newerRules } = defaults;
+    return { version, rules, ...(newerRules && { newerRules }) };
   }
 
   /** Asked first, because a flood of ids that nobody created asks for little else, and this costs less than half of what the rules do. */
@@ -147,7 +148,7 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
       version,
       exists,
       timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
-      rules: storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule)),
+      ...storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule)),
     };
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;

@@ -67,7 +67,19 @@ describe('migrations', () => {
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
+    const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
+    await rules.create(
+      null,
+      ruleSpec({
+        name: 'default',
+        validTo: '2030-01-01T00:00:00Z',
+        schedule,
+        mode: { enforcePercent: 5 },
+        note: 'two\nlines',
+        labels: { team: 'risk' },
+      }),
+      BY,
+    );
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
     await new ApprovalRepository(dataSource).want(change, BY, 1_000);
@@ -89,6 +101,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'RuleLanguage1795403000000',
       'MerchantApiKeys1795405000000',
       'Approvals1795406000000',
       'Webhooks1795406010000',
@@ -149,6 +162,5 @@ describe('migrations', () => {
       });
     const answers = await Promise.all([start(), start(), start()]);
     expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '9']);
   });
 });

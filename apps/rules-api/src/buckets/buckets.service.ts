@@ -4,6 +4,7 @@ import {
   type BucketReading,
   type Fault,
   InvalidOperationError,
+  isAddressField,
   type KeyPart,
   NewerRulesError,
   OperationNotPossibleError,
@@ -180,7 +181,7 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
 
 /** A bucket is named here by the address and the method only. */
 function missingPart(part: KeyPart): Fault {
-  const field = part === 'ip.prefix' ? 'ip' : part;
+  const field = isAddressField(part) ? 'ip' : part;
   return field === 'ip' || field === 'method'
     ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail: `must be given, because the key of the rule has ${part}` }
     : {

@@ -1,5 +1,5 @@
 import { canonicalAddress } from '#addresses';
-import { type Bucket, bucketKey, bucketOf, type KeyPart, type Limit, type Rule } from '#limiter';
+import { type Bucket, bucketKey, bucketOf, isAddressField, type KeyPart, type Limit, type Rule } from '#limiter';
 
 /** The parts of a key that no merchant has by itself. */
 export interface KeyValues {
@@ -45,7 +45,7 @@ export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: Rules
 /** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
 function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
   if (part === 'merchant') return true;
-  return part === 'method' ? method !== undefined : ip !== undefined && (part === 'ip' || part === 'ip.prefix');
+  return part === 'method' ? method !== undefined : ip !== undefined && isAddressField(part);
 }
 
 /** Whether other merchants take from the same bucket: it is a default rule's, whose key does not tell merchants apart. */

@@ -6,6 +6,7 @@ import {
   type Descriptor,
   type DisabledRule,
   explainChoice,
+  isAddressField,
   type ExplainedLayer,
   LookingStore,
   type MerchantRules,
@@ -106,7 +107,7 @@ function notApplicable(field: string, detail: string): ProblemError {
 
 function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined, pointer: string): void {
   const { enforced, shadow } = rules.choose(descriptor, Date.now);
-  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some((part) => part === 'ip' || part === 'ip.prefix'));
+  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some(isAddressField));
   if (needsIp === undefined || ip !== undefined) return;
   const detail = `must be given, because the key of rule ${needsIp.rule.id} has the address`;
   throw badBody([{ pointer, code: 'explain.ip.missing', detail }]);

@@ -334,3 +334,18 @@ describe('an override', () => {
     expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 50 });
   });
 });
+
+test('rules that only a newer version can read are told, and a closed one of the defaults counts for every merchant', async () => {
+  const told: string[] = [];
+  const { cold, cache } = create({ onNewerRule: ({ id, language }) => void told.push(`${id} in ${language}`) });
+  const newer = (id: string) => ({ id, language: 9, onStoreFailure: 'closed' as const, match: { methods: [], paths: ['/own'] } });
+  const merchant = { merchantId: 'acme', version: 2, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer('7')] };
+  cold.merchants.set('acme', merchant);
+  cold.defaults = { version: 1, rules: [], newerRules: [{ ...newer('8'), match: { methods: [], paths: ['/all'] } }] };
+  const rules = (await cache.load('acme')) as MerchantRules;
+  const closed = ['/own', '/all', '/'].map((target) => rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target }).closed);
+  expect([closed, told]).toEqual([
+    [true, true, false],
+    ['8 in 9', '7 in 9'],
+  ]);
+});

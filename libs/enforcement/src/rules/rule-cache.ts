@@ -7,6 +7,7 @@ import {
   type MakeTake,
   type MerchantRules,
   type MerchantSnapshot,
+  type NewerRule,
   type OverrideTime,
   type Phase,
 } from '#limiter';
@@ -52,6 +53,8 @@ export interface RuleCacheOptions {
   maxLoading?: number;
   /** Of the store that the limiter asks: see `merchantRules`. */
   makeTake?: MakeTake;
+  /** Told of rules that were read and are written in a newer version of the language. */
+  onNewerRule?: (rule: NewerRule) => void;
   /** Milliseconds that never step back. */
   now?: () => number;
   /** What time it is at the store of the buckets, as far as that is known here: by it overrides end. */
@@ -236,7 +239,10 @@ export class RuleCache {
   }
 
   private adopt(defaults: DefaultRulesSnapshot): DefaultRulesSnapshot {
-    if (this.defaults === undefined || defaults.version > this.defaults.version) this.defaults = defaults;
+    if (this.defaults === undefined || defaults.version > this.defaults.version) {
+      this.defaults = defaults;
+      this.tellNewer(defaults);
+    }
     return this.defaults;
   }
 
@@ -261,6 +267,7 @@ export class RuleCache {
     const newest = previous?.snapshot && snapshot && previous.snapshot.version > snapshot.version ? previous.snapshot : snapshot;
     const atMs = newest?.overrides === undefined ? 0 : this.storeNow();
     const rules = this.compile(merchantId, newest, defaults, { atMs });
+    if (newest) this.tellNewer(newest);
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
@@ -298,7 +305,12 @@ export class RuleCache {
       makeTake: this.options.makeTake,
       overrides: snapshot?.overrides,
       time,
+      newerRules: newerRulesOf(snapshot, defaults),
     });
+  }
+
+  private tellNewer({ newerRules = [] }: MerchantSnapshot | DefaultRulesSnapshot): void {
+    for (const rule of newerRules) this.options.onNewerRule?.(rule);
   }
 
   /** Most unknown ids come once, so `get` never counts what their request has made ready. */
@@ -331,6 +343,12 @@ export class RuleCache {
 function phaseOf(overrides: NonNullable<MerchantSnapshot['overrides']>, { atMs, forGood = false }: OverrideTime): Phase {
   const phase = phaseAt(overrides, atMs);
   return forGood ? { ...phase, fromMs: -Infinity } : phase;
+}
+
+/** None for nearly every merchant: then nothing is copied. */
+function newerRulesOf(snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): readonly NewerRule[] | undefined {
+  const own = snapshot?.newerRules;
+  return own && defaults.newerRules ? [...own, ...defaults.newerRules] : (own ?? defaults.newerRules);
 }
 
 function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {
