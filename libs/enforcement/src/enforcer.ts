@@ -20,6 +20,11 @@ const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 const TELL_REFUSALS_EVERY_MS = 250;
 
 type Answer = (outcome: Outcome) => void;
+/** By what, and when by the clock of the store, a bucket was asked that knows better. */
+interface Asked {
+  readonly rules: KnownRules;
+  readonly atUs: number;
+}
 
 /**
  * Everything between a descriptor and a verdict that needs I/O: it keeps the rules of merchants fresh, takes from the buckets in Redis, acts by
@@ -138,18 +143,18 @@ export class Enforcer {
       return;
     }
     this.dependencies.limiter.check(rules, descriptor, (outcome) => {
-      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, reloads, outcome.atUs);
+      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, reloads, { rules, atUs: outcome.atUs });
       else this.verdict(outcome, answer);
     });
   }
 
   /** The bucket knows of an edit that this process does not know yet, or an override has ended. */
-  private checkAgain(descriptor: Descriptor, answer: Answer, reloads: number, atUs: number): void {
+  private checkAgain(descriptor: Descriptor, answer: Answer, reloads: number, asked: Asked): void {
     if (reloads === 0) {
       this.noVerdict(RULES_UNAVAILABLE, answer);
       return;
     }
-    this.dependencies.rules.reload(descriptor.merchantId, descriptor.ip, atUs).then(
+    this.dependencies.rules.reload(descriptor.merchantId, descriptor.ip, asked).then(
       (rules) => this.checkBy(rules, descriptor, answer, reloads - 1),
       () => this.noVerdict(RULES_UNAVAILABLE, answer),
     );

@@ -10,6 +10,7 @@ import { DeadlineClient } from './deadline-client.js';
 import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
+import { OverrideEntity } from './override.entity.js';
 import { RuleEntity } from './rule.entity.js';
 
 export interface DataSourceSettings {
@@ -61,6 +62,7 @@ export function createDataSource(
       OutboxEntity,
       ApiTokenEntity,
       IdempotencyKeyEntity,
+      OverrideEntity,
     ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.

@@ -16,6 +16,8 @@ export { byBytes, MerchantRepository, type MerchantSpec } from './merchant.repos
 export * from './migrate.js';
 export * from './outbox.entity.js';
 export * from './outbox.js';
+export * from './override.entity.js';
+export * from './override.repository.js';
 export * from './rule.entity.js';
 export * from './rule.repository.js';
 export * from './rule-reader.js';

@@ -56,6 +56,10 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/merchants/{merchantId}/buckets/adjust', 'editor', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/block', 'editor', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/unblock', 'editor', true],
+  ['GET', '/v1/merchants/{merchantId}/overrides', 'viewer', true],
+  ['POST', '/v1/merchants/{merchantId}/overrides', 'editor', true],
+  ['GET', '/v1/merchants/{merchantId}/overrides/{overrideId}', 'viewer', true],
+  ['DELETE', '/v1/merchants/{merchantId}/overrides/{overrideId}', 'editor', true],
   ['POST', '/v1/explain', 'viewer', true],
   ['GET', '/v1/export', 'viewer', true],
   ['POST', '/v1/apply', 'editor', false],
@@ -80,7 +84,11 @@ describe('who may do what', () => {
   describe.each(MATRIX)('%s %s', (method, template, role, ofAcme) => {
     // No such rule and token: whoever may ask is told so, and nothing is done.
     const path = (merchantId: string) =>
-      template.replace('{merchantId}', merchantId).replace('{ruleId}', '999999').replace('{tokenId}', '999999');
+      template
+        .replace('{merchantId}', merchantId)
+        .replace('{ruleId}', '999999')
+        .replace('{tokenId}', '999999')
+        .replace('{overrideId}', '999999');
     const body = method === 'GET' || method === 'DELETE' ? undefined : {};
     const isAboutMerchant = template.includes('{merchantId}');
 

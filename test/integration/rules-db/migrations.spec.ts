@@ -8,6 +8,7 @@ import {
   drainOutbox,
   MerchantRepository,
   migrate,
+  OverrideRepository,
   revertAll,
   revertLast,
   RuleReader,
@@ -27,6 +28,7 @@ const TABLES = [
   'outbox',
   'api_token',
   'idempotency_key',
+  'rule_override',
 ];
 
 /** Every row of every table, as text. */
@@ -61,6 +63,9 @@ describe('migrations', () => {
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
+    const { id: ruleId } = (await rules.list('acme', { limit: 1 }))[0]!;
+    const override = { ruleId, numbers: { multiply: 5 }, untilMs: Date.now() + 60_000, reason: 'a sale' };
+    await new OverrideRepository(dataSource).create('acme', override, BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
   }
@@ -74,6 +79,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'Overrides1795402000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -86,7 +92,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM idempotency_key'],
+    ['the newest', revertLast, 'SELECT * FROM rule_override'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -105,7 +111,7 @@ describe('migrations', () => {
     expect(second.id).toBe('4');
     await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(7);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(8);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });
@@ -130,6 +136,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '7']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
   });
 });

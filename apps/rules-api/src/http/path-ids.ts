@@ -1,6 +1,6 @@
 import type { PipeTransform } from '@nestjs/common';
 import { isMerchantId } from '#limiter';
-import { MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
+import { MerchantNotFoundError, OverrideNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -24,6 +24,14 @@ export class RuleIdPipe implements PipeTransform {
 export class TokenIdPipe implements PipeTransform {
   transform(value: string): string {
     if (!isId(value)) throw new TokenNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The override id of a path, likewise. */
+export class OverrideIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new OverrideNotFoundError(value.slice(0, 200));
     return value;
   }
 }

@@ -4,6 +4,8 @@ import {
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
+  OverrideConflictError,
+  OverrideNotFoundError,
   PoolBusyError,
   RuleNameTakenError,
   RuleNotFoundError,
@@ -27,7 +29,16 @@ const NOT_FOUND = [
   [MerchantNotFoundError, 'merchant.not_found'],
   [RuleNotFoundError, 'rule.not_found'],
   [TokenNotFoundError, 'token.not_found'],
+  [OverrideNotFoundError, 'override.not_found'],
 ] as const;
+
+const OVERRIDE_CONFLICTS: Readonly<Record<OverrideConflictError['why'], string>> = {
+  active: 'override.rule.taken',
+  too_many: 'override.too_many',
+  shared: 'override.rule.shared',
+  unreadable: 'override.rule.unreadable',
+  worn: 'override.rule.worn',
+};
 
 /** The problem that an error of rules-db stands for; nothing for other errors. */
 export function asProblem(error: unknown): ProblemError | undefined {
@@ -40,6 +51,8 @@ export function asProblem(error: unknown): ProblemError | undefined {
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
   if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
   if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
+  if (error instanceof OverrideConflictError)
+    return new ProblemError({ status: 409, code: OVERRIDE_CONFLICTS[error.why], detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({

@@ -12,6 +12,8 @@ import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchant
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
+import { CreateOverrideDto } from '../overrides/override.dto.js';
+import { OverridesModule } from '../overrides/overrides.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
@@ -33,7 +35,16 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
+    include: [
+      MerchantsModule,
+      RulesModule,
+      HistoryModule,
+      TokensModule,
+      BucketsModule,
+      ExplainModule,
+      OverridesModule,
+      ConfigurationModule,
+    ],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, [
@@ -43,6 +54,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     CreateMerchantDto,
     UpdateMerchantDto,
     RevertDto,
+    CreateOverrideDto,
     CreateTokenDto,
     RotateTokenDto,
     ResetBucketsDto,
