@@ -9,6 +9,7 @@ import {
   IdempotencyKeyRepository,
   MerchantApiKeyRepository,
   MerchantRepository,
+  OverrideRepository,
   RuleReader,
   RuleRepository,
 } from '#rules-db';
@@ -32,6 +33,7 @@ import { ValidationPipe } from './http/validation.pipe.js';
 import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { PreviewModule } from './preview/preview.module.js';
+import { OverridesModule } from './overrides/overrides.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
@@ -89,6 +91,7 @@ class DatabaseModule {
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
+      { provide: OverrideRepository, useValue: new OverrideRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
       { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
@@ -122,6 +125,7 @@ export class RulesApiModule {
         BucketsModule,
         MeModule,
         ExplainModule,
+        OverridesModule,
         PreviewModule,
         UsageModule,
         DecisionsModule,

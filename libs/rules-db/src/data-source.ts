@@ -12,6 +12,7 @@ import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
+import { OverrideEntity } from './override.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { WebhookEntity } from './webhook.entity.js';
 
@@ -67,6 +68,7 @@ export function createDataSource(
       WebhookEntity,
       IdempotencyKeyEntity,
       MerchantApiKeyEntity,
+      OverrideEntity,
     ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.

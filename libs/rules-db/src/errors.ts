@@ -141,3 +141,31 @@ export class WebhookDisabledError extends Error {
     this.name = 'WebhookDisabledError';
   }
 }
+
+/** The merchant has no override with this id. */
+export class OverrideNotFoundError extends Error {
+  constructor(readonly overrideId: string) {
+    super(`there is no override ${overrideId} here`);
+    this.name = 'OverrideNotFoundError';
+  }
+}
+
+/** What is stored does not let a rule be overridden. */
+export class OverrideConflictError extends Error {
+  constructor(
+    readonly why: 'active' | 'too_many' | 'shared' | 'unreadable' | 'worn',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'OverrideConflictError';
+  }
+}
+
+/** The override does not make limits of the limits of the rule. */
+export class OverrideFaultsError extends Error {
+  /** @param faults `at` is the path of a field, its parts separated by slashes; `code` that of the limit's fault, if it is one */
+  constructor(readonly faults: readonly { readonly at: string; readonly detail: string; readonly code?: string }[]) {
+    super(faults.map(({ at, detail }) => `${at}: ${detail}`).join('; '));
+    this.name = 'OverrideFaultsError';
+  }
+}

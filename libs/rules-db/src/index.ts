@@ -22,6 +22,8 @@ export * from './outbox.entity.js';
 export * from './outbox.js';
 export type { HashedSecret } from './rotating-secret.js';
 export * from './protected-rule.js';
+export * from './override.entity.js';
+export * from './override.repository.js';
 export * from './rule.entity.js';
 export * from './rule.repository.js';
 export * from './rule-reader.js';

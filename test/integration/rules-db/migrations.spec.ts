@@ -10,6 +10,7 @@ import {
   MerchantApiKeyRepository,
   MerchantRepository,
   migrate,
+  OverrideRepository,
   revertAll,
   revertLast,
   RuleReader,
@@ -35,6 +36,7 @@ const TABLES = [
   'webhook',
   'webhook_event',
   'webhook_delivery',
+  'rule_override',
 ];
 
 /** Every row of every table, as text. */
@@ -86,6 +88,9 @@ describe('migrations', () => {
     const webhook = { url: 'https://example.com/', events: ['rule.changed'], enabled: true, labels: {} } as const;
     const { id } = await new WebhookRepository(dataSource).create(webhook, Buffer.alloc(32, 5), BY);
     await new WebhookRepository(dataSource).test(id, (type) => type, BY);
+    const { id: ruleId } = (await rules.list('acme', { limit: 1 }))[0]!;
+    const override = { ruleId, numbers: { multiply: 5 }, untilMs: Date.now() + 60_000, reason: 'a sale' };
+    await new OverrideRepository(dataSource).create('acme', override, BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
     const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
@@ -101,6 +106,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'Overrides1795402000000',
       'RuleLanguage1795403000000',
       'MerchantApiKeys1795405000000',
       'Approvals1795406000000',

@@ -128,7 +128,11 @@ export class BucketsService {
     const snapshot = await this.rules.snapshot(merchantId);
     if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
     const { rules: defaults } = await this.rules.defaultRules();
-    return bucketsOfMerchant({ merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, defaults }, values);
+    return bucketsOfMerchant(
+      { merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, defaults, overrides: snapshot.overrides },
+      values,
+      this.live.nowMs,
+    );
   }
 
   private async readingNow(named: NamedBucket): Promise<BucketReading | undefined> {

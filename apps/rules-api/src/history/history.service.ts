@@ -33,7 +33,7 @@ export class HistoryService {
     return this.page({ actor, merchantId: merchant, among, since: moment(since), until: moment(until) }, page);
   }
 
-  /** Of the merchant itself, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
+  /** Of the merchant itself and its overrides, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
   async ofMerchant(merchantId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
     const page = await this.page({ merchantId, ruleId: null }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new MerchantNotFoundError(merchantId);

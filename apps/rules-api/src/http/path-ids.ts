@@ -5,6 +5,7 @@ import {
   ApprovalNotFoundError,
   DeliveryNotFoundError,
   MerchantNotFoundError,
+  OverrideNotFoundError,
   RuleNotFoundError,
   TokenNotFoundError,
   WebhookNotFoundError,
@@ -64,6 +65,14 @@ export class WebhookIdPipe implements PipeTransform {
 export class DeliveryIdPipe implements PipeTransform {
   transform(value: string): string {
     if (!isId(value)) throw new DeliveryNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The override id of a path, likewise. */
+export class OverrideIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new OverrideNotFoundError(value.slice(0, 200));
     return value;
   }
 }

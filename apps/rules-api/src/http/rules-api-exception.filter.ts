@@ -9,6 +9,8 @@ import {
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
+  OverrideConflictError,
+  OverrideNotFoundError,
   PoolBusyError,
   RuleNameTakenError,
   RuleNotFoundError,
@@ -39,6 +41,7 @@ const NOT_FOUND = [
   [RuleNotFoundError, 'rule.not_found'],
   [TokenNotFoundError, 'token.not_found'],
   [ApiKeyNotFoundError, 'api_key.not_found'],
+  [OverrideNotFoundError, 'override.not_found'],
   [ApprovalNotFoundError, 'approval.not_found'],
   [WebhookNotFoundError, 'webhook.not_found'],
   [DeliveryNotFoundError, 'webhook.delivery.not_found'],
@@ -53,6 +56,14 @@ const CONFLICTS = [
   [WebhookDisabledError, 'webhook.disabled'],
 ] as const;
 
+const OVERRIDE_CONFLICTS: Readonly<Record<OverrideConflictError['why'], string>> = {
+  active: 'override.rule.taken',
+  too_many: 'override.too_many',
+  shared: 'override.rule.shared',
+  unreadable: 'override.rule.unreadable',
+  worn: 'override.rule.worn',
+};
+
 /** The problem that an error of rules-db stands for; nothing for other errors. */
 export function asProblem(error: unknown): ProblemError | undefined {
   const notFound = NOT_FOUND.find(([type]) => error instanceof type);
@@ -66,6 +77,8 @@ export function asProblem(error: unknown): ProblemError | undefined {
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
   if (error instanceof ApiKeyNameTakenError) return taken('api_key.name.taken', '/name', error);
   if (error instanceof ApprovalWantedError) return approvalNeeded(error.changes.map(({ before }) => (before as { name: string }).name));
+  if (error instanceof OverrideConflictError)
+    return new ProblemError({ status: 409, code: OVERRIDE_CONFLICTS[error.why], detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({

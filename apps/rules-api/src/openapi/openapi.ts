@@ -20,6 +20,8 @@ import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchant
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
+import { CreateOverrideDto } from '../overrides/override.dto.js';
+import { OverridesModule } from '../overrides/overrides.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
@@ -45,6 +47,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       BucketsModule,
       MeModule,
       ExplainModule,
+      OverridesModule,
       PreviewModule,
       UsageModule,
       DecisionsModule,
@@ -62,6 +65,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     CreateMerchantDto,
     UpdateMerchantDto,
     RevertDto,
+    CreateOverrideDto,
     CreateTokenDto,
     RotateTokenDto,
     CreateApiKeyDto,

@@ -33,7 +33,7 @@ const PROBLEMS = {
   400: 'The request is malformed, or fields of it are wrong: then errors names them.',
   401: 'The token is missing or not valid.',
   403: 'The role of the token does not allow this, or the token is limited to other merchants.',
-  404: 'Not found: no merchant, rule, token or API key has this id.',
+  404: 'Not found: no merchant, rule, override, token or API key has this id.',
   409: 'The id or the name is already in use, the owner has the maximum number of rules, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',

@@ -66,6 +66,7 @@ const SOURCES = [
   'apps/rules-api/src/http/invalid-query.ts',
   'apps/rules-api/src/http/known-query.guard.ts',
   'apps/rules-api/src/http/validation.pipe.ts',
+  'apps/rules-api/src/overrides/overrides.service.ts',
   'apps/rules-api/src/pagination/page.ts',
   'apps/rules-api/src/http/rules-api-exception.filter.ts',
   'apps/rules-api/src/me/me.service.ts',

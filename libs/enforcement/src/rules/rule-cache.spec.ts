@@ -274,6 +274,8 @@ describe('an override', () => {
   const overrides: RuleOverrides[] = [{ ruleId: '1', periods: [period] }];
   const limitInUse = (rules: unknown) => (rules as MerchantRules).layers[0]?.enforced[0]?.rule.limits[0] as { limit: number } | undefined;
 
+  const refused = (cache: RuleCache, atMs: number) => ({ rules: cache.get('acme')!, atUs: atMs * 1000 });
+
   function overriddenMerchant() {
     const store = { nowMs: START_MS };
     const { cold, cache } = create({ storeNow: () => store.nowMs });
@@ -302,10 +304,10 @@ describe('an override', () => {
     const { store, cold, cache } = overriddenMerchant();
     await cache.load('acme');
     const reads = cold.reads;
-    expect(limitInUse(await cache.reload('acme', undefined, END_MS * 1000))).toMatchObject({ limit: 10 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, END_MS)))).toMatchObject({ limit: 10 });
     expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
     store.nowMs = END_MS;
-    expect(limitInUse(await cache.reload('acme', undefined, (END_MS - 1) * 1000))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, END_MS - 1)))).toMatchObject({ limit: 50 });
     expect(cold.reads).toBe(reads);
   });
 
@@ -313,7 +315,7 @@ describe('an override', () => {
     const { cold, cache } = overriddenMerchant();
     await cache.load('acme');
     // In this phase the bucket is newer, and there are no newer rules.
-    expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 10 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 10 });
     expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
     expect(cold.reads).toBe(2);
     // The next one is known from a newer snapshot.
@@ -327,11 +329,24 @@ describe('an override', () => {
     expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 70 });
   });
 
+  test('is not taken for ended by a request that was decided by older rules', async () => {
+    const { cold, cache } = overriddenMerchant();
+    const overridden = cold.merchants.get('acme')!;
+    cold.merchants.set('acme', { merchantId: 'acme', version: 0, exists: true, timeZone: 'Etc/UTC', rules: [] });
+    await cache.load('acme');
+    const asked = refused(cache, START_MS);
+    cold.merchants.set('acme', overridden);
+    // Both were asked by the same rules, and one of them is told so late that the other has learned of the override.
+    expect(limitInUse(await cache.reload('acme', undefined, asked))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, asked))).toMatchObject({ limit: 50 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 50 });
+  });
+
   test('is not taken for ended where the default rules are newer', async () => {
     const { cold, cache } = overriddenMerchant();
     await cache.load('acme');
     cold.defaults = { ...cold.defaults, version: 2 };
-    expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 50 });
   });
 });
 

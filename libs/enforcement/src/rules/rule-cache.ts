@@ -168,10 +168,13 @@ export class RuleCache {
    * A bucket was written under newer rules than those of `get`, or their numbers do not hold now: those of the present, read again, as far as
    * there are any.
    *
-   * @param atUs when it was, by the clock of the store; 0 if that is not known
+   * @param asked the rules that were asked by, and when it was, by the clock of the store; 0 if that is not known
    */
-  async reload(merchantId: string, peer?: string, atUs = 0): Promise<KnownRules> {
+  async reload(merchantId: string, peer?: string, asked?: { readonly rules: KnownRules; readonly atUs: number }): Promise<KnownRules> {
+    const { atUs = 0 } = asked ?? {};
     const entry = this.entryOf(merchantId);
+    // Another request has learned it meanwhile: what the bucket says is not said of these rules.
+    if (entry?.phase !== undefined && asked !== undefined && entry.rules !== asked.rules) return entry.rules;
     const phase = entry?.phase;
     const time = phase && atUs > 0 ? timeOfStore(phase, atUs / 1000) : undefined;
     if (entry && time) return this.recompile(entry, time);
