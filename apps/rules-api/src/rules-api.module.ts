@@ -2,24 +2,46 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import {
+  ApiTokenRepository,
+  ApprovalRepository,
+  AuditRepository,
+  IdempotencyKeyRepository,
+  MerchantApiKeyRepository,
+  MerchantRepository,
+  OverrideRepository,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
+import { ApprovalsModule } from './approvals/approvals.module.js';
+import { APPROVAL_EXPIRY_MS } from './approvals/waits-for-approval.js';
 import { AccessGuard } from './auth/access.guard.js';
+import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
+import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
+import { LiveReports } from './buckets/live-reports.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
+import { DecisionsModule } from './decisions/decisions.module.js';
 import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
+import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { PreviewModule } from './preview/preview.module.js';
+import { OverridesModule } from './overrides/overrides.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { SchemasModule } from './schemas/schemas.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
+import { UsageModule } from './usage/usage.module.js';
+import { type WebhookOptions, webhookProviders } from './webhooks/webhook-providers.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -27,7 +49,13 @@ export interface RulesApiDependencies {
   readonly adminToken: string;
   /** With which API tokens are hashed; the admin token unless given. */
   readonly tokenHashKey?: string | undefined;
+  /** The OIDC issuer whose tokens are accepted beside ours, if there is one. */
+  readonly oidc?: Pick<OidcOptions, 'issuer' | 'audience' | 'claims'> | undefined;
   readonly liveBuckets: LiveBuckets;
+  /** A day unless given. */
+  readonly approvalExpiryMs?: number;
+  /** Public addresses only unless given. */
+  readonly webhooks?: WebhookOptions;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
@@ -38,6 +66,7 @@ export interface RulesApiDependencies {
 export interface SharedDependencies {
   readonly tokenText: TokenText;
   readonly tokens: ApiTokenRepository;
+  readonly apiKeys: MerchantApiKeyRepository;
 }
 
 /** The database and its repositories, for every resource. */
@@ -49,19 +78,31 @@ class DatabaseModule {
     registry,
     tokenText,
     tokens,
+    apiKeys,
     liveBuckets,
+    approvalExpiryMs = 86_400_000,
+    adminToken,
+    tokenHashKey,
+    webhooks,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
+    liveBuckets.reports.register(registry);
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
+      { provide: OverrideRepository, useValue: new OverrideRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
+      { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
+      { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
+      { provide: ApprovalRepository, useValue: new ApprovalRepository(dataSource) },
+      { provide: APPROVAL_EXPIRY_MS, useValue: approvalExpiryMs },
+      ...webhookProviders({ database, adminToken, tokenHashKey, logger, registry }, webhooks),
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
@@ -81,9 +122,17 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        ApiKeysModule,
         BucketsModule,
+        MeModule,
         ExplainModule,
+        OverridesModule,
+        PreviewModule,
+        UsageModule,
+        DecisionsModule,
         ConfigurationModule,
+        ApprovalsModule,
+        WebhooksModule,
         ProblemsModule,
         SchemasModule,
       ],

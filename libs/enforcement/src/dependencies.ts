@@ -1,8 +1,18 @@
-import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
-import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTake, type PlatformLoad } from '#limiter-redis';
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
+import {
+  ChangeFeed,
+  type ChangeListener,
+  createRedis,
+  RedisBucketStore,
+  RedisSnapshotStore,
+  redisTake,
+  type PlatformLoad,
+} from '#limiter-redis';
 import type { EnforcerSettings } from './enforcer-options.js';
+import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
+import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
@@ -20,9 +30,10 @@ export type Dependencies = ReturnType<typeof createDependencies>;
 /**
  * What an enforcer consists of, and how it hangs together. Nothing is started.
  *
+ * @param id the name of this enforcer among all that share the buckets
  * @param report tells the other enforcers what this one lets pass each second, and answers what all do
  */
-export function createDependencies(settings: EnforcerSettings, report: (perSecond: number) => Promise<PlatformLoad>) {
+export function createDependencies(settings: EnforcerSettings, id: string, report: (perSecond: number) => Promise<PlatformLoad>) {
   const { logger, registry, ruleSource, storeTimeoutMs } = settings;
   const redis = createRedis(settings.redisUrl, 'limiter');
   const subscriber = createRedis(settings.redisUrl, 'subscriber');
@@ -33,19 +44,26 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable);
-  const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store, ignored);
+  const apiKeys = createApiKeys(settings);
+  const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
+  const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
-  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), { spareCapacity, gateways: () => gateways.count });
+  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), {
+    spareCapacity,
+    gateways: () => gateways.count,
+    nowMs: Date.now,
+  });
   return {
     redis,
     subscriber,
     ruleSource,
     rules,
+    apiKeys,
     changes,
     store,
     storeHealth,
@@ -55,16 +73,47 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     gateways,
     spareCapacity,
     decisions,
+    reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
     ignored,
   };
 }
 
-function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): RuleCache {
+function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {
+  if (apiKeySource === undefined) return undefined;
+  // An allowance of its own: whoever floods with keys takes nothing from merchants whose rules are looked up.
+  const unknown = new LookupAllowance({
+    perSecond: unknownLookupsPerSecond,
+    perPeerPerSecond: unknownLookupsPerPeer,
+    atOnce: READS_AT_ONCE,
+  });
+  return new ApiKeys({ source: apiKeySource, unknown });
+}
+
+/** What changed of a merchant may be its rules or its keys. */
+function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
+  return {
+    changed: (merchantId) => {
+      rules.changed(merchantId);
+      apiKeys.changed(merchantId);
+    },
+    changedSome: (concerns, defaults) => {
+      rules.changedSome(concerns, defaults);
+      apiKeys.changedSome(concerns);
+    },
+  };
+}
+
+function createRuleCache(
+  settings: EnforcerSettings,
+  snapshots: RedisSnapshotStore,
+  store: RedisBucketStore,
+  ignored: IgnoredMessages,
+): RuleCache {
   return new RuleCache({
     cold: new ColdRules({
       snapshots,
       ruleSource: settings.ruleSource,
-      redisAvailable,
+      redisAvailable: () => store.readable,
       redisDeadlineMs: PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs,
       unknownIds: new LookupAllowance({
         perSecond: settings.unknownLookupsPerSecond,
@@ -73,6 +122,13 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
       }),
     }),
     makeTake: redisTake,
+    storeNow: () => Date.now() + store.clockOffsetMs,
+    onNewerRule: ({ id, language }) =>
+      ignored.add({
+        kind: 'rule',
+        reason: 'newer_format',
+        detail: `rule ${id} is written in version ${language} of the language of rules, and this gateway knows version ${RULE_LANGUAGE}`,
+      }),
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

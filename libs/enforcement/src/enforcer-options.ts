@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Registry } from 'prom-client';
+import type { ApiKeySource } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
 
 /** The part of a pino logger that an enforcer needs. */
@@ -14,6 +16,8 @@ export interface EnforcerOptions {
   readonly redisUrl: string;
   /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. */
   readonly ruleSource: RuleSourceConnection;
+  /** The truth about API keys, where callers are known by them. */
+  readonly apiKeySource?: ApiKeySource | undefined;
   readonly logger: EnforcerLogger;
   /** Gets the metrics of decisions, rules and the store. */
   readonly registry: Registry;
@@ -33,9 +37,21 @@ export interface EnforcerOptions {
   readonly upstreamCapacityPerSecond?: number;
   /** Exchanges that the upstream has failed, ever: while it fails it has nothing to spare. */
   readonly upstreamErrors?: () => number;
+  /** How often numbers of requests are told to Redis, by merchant, rule and minute; 0: never. Milliseconds. */
+  readonly usageFlushMs?: number;
+  /** Receipts of decisions that this process writes in a second at most; 0: none. */
+  readonly receiptsPerSecond?: number;
+  /** Of how many requests that passed one gets a receipt; 0: none. */
+  readonly receiptsPassedOneIn?: number;
+  /** Receipts that Redis keeps, of all merchants together. */
+  readonly receiptsKept?: number;
+  /** Receipts of one merchant in a minute, from all enforcers together. */
+  readonly receiptsPerMerchant?: number;
+  /** Secret with which personal parts of bucket keys are hashed in receipts; a random one unless given. */
+  readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<EnforcerOptions>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource'>> & Pick<EnforcerOptions, 'apiKeySource'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
@@ -48,6 +64,12 @@ export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
     gatewaysExpected: 1,
     upstreamCapacityPerSecond: 0,
     upstreamErrors: () => 0,
+    usageFlushMs: 5000,
+    receiptsPerSecond: 200,
+    receiptsPassedOneIn: 1000,
+    receiptsKept: 100_000,
+    receiptsPerMerchant: 20,
+    receiptHashKey: randomBytes(32).toString('base64url'),
     ...options,
     ruleCacheBytes: Math.min(ruleCacheBytes, getHeapStatistics().heap_size_limit / 4),
   };

@@ -1,7 +1,9 @@
+import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
-import { pathSegments } from './path-pattern.js';
+import { ClosedByNewerRules, type NewerRule } from './newer-rule.js';
+import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
 import { RuleTemplate } from './rule-template.js';
@@ -14,6 +16,8 @@ export interface ChosenRules {
   readonly shadow: readonly CompiledRule[];
   /** Whether an enforced limit looks at the platform's spare capacity. */
   readonly elastic: boolean;
+  /** A rule that only a newer version can read refuses what it may concern. */
+  readonly closed: boolean;
 }
 
 /** The rules that concern one merchant, its own and the default ones. They never change: an edit makes a new object. */
@@ -28,9 +32,9 @@ export class MerchantRules {
     readonly merchantId: string,
     /** Those that have rules. */
     readonly layers: readonly RuleLayer[],
-    /** No rule looks at the path, so it is not taken apart. */
-    private readonly pathless: boolean,
+    private readonly shape: RulesShape,
     private readonly makeTake: MakeTake,
+    private readonly closing: ClosedByNewerRules | undefined,
   ) {}
 
   /** How many takes are kept, because they are most of what a merchant in use costs in memory. */
@@ -39,12 +43,19 @@ export class MerchantRules {
   }
 
   /** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
-  choose({ method, target, ignorePathCase = false }: Descriptor): ChosenRules {
+  choose(descriptor: Descriptor, nowMs: NowMs = noClock): ChosenRules {
     const { last } = this;
+    const { method, target } = descriptor;
     if (last !== undefined && last.method === method && last.target === target) return last.chosen;
-    const chosen = this.match(method, target, ignorePathCase);
-    if (target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
+    const chosen = this.match(this.asked(descriptor, nowMs));
+    if (this.shape.plain && target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
     return chosen;
+  }
+
+  /** A request as these rules are matched with it. */
+  asked(descriptor: Descriptor, nowMs: NowMs = noClock): AskedRequest {
+    const { timed, pathless } = this.shape;
+    return new AskedRequest(descriptor, timed ? nowMs() : 0, pathless);
   }
 
   /** What any request of the merchant takes, by every rule for which that does not depend on the request. */
@@ -55,17 +66,17 @@ export class MerchantRules {
     });
   }
 
-  private match(method: string, target: string, ignoreCase: boolean): ChosenRules {
-    const segments = this.pathless ? NO_SEGMENTS : pathSegments(target, ignoreCase);
+  private match(request: AskedRequest): ChosenRules {
     const enforced: CompiledRule[] = [];
     const shadow: CompiledRule[] = [];
     for (const layer of this.layers) {
-      const first = firstMatch(layer.enforced, method, segments, ignoreCase);
+      const first = firstMatch(layer.enforced, 'enforce', request);
       if (first) enforced.push(this.compile(first));
-      const firstShadow = firstMatch(layer.shadow, method, segments, ignoreCase);
+      const firstShadow = firstMatch(layer.shadow, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow));
     }
-    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
+    const closed = this.closing?.concern(request.method, request.segments, request.ignoreCase) ?? false;
+    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic), closed };
   }
 
   private compile(template: RuleTemplate): CompiledRule {
@@ -81,14 +92,43 @@ export class MerchantRules {
   }
 }
 
-const NO_SEGMENTS: readonly string[] = [];
+/** The time since 1970, in milliseconds. */
+export type NowMs = () => number;
+
+/** For rules that are known to depend on no time. */
+const noClock: NowMs = () => {
+  throw new Error('rules with a validity or a schedule need a clock');
+};
+
 /** Characters of a target: one is kept for each merchant. */
 const MOST_REMEMBERED = 200;
+
+/** What rules look at, all of them together. */
+interface RulesShape {
+  /** None looks at the path, so it is not taken apart. */
+  readonly pathless: boolean;
+  /** The method and the path alone say which apply. */
+  readonly plain: boolean;
+  /** Some apply at some times only. */
+  readonly timed: boolean;
+}
+
+function shapeOf(templates: readonly RuleTemplate[]): RulesShape {
+  return {
+    pathless: templates.every(({ isPathless }) => isPathless),
+    plain: templates.every(({ isPlain }) => isPlain),
+    timed: templates.some(({ active }) => active !== undefined),
+  };
+}
+
+function bothShapes(a: RulesShape, b: RulesShape): RulesShape {
+  return { pathless: a.pathless && b.pathless, plain: a.plain && b.plain, timed: a.timed || b.timed };
+}
 
 /** What is the same for all merchants that have just these rules. */
 interface SharedRules {
   readonly layers: readonly RuleLayer[];
-  readonly pathless: boolean;
+  readonly shape: RulesShape;
 }
 
 export interface MerchantRulesOptions {
@@ -96,6 +136,12 @@ export interface MerchantRulesOptions {
   readonly timeZone?: string | undefined;
   /** Makes the takes that are the same for every request of the merchant: those of the store that is going to be asked. */
   readonly makeTake?: MakeTake | undefined;
+  /** Of the merchant, for any of these rules. */
+  readonly overrides?: readonly RuleOverrides[] | undefined;
+  /** When it is, for overrides. */
+  readonly time?: OverrideTime | undefined;
+  /** Own and default ones. */
+  readonly newerRules?: readonly NewerRule[] | undefined;
 }
 
 /**
@@ -108,17 +154,39 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, makeTake = plainTake }: MerchantRulesOptions = {},
+  { timeZone, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS, newerRules = [] }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = sharedRules(defaults, timeZone);
-  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.pathless, makeTake);
   const templates = templatesOf(own, true, timeZone);
+  const layers = own.length === 0 ? shared.layers : mergedLayers(templates, shared.layers);
+  const shape = own.length === 0 ? shared.shape : bothShapes(shapeOf(templates), shared.shape);
+  const closing = newerRules.length === 0 ? undefined : new ClosedByNewerRules(newerRules);
   return new MerchantRules(
     merchantId,
-    mergedLayers(templates, shared.layers),
-    shared.pathless && templates.every(({ isPathless }) => isPathless),
+    overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time),
+    closing === undefined ? shape : { ...shape, pathless: shape.pathless && closing.isPathless },
     makeTake,
+    closing,
   );
+}
+
+const NO_OVERRIDES: readonly RuleOverrides[] = [];
+/** For rules without overrides the time makes no difference. */
+const ALWAYS: OverrideTime = { atMs: 0 };
+
+/** Whosever the rules are: a rule that is overridden is another one for this merchant, and of the others nothing is copied. */
+function overriddenLayers(layers: readonly RuleLayer[], overrides: readonly RuleOverrides[], time: OverrideTime): readonly RuleLayer[] {
+  const byRule = new Map(overrides.map((each) => [each.ruleId, each]));
+  const made = new Map<RuleTemplate, RuleTemplate>();
+  const under = (template: RuleTemplate): RuleTemplate => {
+    const its = byRule.get(template.rule.id);
+    if (its === undefined) return template;
+    // A rule that is enforced for a share of the keys stands among the shadow rules too, and is one rule.
+    const known = made.get(template) ?? template.under(its, time);
+    made.set(template, known);
+    return known;
+  };
+  return layers.map((layer) => ({ ...layer, enforced: layer.enforced.map(under), shadow: layer.shadow.map(under) }));
 }
 
 /** By the list of default rules, then by time zone, if it makes a difference. A list that is no longer in use goes, and all that was compiled from it. */
@@ -134,15 +202,17 @@ function sharedRules(defaults: readonly Rule[], timeZone: string | undefined): S
   if (shared === undefined) {
     if (byZone.size >= MOST_TIME_ZONES) byZone.clear();
     const templates = templatesOf(defaults, false, zone === '' ? undefined : zone);
-    shared = { layers: layersOf(templates), pathless: templates.every(({ isPathless }) => isPathless) };
+    shared = { layers: layersOf(templates), shape: shapeOf(templates) };
     byZone.set(zone, shared);
   }
   return shared;
 }
 
-/** Whether a limit of it goes by the merchant's time zone, or once did. */
-function dependsOnTimeZone({ limits }: Rule): boolean {
-  return limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant));
+/** Whether it or a limit of it goes by the merchant's time zone, or a limit once did. */
+function dependsOnTimeZone({ limits, schedule }: Rule): boolean {
+  return (
+    (schedule && schedule.timeZone === undefined) || limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant))
+  );
 }
 
 function templatesOf(rules: readonly Rule[], isOwn: boolean, timeZone: string | undefined): RuleTemplate[] {

@@ -1,3 +1,5 @@
+import type { NewerRule } from './newer-rule.js';
+import type { RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 
 /** A merchant's rules at one version, as gateways read them. */
@@ -11,10 +13,15 @@ export interface MerchantSnapshot {
   readonly timeZone: string;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
+  /** Of these rules, or of default ones; missing if there never was any. */
+  readonly overrides?: readonly RuleOverrides[];
+  /** Those of its enabled rules that only a newer version can read. */
+  readonly newerRules?: readonly NewerRule[];
 }
 
 /** The rules that belong to no merchant and apply to all. */
 export interface DefaultRulesSnapshot {
   readonly version: number;
   readonly rules: readonly Rule[];
+  readonly newerRules?: readonly NewerRule[];
 }

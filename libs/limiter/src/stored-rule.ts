@@ -9,10 +9,16 @@ import {
   type OnEdit,
   type PastLimit,
 } from './limit.js';
+import type { Field, ValueOf } from './field.js';
+import { valueFaults } from './field-faults.js';
 import { MAX_PREVIOUS } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
+import type { NewerRule } from './newer-rule.js';
 import { pathPatternFault } from './path-pattern.js';
-import { KEY_PARTS, LAYERS, MODES, RULE_FIELDS, STORE_FAILURE_POLICIES, type Penalty, type Rule, type RuleMatch } from './rule.js';
+import { LAYERS, RULE_FIELDS, STORE_FAILURE_POLICIES, type KeyPart, type Penalty, type Rule, type RuleMatch } from './rule.js';
+import { RULE_LANGUAGE } from './rule-language.js';
+import type { Mode } from './rule-mode.js';
+import type { Schedule } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, LIMIT_NAME_MAX_LENGTH } from './text-formats.js';
 import { isTimeZone } from './time-zone.js';
 
@@ -33,31 +39,72 @@ export class UnreadableError extends Error {
 /** More than the Rules API lets anybody have. */
 const MOST_RULES = 1000;
 
+/** The rules of one owner, and those of them that only a newer version can read, if there are any. */
+export interface StoredRules {
+  readonly rules: readonly Rule[];
+  readonly newerRules?: readonly NewerRule[];
+}
+
 /** Throws UnreadableError. */
-export function storedRules(value: unknown): Rule[] {
-  const rules = listAt(value, 'rules', 0, MOST_RULES).map((rule, i) => storedRule(rule, `rules[${i}]`));
-  if (new Set(rules.map(({ id }) => id)).size < rules.length) throw new UnreadableError('rules: two have the same id');
-  return rules;
+export function storedRules(value: unknown): StoredRules {
+  const rules: Rule[] = [];
+  const newerRules: NewerRule[] = [];
+  for (const [i, rule] of listAt(value, 'rules', 0, MOST_RULES).entries()) {
+    const newer = newerRule(rule, `rules[${i}]`);
+    if (newer === undefined) rules.push(storedRule(rule, `rules[${i}]`));
+    else newerRules.push(newer);
+  }
+  const ids = [...rules, ...newerRules].map(({ id }) => id);
+  if (new Set(ids).size < ids.length) throw new UnreadableError('rules: two have the same id');
+  return { rules, ...(newerRules.length > 0 && { newerRules }) };
+}
+
+const MOST_LANGUAGES = 1_000_000;
+
+/** Undefined for a rule that this version should be able to read. Throws UnreadableError for one of which not even its effect is known. */
+function newerRule(value: unknown, at: string): NewerRule | undefined {
+  const { id, language, onStoreFailure, match } = objectAt(value, at);
+  if (!Number.isSafeInteger(language) || (language as number) <= RULE_LANGUAGE) return undefined;
+  return {
+    id: idAt(id, at),
+    language: wholeAt(language, `${at}.language`, 1, MOST_LANGUAGES),
+    onStoreFailure: oneOfAt(onStoreFailure, STORE_FAILURE_POLICIES, `${at}.onStoreFailure`),
+    match: knownMatch(match),
+  };
+}
+
+function knownMatch(value: unknown): NewerRule['match'] {
+  try {
+    const { methods, paths } = matchAt({ ...objectAt(value, 'match'), all: undefined }, 'match');
+    return { methods, paths };
+  } catch (error) {
+    if (error instanceof UnreadableError) return { methods: [], paths: [] };
+    throw error;
+  }
+}
+
+function idAt(id: unknown, at: string): string {
+  return typeof id === 'string' && /^[1-9]\d{0,18}$/.test(id) ? id : fail(`${at}.id`, 'must be a decimal number as text', id);
 }
 
 /** Throws UnreadableError. @param at where it stands, for the message */
 export function storedRule(value: unknown, at = 'rule'): Rule {
-  const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty } = objectAt(value, at);
-  if (typeof id !== 'string' || !/^[1-9]\d{0,18}$/.test(id)) fail(`${at}.id`, 'must be a decimal number as text', id);
+  const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, language, ...times } = objectAt(
+    value,
+    at,
+  );
+  if (language !== undefined) wholeAt(language, `${at}.language`, 1, RULE_LANGUAGE);
   if (typeof name !== 'string' || name.length > RULE_FIELDS.name.format.schema.maxLength!) fail(`${at}.name`, 'must be a short text', name);
   if (typeof enabled !== 'boolean') fail(`${at}.enabled`, 'must be true or false', enabled);
   const rule: Rule = {
-    id,
+    id: idAt(id, at),
     name,
     layer: oneOfAt(layer, LAYERS, `${at}.layer`),
     priority: wholeAt(priority, `${at}.priority`, RULE_FIELDS.priority.min, RULE_FIELDS.priority.max),
     enabled,
-    mode: oneOfAt(mode, MODES, `${at}.mode`),
+    mode: valueAt(mode, RULE_FIELDS.mode, `${at}.mode`) as Mode,
     match: matchAt(match, `${at}.match`),
-    key: differentAt(
-      listAt(key, `${at}.key`, 0, KEY_PARTS.length).map((part, i) => oneOfAt(part, KEY_PARTS, `${at}.key[${i}]`)),
-      `${at}.key`,
-    ),
+    key: [...(valueAt(key, RULE_FIELDS.key, `${at}.key`) as readonly KeyPart[])],
     limits: listAt(limits, `${at}.limits`, RULE_FIELDS.limits.min, RULE_FIELDS.limits.max).map((limit, i) =>
       limitAt(limit, `${at}.limits[${i}]`),
     ),
@@ -68,8 +115,34 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     rule.limits.map((limit) => limit.id),
     `${at}.limits: the ids`,
   );
-  return penalty === undefined || penalty === null ? rule : { ...rule, penalty: penaltyAt(penalty, `${at}.penalty`) };
+  return { ...rule, ...timesAt(times, at), ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }) };
 }
+
+/** When the rule applies at all. */
+function timesAt(
+  { validFrom, validTo, schedule }: Readonly<Record<string, unknown>>,
+  at: string,
+): Pick<Rule, 'validFrom' | 'validTo' | 'schedule'> {
+  return {
+    ...(isThere(validFrom) && { validFrom: valueAt(validFrom, RULE_FIELDS.validFrom, `${at}.validFrom`) as string }),
+    ...(isThere(validTo) && { validTo: valueAt(validTo, RULE_FIELDS.validTo, `${at}.validTo`) as string }),
+    ...(isThere(schedule) && { schedule: structuredClone(valueAt(schedule, RULE_FIELDS.schedule, `${at}.schedule`)) as Schedule }),
+  };
+}
+
+/** What stands nowhere, or as null in a column, is none. */
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** Checks by the table by which it was written. Small or of bounded size: what is wrong is quoted shortly. */
+function valueAt<F extends Field>(value: unknown, field: F, at: string): ValueOf<F> {
+  const [fault] = valueFaults(value, field, { pointer: '', code: 'rule' });
+  if (fault === undefined) return value as ValueOf<F>;
+  throw new UnreadableError(`${at}${fault.pointer.replaceAll('/', '.')}: ${fault.detail.slice(0, MOST_QUOTED)}`);
+}
+
+const MOST_QUOTED = 200;
 
 /** Throws UnreadableError. Zones that were found good are remembered, because to look one up is dear. */
 export function storedTimeZone(value: unknown, at = 'timeZone'): string {
@@ -97,8 +170,9 @@ export function wholeAt(value: unknown, at: string, min: number, max: number): n
 }
 
 function matchAt(value: unknown, at: string): RuleMatch {
-  const { methods, paths } = objectAt(value, at);
+  const { methods, paths, all } = objectAt(value, at);
   return {
+    ...(isThere(all) && { all: structuredClone(valueAt(all, RULE_FIELDS.match.fields.all, `${at}.all`)) }),
     methods: listAt(methods, `${at}.methods`, 0, RULE_FIELDS.match.fields.methods.max).map((method, i) =>
       typeof method === 'string' && HTTP_METHOD.fault(method) === undefined
         ? method
@@ -118,7 +192,7 @@ function penaltyAt(value: unknown, at: string): Penalty {
 }
 
 /** Of the wire format of takes. */
-const MOST_GENERATIONS = 2 ** 32 - 1;
+export const MOST_GENERATIONS = 2 ** 32 - 1;
 /** In the year 2255 the microseconds of a clock leave the whole numbers of a double. */
 const LAST_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 /** Levels of buckets, surpluses and what edits have added to them included. */
@@ -179,7 +253,8 @@ function startAt(value: unknown, at: string): LimitStart {
   return { ...start, fraction: { part: wholeAt(part, `${at}.fraction.part`, 1, whole - 1), of: whole } };
 }
 
-function listAt(value: unknown, at: string, min: number, max: number): readonly unknown[] {
+/** Throws UnreadableError unless it is a list of a length within bounds. */
+export function listAt(value: unknown, at: string, min: number, max: number): readonly unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) return fail(at, `must be a list of ${min} to ${max}`, value);
   return value;
 }

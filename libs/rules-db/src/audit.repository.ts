@@ -7,8 +7,10 @@ export interface AuditFilter {
   readonly actor?: string | undefined;
   /** Null: the default rules. */
   readonly merchantId?: string | null | undefined;
-  /** Null: the merchant itself. */
+  /** Null: the merchant itself, with the overrides of rules that it has. */
   readonly ruleId?: string | null | undefined;
+  /** Only what was written of rules themselves, and not what was done to them for a merchant. */
+  readonly ofRuleItself?: boolean | undefined;
   /** Only these merchants; null: all. */
   readonly among?: readonly string[] | null | undefined;
   /** From this moment on. */
@@ -40,6 +42,13 @@ export class AuditRepository {
     return query.orderBy('audit.seq', 'DESC').limit(limit).getMany();
   }
 
+  /** The last change of a rule; null if the audit knows nothing of it. @param merchantId null: a default rule */
+  async lastOfRule(merchantId: string | null, ruleId: string): Promise<AuditEntity | null> {
+    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
+    restrict(query, { merchantId, ruleId });
+    return query.andWhere(`audit.action LIKE 'rule.%'`).orderBy('audit.seq', 'DESC').limit(1).getOne();
+  }
+
   /** What a rule was at a version; null if the audit knows nothing of it. @param merchantId null: a default rule */
   async ruleAt(merchantId: string | null, ruleId: string, version: number): Promise<object | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
@@ -52,12 +61,17 @@ export class AuditRepository {
   }
 }
 
-function restrict(query: SelectQueryBuilder<AuditEntity>, { actor, merchantId, ruleId, among, since, until }: AuditFilter): void {
+function restrict(
+  query: SelectQueryBuilder<AuditEntity>,
+  { actor, merchantId, ruleId, ofRuleItself = false, among, since, until }: AuditFilter,
+): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
     query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
   if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
-  if (ruleId !== undefined) query.andWhere(ruleId === null ? 'audit.ruleId IS NULL' : 'audit.ruleId = :ruleId', { ruleId });
+  if (ruleId !== undefined)
+    query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
+  if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);
   if (since !== undefined) query.andWhere('audit.at >= :since', { since });
   if (until !== undefined) query.andWhere('audit.at < :until', { until });
 }

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { type AuditAction, AuditEntity } from './audit.entity.js';
+import { recordEvents } from './webhook-events.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { chunksOf, insertRows } from './row-sets.js';
 
@@ -9,6 +10,8 @@ export interface Actor {
   readonly requestId?: string;
   /** Why the change is made. */
   readonly reason?: string;
+  /** The second administrator, if the change waited for one. */
+  readonly approval?: { readonly id: string; readonly by: string };
 }
 
 /** A change of a merchant or a rule, for the audit and the outbox. */
@@ -40,8 +43,9 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
   await recordChanges(manager, [change]);
 }
 
-/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version. */
+/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version; receivers are told as well. */
 export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
+  await recordEvents(manager, changes);
   for (const some of chunksOf(changes, MADE_AT_ONCE)) await insertRows<AuditEntity>(manager, AuditEntity, some.map(auditRow));
   const versions = new Map<string | null, number>();
   for (const { merchantId, version } of changes) if (version !== undefined) versions.set(merchantId, version);
@@ -50,6 +54,9 @@ export async function recordChanges(manager: EntityManager, changes: readonly Ch
 }
 
 function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {
-  const { name: actor, requestId = null, reason = null } = by;
-  return { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+  const { name: actor, requestId = null, reason = null, approval } = by;
+  const row = { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+  if (approval === undefined) return row;
+  // Inside of what the chain covers. A deletion has no state after it.
+  return after === null ? { ...row, before: { ...before, approval } } : { ...row, after: { ...after, approval } };
 }

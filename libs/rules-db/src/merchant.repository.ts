@@ -1,10 +1,13 @@
-import { DataSource, type EntityManager, In } from 'typeorm';
+import { DataSource, type EntityManager, In, MoreThan } from 'typeorm';
 import { type Labels, moveLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
+import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
+import { OverrideEntity } from './override.entity.js';
+import { ApprovalWantedError, isProtected } from './protected-rule.js';
 import { chunksOf, insertRows, updateRows } from './row-sets.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
@@ -192,37 +195,60 @@ export class MerchantRepository {
     });
   }
 
-  /** Deletes merchants with their rules, some hundred at most, in a few statements. Those that are not there are not looked for. */
+  /**
+   * Deletes merchants with their rules and API keys, some hundred at most, in a few statements. Those that are not there are not looked for.
+   * @throws ApprovalWantedError if one of the rules is protected
+   */
   async deleteAll(ids: readonly string[], by: Actor): Promise<void> {
     await this.lock(ids);
     await this.transactions.run(async (manager, record) => {
-      const raised = await raiseRulesVersions(manager, ids);
-      const merchants = await manager.find(MerchantEntity, { where: { id: In([...raised.keys()]) }, order: { id: 'ASC' } });
-      const rules = new Map<string | null, RuleEntity[]>();
-      for (const rule of await manager.findBy(RuleEntity, { merchantId: In([...raised.keys()]) }))
-        rules.set(rule.merchantId, [...(rules.get(rule.merchantId) ?? []), rule]);
+      const found = [...(await raiseRulesVersions(manager, ids)).keys()];
+      const merchants = await manager.find(MerchantEntity, { where: { id: In(found) }, order: { id: 'ASC' } });
+      const all = await manager.findBy(RuleEntity, { merchantId: In(found) });
+      demandNoneProtected(all);
+      const rules = byMerchant(all);
+      const apiKeys = byMerchant(await manager.findBy(MerchantApiKeyEntity, { merchantId: In(found) }));
       const tombstones = merchants.map(({ id, rulesVersion }) => ({ merchantId: id, rulesVersion }));
       await insertRows<DeletedMerchantEntity>(manager, DeletedMerchantEntity, tombstones);
-      await manager.query('DELETE FROM merchant WHERE id = ANY($1)', [[...raised.keys()]]);
+      await manager.query('DELETE FROM merchant WHERE id = ANY($1)', [found]);
+      await endOverrides(manager, found, this.nowMs());
       for (const merchant of merchants) {
         const { id: merchantId, rulesVersion: version } = merchant;
-        const before = { ...merchant, rules: rules.get(merchantId) ?? [] };
+        const before = deletedMerchant(merchant, rules.get(merchantId), apiKeys.get(merchantId));
         record({ merchantId, action: 'merchant.deleted', before, after: null, version, by });
       }
     });
   }
 
-  /** Deletes the merchant with its rules. @throws MerchantNotFoundError, VersionConflictError */
+  /** Deletes the merchant with its rules and API keys. @throws MerchantNotFoundError, VersionConflictError; ApprovalWantedError if one of the rules is protected: it has to be deleted first */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
       const rules = await manager.findBy(RuleEntity, { merchantId: id });
+      const apiKeys = await manager.findBy(MerchantApiKeyEntity, { merchantId: id });
+      demandNoneProtected(rules);
       await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
       await manager.delete(MerchantEntity, { id });
-      const before = { ...merchant, rules };
+      await endOverrides(manager, [id], this.nowMs());
+      const before = deletedMerchant(merchant, rules, apiKeys);
       record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
   }
+}
+
+function demandNoneProtected(rules: readonly RuleEntity[]): void {
+  const kept = rules.filter(({ labels }) => isProtected(labels));
+  if (kept.length === 0) return;
+  throw new ApprovalWantedError(
+    kept.map((before) => ({
+      action: 'rule.deleted',
+      merchantId: before.merchantId,
+      ruleId: before.id,
+      version: before.version,
+      before,
+      after: null,
+    })),
+  );
 }
 
 /** The order of ids in the database, whose collation is C. */
@@ -250,6 +276,25 @@ export async function raiseRulesVersions(manager: EntityManager, ids: readonly s
   return new Map(rows.map(({ id, rules_version: version }) => [id, Number(version)]));
 }
 
+/** A merchant in the audit, with what goes with it. */
+function deletedMerchant(
+  merchant: MerchantEntity,
+  rules: readonly RuleEntity[] = [],
+  apiKeys: readonly MerchantApiKeyEntity[] = [],
+): object {
+  return { ...merchant, rules, ...(apiKeys.length > 0 && { apiKeys }) };
+}
+
+function byMerchant<T extends { readonly merchantId: string | null }>(rows: readonly T[]): Map<string | null, T[]> {
+  const groups = new Map<string | null, T[]>();
+  for (const row of rows) {
+    const group = groups.get(row.merchantId);
+    if (group) group.push(row);
+    else groups.set(row.merchantId, [row]);
+  }
+  return groups;
+}
+
 /** Rows of one statement name the same columns: all that any of the edits changes. */
 function editedRow(edits: readonly MerchantEdit[]): (edit: MerchantEdit) => Partial<MerchantEntity> {
   const names = [...new Set(edits.flatMap(({ changes }) => Object.keys(changes)))];
@@ -266,6 +311,16 @@ async function moveRules(manager: EntityManager, { id, timeZone }: MerchantEntit
     const limits = moveLimits(rule.limits, timeZone, to, atMs);
     if (limits !== rule.limits) await manager.update(RuleEntity, { id: rule.id }, { limits: [...limits] });
   }
+}
+
+/** A merchant that comes back has none of them; buckets of default rules remember that there were some. */
+async function endOverrides(manager: EntityManager, merchantIds: readonly string[], atMs: number): Promise<void> {
+  const at = new Date(atMs);
+  await manager.update(
+    OverrideEntity,
+    { merchantId: In([...merchantIds]), untilAt: MoreThan(at) },
+    { untilAt: at, deleted: true, endRecorded: true },
+  );
 }
 
 /** Escapes what LIKE would take for a wildcard. */

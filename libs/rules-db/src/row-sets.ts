@@ -1,4 +1,4 @@
-import type { EntityManager, EntityTarget, ObjectLiteral } from 'typeorm';
+import type { EntityManager, EntityTarget, ObjectLiteral, ValueTransformer } from 'typeorm';
 
 /** Rows of one statement: each statement is to end well within the time-out of statements. */
 const ROWS_AT_ONCE = 500;
@@ -13,6 +13,8 @@ interface Column {
   /** The name of the property, as the JSON of the rows has it, in double quotes. */
   readonly given: string;
   readonly type: string;
+  /** How values become those of the column, one after the other. */
+  readonly transformers: readonly ValueTransformer[];
 }
 
 /**
@@ -36,7 +38,7 @@ export async function insertRows<T extends ObjectLiteral, R extends keyof T & st
     returningOf(columnsOf(manager, entity, returning));
   const returned: Pick<T, R>[] = [];
   for (const some of chunksOf(rows, ROWS_AT_ONCE)) {
-    returned.push(...((await manager.query(statement, [inJson(some)])) as Pick<T, R>[]));
+    returned.push(...((await manager.query(statement, [inJson(some, columns)])) as Pick<T, R>[]));
   }
   return returned;
 }
@@ -72,7 +74,7 @@ export async function updateRows<T extends ObjectLiteral, R extends keyof T & st
     returningOf(columnsOf(manager, entity, returning), 'stored.');
   const returned: Pick<T, R>[] = [];
   for (const some of chunksOf(rows, ROWS_AT_ONCE)) {
-    const [updated] = (await manager.query(statement, [inJson(some)])) as [Pick<T, R>[], number];
+    const [updated] = (await manager.query(statement, [inJson(some, columns)])) as [Pick<T, R>[], number];
     returned.push(...updated);
   }
   return returned;
@@ -89,7 +91,13 @@ function columnsOf(manager: EntityManager, entity: EntityTarget<ObjectLiteral>, 
   return properties.map((property) => {
     const column = metadata.findColumnWithPropertyName(property);
     if (!column) throw new Error(`${metadata.tableName} has no column for ${property}`);
-    return { property, given: `"${property}"`, name: `"${column.databaseName}"`, type: connection.driver.normalizeType(column) };
+    return {
+      property,
+      given: `"${property}"`,
+      name: `"${column.databaseName}"`,
+      type: connection.driver.normalizeType(column),
+      transformers: [column.transformer ?? []].flat(),
+    };
   });
 }
 
@@ -102,5 +110,19 @@ const typed = (columns: readonly Column[]): string => columns.map(({ given, type
 const returningOf = (columns: readonly Column[], table = ''): string =>
   columns.length === 0 ? '' : ` RETURNING ${columns.map(({ name, property }) => `${table}${name} AS "${property}"`).join(', ')}`;
 
-/** JSON.stringify leaves out what is undefined, and a column that is left out is null. */
-const inJson = (rows: readonly object[]): string => JSON.stringify(rows);
+/** The rows as columns have their values. JSON.stringify leaves out what is undefined, and a column that is left out is null. */
+function inJson(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly Column[]): string {
+  const transformed = columns.filter(({ transformers }) => transformers.length > 0);
+  if (transformed.length === 0) return JSON.stringify(rows);
+  return JSON.stringify(
+    rows.map((row) => ({
+      ...row,
+      ...Object.fromEntries(
+        transformed.map(({ property, transformers }) => [
+          property,
+          transformers.reduce<unknown>((value, { to }) => to(value) as unknown, row[property]),
+        ]),
+      ),
+    })),
+  );
+}

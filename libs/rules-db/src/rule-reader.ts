@@ -1,18 +1,56 @@
 import type { DataSource } from 'typeorm';
-import { type DefaultRulesSnapshot, isMerchantId, type MerchantSnapshot, storedRules, storedTimeZone, UnreadableError } from '#limiter';
+import {
+  type DefaultRulesSnapshot,
+  isMerchantId,
+  type MerchantSnapshot,
+  type RuleOverrides,
+  storedOverrides,
+  storedRules,
+  storedTimeZone,
+  UnreadableError,
+} from '#limiter';
+import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
-const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty`;
+const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
+  r.valid_from, r.valid_to, r.schedule, r.language`;
+
+/** The overrides that snapshots of a merchant have; null if there never was any, which is what nearly every merchant has. */
+const overridesOf = (merchant: string): string => `(
+  SELECT jsonb_agg(jsonb_build_object(
+    'ruleId', o.rule_id::text, 'id', o.id::text, 'number', o.number, 'multiply', o.multiply, 'limits', o.limits, 'before', o.limits_before,
+    'fromMs', round(extract(epoch FROM o.from_at) * 1000)::bigint, 'untilMs', round(extract(epoch FROM o.until_at) * 1000)::bigint,
+    'deleted', o.deleted) ORDER BY o.rule_id, o.number)
+  FROM rule_override o WHERE o.merchant_id = ${merchant} AND o.remembered) AS overrides`;
 
 /** One merchant with one of its enabled rules, or with nulls if it has none. The columns hold JSON of any shape and any text. */
 interface Row extends Readonly<
-  Record<'name' | 'layer' | 'priority' | 'enabled' | 'mode' | 'match' | 'key' | 'limits' | 'cost' | 'penalty' | 'on_store_failure', unknown>
+  Record<
+    | 'name'
+    | 'layer'
+    | 'priority'
+    | 'enabled'
+    | 'mode'
+    | 'match'
+    | 'key'
+    | 'limits'
+    | 'cost'
+    | 'penalty'
+    | 'on_store_failure'
+    | 'valid_from'
+    | 'valid_to'
+    | 'schedule'
+    | 'language',
+    unknown
+  >
 > {
   readonly merchant_id: string;
   readonly rules_version: string;
   readonly exists: boolean;
   readonly time_zone: string;
   readonly rule_id: string | null;
+  /** JSON of any shape. */
+  readonly overrides?: unknown;
 }
 
 /** A merchant whose stored rules, version or time zone cannot be parsed. */
@@ -39,13 +77,14 @@ export class RuleReader {
 
   /** The snapshot of a merchant; `exists` is false if it was deleted. Null if it never existed. @throws UnreadableError */
   async snapshot(merchantId: string): Promise<MerchantSnapshot | null> {
+    if (!(await this.everExisted(merchantId))) return null;
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone FROM merchant WHERE id = $1
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, ${overridesOf('$1')} FROM merchant WHERE id = $1
          UNION ALL
-         SELECT merchant_id, rules_version, false, 'Etc/UTC' FROM deleted_merchant WHERE merchant_id = $1
+         SELECT merchant_id, rules_version, false, 'Etc/UTC', ${overridesOf('$1')} FROM deleted_merchant WHERE merchant_id = $1
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.overrides, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.exists DESC`,
       [merchantId],
@@ -63,15 +102,21 @@ export class RuleReader {
   async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<(MerchantSnapshot | UnreadableMerchant)[]> {
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone FROM merchant
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, ${overridesOf('merchant.id')} FROM merchant
          WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.overrides, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.merchant_id`,
       [afterMerchantId, count],
     );
     return merchantsIn(rows);
+  }
+
+  /** The overrides that a merchant's snapshot has, the ones that ended included. @throws UnreadableError */
+  async overrides(merchantId: string): Promise<readonly RuleOverrides[]> {
+    const [row] = await this.query<{ overrides: unknown }>(`SELECT ${overridesOf('$1')}`, [merchantId]);
+    return storedOverrides(byRule(row?.overrides ?? []));
   }
 
   /** The number of merchants. */
@@ -89,7 +134,17 @@ export class RuleReader {
     const [defaults] = merchantsIn(rows);
     if (defaults === undefined) return { version: 0, rules: [] };
     if (!isReadable(defaults)) throw defaults.unreadable;
-    return { version: defaults.version, rules: defaults.rules };
+    const { version, rules, newerRules } = defaults;
+    return { version, rules, ...(newerRules && { newerRules }) };
+  }
+
+  /** Asked first, because a flood of ids that nobody created asks for little else, and this costs less than half of what the rules do. */
+  private async everExisted(merchantId: string): Promise<boolean> {
+    const [row] = await this.query<{ existed: boolean }>(
+      `SELECT EXISTS (SELECT FROM merchant WHERE id = $1) OR EXISTS (SELECT FROM deleted_merchant WHERE merchant_id = $1) AS existed`,
+      [merchantId],
+    );
+    return row?.existed === true;
   }
 
   private async query<T>(sql: string, parameters: unknown[] = []): Promise<T[]> {
@@ -108,7 +163,7 @@ function merchantsIn(rows: readonly Row[]): (MerchantSnapshot | UnreadableMercha
 }
 
 function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | UnreadableMerchant {
-  const { merchant_id: merchantId, exists } = first;
+  const { merchant_id: merchantId, exists, overrides } = first;
   let version = 0;
   try {
     version = storedVersion(first.rules_version, 'merchant.rules_version');
@@ -118,12 +173,21 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
       version,
       exists,
       timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
-      rules: storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule)),
+      ...storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule)),
+      ...(overrides !== null && overrides !== undefined && { overrides: storedOverrides(byRule(overrides)) }),
     };
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     return { merchantId, version, unreadable: error };
   }
+}
+
+/** Overrides as they are stored, one after the other, under the rules that they are of. */
+function byRule(overrides: unknown): unknown {
+  if (!Array.isArray(overrides)) return overrides;
+  const groups = new Map<unknown, unknown[]>();
+  for (const each of overrides as readonly { ruleId?: unknown }[]) groups.set(each.ruleId, [...(groups.get(each.ruleId) ?? []), each]);
+  return [...groups].map(([ruleId, periods]) => ({ ruleId, periods }));
 }
 
 /** The columns under the names of a rule's fields. storedRules checks their content. */
@@ -140,6 +204,27 @@ function asRule({
   cost,
   penalty,
   on_store_failure: onStoreFailure,
+  valid_from: validFrom,
+  valid_to: validTo,
+  schedule,
+  language,
 }: Row): unknown {
-  return { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty };
+  return {
+    id,
+    name,
+    layer,
+    priority,
+    enabled,
+    mode: storedMode(mode),
+    match,
+    key,
+    limits,
+    cost,
+    onStoreFailure,
+    penalty,
+    validFrom,
+    validTo,
+    schedule,
+    language,
+  };
 }

@@ -1,10 +1,12 @@
 import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
-import { editLimits, type RuleSpec, startLimits } from '#limiter';
+import { editLimits, languageOf, type Layer, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { MerchantNotFoundError, RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion, raiseRulesVersions } from './merchant.repository.js';
+import { modeText } from './stored-mode.js';
+import { ApprovalWantedError, isProtected, type ProposedChange, PROTECTED_LABEL } from './protected-rule.js';
 import { insertRows, updateRows } from './row-sets.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
@@ -65,7 +67,7 @@ export class RuleRepository {
    * Makes the edits of several owners in a few statements, with one new version of the snapshot of each owner. The caller has locked the owners, and read
    * the rules since. Of each owner deletions come first, so that a name can go from one rule to another one.
    * @param edits of different owners, together some thousand rules at most
-   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError, VersionConflictError if a rule is not what was read
+   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError, VersionConflictError if a rule is not what was read, ApprovalWantedError
    */
   async editAll(edits: readonly RuleEdits[], by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
@@ -78,6 +80,7 @@ export class RuleRepository {
       const replaced = await replaceRules(manager, edits, owners, nowMs);
       await demandRoom(manager, edits);
       const created = await createRules(manager, edits, nowMs);
+      demandApprovals(edits, by);
       for (const { owner, deleted, replaced: replacements, created: specs } of edits) {
         const about = { merchantId: owner, version: owners.get(owner)!.version, by };
         for (const before of deleted) record({ ...about, ruleId: before.id, action: 'rule.deleted', before, after: null });
@@ -119,6 +122,26 @@ export class RuleRepository {
     return this.transactions.manager.countBy(RuleEntity, { merchantId: In([...owners]) });
   }
 
+  /** Those of the rules of these merchants that are protected. */
+  async protectedOf(owners: readonly string[]): Promise<RuleEntity[]> {
+    const labelled = await this.transactions.manager
+      .createQueryBuilder(RuleEntity, 'rule')
+      .where({ merchantId: In([...owners]) })
+      .andWhere('jsonb_exists(rule.labels, :label)', { label: PROTECTED_LABEL })
+      .orderBy('rule.merchantId')
+      .addOrderBy('rule.name')
+      .getMany();
+    return labelled.filter(({ labels }) => isProtected(labels));
+  }
+
+  /** The enabled rules that are asked in the same layer for the owner's requests: its own ones and the default rules. */
+  async competitors(owner: RuleOwner, layer: Layer): Promise<{ own: RuleEntity[]; defaults: RuleEntity[] }> {
+    const inLayer = { layer, enabled: true };
+    const owners = owner === null ? [{ merchantId: IsNull() }] : [{ merchantId: owner }, { merchantId: IsNull() }];
+    const rules = await this.transactions.manager.find(RuleEntity, { where: owners.map((each) => ({ ...each, ...inLayer })) });
+    return { own: rules.filter(({ merchantId }) => merchantId !== null), defaults: rules.filter(({ merchantId }) => merchantId === null) };
+  }
+
   /** The number of rules, the default rules included. */
   async count(): Promise<number> {
     return this.transactions.manager.count(RuleEntity);
@@ -129,7 +152,7 @@ export class RuleRepository {
     await this.transactions.manager.query('SELECT 1 FROM default_rules_version FOR UPDATE');
   }
 
-  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError, ApprovalWantedError */
   async replace(
     owner: RuleOwner,
     id: string,
@@ -149,6 +172,7 @@ export class RuleRepository {
       const values = { ...complete(written), limits, version: before.version + 1 };
       const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
+      demandApproval(owner, before, written, action, by);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       record({ merchantId: owner, ruleId: id, action, before, after, version, by });
       return after;
@@ -159,7 +183,7 @@ export class RuleRepository {
    * Brings a deleted rule back under its id, as a new version. Its limits go on from what they were when it was deleted, so that buckets which are
    * still there are carried over as by any edit.
    * @param deleted what the rule was when it was deleted, as the audit has it
-   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version
+   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version; ApprovalWantedError
    */
   async restore(owner: RuleOwner, deleted: RuleEntity, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     return this.transactions.run(async (manager, record) => {
@@ -171,19 +195,21 @@ export class RuleRepository {
       const limits = editLimits(deleted.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner));
       const values = { ...complete(spec), limits, merchantId: owner, version: deleted.version + 1 };
       await nameTaken(spec.name, insertWithId(manager, id, values));
+      demandApproval(owner, deleted, spec, 'rule.reverted', by);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       record({ merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
       return after;
     });
   }
 
-  /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError */
+  /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, ApprovalWantedError */
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
       const { affected } = await manager.delete(RuleEntity, { id, version: before.version });
       if (affected !== 1) throw new VersionConflictError(before.version);
+      demandApproval(owner, before, null, 'rule.deleted', by);
       record({ merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
     });
   }
@@ -290,9 +316,11 @@ async function createRules(manager: EntityManager, edits: readonly RuleEdits[], 
 const nameOf = (owner: RuleOwner, name: string): string => JSON.stringify([owner, name]);
 
 /** What a rule is written without is not left as it was. */
-function complete(spec: RuleSpec): Required<RuleSpec> {
-  return { penalty: null, note: '', labels: {}, ...spec };
+function complete(spec: RuleSpec): CompleteRule {
+  return { penalty: null, note: '', labels: {}, validFrom: null, validTo: null, schedule: null, ...spec, language: languageOf(spec) };
 }
+
+type CompleteRule = Required<RuleSpec> & Pick<RuleEntity, 'language'>;
 
 function ownedBy(owner: RuleOwner) {
   return { merchantId: owner ?? IsNull() };
@@ -320,6 +348,29 @@ async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, ex
   return rule;
 }
 
+/** Called when a write has passed all other checks, within its transaction, which then ends without a trace. @throws ApprovalWantedError */
+function demandApproval(owner: RuleOwner, before: RuleEntity, after: RuleSpec | null, action: RuleAction, by: Actor): void {
+  if (by.approval !== undefined || !isProtected(before.labels)) return;
+  throw new ApprovalWantedError([proposal(owner, before, after, action)]);
+}
+
+/** The same for many edits at once. */
+function demandApprovals(edits: readonly RuleEdits[], by: Actor): void {
+  if (by.approval !== undefined) return;
+  const wanted: ProposedChange[] = [];
+  for (const { owner, deleted, replaced } of edits) {
+    for (const before of deleted) if (isProtected(before.labels)) wanted.push(proposal(owner, before, null, 'rule.deleted'));
+    for (const { before, spec } of replaced) if (isProtected(before.labels)) wanted.push(proposal(owner, before, spec, 'rule.replaced'));
+  }
+  if (wanted.length > 0) throw new ApprovalWantedError(wanted);
+}
+
+function proposal(owner: RuleOwner, before: RuleEntity, after: RuleSpec | null, action: RuleAction): ProposedChange {
+  return { action, merchantId: owner, ruleId: before.id, version: before.version, before, after };
+}
+
+type RuleAction = 'rule.replaced' | 'rule.reverted' | 'rule.deleted';
+
 async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
   try {
     return await write;
@@ -334,13 +385,14 @@ async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
 async function insertWithId(
   manager: EntityManager,
   id: string,
-  values: Omit<Required<RuleSpec>, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
+  values: Omit<CompleteRule, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
+  const { validFrom, validTo, schedule, language } = values;
   await manager.query(
-    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version, valid_from, valid_to, schedule, language)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
     [
       id,
       merchantId,
@@ -348,7 +400,7 @@ async function insertWithId(
       layer,
       priority,
       enabled,
-      mode,
+      modeText(mode),
       ...[match, key, limits].map((value) => JSON.stringify(value)),
       cost,
       onStoreFailure,
@@ -356,6 +408,10 @@ async function insertWithId(
       note,
       JSON.stringify(labels),
       version,
+      validFrom,
+      validTo,
+      schedule ? JSON.stringify(schedule) : null,
+      language,
     ],
   );
 }

@@ -3,15 +3,19 @@ import { promisify } from 'node:util';
 import type { DataSource } from 'typeorm';
 import {
   ApiTokenRepository,
+  ApprovalRepository,
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
+  MerchantApiKeyRepository,
   MerchantRepository,
   migrate,
+  OverrideRepository,
   revertAll,
   revertLast,
   RuleReader,
   RuleRepository,
+  WebhookRepository,
 } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -27,6 +31,12 @@ const TABLES = [
   'outbox',
   'api_token',
   'idempotency_key',
+  'merchant_api_key',
+  'approval',
+  'webhook',
+  'webhook_event',
+  'webhook_delivery',
+  'rule_override',
 ];
 
 /** Every row of every table, as text. */
@@ -59,10 +69,32 @@ describe('migrations', () => {
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
+    const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
+    await rules.create(
+      null,
+      ruleSpec({
+        name: 'default',
+        validTo: '2030-01-01T00:00:00Z',
+        schedule,
+        mode: { enforcePercent: 5 },
+        note: 'two\nlines',
+        labels: { team: 'risk' },
+      }),
+      BY,
+    );
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
+    const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
+    await new ApprovalRepository(dataSource).want(change, BY, 1_000);
+    const webhook = { url: 'https://example.com/', events: ['rule.changed'], enabled: true, labels: {} } as const;
+    const { id } = await new WebhookRepository(dataSource).create(webhook, Buffer.alloc(32, 5), BY);
+    await new WebhookRepository(dataSource).test(id, (type) => type, BY);
+    const { id: ruleId } = (await rules.list('acme', { limit: 1 }))[0]!;
+    const override = { ruleId, numbers: { multiply: 5 }, untilMs: Date.now() + 60_000, reason: 'a sale' };
+    await new OverrideRepository(dataSource).create('acme', override, BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
+    const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
+    await new MerchantApiKeyRepository(dataSource).create('acme', key, { prefix: 'def', hash: Buffer.alloc(32, 8) }, BY);
   }
 
   it('run once, and a second time find nothing to do', async () => {
@@ -74,6 +106,11 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'Overrides1795402000000',
+      'RuleLanguage1795403000000',
+      'MerchantApiKeys1795405000000',
+      'Approvals1795406000000',
+      'Webhooks1795406010000',
       'AuditByStatement1795408000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
@@ -106,7 +143,7 @@ describe('migrations', () => {
     expect(second.id).toBe('4');
     await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(7);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(8);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });

@@ -1,5 +1,16 @@
 import { canonicalAddress } from '#addresses';
-import { type Bucket, bucketKey, bucketOf, type KeyPart, type Limit, type Rule } from '#limiter';
+import {
+  type Bucket,
+  bucketKey,
+  bucketOf,
+  canBeOverridden,
+  isAddressField,
+  type KeyPart,
+  type Limit,
+  type Rule,
+  type RuleOverrides,
+  ruleUnder,
+} from '#limiter';
 
 /** The parts of a key that no merchant has by itself. */
 export interface KeyValues {
@@ -24,22 +35,38 @@ interface RulesOfMerchant {
   readonly timeZone: string;
   readonly own: readonly Rule[];
   readonly defaults: readonly Rule[];
+  readonly overrides?: readonly RuleOverrides[] | undefined;
 }
 
 /** Every bucket of the enabled rules that concern a merchant: its own rules first, then the default ones, each by id, limits as they are written. */
-export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: RulesOfMerchant, values: KeyValues): NamedBucket[] {
+export function bucketsOfMerchant(
+  { merchantId, timeZone, own, defaults, overrides = [] }: RulesOfMerchant,
+  values: KeyValues,
+  atMs = Date.now(),
+): NamedBucket[] {
+  const underOverride = (rule: Rule, source: NamedBucket['source']): Rule => {
+    const its = overrides.find(({ ruleId }) => ruleId === rule.id);
+    return its && canBeOverridden(rule, source === 'merchant') ? ruleUnder(rule, its, { atMs }, timeZone) : rule;
+  };
   const ofRules = (rules: readonly Rule[], source: NamedBucket['source']): NamedBucket[] =>
     [...rules]
       .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
+      .map((rule) => underOverride(rule, source))
       .flatMap((rule) =>
         rule.limits.map((limit) => {
-          const needs = rule.key.filter((part) => part !== 'merchant' && values[part] === undefined);
+          const needs = rule.key.filter((part) => !isGiven(part, values));
           const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
           const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
           return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
   return [...ofRules(own, 'merchant'), ...ofRules(defaults, 'default')];
+}
+
+/** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
+function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
+  if (part === 'merchant') return true;
+  return part === 'method' ? method !== undefined : ip !== undefined && isAddressField(part);
 }
 
 /** Whether other merchants take from the same bucket: it is a default rule's, whose key does not tell merchants apart. */

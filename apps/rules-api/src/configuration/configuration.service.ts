@@ -11,6 +11,7 @@ import {
 } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
+import { approvalNeeded } from '../http/approval-needed.js';
 import { invalidQuery } from '../http/invalid-query.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
@@ -100,9 +101,9 @@ export class ConfigurationService {
   }
 
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
-    const { changes, deletions } = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query, undefined);
-    const refusal = refusalOf(deletions, Number(query.maxDeletePercent));
-    return { changes: [...changes], applied: false, ...(refusal && { refusal }) };
+    const plan = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query, undefined);
+    const refusal = refusalOf(plan, Number(query.maxDeletePercent));
+    return { changes: [...plan.changes], applied: false, ...(refusal && { refusal }) };
   }
 
   private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
@@ -113,11 +114,11 @@ export class ConfigurationService {
       // Everything is locked before anything is compared, merchants by id and default rules last, as every other writer does.
       await repositories.merchants.lock(document.merchants.map(({ id }) => id));
       if (document.defaultRules) await repositories.rules.lockDefaultRules();
-      const { changes, deletions } = await this.plan(repositories, document, query, by);
-      const refusal = refusalOf(deletions, Number(query.maxDeletePercent));
+      const plan = await this.plan(repositories, document, query, by);
+      const refusal = refusalOf(plan, Number(query.maxDeletePercent));
       // It undoes what was changed.
       if (refusal) throw new ProblemError({ status: 409, ...refusal });
-      return { changes: [...changes], applied: true };
+      return { changes: [...plan.changes], applied: true };
     });
   }
 
@@ -138,7 +139,11 @@ function notTogether(): ProblemError {
   return invalidQuery([{ parameter: 'deleteMerchants', code: 'query.deleteMerchants.not_applicable', detail }]);
 }
 
-function refusalOf(deletions: Plan['deletions'], maxDeletePercent: number): ApplyRefusal | undefined {
+function refusalOf({ deletions, protectedRules }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+  if (protectedRules.length > 0) {
+    const { code, detail } = approvalNeeded(protectedRules);
+    return { code, detail };
+  }
   for (const [what, { deleted, of }] of Object.entries(deletions)) {
     if (deleted * 100 <= of * maxDeletePercent) continue;
     const detail =

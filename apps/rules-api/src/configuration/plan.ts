@@ -12,6 +12,7 @@ import {
   type RuleEntity,
   type RuleOwner,
   type RuleRepository,
+  isProtected,
 } from '#rules-db';
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
@@ -38,6 +39,8 @@ export interface Plan {
   readonly changes: readonly AppliedChange[];
   /** How much of what the document manages would be deleted. */
   readonly deletions: Readonly<Record<'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
+  /** The names of the protected rules that the document would change or delete. */
+  readonly protectedRules: readonly string[];
 }
 
 /** Merchants of a page, as long as the page has not too many rules. */
@@ -62,6 +65,7 @@ interface Compared {
  */
 export class Planner {
   private readonly changes: AppliedChange[] = [];
+  private readonly protectedRules: string[] = [];
   private readonly deletions = { merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
 
   constructor(
@@ -75,7 +79,7 @@ export class Planner {
     if (this.options.deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
     for (const page of pagesOf(sorted)) await this.planMerchants(page);
     if (defaultRules) await this.finish([this.compared(null, defaultRules, await this.repositories.rules.ofOwners(null))]);
-    return { changes: this.changes, deletions: this.deletions };
+    return { changes: this.changes, deletions: this.deletions, protectedRules: this.protectedRules };
   }
 
   private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
@@ -94,7 +98,8 @@ export class Planner {
     wanted: readonly ConfiguredMerchant[],
     stored: ReadonlyMap<string, MerchantEntity>,
   ): Promise<Map<string, AppliedChange>> {
-    const { by, selection } = this.options;
+    const { by } = this;
+    const { selection } = this.options;
     const created: Omit<ConfiguredMerchant, 'rules'>[] = [];
     const edits: MerchantEdit[] = [];
     const changes = new Map<string, AppliedChange>();
@@ -132,6 +137,7 @@ export class Planner {
     const deleted = stored.filter(({ name }) => !names.has(name));
     this.deletions.rules.of += stored.length;
     this.deletions.rules.deleted += deleted.length;
+    this.noteProtected(deleted);
     for (const { name } of deleted) changes.push({ action: 'delete', ...about, id: name, patch: [{ op: 'remove', path: '' }] });
     const former = new Map(stored.map((rule) => [rule.name, rule]));
     const replaced: RuleEdits['replaced'][number][] = [];
@@ -142,9 +148,20 @@ export class Planner {
       replaced.push({ before, spec });
       changes.push({ action: 'update', ...about, id: spec.name, patch });
     }
+    this.noteProtected(replaced.map(({ before }) => before));
     const created = wanted.filter(({ name }) => !former.has(name));
     for (const spec of created) changes.push({ action: 'create', ...about, id: spec.name, patch: added(spec) });
     return { changes, edit: { owner, deleted, replaced, created } };
+  }
+
+  /** The document is refused as a whole then; what is left of it is compared, so that the answer names all of them. */
+  private noteProtected(rules: readonly Pick<RuleEntity, 'name' | 'labels'>[]): void {
+    for (const { name, labels } of rules) if (isProtected(labels)) this.protectedRules.push(name);
+  }
+
+  /** Who makes changes, as long as nothing was found for which all of them are refused. */
+  private get by(): Actor | undefined {
+    return this.protectedRules.length > 0 ? undefined : this.options.by;
   }
 
   private patchOf(before: RuleEntity, spec: RuleSpec): PatchStep[] {
@@ -160,7 +177,7 @@ export class Planner {
     const edits = compared
       .map(({ edit }) => edit)
       .filter(({ deleted, replaced, created }) => deleted.length + replaced.length + created.length > 0);
-    if (this.options.by && edits.length > 0) await this.repositories.rules.editAll(edits, this.options.by);
+    if (this.by && edits.length > 0) await this.repositories.rules.editAll(edits, this.by);
   }
 
   /** The rules of a deleted merchant go with it, and count among the deleted ones. */
@@ -173,11 +190,12 @@ export class Planner {
       const gone = others.length === 0 ? 0 : await rules.countOf(others);
       this.deletions.rules.of += gone;
       this.deletions.rules.deleted += gone;
+      if (gone > 0) this.noteProtected(await rules.protectedOf(others));
       this.deletions.merchants.of += others.length;
       this.deletions.merchants.deleted += others.length;
       for (const id of others)
         this.changes.push({ action: 'delete', kind: 'merchant', id, merchantId: id, patch: [{ op: 'remove', path: '' }] });
-      if (this.options.by && others.length > 0) await merchants.deleteAll(others, this.options.by);
+      if (this.by && others.length > 0) await merchants.deleteAll(others, this.by);
       if (page.length < READ_AT_ONCE) return;
       after = page.at(-1)!.id;
     }

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { canonicalAddress } from '#addresses';
 import {
   type CheckOutcome,
   decide,
@@ -7,19 +6,28 @@ import {
   type Descriptor,
   type DisabledRule,
   explainChoice,
+  isAddressField,
   type ExplainedLayer,
   LookingStore,
   type MerchantRules,
   merchantRules,
+  type OverrideTime,
+  type Phase,
+  phaseAt,
   RateLimiter,
   type Rule,
+  timeOfBucket,
+  timeOfStore,
   type Verdict,
 } from '#limiter';
-import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, RuleRepository } from '#rules-db';
+import type { ProblemError } from '#platform';
+import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, RuleReader, RuleRepository } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
+import { DecisionsService } from '../decisions/decisions.service.js';
 import { badBody } from '../http/validation.pipe.js';
 import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
+import { describedRequest } from './described-request.js';
 import type { ExplainDto, Explanation } from './explain.dto.js';
 
 /** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
@@ -30,35 +38,53 @@ export class ExplainService {
   constructor(
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(RuleReader) private readonly reader: RuleReader,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
+    @Inject(DecisionsService) private readonly decisions: DecisionsService,
   ) {
     const store = new LookingStore(live);
-    this.limiter = new RateLimiter(store, store);
+    this.limiter = new RateLimiter(store, store, { nowMs: Date.now });
   }
 
   /** @param among the merchants to which the bearer is limited; null: all. @throws MerchantNotFoundError, ProblemError */
-  async explain({ merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
+  async explain(body: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
+    const { merchantId, request, ...how } = await this.described(body, among);
     demandAmong(merchantId, among);
     this.live.demandConfigured();
-    const { compiled, disabled } = await this.rulesOf(merchantId);
-    const [path = ''] = request.path.split('?');
-    const descriptor = { merchantId, ip: canonicalAddress(request.ip ?? ''), method: request.method, target: path };
-    demandKeyParts(compiled, descriptor, request.ip);
-    const layers = explainChoice(compiled, descriptor, disabled);
-    return explanation(await this.check(compiled, descriptor), layers);
+    const { compile, phase, disabled } = await this.rulesOf(merchantId);
+    const descriptor = { ...describedRequest(merchantId, request), ...how };
+    const now: OverrideTime = { atMs: this.live.nowMs };
+    demandKeyParts(compile(now), descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
+    const { verdict, time } = await this.check(compile, phase, descriptor, now);
+    return explanation(verdict, explainChoice(compile(time), descriptor, disabled, Date.now));
   }
 
-  private async rulesOf(merchantId: string): Promise<{ compiled: MerchantRules; disabled: DisabledRule[] }> {
+  /** The request that the body describes, or that of the receipt that it names. */
+  private async described({ requestId, ip, merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<DescribedRequest> {
+    if (requestId === undefined) {
+      if (ip !== undefined) throw notApplicable('ip', 'goes with requestId only; a request has an ip of its own');
+      return { merchantId: merchantId!, request: request! };
+    }
+    if (merchantId !== undefined || request !== undefined)
+      throw notApplicable(request === undefined ? 'merchantId' : 'request', 'does not go with requestId, whose receipt says it');
+    const { pathIsCut, ignorePathCase, method, path, ...receipt } = await this.decisions.receipt(requestId, among);
+    if (pathIsCut) throw notApplicable('requestId', 'names a request whose path is too long for a receipt; describe the request instead');
+    return { merchantId: receipt.merchantId, request: { method, path, ...(ip !== undefined && { ip }) }, ignorePathCase };
+  }
+
+  private async rulesOf(merchantId: string): Promise<RulesOfMerchant> {
     const merchant = await this.merchants.find(merchantId);
     if (!merchant) throw new MerchantNotFoundError(merchantId);
     const [own = [], defaults = []] = await Promise.all(
       [merchantId, null].map(async (owner) => (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable)),
     );
+    const overrides = await this.reader.overrides(merchantId);
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
     return {
-      compiled: merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone }),
+      compile: (time) => merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, overrides, time }),
+      phase: ({ atMs }) => phaseAt(overrides, atMs),
       disabled: [...disabledOf(own, 'merchant'), ...disabledOf(defaults, 'default')],
     };
   }
@@ -69,21 +95,52 @@ export class ExplainService {
     return rule;
   };
 
-  private async check(rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> {
-    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(rules, descriptor, resolve));
-    if (outcome instanceof Error) throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
+  /** As a gateway does: where an override has ended by the clock of Redis, or not yet, that holds. */
+  private async check(
+    compile: RulesOfMerchant['compile'],
+    phase: RulesOfMerchant['phase'],
+    descriptor: Descriptor,
+    time: OverrideTime,
+    attempts = MOST_ATTEMPTS,
+  ): Promise<{ verdict: Verdict; time: OverrideTime }> {
+    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(compile(time), descriptor, resolve));
+    if (outcome instanceof Error) {
+      const next = timeOfStore(phase(time), outcome.atUs / 1000) ?? timeOfBucket(phase(time));
+      if (next !== undefined && attempts > 1) return this.check(compile, phase, descriptor, next, attempts - 1);
+      throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
+    }
     // What gateways do then is theirs to say: a local bucket is in a gateway, not here.
     if (outcome.reason === 'store_unavailable') throw this.live.unavailable('Redis does not say what the buckets hold');
-    return outcome;
+    return { verdict: outcome, time };
   }
 }
 
-function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined): void {
-  const { enforced, shadow } = rules.choose(descriptor);
-  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.includes('ip'));
+/** The rules of a merchant, at any time. */
+interface RulesOfMerchant {
+  readonly compile: (time: OverrideTime) => MerchantRules;
+  readonly phase: (time: OverrideTime) => Phase;
+  readonly disabled: DisabledRule[];
+}
+
+/** Once for the clock of Redis, once for a bucket that knows more. */
+const MOST_ATTEMPTS = 3;
+
+interface DescribedRequest {
+  readonly merchantId: string;
+  readonly request: NonNullable<ExplainDto['request']>;
+  readonly ignorePathCase?: boolean;
+}
+
+function notApplicable(field: string, detail: string): ProblemError {
+  return badBody([{ pointer: `/${field}`, code: `explain.${field}.not_applicable`, detail }]);
+}
+
+function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined, pointer: string): void {
+  const { enforced, shadow } = rules.choose(descriptor, Date.now);
+  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some(isAddressField));
   if (needsIp === undefined || ip !== undefined) return;
-  const detail = `must be given, because the key of rule ${needsIp.rule.id} has ip`;
-  throw badBody([{ pointer: '/request/ip', code: 'explain.ip.missing', detail }]);
+  const detail = `must be given, because the key of rule ${needsIp.rule.id} has the address`;
+  throw badBody([{ pointer, code: 'explain.ip.missing', detail }]);
 }
 
 function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
@@ -94,14 +151,15 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Expla
     verdict: { allowed, reason, status: allowed ? 200 : 429 },
     layers: layers.map(({ layer, considered }) => ({
       layer,
-      chosen: considered.find(({ chosen, rule }) => chosen && rule.mode === 'enforce')?.rule.id ?? null,
-      considered: considered.map(({ rule: { id, name, mode }, source, matched, why }) => ({
+      chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
+      considered: considered.map(({ rule: { id, name }, source, mode, matched, why, override }) => ({
         ruleId: id,
         name,
         source,
         mode,
         matched,
         why,
+        override: override === undefined ? null : { id: override.id, until: new Date(override.untilMs).toISOString() },
       })),
     })),
     buckets: limits.map(({ ruleId, limit, decision }, i) => {

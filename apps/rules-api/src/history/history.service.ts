@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { storedRule, UnreadableError } from '#limiter';
+import { type RuleSpec, storedRule, UnreadableError, writingFaults } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   type Actor,
@@ -33,7 +33,7 @@ export class HistoryService {
     return this.page({ actor, merchantId: merchant, among, since: moment(since), until: moment(until) }, page);
   }
 
-  /** Of the merchant itself, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
+  /** Of the merchant itself and its overrides, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
   async ofMerchant(merchantId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
     const page = await this.page({ merchantId, ruleId: null }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new MerchantNotFoundError(merchantId);
@@ -54,9 +54,9 @@ export class HistoryService {
   async revert(owner: RuleOwner, ruleId: string, expected: Expected, version: number, by: Actor): Promise<RuleView> {
     const past = await this.audit.ruleAt(owner, ruleId, version);
     if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
-    const spec = ruleSpec(readable(past, version));
+    const spec = writable(ruleSpec(readable(past, version)), version);
     if (await this.rules.find(owner, ruleId)) return ruleView(await this.rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'));
-    const [last] = await this.audit.list({ merchantId: owner, ruleId }, { limit: 1 });
+    const last = await this.audit.lastOfRule(owner, ruleId);
     if (last?.action !== 'rule.deleted') throw new RuleNotFoundError(ruleId);
     const deleted = readable(last.before, (last.before as RuleEntity).version);
     return ruleView(await this.rules.restore(owner, deleted, expected, spec, by));
@@ -91,12 +91,23 @@ function readable(stored: object | null, version: number): RuleEntity {
     return stored as RuleEntity;
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    throw new ProblemError({
-      status: 409,
-      code: 'rule.version.unwritable',
-      detail: `version ${version} cannot be written any more: ${error.message}`,
-    });
+    throw unwritable(version, error.message);
   }
+}
+
+/** A former version may have been written before its harm was known. */
+function writable(spec: RuleSpec, version: number): RuleSpec {
+  const [fault] = writingFaults(spec);
+  if (fault) throw unwritable(version, `rule${fault.pointer.replaceAll('/', '.')} ${fault.detail}`);
+  return spec;
+}
+
+function unwritable(version: number, why: string): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'rule.version.unwritable',
+    detail: `version ${version} cannot be written any more: ${why}`,
+  });
 }
 
 function isPlace(values: readonly unknown[]): values is [string] {

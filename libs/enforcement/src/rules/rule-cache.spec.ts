@@ -1,4 +1,12 @@
-import { startLimits, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import {
+  startLimits,
+  type DefaultRulesSnapshot,
+  type LimitSpec,
+  type MerchantRules,
+  type MerchantSnapshot,
+  type Rule,
+  type RuleOverrides,
+} from '#limiter';
 import { RuleCache, type ColdReader, type RuleCacheOptions } from './rule-cache.js';
 import { RulesUnavailableError } from './rule-source.js';
 
@@ -254,4 +262,105 @@ test('the merchants that came first can be told, those that do not exist left ou
   for (const id of ['b', 'nobody', 'acme', 'c', 'b']) await cache.load(id);
   expect(cache.firstMerchants(2)).toEqual(['b', 'acme']);
   expect(cache.firstMerchants(10)).toEqual(['b', 'acme', 'c']);
+});
+
+describe('an override', () => {
+  const START_MS = 1_800_000_000_000;
+  const END_MS = START_MS + 60_000;
+  const spec: LimitSpec = { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: 1000, start: 'clock' };
+  const limits = startLimits([spec], START_MS);
+  const before = [{ limitId: limits[0]!.id, generation: 0, override: 0 }];
+  const period = { id: '7', number: 1, fromMs: START_MS, untilMs: END_MS, deleted: false, before, multiply: 5 };
+  const overrides: RuleOverrides[] = [{ ruleId: '1', periods: [period] }];
+  const limitInUse = (rules: unknown) => (rules as MerchantRules).layers[0]?.enforced[0]?.rule.limits[0] as { limit: number } | undefined;
+
+  const refused = (cache: RuleCache, atMs: number) => ({ rules: cache.get('acme')!, atUs: atMs * 1000 });
+
+  function overriddenMerchant() {
+    const store = { nowMs: START_MS };
+    const { cold, cache } = create({ storeNow: () => store.nowMs });
+    cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits } as Rule] };
+    cold.merchants.set('acme', { merchantId: 'acme', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [], overrides });
+    cold.merchants.set('other', { merchantId: 'other', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [] });
+    return { store, cold, cache };
+  }
+
+  test('of a default rule changes the numbers of its merchant only, and ends without a read', async () => {
+    const { store, cold, cache } = overriddenMerchant();
+    expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.load('other'))).toMatchObject({ limit: 10 });
+    const reads = cold.reads;
+    store.nowMs = END_MS - 1;
+    const rules = cache.get('acme');
+    expect(cache.get('acme')).toBe(rules);
+    expect(limitInUse(rules)).toMatchObject({ limit: 50 });
+    store.nowMs = END_MS;
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+    expect(cache.get('acme')).toBe(cache.get('acme'));
+    expect(cold.reads).toBe(reads);
+  });
+
+  test('whose end the store has seen and this process has not ends by the clock of the store, and the other way round', async () => {
+    const { store, cold, cache } = overriddenMerchant();
+    await cache.load('acme');
+    const reads = cold.reads;
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, END_MS)))).toMatchObject({ limit: 10 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+    store.nowMs = END_MS;
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, END_MS - 1)))).toMatchObject({ limit: 50 });
+    expect(cold.reads).toBe(reads);
+  });
+
+  test('that has ended for a bucket has ended, though the clock of the store stepped back', async () => {
+    const { cold, cache } = overriddenMerchant();
+    await cache.load('acme');
+    // In this phase the bucket is newer, and there are no newer rules.
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 10 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+    expect(cold.reads).toBe(2);
+    // The next one is known from a newer snapshot.
+    const next = { ...period, id: '8', number: 2, fromMs: END_MS, untilMs: END_MS + 1000, multiply: 7 };
+    cold.merchants.set('acme', {
+      ...cold.merchants.get('acme')!,
+      version: 2,
+      overrides: [{ ruleId: '1', periods: [period, next] }],
+    });
+    cache.changed('acme');
+    expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 70 });
+  });
+
+  test('is not taken for ended by a request that was decided by older rules', async () => {
+    const { cold, cache } = overriddenMerchant();
+    const overridden = cold.merchants.get('acme')!;
+    cold.merchants.set('acme', { merchantId: 'acme', version: 0, exists: true, timeZone: 'Etc/UTC', rules: [] });
+    await cache.load('acme');
+    const asked = refused(cache, START_MS);
+    cold.merchants.set('acme', overridden);
+    // Both were asked by the same rules, and one of them is told so late that the other has learned of the override.
+    expect(limitInUse(await cache.reload('acme', undefined, asked))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, asked))).toMatchObject({ limit: 50 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 50 });
+  });
+
+  test('is not taken for ended where the default rules are newer', async () => {
+    const { cold, cache } = overriddenMerchant();
+    await cache.load('acme');
+    cold.defaults = { ...cold.defaults, version: 2 };
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 50 });
+  });
+});
+
+test('rules that only a newer version can read are told, and a closed one of the defaults counts for every merchant', async () => {
+  const told: string[] = [];
+  const { cold, cache } = create({ onNewerRule: ({ id, language }) => void told.push(`${id} in ${language}`) });
+  const newer = (id: string) => ({ id, language: 9, onStoreFailure: 'closed' as const, match: { methods: [], paths: ['/own'] } });
+  const merchant = { merchantId: 'acme', version: 2, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer('7')] };
+  cold.merchants.set('acme', merchant);
+  cold.defaults = { version: 1, rules: [], newerRules: [{ ...newer('8'), match: { methods: [], paths: ['/all'] } }] };
+  const rules = (await cache.load('acme')) as MerchantRules;
+  const closed = ['/own', '/all', '/'].map((target) => rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target }).closed);
+  expect([closed, told]).toEqual([
+    [true, true, false],
+    ['8 in 9', '7 in 9'],
+  ]);
 });

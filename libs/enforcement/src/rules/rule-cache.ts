@@ -1,4 +1,16 @@
-import { merchantRules, type DefaultRulesSnapshot, type MakeTake, type MerchantRules, type MerchantSnapshot } from '#limiter';
+import {
+  merchantRules,
+  phaseAt,
+  timeOfBucket,
+  timeOfStore,
+  type DefaultRulesSnapshot,
+  type MakeTake,
+  type MerchantRules,
+  type MerchantSnapshot,
+  type NewerRule,
+  type OverrideTime,
+  type Phase,
+} from '#limiter';
 import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 import { RulesUnavailableError } from './rule-source.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
@@ -16,6 +28,8 @@ interface Entry extends CacheEntry {
   /** The takes of `rules` that `bytes` counts. */
   takesCounted: number;
   readAgainAtMs: number;
+  /** For which time `rules` were made; undefined if the merchant never had an override: then it is all the same. */
+  phase: Phase | undefined;
 }
 
 /** Instead of a time at which something is to be read again: it is fresh; or it changed, and the next request reads it. */
@@ -39,8 +53,12 @@ export interface RuleCacheOptions {
   maxLoading?: number;
   /** Of the store that the limiter asks: see `merchantRules`. */
   makeTake?: MakeTake;
+  /** Told of rules that were read and are written in a newer version of the language. */
+  onNewerRule?: (rule: NewerRule) => void;
   /** Milliseconds that never step back. */
   now?: () => number;
+  /** What time it is at the store of the buckets, as far as that is known here: by it overrides end. */
+  storeNow?: () => number;
 }
 
 /** Merchants that have been read and whose first request has not been decided yet. */
@@ -63,6 +81,7 @@ export class RuleCache {
   private recent: Entry[] = [];
   private readonly maxLoading: number;
   private readonly now: () => number;
+  private readonly storeNow: () => number;
   private defaults: DefaultRulesSnapshot | undefined;
   private readDefaultsAtMs = NOW;
   private loadingDefaults: Promise<DefaultRulesSnapshot> | undefined;
@@ -73,6 +92,7 @@ export class RuleCache {
     this.unknown = new SieveCache(options.maxUnknownBytes ?? maxBytes / 8);
     this.maxLoading = options.maxLoading ?? 5000;
     this.now = options.now ?? (() => performance.now());
+    this.storeNow = options.storeNow ?? Date.now;
   }
 
   /** Merchants that exist. */
@@ -87,6 +107,11 @@ export class RuleCache {
   /** What all of them take in memory, by estimate. */
   get bytes(): number {
     return this.merchants.bytes + this.unknown.bytes;
+  }
+
+  /** Whether a merchant of this id exists and its rules are in this process. */
+  has(merchantId: string): boolean {
+    return this.merchants.peek(merchantId) !== undefined;
   }
 
   get ready(): boolean {
@@ -110,7 +135,7 @@ export class RuleCache {
   get(merchantId: string): KnownRules | undefined {
     const entry = this.merchants.get(merchantId) ?? this.unknown.get(merchantId);
     if (entry === undefined || this.isDue(entry.readAgainAtMs) || this.isDue(this.readDefaultsAtMs)) return undefined;
-    if (entry.defaults !== this.defaults) this.recompile(entry);
+    if (entry.defaults !== this.defaults || (entry.phase !== undefined && entry.phase.untilMs <= this.storeNow())) this.recompile(entry);
     const { rules } = entry;
     if (rules !== 'unknown_merchant' && rules.takesMade !== entry.takesCounted) this.count(entry);
     return rules;
@@ -139,9 +164,31 @@ export class RuleCache {
     return loading;
   }
 
-  /** A bucket was written under newer rules than those of `get`: reads newer ones, as far as there are any. */
-  async reload(merchantId: string, peer?: string): Promise<KnownRules> {
+  /**
+   * A bucket was written under newer rules than those of `get`, or their numbers do not hold now: those of the present, read again, as far as
+   * there are any.
+   *
+   * @param asked the rules that were asked by, and when it was, by the clock of the store; 0 if that is not known
+   */
+  async reload(merchantId: string, peer?: string, asked?: { readonly rules: KnownRules; readonly atUs: number }): Promise<KnownRules> {
+    const { atUs = 0 } = asked ?? {};
     const entry = this.entryOf(merchantId);
+    // Another request has learned it meanwhile: what the bucket says is not said of these rules.
+    if (entry?.phase !== undefined && asked !== undefined && entry.rules !== asked.rules) return entry.rules;
+    const phase = entry?.phase;
+    const time = phase && atUs > 0 ? timeOfStore(phase, atUs / 1000) : undefined;
+    if (entry && time) return this.recompile(entry, time);
+    const known = [entry?.snapshot?.version, this.defaults?.version];
+    const rules = await this.readNewer(merchantId, entry, peer);
+    const read = this.entryOf(merchantId);
+    const isNewer = known[0] !== read?.snapshot?.version || known[1] !== this.defaults?.version;
+    if (isNewer || read?.phase === undefined || atUs === 0) return rules;
+    // The bucket knows more than all rules there are: that an override has ended.
+    const ended = timeOfBucket(read.phase);
+    return ended ? this.recompile(read, ended) : rules;
+  }
+
+  private async readNewer(merchantId: string, entry: Entry | undefined, peer: string | undefined): Promise<KnownRules> {
     const [snapshot, defaults] = await Promise.all([
       // An unknown id has default rules only: nothing else of it could be newer.
       entry?.snapshot === null ? null : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer }),
@@ -195,7 +242,10 @@ export class RuleCache {
   }
 
   private adopt(defaults: DefaultRulesSnapshot): DefaultRulesSnapshot {
-    if (this.defaults === undefined || defaults.version > this.defaults.version) this.defaults = defaults;
+    if (this.defaults === undefined || defaults.version > this.defaults.version) {
+      this.defaults = defaults;
+      this.tellNewer(defaults);
+    }
     return this.defaults;
   }
 
@@ -218,7 +268,9 @@ export class RuleCache {
     const previous = this.entryOf(merchantId);
     // A read that was overtaken by a newer one brings nothing.
     const newest = previous?.snapshot && snapshot && previous.snapshot.version > snapshot.version ? previous.snapshot : snapshot;
-    const rules = this.compile(merchantId, newest, defaults);
+    const atMs = newest?.overrides === undefined ? 0 : this.storeNow();
+    const rules = this.compile(merchantId, newest, defaults, { atMs });
+    if (newest) this.tellNewer(newest);
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
@@ -231,6 +283,7 @@ export class RuleCache {
       defaults,
       takesCounted: 0,
       readAgainAtMs: isStale ? NOW : FRESH,
+      phase: newest?.overrides && phaseAt(newest.overrides, atMs),
       used: false,
       bytes: bytesOf(merchantId, newest, rules),
     };
@@ -239,18 +292,28 @@ export class RuleCache {
     return rules;
   }
 
-  private recompile(entry: Entry): void {
+  private recompile(entry: Entry, time: OverrideTime = { atMs: entry.phase === undefined ? 0 : this.storeNow() }): KnownRules {
+    const { snapshot } = entry;
     entry.defaults = this.defaults!;
-    entry.rules = this.compile(entry.merchantId, entry.snapshot, entry.defaults);
+    entry.rules = this.compile(entry.merchantId, snapshot, entry.defaults, time);
+    if (snapshot?.overrides !== undefined) entry.phase = phaseOf(snapshot.overrides, time);
     this.count(entry);
+    return entry.rules;
   }
 
-  private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): KnownRules {
+  private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot, time: OverrideTime): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
       timeZone: snapshot?.timeZone,
       makeTake: this.options.makeTake,
+      overrides: snapshot?.overrides,
+      time,
+      newerRules: newerRulesOf(snapshot, defaults),
     });
+  }
+
+  private tellNewer({ newerRules = [] }: MerchantSnapshot | DefaultRulesSnapshot): void {
+    for (const rule of newerRules) this.options.onNewerRule?.(rule);
   }
 
   /** Most unknown ids come once, so `get` never counts what their request has made ready. */
@@ -277,6 +340,18 @@ export class RuleCache {
     // A first read under way may miss the change: the next request reads again.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);
   }
+}
+
+/** What has ended for good does not come back with the clock. */
+function phaseOf(overrides: NonNullable<MerchantSnapshot['overrides']>, { atMs, forGood = false }: OverrideTime): Phase {
+  const phase = phaseAt(overrides, atMs);
+  return forGood ? { ...phase, fromMs: -Infinity } : phase;
+}
+
+/** None for nearly every merchant: then nothing is copied. */
+function newerRulesOf(snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): readonly NewerRule[] | undefined {
+  const own = snapshot?.newerRules;
+  return own && defaults.newerRules ? [...own, ...defaults.newerRules] : (own ?? defaults.newerRules);
 }
 
 function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {
