@@ -19,8 +19,10 @@ describe('isProtected', () => {
 
 describe('demandApprovalOfOverride', () => {
   const change = { action: 'override.created', merchantId: 'acme', ruleId: '1', version: 1, before: null, after: { multiply: 5 } };
-  const demand = (factor: number, labels: Record<string, unknown>, by: { approval?: unknown } = {}) => () =>
-    demandApprovalOfOverride(change, { labels, factor, allowedFactor: 5 }, by);
+  const demand =
+    (factor: number, labels: Record<string, unknown>, by: { approval?: unknown } = {}) =>
+    () =>
+      demandApprovalOfOverride(change, { labels, factor, allowedFactor: 5 }, by);
 
   it('lets pass what one administrator may do, and what was approved', () => {
     expect(demand(5, {})).not.toThrow();
