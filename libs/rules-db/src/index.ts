@@ -25,6 +25,8 @@ export * from './protected-rule.js';
 export * from './override.entity.js';
 export * from './override.repository.js';
 export * from './rule.entity.js';
+export { MAX_RULES_PER_OWNER, type RuleEdits } from './rule-edits.js';
+export * from './rule-owner.js';
 export * from './rule.repository.js';
 export * from './rule-reader.js';
 export * from './transactions.js';

@@ -1,0 +1,158 @@
+import { type EntityManager, In } from 'typeorm';
+import { editLimits, type RuleSpec, startLimits } from '#limiter';
+import type { Actor, Change } from './change.js';
+import { MerchantNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
+import { MerchantEntity } from './merchant.entity.js';
+import { raiseRulesVersions } from './merchant.repository.js';
+import { insertRows, updateRows } from './row-sets.js';
+import { demandApproval } from './rule-approval.js';
+import { ownedBy, raiseVersion, type RuleOwner } from './rule-owner.js';
+import { complete, nameTaken } from './rule-row.js';
+import { RuleEntity } from './rule.entity.js';
+import { isReadableRule } from './stored-row.js';
+
+/** The maximum number of rules of one owner: a gateway looks at all of them for each request. */
+export const MAX_RULES_PER_OWNER = 100;
+
+/** What changes of the rules of one owner. */
+export interface RuleEdits {
+  readonly owner: RuleOwner;
+  readonly deleted: readonly RuleEntity[];
+  readonly replaced: readonly { readonly before: RuleEntity; readonly spec: RuleSpec }[];
+  readonly created: readonly RuleSpec[];
+}
+
+interface Writing {
+  readonly nowMs: number;
+  readonly by: Actor;
+  readonly record: (change: Change) => void;
+}
+
+/** Makes the edits of several owners in a few statements, in a transaction that has locked the owners. */
+export async function makeEdits(manager: EntityManager, edits: readonly RuleEdits[], { nowMs, by, record }: Writing): Promise<void> {
+  const owners = await raiseVersions(
+    manager,
+    edits.map(({ owner }) => owner),
+  );
+  await deleteRules(manager, edits);
+  const replaced = await replaceRules(manager, edits, owners, nowMs);
+  await demandRoom(manager, edits);
+  const created = await createRules(manager, edits, nowMs);
+  demandApproval(
+    edits.flatMap(({ owner, deleted, replaced: replacements }) => [
+      ...deleted.map((before) => ({ owner, before, after: null, action: 'rule.deleted' as const })),
+      ...replacements.map(({ before, spec }) => ({ owner, before, after: spec, action: 'rule.replaced' as const })),
+    ]),
+    by,
+  );
+  for (const { owner, deleted, replaced: replacements, created: specs } of edits) {
+    const about = { merchantId: owner, version: owners.get(owner)!.version, by };
+    for (const before of deleted) record({ ...about, ruleId: before.id, action: 'rule.deleted', before, after: null });
+    for (const { before } of replacements)
+      record({ ...about, ruleId: before.id, action: 'rule.replaced', before, after: replaced.get(before.id)! });
+    for (const { name } of specs) {
+      const after = created.get(nameOf(owner, name))!;
+      record({ ...about, ruleId: after.id, action: 'rule.created', before: null, after });
+    }
+  }
+}
+
+/** A rule as it is stored, in the form of the audit. */
+type Stored = Omit<RuleEntity, 'merchant'>;
+
+interface Owner {
+  /** The new version of the snapshot. */
+  readonly version: number;
+  readonly timeZone: string | undefined;
+}
+
+async function raiseVersions(manager: EntityManager, owners: readonly RuleOwner[]): Promise<Map<RuleOwner, Owner>> {
+  const ids = owners.filter((owner) => owner !== null);
+  const versions = ids.length === 0 ? new Map<string, number>() : await raiseRulesVersions(manager, ids);
+  const merchants =
+    ids.length === 0 ? [] : await manager.find(MerchantEntity, { select: { id: true, timeZone: true }, where: { id: In(ids) } });
+  const timeZones = new Map(merchants.map(({ id, timeZone }) => [id, timeZone]));
+  const raised = new Map<RuleOwner, Owner>();
+  for (const owner of owners) {
+    const version = owner === null ? await raiseVersion(manager, null) : versions.get(owner);
+    if (version === undefined) throw new MerchantNotFoundError(String(owner));
+    raised.set(owner, { version, timeZone: owner === null ? undefined : timeZones.get(owner) });
+  }
+  return raised;
+}
+
+async function deleteRules(manager: EntityManager, edits: readonly RuleEdits[]): Promise<void> {
+  const deleted = edits.flatMap((edit) => edit.deleted);
+  if (deleted.length === 0) return;
+  const [ids, versions] = [deleted.map(({ id }) => id), deleted.map(({ version }) => version)];
+  const [, count] = (await manager.query(
+    'DELETE FROM rule USING unnest($1::bigint[], $2::int[]) AS gone(id, version) WHERE rule.id = gone.id AND rule.version = gone.version',
+    [ids, versions],
+  )) as [unknown, number];
+  if (count !== deleted.length) throw new VersionConflictError(versions[0]!);
+}
+
+/** The rules by their ids, as they are then. */
+async function replaceRules(
+  manager: EntityManager,
+  edits: readonly RuleEdits[],
+  owners: ReadonlyMap<RuleOwner, Owner>,
+  nowMs: number,
+): Promise<Map<string, Stored>> {
+  const after = new Map<string, Stored>();
+  for (const { owner, replaced } of edits) {
+    for (const { before, spec } of replaced) {
+      // Limits that cannot be parsed have no history to continue: no gateway has used them.
+      const limits = isReadableRule(before)
+        ? editLimits(before.limits, spec.limits, nowMs, owners.get(owner)!.timeZone)
+        : startLimits(spec.limits, nowMs);
+      after.set(before.id, { ...before, ...complete(spec), limits, version: before.version + 1 });
+    }
+  }
+  const rows = edits.flatMap(({ replaced }) =>
+    replaced.map(({ before: { id }, spec }) => {
+      const { limits, version } = after.get(id)!;
+      return { id, ...complete(spec), limits, version };
+    }),
+  );
+  const updated = await updateRows<RuleEntity, 'id' | 'updatedAt'>(manager, RuleEntity, rows, {
+    keys: ['id'],
+    raises: 'version',
+    returning: ['id', 'updatedAt'],
+  });
+  if (updated.length !== after.size) throw new VersionConflictError(rows[0]!.version - 1);
+  for (const { id, updatedAt } of updated) after.get(id)!.updatedAt = updatedAt;
+  return after;
+}
+
+async function demandRoom(manager: EntityManager, edits: readonly RuleEdits[]): Promise<void> {
+  const creating = edits.filter(({ created }) => created.length > 0);
+  const owners = creating.map(({ owner }) => owner).filter((owner) => owner !== null);
+  const counted = (await manager.query('SELECT merchant_id, count(*)::int AS rules FROM rule WHERE merchant_id = ANY($1) GROUP BY 1', [
+    owners,
+  ])) as { merchant_id: string; rules: number }[];
+  const others = new Map<RuleOwner, number>(counted.map(({ merchant_id: owner, rules }) => [owner, rules]));
+  if (creating.some(({ owner }) => owner === null)) others.set(null, await manager.countBy(RuleEntity, ownedBy(null)));
+  for (const { owner, created } of creating)
+    if ((others.get(owner) ?? 0) + created.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+}
+
+/** The new rules by their owners and names. */
+async function createRules(manager: EntityManager, edits: readonly RuleEdits[], nowMs: number): Promise<Map<string, Stored>> {
+  const rows = edits.flatMap(({ owner, created }) =>
+    created.map((spec) => ({ ...complete(spec), limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 })),
+  );
+  const names = rows.length <= MAX_RULES_PER_OWNER ? rows.map(({ name }) => name).join(', ') : 'that the document gives to a new rule';
+  type Given = 'id' | 'merchantId' | 'name' | 'createdAt' | 'updatedAt';
+  const returning: readonly Given[] = ['id', 'merchantId', 'name', 'createdAt', 'updatedAt'];
+  const inserted = await nameTaken(names, insertRows<RuleEntity, Given>(manager, RuleEntity, rows, returning));
+  const given = new Map(inserted.map((row) => [nameOf(row.merchantId, row.name), row]));
+  return new Map(
+    rows.map((row) => {
+      const key = nameOf(row.merchantId, row.name);
+      return [key, { ...row, ...given.get(key)! }];
+    }),
+  );
+}
+
+const nameOf = (owner: RuleOwner, name: string): string => JSON.stringify([owner, name]);
