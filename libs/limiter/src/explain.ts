@@ -2,7 +2,7 @@ import type { Descriptor } from './descriptor.js';
 import type { MerchantRules } from './merchant-rules.js';
 import { pathSegments } from './path-pattern.js';
 import { askedMethod, mismatchOf, type RuleLayer } from './rule-matcher.js';
-import type { RuleTemplate } from './rule-template.js';
+import type { RuleOrigin, RuleTemplate } from './rule-template.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
 
 /** Why a rule is not the one that a request has to obey: the first condition that failed, with what it wants and what there was. */
@@ -13,9 +13,14 @@ export interface WhyNot {
   readonly got: unknown;
 }
 
+/** Whose rule it is, in the words of the Rules API. */
+export type ExplainedSource = 'merchant' | 'plan' | 'default';
+
+const SOURCES: Readonly<Record<RuleOrigin, ExplainedSource>> = { own: 'merchant', plan: 'plan', default: 'default' };
+
 export interface ConsideredRule {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'default';
+  readonly source: ExplainedSource;
   /** Whether its conditions hold, be it chosen or displaced by another one. */
   readonly matched: boolean;
   readonly chosen: boolean;
@@ -32,7 +37,7 @@ export interface ExplainedLayer {
 /** Rules that are switched off, and whose they are. */
 export interface DisabledRule {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'default';
+  readonly source: ExplainedSource;
 }
 
 /**
@@ -67,7 +72,7 @@ function explainedLayer(
     let chosen: RuleTemplate | undefined;
     return asked.map((template): ConsideredRule => {
       const { rule } = template;
-      const source = template.isOwn ? 'merchant' : 'default';
+      const source = SOURCES[template.source];
       const mismatch = mismatchOf(template, asMethod, segments, ignoreCase);
       if (mismatch !== undefined) return { rule, source, matched: false, chosen: false, why: whyNot(rule, mismatch, asMethod, target) };
       if (chosen !== undefined) return { rule, source, matched: true, chosen: false, why: displaced(rule, chosen.rule) };
@@ -83,7 +88,7 @@ function whyNot({ match }: Rule, mismatch: 'method' | 'path', method: string, ta
     : { code: 'path_differs', field: 'match.paths', expected: match.paths, got: target };
 }
 
-/** On a tie the merchant's own rule is asked before a default one, then the older one. */
+/** On a tie the merchant's own rule is asked before its plan's, its plan's before a default one, then the older one. */
 function displaced({ priority }: Rule, by: Rule): WhyNot {
   const expected = `more than ${by.priority}, the priority of rule ${by.id}`;
   return { code: 'displaced', field: 'priority', expected, got: priority };

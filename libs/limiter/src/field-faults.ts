@@ -87,6 +87,7 @@ function fieldFaults(value: unknown, field: Field, place: Place): Fault[] {
     case 'truth':
       return typeof value === 'boolean' ? [] : [fault(place, 'wrong_type', 'must be true or false', value)];
     case 'text': {
+      if (value === null && field.nullable) return [];
       if (typeof value !== 'string') return [fault(place, 'wrong_type', field.format.expected, value)];
       const expected = field.format.fault(value);
       return expected === undefined ? [] : [fault(place, 'malformed', expected, value)];

@@ -60,6 +60,7 @@ export interface TruthField extends About {
 export interface TextField extends About {
   readonly kind: 'text';
   readonly format: TextFormat;
+  readonly nullable?: true;
 }
 
 /** The form of a text. */
@@ -142,7 +143,9 @@ export type ValueOf<F> = F extends { kind: 'whole_number' }
     : F extends { kind: 'truth' }
       ? boolean
       : F extends { kind: 'text' }
-        ? string
+        ? F extends { nullable: true }
+          ? string | null
+          : string
         : F extends { kind: 'object'; fields: infer Inner; nullable: true }
           ? SpecOf<Inner> | null
           : F extends { kind: 'object'; fields: infer Inner }

@@ -1,5 +1,5 @@
 import { LAYERS, type Layer, type Mode } from './rule.js';
-import type { RuleTemplate } from './rule-template.js';
+import { RULE_ORIGINS, type RuleTemplate } from './rule-template.js';
 
 /** The rules of a layer in the order in which they are asked: the first that matches is chosen. */
 export interface RuleLayer {
@@ -34,9 +34,13 @@ function layerOf(layer: Layer, rules: readonly RuleTemplate[]): RuleLayer {
   return { layer, enforced: inMode('enforce'), shadow: inMode('shadow') };
 }
 
-/** The highest priority first, then the merchant's own, then the older. */
+/** The highest priority first; on a tie the merchant's own before its plan's, its plan's before a default one; then the older. */
 function inOrder(a: RuleTemplate, b: RuleTemplate): number {
-  return b.rule.priority - a.rule.priority || Number(b.isOwn) - Number(a.isOwn) || compareIds(a.rule.id, b.rule.id);
+  return b.rule.priority - a.rule.priority || rankOf(a) - rankOf(b) || compareIds(a.rule.id, b.rule.id);
+}
+
+function rankOf({ source }: RuleTemplate): number {
+  return RULE_ORIGINS.indexOf(source);
 }
 
 /** Ids are decimal strings, the older the smaller. */

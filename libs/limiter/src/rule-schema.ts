@@ -100,7 +100,7 @@ function valueSchema(field: Field): JsonSchema {
     case 'truth':
       return { type: 'boolean' };
     case 'text':
-      return { type: 'string', ...field.format.schema };
+      return { type: field.nullable ? ['string', 'null'] : 'string', ...field.format.schema };
     case 'object': {
       const schema = objectSchema(field.fields);
       return field.nullable ? { ...schema, type: ['object', 'null'] } : schema;

@@ -4,7 +4,11 @@ import { pathMatcher, type PathMatcher } from './path-pattern.js';
 import type { Rule } from './rule.js';
 import type { MakeTake } from './take.js';
 
-/** The part of a compiled rule in which there is nothing of a merchant, so that all merchants share that of a default rule. */
+/** Whose rule it is: the merchant's own, its plan's, or one for all. On a tie of priorities they are asked in this order. */
+export const RULE_ORIGINS = ['own', 'plan', 'default'] as const;
+export type RuleOrigin = (typeof RULE_ORIGINS)[number];
+
+/** The part of a compiled rule in which there is nothing of a merchant, so that all merchants share that of a default rule, and those of a plan that of its rules. */
 export class RuleTemplate {
   /** Whether the buckets of a merchant are the same for all of its requests. */
   readonly isMerchantKeyed: boolean;
@@ -16,7 +20,7 @@ export class RuleTemplate {
 
   constructor(
     readonly rule: Rule,
-    readonly isOwn: boolean,
+    readonly source: RuleOrigin,
     private readonly timeZone: string | undefined,
   ) {
     this.isMerchantKeyed = isMerchantKeyed(rule);

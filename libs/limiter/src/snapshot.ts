@@ -9,6 +9,19 @@ export interface MerchantSnapshot {
   readonly exists: boolean;
   /** IANA name, for limits that follow the calendar and name no zone of their own. */
   readonly timeZone: string;
+  /** The name of its plan, if it has one: its rules are a snapshot of their own, which all merchants of the plan share. */
+  readonly plan?: string;
+  /** The enabled rules, in no particular order. */
+  readonly rules: readonly Rule[];
+}
+
+/** The rules of a plan at one version. */
+export interface PlanSnapshot {
+  readonly plan: string;
+  /** Grows with every change of the plan's rules. */
+  readonly version: number;
+  /** False marks a plan that was deleted. */
+  readonly exists: boolean;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
 }

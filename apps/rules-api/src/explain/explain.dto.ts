@@ -37,8 +37,8 @@ class ConsideredView {
   @ApiProperty({ type: String, example: 'card payments' })
   name: string;
 
-  @ApiProperty({ enum: ['merchant', 'default'] })
-  source: 'merchant' | 'default';
+  @ApiProperty({ enum: ['merchant', 'plan', 'default'] })
+  source: 'merchant' | 'plan' | 'default';
 
   @ApiProperty({ enum: ['enforce', 'shadow'] })
   mode: string;
