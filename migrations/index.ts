@@ -5,6 +5,7 @@ import { AuditChain1795400000000 } from './1795400000000-audit-chain.js';
 import { ApiTokens1795400100000 } from './1795400100000-api-tokens.js';
 import { Labels1795400200000 } from './1795400200000-labels.js';
 import { IdempotencyKeys1795400300000 } from './1795400300000-idempotency-keys.js';
+import { Plans1795401000000 } from './1795401000000-plans.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -15,4 +16,5 @@ export const MIGRATIONS = [
   ApiTokens1795400100000,
   Labels1795400200000,
   IdempotencyKeys1795400300000,
+  Plans1795401000000,
 ];

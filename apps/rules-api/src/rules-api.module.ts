@@ -2,7 +2,15 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, APP_PIPE } from '@nestjs/core';
 import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
-import { ApiTokenRepository, AuditRepository, IdempotencyKeyRepository, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import {
+  ApiTokenRepository,
+  AuditRepository,
+  IdempotencyKeyRepository,
+  MerchantRepository,
+  PlanRepository,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
 import { TokenText } from './auth/token-text.js';
 import { BucketsModule } from './buckets/buckets.module.js';
@@ -15,6 +23,7 @@ import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { PlansModule } from './plans/plans.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
@@ -54,6 +63,7 @@ class DatabaseModule {
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
+      { provide: PlanRepository, useValue: new PlanRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
@@ -77,6 +87,7 @@ export class RulesApiModule {
         DatabaseModule.register(dependencies),
         ManagementModule.register(dependencies),
         MerchantsModule,
+        PlansModule,
         RulesModule,
         HistoryModule,
         TokensModule,

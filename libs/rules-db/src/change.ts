@@ -12,8 +12,10 @@ export interface Actor {
 
 /** A change of a merchant or a rule, for the audit and the outbox. */
 export interface Change {
-  /** Null: a default rule. */
+  /** Null: a default rule, or what `plan` says. */
   readonly merchantId: string | null;
+  /** The plan that changed, or a rule of it. For the audit it stands in `before` and `after`. */
+  readonly plan?: string | null;
   readonly ruleId?: string;
   readonly action: AuditAction;
   readonly before: object | null;
@@ -42,10 +44,10 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
 /** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version. */
 export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
   for (const some of chunksOf(changes, ROWS_AT_ONCE)) await manager.insert(AuditEntity, some.map(auditRow));
-  const versions = new Map<string | null, number>();
-  for (const { merchantId, version } of changes) if (version !== undefined) versions.set(merchantId, version);
-  const news = [...versions].map(([merchantId, version]) => ({ merchantId, version }));
-  for (const some of chunksOf(news, ROWS_AT_ONCE)) await manager.insert(OutboxEntity, some);
+  const news = new Map<string, { merchantId: string | null; plan: string | null; version: number }>();
+  for (const { merchantId, plan = null, version } of changes)
+    if (version !== undefined) news.set(JSON.stringify([merchantId, plan]), { merchantId, plan, version });
+  for (const some of chunksOf([...news.values()], ROWS_AT_ONCE)) await manager.insert(OutboxEntity, some);
 }
 
 function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {

@@ -10,6 +10,7 @@ import { DeadlineClient } from './deadline-client.js';
 import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
+import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
 import { RuleEntity } from './rule.entity.js';
 
 export interface DataSourceSettings {
@@ -54,6 +55,8 @@ export function createDataSource(
     logging: false,
     entities: [
       MerchantEntity,
+      PlanEntity,
+      DeletedPlanEntity,
       RuleEntity,
       DefaultRulesVersionEntity,
       DeletedMerchantEntity,

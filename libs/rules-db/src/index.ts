@@ -16,7 +16,10 @@ export { byBytes, MerchantRepository, type MerchantSpec } from './merchant.repos
 export * from './migrate.js';
 export * from './outbox.entity.js';
 export * from './outbox.js';
+export * from './plan.entity.js';
+export { MAX_PLANS, PlanRepository, type PlanSpec } from './plan.repository.js';
 export * from './rule.entity.js';
 export * from './rule.repository.js';
+export { ownerColumns, type PlanOwner, type RuleOwner } from './rule-owner.js';
 export * from './rule-reader.js';
 export * from './transactions.js';

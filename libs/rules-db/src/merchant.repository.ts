@@ -1,10 +1,10 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import { type Labels, moveLimits } from '#limiter';
-import { violatedConstraint } from './availability.js';
+import { violatedConstraint, violatedForeignKey } from './availability.js';
 import { type Actor, chunksOf, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
-import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
-import { MerchantEntity } from './merchant.entity.js';
+import { MerchantExistsError, MerchantNotFoundError, UnknownPlanError, VersionConflictError } from './errors.js';
+import { MERCHANT_PLAN, MerchantEntity } from './merchant.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
@@ -15,6 +15,8 @@ export interface MerchantSpec {
   readonly name: string;
   readonly timeZone: string;
   readonly labels?: Labels;
+  /** Null: none. */
+  readonly plan?: string | null;
 }
 
 type MerchantChanges = Partial<Omit<MerchantSpec, 'id'>>;
@@ -24,6 +26,7 @@ export interface MerchantFilter {
   /** The name begins with it, whatever the case. */
   readonly namePrefix?: string | undefined;
   readonly label?: { readonly key: string; readonly value: string } | undefined;
+  readonly plan?: string | undefined;
   /** Only these; null: all. */
   readonly among?: readonly string[] | null | undefined;
 }
@@ -46,7 +49,7 @@ export class MerchantRepository {
     this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
   }
 
-  /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError */
+  /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError, UnknownPlanError */
   async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
     return this.transactions.run(async (manager, record) => {
       // The insert comes before the tombstone is read, because it waits for a deletion that is not committed yet.
@@ -70,12 +73,14 @@ export class MerchantRepository {
     limit,
     namePrefix,
     label,
+    plan,
     among = null,
   }: MerchantFilter & { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
     if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
     if (namePrefix !== undefined) query.andWhere(`lower(merchant.name) LIKE lower(:name) || '%'`, { name: withoutWildcards(namePrefix) });
+    if (plan !== undefined) query.andWhere('merchant.plan = :plan', { plan });
     // The second condition is that of the index.
     if (label)
       query.andWhere(`merchant.labels @> :label AND merchant.labels <> '{}'`, { label: JSON.stringify({ [label.key]: label.value }) });
@@ -97,7 +102,7 @@ export class MerchantRepository {
    * Changes a merchant. A new time zone is an edit of the limits that follow it: live buckets keep their content.
    *
    * @param spec what changes, or what makes it from the merchant as it stands. It is called while the merchant is locked; if it throws, nothing is changed.
-   * @throws MerchantNotFoundError, VersionConflictError
+   * @throws MerchantNotFoundError, VersionConflictError, UnknownPlanError
    */
   async update(
     id: string,
@@ -108,10 +113,10 @@ export class MerchantRepository {
     return this.transactions.run(async (manager, record) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
       const changes = typeof spec === 'function' ? spec(before) : spec;
-      const { affected } = await manager.update(
-        MerchantEntity,
-        { id, version: before.version },
-        { ...changes, version: before.version + 1 },
+      const where = { id, version: before.version };
+      const { affected } = await knownPlan(
+        changes.plan,
+        manager.update(MerchantEntity, where, { ...changes, version: before.version + 1 }),
       );
       if (affected !== 1) throw new VersionConflictError(before.version);
       if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
@@ -176,9 +181,18 @@ async function lockForWrite(manager: EntityManager, id: string, expected: Expect
 
 async function insertNew(manager: EntityManager, spec: MerchantSpec): Promise<void> {
   try {
-    await manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 });
+    await knownPlan(spec.plan, manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 }));
   } catch (error) {
     if (violatedConstraint(error) === 'merchant_pkey') throw new MerchantExistsError(spec.id);
+    throw error;
+  }
+}
+
+async function knownPlan<T>(plan: string | null | undefined, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (violatedForeignKey(error) === MERCHANT_PLAN) throw new UnknownPlanError(String(plan));
     throw error;
   }
 }

@@ -3,14 +3,10 @@ import { editLimits, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
-import { MerchantEntity } from './merchant.entity.js';
-import { raiseRulesVersion } from './merchant.repository.js';
+import { ownedBy, ownerColumns, raiseVersion, type RuleOwner, timeZoneOf } from './rule-owner.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
-import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RuleEntity } from './rule.entity.js';
-
-/** The owner of rules: a merchant's id, or null for the default rules. */
-export type RuleOwner = string | null;
+import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RULE_NAME_OF_PLAN, RuleEntity } from './rule.entity.js';
 
 /** The maximum number of rules of one owner: a gateway looks at all of them for each request. */
 export const MAX_RULES_PER_OWNER = 100;
@@ -39,7 +35,7 @@ export class RuleRepository {
     this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
   }
 
-  /** Creates a rule; its limits start now. @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
+  /** Creates a rule; its limits start now. @throws MerchantNotFoundError, PlanNotFoundError, RuleNameTakenError, TooManyRulesError */
   async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     const [created] = await this.createAll(owner, [spec], by);
     return created!;
@@ -52,14 +48,14 @@ export class RuleRepository {
       const others = await manager.countBy(RuleEntity, ownedBy(owner));
       if (others + specs.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
       const nowMs = this.nowMs();
-      const values = specs.map((spec) => ({ ...complete(spec), limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 }));
+      const values = specs.map((spec) => ({ ...stored(spec, owner), limits: startLimits(spec.limits, nowMs), version: 1 }));
       const names = specs.map(({ name }) => name).join(', ');
       const { identifiers } = await nameTaken(names, manager.insert(RuleEntity, values));
       const ids = identifiers.map(({ id }) => id as string);
       const found = new Map((await manager.findBy(RuleEntity, { id: In(ids) })).map((rule) => [rule.id, rule]));
       const created = ids.map((id) => found.get(id)!);
       for (const after of created)
-        record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
+        record({ ...ownerColumns(owner), ruleId: after.id, action: 'rule.created', before: null, after, version, by });
       return created;
     });
   }
@@ -79,12 +75,20 @@ export class RuleRepository {
   /** All rules of these merchants, or the default rules: the highest priority first, and among equals by name. */
   async ofOwners(owners: readonly string[] | null): Promise<RuleEntity[]> {
     return this.transactions.manager.find(RuleEntity, {
-      where: { merchantId: owners === null ? IsNull() : In([...owners]) },
+      where: owners === null ? { merchantId: IsNull(), plan: IsNull() } : { merchantId: In([...owners]) },
       order: { merchantId: 'ASC', priority: 'DESC', name: 'ASC' },
     });
   }
 
-  /** The number of rules, the default rules included. */
+  /** All rules of these plans, in the same order. */
+  async ofPlans(names: readonly string[]): Promise<RuleEntity[]> {
+    return this.transactions.manager.find(RuleEntity, {
+      where: { plan: In([...names]) },
+      order: { plan: 'ASC', priority: 'DESC', name: 'ASC' },
+    });
+  }
+
+  /** The number of rules, those of plans and the default rules included. */
   async count(): Promise<number> {
     return this.transactions.manager.count(RuleEntity);
   }
@@ -111,11 +115,11 @@ export class RuleRepository {
       const limits = isReadableRule(before)
         ? editLimits(before.limits, written.limits, this.nowMs(), await timeZoneOf(manager, owner))
         : startLimits(written.limits, this.nowMs());
-      const values = { ...complete(written), limits, version: before.version + 1 };
+      const values = { ...stored(written, owner), limits, version: before.version + 1 };
       const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      record({ merchantId: owner, ruleId: id, action, before, after, version, by });
+      record({ ...ownerColumns(owner), ruleId: id, action, before, after, version, by });
       return after;
     });
   }
@@ -134,10 +138,10 @@ export class RuleRepository {
       if (there || !isExpected(expected, deleted.version)) throw new VersionConflictError(there?.version ?? deleted.version);
       if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
       const limits = editLimits(deleted.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner));
-      const values = { ...complete(spec), limits, merchantId: owner, version: deleted.version + 1 };
+      const values = { ...stored(spec, owner), limits, version: deleted.version + 1 };
       await nameTaken(spec.name, insertWithId(manager, id, values));
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      record({ merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
+      record({ ...ownerColumns(owner), ruleId: id, action: 'rule.reverted', before: null, after, version, by });
       return after;
     });
   }
@@ -149,33 +153,17 @@ export class RuleRepository {
       const before = await lockRule(manager, owner, id, expected);
       const { affected } = await manager.delete(RuleEntity, { id, version: before.version });
       if (affected !== 1) throw new VersionConflictError(before.version);
-      record({ merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
+      record({ ...ownerColumns(owner), ruleId: id, action: 'rule.deleted', before, after: null, version, by });
     });
   }
 }
 
-/** What a rule is written without is not left as it was. */
-function complete(spec: RuleSpec): Required<RuleSpec> {
-  return { penalty: null, note: '', labels: {}, ...spec };
-}
-
-function ownedBy(owner: RuleOwner) {
-  return { merchantId: owner ?? IsNull() };
-}
-
-async function raiseVersion(manager: EntityManager, owner: RuleOwner): Promise<number> {
-  if (owner !== null) return raiseRulesVersion(manager, owner);
-  const [rows] = (await manager.query('UPDATE default_rules_version SET version = version + 1 RETURNING version')) as [
-    { version: string }[],
-    number,
-  ];
-  const [row] = rows;
-  if (!row) throw new Error('the row of default_rules_version is missing');
-  return Number(row.version);
-}
-
-async function timeZoneOf(manager: EntityManager, owner: RuleOwner): Promise<string | undefined> {
-  return owner === null ? undefined : (await manager.findOneByOrFail(MerchantEntity, { id: owner })).timeZone;
+/** What a rule is written without is not left as it was. A rule of a plan is stored as one that is not enabled: see `planEnabled`. */
+function stored(spec: RuleSpec, owner: RuleOwner) {
+  const columns = ownerColumns(owner);
+  const isOfPlan = columns.plan !== null;
+  const enabled = { enabled: spec.enabled && !isOfPlan, planEnabled: isOfPlan ? spec.enabled : null };
+  return { ...({ penalty: null, note: '', labels: {}, ...spec } satisfies Required<RuleSpec>), ...columns, ...enabled };
 }
 
 async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, expected: Expected): Promise<RuleEntity> {
@@ -185,12 +173,14 @@ async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, ex
   return rule;
 }
 
+const NAMES: readonly (string | undefined)[] = [RULE_NAME_OF_MERCHANT, RULE_NAME_OF_DEFAULT, RULE_NAME_OF_PLAN];
+
 async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
     const constraint = violatedConstraint(error);
-    if (constraint === RULE_NAME_OF_MERCHANT || constraint === RULE_NAME_OF_DEFAULT) throw new RuleNameTakenError(name);
+    if (NAMES.includes(constraint)) throw new RuleNameTakenError(name);
     throw error;
   }
 }
@@ -199,13 +189,13 @@ async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
 async function insertWithId(
   manager: EntityManager,
   id: string,
-  values: Omit<Required<RuleSpec>, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
+  values: Omit<ReturnType<typeof stored>, 'limits'> & Pick<RuleEntity, 'limits' | 'version'>,
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
   await manager.query(
-    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version, plan, plan_enabled)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     [
       id,
       merchantId,
@@ -221,6 +211,8 @@ async function insertWithId(
       note,
       JSON.stringify(labels),
       version,
+      values.plan,
+      values.planEnabled,
     ],
   );
 }

@@ -8,6 +8,7 @@ import {
   drainOutbox,
   MerchantRepository,
   migrate,
+  PlanRepository,
   revertAll,
   revertLast,
   RuleReader,
@@ -22,6 +23,8 @@ const TABLES = [
   'rule',
   'default_rules_version',
   'deleted_merchant',
+  'plan',
+  'deleted_plan',
   'audit',
   'audit_head',
   'outbox',
@@ -60,6 +63,11 @@ describe('migrations', () => {
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
+    const plans = new PlanRepository(dataSource);
+    for (const name of ['gone', 'pro']) await plans.create(name, { note: 'why', labels: { team: 'sales' } }, BY);
+    await plans.delete('gone', 'any', BY);
+    await rules.create({ plan: 'pro' }, ruleSpec({ name: 'default' }), BY);
+    await merchants.create({ id: 'joined', name: 'Joined', timeZone: 'UTC', plan: 'pro' }, BY);
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
@@ -74,6 +82,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'Plans1795401000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -86,7 +95,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM idempotency_key'],
+    ['the newest', revertLast, 'SELECT * FROM plan'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -97,15 +106,20 @@ describe('migrations', () => {
 
     await revert(dataSource);
     await expect(dataSource.query(gone)).rejects.toThrow(/does not exist/);
+    // A plan's rule would be a default rule to an application that knows no plans.
+    if (revert === revertLast)
+      expect(await dataSource.query('SELECT name FROM rule WHERE merchant_id IS NULL')).toEqual([{ name: 'default' }]);
     await migrate(dataSource);
 
     expect(await contents(dataSource)).toEqual(before);
     // Keys, sequences and constraints work on.
     const second = await new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY);
-    expect(second.id).toBe('4');
+    expect(second.id).toBe('5');
     await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(7);
+    expect((await new RuleReader(dataSource).plan('pro'))?.rules).toHaveLength(1);
+    expect((await new RuleReader(dataSource).snapshot('joined'))?.plan).toBe('pro');
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(12);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });
@@ -118,7 +132,7 @@ describe('migrations', () => {
     }
     await dataSource.initialize();
     await populate();
-    expect(await new RuleReader(dataSource).merchantCount()).toBe(1);
+    expect(await new RuleReader(dataSource).merchantCount()).toBe(2);
   });
 
   it('succeed in each of several processes that start at once', async () => {
@@ -130,6 +144,6 @@ describe('migrations', () => {
         env: { ...process.env, NODE_OPTIONS: '', DATABASE_URL: database.url },
       });
     const answers = await Promise.all([start(), start(), start()]);
-    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '7']);
+    expect(answers.map(({ stdout }) => stdout.trim()).sort()).toEqual(['0', '0', '8']);
   });
 });

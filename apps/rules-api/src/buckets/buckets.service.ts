@@ -109,7 +109,8 @@ export class BucketsService {
     const snapshot = await this.rules.snapshot(merchantId);
     if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
     const { rules: defaults } = await this.rules.defaultRules();
-    return bucketsOfMerchant({ merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, defaults }, values);
+    const plan = snapshot.plan === undefined ? undefined : await this.rules.plan(snapshot.plan);
+    return bucketsOfMerchant({ merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, plan: plan?.rules ?? [], defaults }, values);
   }
 
   private async viewNow(named: NamedBucket): Promise<BucketView> {

@@ -10,7 +10,7 @@ export interface KeyValues {
 /** A bucket that a rule has for a merchant. */
 export interface NamedBucket {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'default';
+  readonly source: 'merchant' | 'plan' | 'default';
   readonly limit: Limit;
   /** Parts of the key for which there is no value. */
   readonly needs: readonly KeyPart[];
@@ -23,11 +23,12 @@ interface RulesOfMerchant {
   readonly merchantId: string;
   readonly timeZone: string;
   readonly own: readonly Rule[];
+  readonly plan: readonly Rule[];
   readonly defaults: readonly Rule[];
 }
 
-/** Every bucket of the enabled rules that concern a merchant: its own rules first, then the default ones, each by id, limits as they are written. */
-export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: RulesOfMerchant, values: KeyValues): NamedBucket[] {
+/** Every bucket of the enabled rules that concern a merchant: its own rules first, then those of its plan, then the default ones, each by id, limits as they are written. */
+export function bucketsOfMerchant({ merchantId, timeZone, own, plan, defaults }: RulesOfMerchant, values: KeyValues): NamedBucket[] {
   const ofRules = (rules: readonly Rule[], source: NamedBucket['source']): NamedBucket[] =>
     [...rules]
       .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
@@ -39,10 +40,10 @@ export function bucketsOfMerchant({ merchantId, timeZone, own, defaults }: Rules
           return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
-  return [...ofRules(own, 'merchant'), ...ofRules(defaults, 'default')];
+  return [...ofRules(own, 'merchant'), ...ofRules(plan, 'plan'), ...ofRules(defaults, 'default')];
 }
 
-/** Whether other merchants take from the same bucket: it is a default rule's, whose key does not tell merchants apart. */
+/** Whether other merchants take from the same bucket: it is a default rule's or a plan's, whose key does not tell merchants apart. */
 export function isShared({ rule, source }: NamedBucket): boolean {
-  return source === 'default' && !rule.key.includes('merchant');
+  return source !== 'merchant' && !rule.key.includes('merchant');
 }

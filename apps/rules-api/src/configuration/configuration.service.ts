@@ -1,17 +1,34 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, inOneTransaction, MerchantNotFoundError, MerchantRepository, RuleRepository, type RuleEntity } from '#rules-db';
+import {
+  type Actor,
+  inOneTransaction,
+  MerchantNotFoundError,
+  MerchantRepository,
+  PlanRepository,
+  RuleRepository,
+  type RuleEntity,
+} from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
-import type { ApplyQueryDto, ApplyRefusal, ApplyResult, Configuration, ConfiguredMerchant, ExportQueryDto } from './configuration.dto.js';
+import type {
+  ApplyQueryDto,
+  ApplyRefusal,
+  ApplyResult,
+  Configuration,
+  ConfiguredMerchant,
+  ConfiguredPlan,
+  ExportQueryDto,
+} from './configuration.dto.js';
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
 import { type Plan, Planner, type Repositories } from './plan.js';
 
-/** Merchants that an export reads at once. */
+/** Merchants that an export reads at once, and plans, which may have more rules each. */
 const EXPORTED_AT_ONCE = 200;
+const PLANS_AT_ONCE = 20;
 
 /** Merchants and rules as files. */
 @Injectable()
@@ -22,6 +39,7 @@ export class ConfigurationService {
   constructor(
     @Inject(RulesDatabase) private readonly database: RulesDatabase,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
   ) {}
@@ -40,7 +58,7 @@ export class ConfigurationService {
       yield* merchants;
     }
     const defaultRules = async () => (merchant === undefined ? (await this.rules.ofOwners(null)).map(this.exportedRule) : undefined);
-    return WRITERS[format]({ merchants: withFirst(), defaultRules });
+    return WRITERS[format]({ plans: merchant === undefined ? this.exportedPlans() : NO_PLANS, merchants: withFirst(), defaultRules });
   }
 
   private async mustBeVisible(merchant: string, among: readonly string[] | null): Promise<void> {
@@ -48,12 +66,30 @@ export class ConfigurationService {
     if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
   }
 
+  private async *exportedPlans(): AsyncGenerator<ConfiguredPlan[]> {
+    for (let after: string | undefined; ;) {
+      const page = await this.plans.list({ after, limit: PLANS_AT_ONCE });
+      const rules = new Map<string | null, RuleEntity[]>(page.map(({ name }) => [name, []]));
+      for (const rule of await this.rules.ofPlans([...rules.keys()] as string[])) rules.get(rule.plan)?.push(rule);
+      yield page.map(({ name, note, labels }) => ({ name, note, labels, rules: rules.get(name)!.map(this.exportedRule) }));
+      if (page.length < PLANS_AT_ONCE) return;
+      after = page.at(-1)!.name;
+    }
+  }
+
   private async *exportedMerchants(among: readonly string[] | null): AsyncGenerator<ConfiguredMerchant[]> {
     for (let after: string | undefined; ;) {
       const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among });
       const rules = new Map<string | null, RuleEntity[]>(page.map(({ id }) => [id, []]));
       for (const rule of await this.rules.ofOwners([...rules.keys()] as string[])) rules.get(rule.merchantId)?.push(rule);
-      yield page.map(({ id, name, timeZone, labels }) => ({ id, name, timeZone, labels, rules: rules.get(id)!.map(this.exportedRule) }));
+      yield page.map(({ id, name, timeZone, labels, plan }) => ({
+        id,
+        name,
+        timeZone,
+        labels,
+        ...(plan !== null && { plan }),
+        rules: rules.get(id)!.map(this.exportedRule),
+      }));
       if (page.length < EXPORTED_AT_ONCE) return;
       after = page.at(-1)!.id;
     }
@@ -85,16 +121,21 @@ export class ConfigurationService {
   }
 
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
-    const plan = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query);
+    const plan = await this.plan({ merchants: this.merchants, plans: this.plans, rules: this.rules }, document, query);
     const refusal = refusalOf(plan, Number(query.maxDeletePercent));
     return { changes: plan.steps.flatMap(({ changes }) => changes), applied: false, ...(refusal && { refusal }) };
   }
 
   private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
     return inOneTransaction(this.database.dataSource, async (transaction) => {
-      const repositories = { merchants: new MerchantRepository(transaction), rules: new RuleRepository(transaction) };
-      // Everything is locked before anything is compared, merchants by id and default rules last, as every other writer does.
+      const repositories = {
+        merchants: new MerchantRepository(transaction),
+        plans: new PlanRepository(transaction),
+        rules: new RuleRepository(transaction),
+      };
+      // Everything is locked before anything is compared, merchants by id, then plans, and default rules last, as every other writer does.
       await repositories.merchants.lock(document.merchants.map(({ id }) => id));
+      await repositories.plans.lock(document.plans.map(({ name }) => name));
       if (document.defaultRules) await repositories.rules.lockDefaultRules();
       const plan = await this.plan(repositories, document, query);
       const refusal = refusalOf(plan, Number(query.maxDeletePercent));
@@ -108,6 +149,8 @@ export class ConfigurationService {
     return new Planner(repositories, this.unreadable).plan(document, { deleteMerchants: deleteMerchants === 'true' });
   }
 }
+
+const NO_PLANS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };
 
 function refusalOf({ deletions }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
   for (const [what, { deleted, of }] of Object.entries(deletions)) {

@@ -4,7 +4,9 @@ import {
   type Actor,
   byBytes,
   type MerchantEntity,
+  MAX_PLANS,
   type MerchantRepository,
+  type PlanRepository,
   type RuleEntity,
   type RuleOwner,
   type RuleRepository,
@@ -12,11 +14,13 @@ import {
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import type { UnreadableRules } from '../rules/unreadable-rules.js';
-import type { AppliedChange, Configuration, ConfiguredMerchant } from './configuration.dto.js';
+import { badBody, MAX_ERRORS } from '../http/validation.pipe.js';
+import type { AppliedChange, Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 
 /** What reads and writes; in apply all of it in one transaction. */
 export interface Repositories {
   readonly merchants: MerchantRepository;
+  readonly plans: PlanRepository;
   readonly rules: RuleRepository;
 }
 
@@ -36,7 +40,7 @@ export interface Plan {
 const READ_AT_ONCE = 200;
 
 /**
- * What has to change so that what is stored is what the document says: merchants by id, default rules last, and of each owner deletions before new rules,
+ * What has to change so that what is stored is what the document says: plans first, merchants by id, default rules last, and of each owner deletions before new rules,
  * because an owner has a maximum number of them.
  */
 export class Planner {
@@ -48,12 +52,29 @@ export class Planner {
     private readonly unreadable: UnreadableRules,
   ) {}
 
-  async plan({ merchants, defaultRules }: Configuration, { deleteMerchants }: { readonly deleteMerchants: boolean }): Promise<Plan> {
+  async plan({ plans, merchants, defaultRules }: Configuration, { deleteMerchants }: { readonly deleteMerchants: boolean }): Promise<Plan> {
     const sorted = [...merchants].sort((a, b) => byBytes(a.id, b.id));
+    await this.planPlans(plans, merchants);
     if (deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
     for (let at = 0; at < sorted.length; at += READ_AT_ONCE) await this.planMerchants(sorted.slice(at, at + READ_AT_ONCE));
     if (defaultRules) this.planRules(null, defaultRules, await this.repositories.rules.ofOwners(null));
     return { steps: this.steps, deletions: this.deletions };
+  }
+
+  private async planPlans(wanted: readonly ConfiguredPlan[], merchants: readonly ConfiguredMerchant[]): Promise<void> {
+    const stored = new Map((await this.repositories.plans.list({ limit: MAX_PLANS })).map((plan) => [plan.name, plan]));
+    demandPlans(merchants, new Set([...stored.keys(), ...wanted.map(({ name }) => name)]));
+    const rules = new Map<string | null, RuleEntity[]>(wanted.map(({ name }) => [name, []]));
+    if (wanted.length > 0)
+      for (const rule of await this.repositories.rules.ofPlans(wanted.map(({ name }) => name))) rules.get(rule.plan)?.push(rule);
+    for (const { name, rules: wantedRules, ...spec } of wanted) {
+      const before = stored.get(name);
+      const about = { kind: 'plan' as const, id: name, merchantId: null, plan: name };
+      const patch = before ? (createPatch({ note: before.note, labels: before.labels }, spec) as PatchStep[]) : added(spec);
+      if (!before) this.add({ action: 'create', ...about, patch }, ({ plans }, by) => plans.create(name, spec, by));
+      else if (patch.length > 0) this.add({ action: 'update', ...about, patch }, ({ plans }, by) => plans.replace(name, 'any', spec, by));
+      this.planRules({ plan: name }, wantedRules, rules.get(name) ?? []);
+    }
   }
 
   private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
@@ -77,8 +98,8 @@ export class Planner {
   }
 
   private planMerchant(before: MerchantEntity, { id, ...wanted }: Omit<ConfiguredMerchant, 'rules'>): void {
-    const { name, timeZone, labels } = before;
-    const patch = createPatch({ name, timeZone, labels }, wanted) as PatchStep[];
+    const { name, timeZone, labels, plan } = before;
+    const patch = createPatch({ name, timeZone, labels, plan }, wanted) as PatchStep[];
     if (patch.length === 0) return;
     // An unchanged time zone that was written again would count as an edit of the limits that follow it.
     const { timeZone: wantedZone, ...others } = wanted;
@@ -89,7 +110,7 @@ export class Planner {
   }
 
   private planRules(owner: RuleOwner, wanted: readonly RuleSpec[], stored: readonly RuleEntity[]): void {
-    const about = { kind: owner === null ? ('default_rule' as const) : ('rule' as const), merchantId: owner };
+    const about = aboutRulesOf(owner);
     const names = new Set(wanted.map(({ name }) => name));
     this.deletions.rules.of += stored.length;
     for (const { id, name } of stored.filter((rule) => !names.has(rule.name))) {
@@ -139,6 +160,27 @@ export class Planner {
   private add(change: AppliedChange, write: PlannedChanges['write']): void {
     this.steps.push({ changes: [change], write });
   }
+}
+
+function aboutRulesOf(owner: RuleOwner): Pick<AppliedChange, 'kind' | 'merchantId' | 'plan'> {
+  if (owner === null) return { kind: 'default_rule', merchantId: null };
+  return typeof owner === 'string' ? { kind: 'rule', merchantId: owner } : { kind: 'plan_rule', merchantId: null, plan: owner.plan };
+}
+
+/** The database would refuse it too, and not say which merchant it is. */
+function demandPlans(merchants: readonly ConfiguredMerchant[], known: ReadonlySet<string>): void {
+  const faults = merchants.flatMap(({ plan }, i) =>
+    typeof plan !== 'string' || known.has(plan)
+      ? []
+      : [
+          {
+            pointer: `/merchants/${i}/plan`,
+            code: 'merchant.plan.not_found',
+            detail: `must be the name of a plan, and there is no plan ${JSON.stringify(plan)}`,
+          },
+        ],
+  );
+  if (faults.length > 0) throw badBody(faults.slice(0, MAX_ERRORS));
 }
 
 function added(value: unknown): PatchStep[] {

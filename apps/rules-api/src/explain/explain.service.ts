@@ -15,7 +15,7 @@ import {
   type Rule,
   type Verdict,
 } from '#limiter';
-import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, RuleRepository } from '#rules-db';
+import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, type RuleOwner, RuleRepository } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { badBody } from '../http/validation.pipe.js';
@@ -52,15 +52,22 @@ export class ExplainService {
   private async rulesOf(merchantId: string): Promise<{ compiled: MerchantRules; disabled: DisabledRule[] }> {
     const merchant = await this.merchants.find(merchantId);
     if (!merchant) throw new MerchantNotFoundError(merchantId);
-    const [own = [], defaults = []] = await Promise.all(
-      [merchantId, null].map(async (owner) => (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable)),
-    );
+    const { plan: planName } = merchant;
+    const [own, plan, defaults] = await Promise.all([
+      this.rulesOfOwner(merchantId),
+      planName === null ? undefined : this.rulesOfOwner({ plan: planName }),
+      this.rulesOfOwner(null),
+    ]);
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
     return {
-      compiled: merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone }),
-      disabled: [...disabledOf(own, 'merchant'), ...disabledOf(defaults, 'default')],
+      compiled: merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, plan }),
+      disabled: [...disabledOf(own, 'merchant'), ...disabledOf(plan ?? [], 'plan'), ...disabledOf(defaults, 'default')],
     };
+  }
+
+  private async rulesOfOwner(owner: RuleOwner): Promise<Rule[]> {
+    return (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable);
   }
 
   private readonly readable = (rule: RuleEntity): Rule => {

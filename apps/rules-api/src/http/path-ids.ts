@@ -1,6 +1,7 @@
 import type { PipeTransform } from '@nestjs/common';
-import { isMerchantId } from '#limiter';
-import { MerchantNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
+import { isMerchantId, isPlanName, PLAN_NAME, shown } from '#limiter';
+import { ProblemError } from '#platform';
+import { MerchantNotFoundError, PlanNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -9,6 +10,23 @@ export class MerchantIdPipe implements PipeTransform {
   transform(value: string): string {
     if (isMerchantId(value)) return value;
     throw new MerchantNotFoundError(String(value).slice(0, 200));
+  }
+}
+
+/** The name of a plan in a path, likewise. */
+export class PlanNamePipe implements PipeTransform {
+  transform(value: string): string {
+    if (isPlanName(value)) return value;
+    throw new PlanNotFoundError(String(value).slice(0, 200));
+  }
+}
+
+/** The name of a plan that is perhaps about to be created: what is wrong with it is said. */
+export class NewPlanNamePipe implements PipeTransform {
+  transform(value: string): string {
+    if (isPlanName(value)) return value;
+    const detail = `the name of a plan ${PLAN_NAME.expected}, got ${shown(value)}`;
+    throw new ProblemError({ status: 400, code: 'plan.name.malformed', detail });
   }
 }
 

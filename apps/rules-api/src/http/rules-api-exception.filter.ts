@@ -4,16 +4,21 @@ import {
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
+  PlanInUseError,
+  PlanNotFoundError,
   PoolBusyError,
   RuleNameTakenError,
   RuleNotFoundError,
   TokenNameTakenError,
   TokenNotFoundError,
+  TooManyPlansError,
   TooManyRulesError,
   TooManyTokensError,
+  UnknownPlanError,
   VersionConflictError,
 } from '#rules-db';
 import { entityTag } from './entity-tag.js';
+import { badBody } from './validation.pipe.js';
 
 /** Answers what the database refuses, and its absence, as problems. */
 @Catch()
@@ -26,6 +31,7 @@ export class RulesApiExceptionFilter extends ProblemDetailsFilter {
 const NOT_FOUND = [
   [MerchantNotFoundError, 'merchant.not_found'],
   [RuleNotFoundError, 'rule.not_found'],
+  [PlanNotFoundError, 'plan.not_found'],
   [TokenNotFoundError, 'token.not_found'],
 ] as const;
 
@@ -39,6 +45,10 @@ export function asProblem(error: unknown): ProblemError | undefined {
   if (error instanceof RuleNameTakenError) return taken('rule.name.taken', '/name', error);
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
   if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
+  if (error instanceof TooManyPlansError) return new ProblemError({ status: 409, code: 'plan.too_many', detail: error.message });
+  if (error instanceof PlanInUseError) return new ProblemError({ status: 409, code: 'plan.in_use', detail: error.message });
+  if (error instanceof UnknownPlanError)
+    return badBody([{ pointer: '/plan', code: 'merchant.plan.not_found', detail: `must be the name of a plan, and ${error.message}` }]);
   if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);

@@ -10,6 +10,8 @@ import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { PlanDto } from '../plans/plan.dto.js';
+import { PlansModule } from '../plans/plans.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
@@ -33,7 +35,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     .addBearerAuth()
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
+    include: [MerchantsModule, PlansModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, [
@@ -42,6 +44,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     RuleView,
     CreateMerchantDto,
     UpdateMerchantDto,
+    PlanDto,
     RevertDto,
     CreateTokenDto,
     RotateTokenDto,

@@ -6,6 +6,8 @@ import {
   MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
   MerchantRepository,
+  PlanNotFoundError,
+  PlanRepository,
   RuleNotFoundError,
   type RuleEntity,
   type RuleOwner,
@@ -18,12 +20,13 @@ import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, r
 import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
 import { unreadableRule, UnreadableRules } from './unreadable-rules.js';
 
-/** The rules of a merchant, and with null for the owner the default rules. */
+/** The rules of a merchant or of a plan, and with null for the owner the default rules. */
 @Injectable()
 export class RulesService {
   constructor(
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
   ) {}
 
@@ -85,7 +88,10 @@ export class RulesService {
   }
 
   private async mustExist(owner: RuleOwner): Promise<void> {
-    if (owner !== null && !(await this.merchants.find(owner))) throw new MerchantNotFoundError(owner);
+    if (owner === null) return;
+    if (typeof owner === 'string') {
+      if (!(await this.merchants.find(owner))) throw new MerchantNotFoundError(owner);
+    } else if (!(await this.plans.find(owner.plan))) throw new PlanNotFoundError(owner.plan);
   }
 }
 

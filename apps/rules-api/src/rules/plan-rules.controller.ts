@@ -1,0 +1,92 @@
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import type { Actor, Expected } from '#rules-db';
+import { Needs } from '../auth/access.js';
+import { By } from '../auth/principal.js';
+import { DatabaseInterceptor } from '../http/database.interceptor.js';
+import { created, IfMatch, tagged } from '../http/entity-tag.js';
+import { PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
+import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
+import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
+import { RulesService } from './rules.service.js';
+
+/** Rules that all merchants of a plan share. */
+@ApiTags('plans')
+@Controller('v1/plans/:plan/rules')
+@UseInterceptors(DatabaseInterceptor)
+export class PlanRulesController {
+  constructor(@Inject(RulesService) private readonly rules: RulesService) {}
+
+  @Post()
+  @Needs('editor', 'nothing')
+  @Creates('Create a rule of a plan', RuleView, { belowSomething: true })
+  async create(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Body() body: RuleDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return created(reply, await this.rules.create({ plan }, body, by));
+  }
+
+  @Get()
+  @Needs('viewer', 'anything')
+  @Lists('List the rules of a plan, the highest priority first', RulePage, { belowSomething: true, query: RULE_FILTERS })
+  async list(@Param('plan', PlanNamePipe) plan: string, @Query() query: RuleQueryDto): Promise<RulePage> {
+    return this.rules.list({ plan }, query);
+  }
+
+  @Get(':ruleId')
+  @Needs('viewer', 'anything')
+  @Reads('Read a rule of a plan', RuleView)
+  async get(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.get({ plan }, ruleId));
+  }
+
+  @Put(':ruleId')
+  @Needs('editor', 'nothing')
+  @Writes('Replace a rule of a plan', RuleView, { nameMayBeTaken: true })
+  async replace(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() body: ReplaceRuleDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.replace({ plan }, ruleId, expected, body, by));
+  }
+
+  @Patch(':ruleId')
+  @Needs('editor', 'nothing')
+  @Patches('Change a rule of a plan by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
+  async patch(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() body: object,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.rules.patch({ plan }, ruleId, expected, body, by));
+  }
+
+  @Delete(':ruleId')
+  @HttpCode(204)
+  @Needs('editor', 'nothing')
+  @Deletes('Delete a rule of a plan')
+  async delete(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @By() by: Actor,
+  ): Promise<void> {
+    await this.rules.delete({ plan }, ruleId, expected, by);
+  }
+}
