@@ -39,6 +39,7 @@ async function open(source: Partial<RuleSourceConnection> = {}, options: Partial
       connect: () => Promise.resolve(),
       snapshot: (merchantId) => Promise.resolve(merchantId === 'acme' ? ACME : null),
       defaultRules: () => Promise.resolve({ version: 1, rules: [] }),
+      plan: () => Promise.resolve(null),
       close: () => Promise.resolve(),
       ...source,
     },

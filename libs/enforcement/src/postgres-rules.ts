@@ -18,6 +18,7 @@ export function postgresRules(databaseUrl: string, applicationName = 'tollgate-e
     connect: (options: ConnectOptions) => connectWhenUp(dataSource, options),
     snapshot: (merchantId) => reader.snapshot(merchantId),
     defaultRules: () => reader.defaultRules(),
+    plan: (name) => reader.plan(name),
     close: async () => {
       if (dataSource.isInitialized) await dataSource.destroy();
     },

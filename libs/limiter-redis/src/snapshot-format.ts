@@ -1,4 +1,5 @@
 import {
+  isPlanName,
   objectAt,
   storedRules,
   storedTimeZone,
@@ -6,6 +7,7 @@ import {
   wholeAt,
   type DefaultRulesSnapshot,
   type MerchantSnapshot,
+  type PlanSnapshot,
 } from '#limiter';
 import { parsed, StoredError, type Parsed } from './stored.js';
 
@@ -24,7 +26,7 @@ export const MOST_VERSIONS = 1_000_000_000_000;
 /** A hundred rules of eight limits and what they remember of their edits are far below it. */
 export const MOST_SNAPSHOT_CHARACTERS = 8 * 1024 * 1024;
 
-export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot): string {
+export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): string {
   return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify({ format: SNAPSHOT_FORMAT, ...snapshot });
 }
 
@@ -32,12 +34,12 @@ export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot):
 export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<MerchantSnapshot> {
   return parsedBody(text, (fields) => {
     if (fields['merchantId'] !== merchantId) throw new UnreadableError('merchantId: is another one');
-    if (typeof fields['exists'] !== 'boolean') throw new UnreadableError('exists: must be true or false');
     return {
       merchantId,
       version: versionOf(text, fields),
-      exists: fields['exists'],
+      exists: existsIn(fields),
       timeZone: storedTimeZone(fields['timeZone']),
+      ...planIn(fields),
       rules: storedRules(fields['rules']),
     };
   });
@@ -46,6 +48,26 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
 /** Never throws. */
 export function parseDefaultRules(text: string): Parsed<DefaultRulesSnapshot> {
   return parsedBody(text, (fields) => ({ version: versionOf(text, fields), rules: storedRules(fields['rules']) }));
+}
+
+/** Never throws. */
+export function parsePlanSnapshot(text: string, plan: string): Parsed<PlanSnapshot> {
+  return parsedBody(text, (fields) => {
+    if (fields['plan'] !== plan) throw new UnreadableError('plan: is another one');
+    return { plan, version: versionOf(text, fields), exists: existsIn(fields), rules: storedRules(fields['rules']) };
+  });
+}
+
+function existsIn({ exists }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof exists !== 'boolean') throw new UnreadableError('exists: must be true or false');
+  return exists;
+}
+
+/** A merchant whose plan cannot be read must not be limited by the rest alone, so its whole snapshot cannot be read. */
+function planIn({ plan }: Readonly<Record<string, unknown>>): { readonly plan?: string } {
+  if (plan === undefined || plan === null) return {};
+  if (!isPlanName(plan)) throw new UnreadableError('plan: must be the name of a plan');
+  return { plan };
 }
 
 function parsedBody<T>(text: string, read: (fields: Readonly<Record<string, unknown>>) => T): Parsed<T> {
