@@ -4,6 +4,7 @@ import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
 export const asJson = () => new Option('--json', 'print JSON instead of a table');
 export const reason = () => new Option('--reason <text>', 'why the change is made; the history keeps it');
 export const merchant = () => new Option('--merchant <id>', 'the merchant');
+export const plan = () => new Option('--plan <name>', 'the plan').conflicts('merchant');
 
 export const ABOUT_CONNECTION = `The Rules API is the one of npx tollgate login, or of the variables
   TOLLGATE_URL    its address
@@ -15,7 +16,8 @@ export function wholeArgument(text: string): string {
   throw new InvalidArgumentError('It must be a whole number from 1.');
 }
 
-/** The address of the rules of a merchant, or of the default rules. */
-export function rulesPath(merchantId: string | undefined): string {
+/** The address of the rules of a merchant or a plan, or of the default rules. */
+export function rulesPath(merchantId: string | undefined, plan?: string): string {
+  if (plan !== undefined) return `/v1/plans/${encodeURIComponent(plan)}/rules`;
   return merchantId === undefined ? '/v1/default-rules' : `/v1/merchants/${encodeURIComponent(merchantId)}/rules`;
 }
