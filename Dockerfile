@@ -1,5 +1,5 @@
 # One image for all apps; the command selects which.
-ARG NODE=24.9.0-bookworm-slim
+ARG NODE=24.18.0-bookworm-slim@sha256:6f7b03f7c2c8e2e784dcf9295400527b9b1270fd37b7e9a7285cf83b6951452d
 
 FROM node:${NODE} AS build
 WORKDIR /app

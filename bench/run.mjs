@@ -15,6 +15,7 @@ const BENCHES = [
   'algorithms',
   'decisions',
   'memory',
+  'reports',
   'preload',
 ];
 

@@ -88,6 +88,10 @@ describe('docker-compose.yml', () => {
     },
   );
 
+  it('takes what keeps data by digest', () => {
+    for (const name of ['postgres', 'redis']) expect(compose.services[name]?.image).toMatch(/@sha256:[0-9a-f]{64}$/);
+  });
+
   it('trusts single peers: the way in from this machine, and the load generator', () => {
     const trusted = /TRUSTED_PROXIES:-([^}]*)\}/.exec(text)?.[1]?.split(',') ?? [];
     const [{ subnet, gateway } = { subnet: '', gateway: '' }] = compose.networks['default']?.ipam.config ?? [];
@@ -106,5 +110,6 @@ describe('the Dockerfile', () => {
       expect(dockerfile).toMatch(new RegExp(`^ENV .*${name}=0\\.0\\.0\\.0`, 'm'));
   });
 
-  it('is built on one version of Node', () => expect(dockerfile).toMatch(/^ARG NODE=\d+\.\d+\.\d+-bookworm-slim$/m));
+  it('is built on one version of Node, by digest', () =>
+    expect(dockerfile).toMatch(/^ARG NODE=\d+\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/m));
 });

@@ -34,7 +34,7 @@ export class Gateway {
       logger: options.logger,
       metrics,
       trusts,
-      admit: createAdmit({ describe: createDescribe({ identify, pathCaseSensitive: config.pathCaseSensitive }), enforcer: this.enforcer }),
+      admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer }),
       pathPolicy: config.pathPolicy,
       pathPolicyExceptions: config.pathPolicyExceptions,
     });
@@ -91,6 +91,12 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
+    usageFlushMs: config.usageFlushMs,
+    receiptsPerSecond: config.receiptsPerSecond,
+    receiptsPassedOneIn: config.receiptsPassedOneIn,
+    receiptsKept: config.receiptsKept,
+    receiptsPerMerchant: config.receiptsPerMerchant,
+    ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
 }
 

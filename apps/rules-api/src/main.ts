@@ -13,11 +13,13 @@ async function main(): Promise<void> {
   health.addCheck('postgres', database.check);
 
   const liveBuckets = new LiveBuckets(config.bucketsRedisUrl);
+  const { oidcIssuer: issuer, oidcAudience: audience, oidcRolesClaim: roles, oidcMerchantsClaim: merchants } = config;
   const { adminToken, tokenHashKey, managementToken } = config;
   const app = await createRulesApi({
     database,
     adminToken,
     tokenHashKey,
+    oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
     liveBuckets,
     managementToken,
     health,

@@ -6,28 +6,36 @@ import {
   ApiTokenRepository,
   AuditRepository,
   IdempotencyKeyRepository,
+  MerchantApiKeyRepository,
   MerchantRepository,
   PlanRepository,
   RuleReader,
   RuleRepository,
 } from '#rules-db';
 import { AccessGuard } from './auth/access.guard.js';
+import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
+import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
+import { LiveReports } from './buckets/live-reports.js';
 import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
+import { DecisionsModule } from './decisions/decisions.module.js';
 import { ExplainModule } from './explain/explain.module.js';
 import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
+import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { PlansModule } from './plans/plans.module.js';
+import { PreviewModule } from './preview/preview.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
+import { UsageModule } from './usage/usage.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -35,6 +43,8 @@ export interface RulesApiDependencies {
   readonly adminToken: string;
   /** With which API tokens are hashed; the admin token unless given. */
   readonly tokenHashKey?: string | undefined;
+  /** The OIDC issuer whose tokens are accepted beside ours, if there is one. */
+  readonly oidc?: Pick<OidcOptions, 'issuer' | 'audience' | 'claims'> | undefined;
   readonly liveBuckets: LiveBuckets;
   readonly managementToken?: string | undefined;
   readonly health: Health;
@@ -46,6 +56,7 @@ export interface RulesApiDependencies {
 export interface SharedDependencies {
   readonly tokenText: TokenText;
   readonly tokens: ApiTokenRepository;
+  readonly apiKeys: MerchantApiKeyRepository;
 }
 
 /** The database and its repositories, for every resource. */
@@ -57,9 +68,11 @@ class DatabaseModule {
     registry,
     tokenText,
     tokens,
+    apiKeys,
     liveBuckets,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
+    liveBuckets.reports.register(registry);
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
@@ -67,9 +80,11 @@ class DatabaseModule {
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
+      { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
+      { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
@@ -91,8 +106,13 @@ export class RulesApiModule {
         RulesModule,
         HistoryModule,
         TokensModule,
+        ApiKeysModule,
         BucketsModule,
+        MeModule,
         ExplainModule,
+        PreviewModule,
+        UsageModule,
+        DecisionsModule,
         ConfigurationModule,
         ProblemsModule,
       ],

@@ -3,6 +3,7 @@ import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTak
 import type { EnforcerSettings } from './enforcer-options.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
+import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
@@ -20,9 +21,10 @@ export type Dependencies = ReturnType<typeof createDependencies>;
 /**
  * What an enforcer consists of, and how it hangs together. Nothing is started.
  *
+ * @param id the name of this enforcer among all that share the buckets
  * @param report tells the other enforcers what this one lets pass each second, and answers what all do
  */
-export function createDependencies(settings: EnforcerSettings, report: (perSecond: number) => Promise<PlatformLoad>) {
+export function createDependencies(settings: EnforcerSettings, id: string, report: (perSecond: number) => Promise<PlatformLoad>) {
   const { logger, registry, ruleSource, storeTimeoutMs } = settings;
   const redis = createRedis(settings.redisUrl, 'limiter');
   const subscriber = createRedis(settings.redisUrl, 'subscriber');
@@ -33,14 +35,18 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), () => store.readable);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store);
   const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
-  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), { spareCapacity, gateways: () => gateways.count });
+  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), {
+    spareCapacity,
+    gateways: () => gateways.count,
+    nowMs: Date.now,
+  });
   return {
     redis,
     subscriber,
@@ -55,16 +61,17 @@ export function createDependencies(settings: EnforcerSettings, report: (perSecon
     gateways,
     spareCapacity,
     decisions,
+    reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
     ignored,
   };
 }
 
-function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): RuleCache {
+function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, store: RedisBucketStore): RuleCache {
   return new RuleCache({
     cold: new ColdRules({
       snapshots,
       ruleSource: settings.ruleSource,
-      redisAvailable,
+      redisAvailable: () => store.readable,
       redisDeadlineMs: PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs,
       unknownIds: new LookupAllowance({
         perSecond: settings.unknownLookupsPerSecond,
@@ -73,6 +80,7 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
       }),
     }),
     makeTake: redisTake,
+    storeNow: () => Date.now() + store.clockOffsetMs,
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

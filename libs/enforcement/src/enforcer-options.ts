@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Registry } from 'prom-client';
 import type { RuleSourceConnection } from './rules/rule-source.js';
@@ -33,6 +34,18 @@ export interface EnforcerOptions {
   readonly upstreamCapacityPerSecond?: number;
   /** Exchanges that the upstream has failed, ever: while it fails it has nothing to spare. */
   readonly upstreamErrors?: () => number;
+  /** How often numbers of requests are told to Redis, by merchant, rule and minute; 0: never. Milliseconds. */
+  readonly usageFlushMs?: number;
+  /** Receipts of decisions that this process writes in a second at most; 0: none. */
+  readonly receiptsPerSecond?: number;
+  /** Of how many requests that passed one gets a receipt; 0: none. */
+  readonly receiptsPassedOneIn?: number;
+  /** Receipts that Redis keeps, of all merchants together. */
+  readonly receiptsKept?: number;
+  /** Receipts of one merchant in a minute, from all enforcers together. */
+  readonly receiptsPerMerchant?: number;
+  /** Secret with which personal parts of bucket keys are hashed in receipts; a random one unless given. */
+  readonly receiptHashKey?: string;
 }
 
 export type EnforcerSettings = Required<EnforcerOptions>;
@@ -48,6 +61,12 @@ export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
     gatewaysExpected: 1,
     upstreamCapacityPerSecond: 0,
     upstreamErrors: () => 0,
+    usageFlushMs: 5000,
+    receiptsPerSecond: 200,
+    receiptsPassedOneIn: 1000,
+    receiptsKept: 100_000,
+    receiptsPerMerchant: 20,
+    receiptHashKey: randomBytes(32).toString('base64url'),
     ...options,
     ruleCacheBytes: Math.min(ruleCacheBytes, getHeapStatistics().heap_size_limit / 4),
   };

@@ -13,7 +13,7 @@ import { warmUp } from './warm-up.js';
 /** A first request of a merchant may take this long to learn its rules. While Redis is away it gets no longer than a take. */
 const RULES_DEADLINE_MS = 2000;
 /** How often a request starts over because its rules turn out to be outdated. */
-const MAX_RELOADS = 2;
+const MAX_RELOADS = 3;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 /** Refusals that penalties count. */
@@ -37,7 +37,7 @@ export class Enforcer {
   /** Connects to nothing yet that it would wait for: see `open`. */
   constructor(options: EnforcerOptions) {
     this.settings = enforcerSettings(options);
-    this.dependencies = createDependencies(this.settings, (perSecond) => this.report(perSecond));
+    this.dependencies = createDependencies(this.settings, this.id, (perSecond) => this.report(perSecond));
     registerGauges(this.settings.registry, this.dependencies);
   }
 
@@ -49,7 +49,7 @@ export class Enforcer {
    */
   async open(signal: AbortSignal = this.closing.signal): Promise<void> {
     const ended = AbortSignal.any([signal, this.closing.signal]);
-    const { changes, redis, rules, limiter, ignored, spareCapacity, buckets } = this.dependencies;
+    const { changes, redis, rules, limiter, ignored, spareCapacity, buckets, reports } = this.dependencies;
     void this.connectRuleSource(ended);
     void changes.start();
     void this.readDefaultRules(ended);
@@ -61,6 +61,7 @@ export class Enforcer {
     await spareCapacity.measure();
     if (ended.aborted) return;
     spareCapacity.start();
+    reports.start();
     this.timers.push(
       setInterval(() => this.logSummary(), SUMMARY_EVERY_MS),
       setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS),
@@ -73,11 +74,13 @@ export class Enforcer {
    * for each of hundreds of thousands of decisions a second costs more than the decisions: a caller who wants a promise wraps the call in one line.
    *
    * A request that is allowed holds the verdict's reservations: each is to be released when the request is over, or refunded if it never reached the upstream.
+   *
+   * @param requestId by which a receipt of the decision is found; without one there is none. Characters that are harmless in a log, at most 64
    */
-  check(descriptor: Descriptor, answer: Answer): void {
+  check(descriptor: Descriptor, answer: Answer, requestId = ''): void {
     const rules = this.dependencies.rules.get(descriptor.merchantId);
-    if (rules === undefined) this.checkCold(descriptor, answer);
-    else this.checkBy(rules, descriptor, answer);
+    if (rules === undefined) this.checkCold(descriptor, answer, requestId);
+    else this.checkBy(rules, descriptor, answer, requestId);
   }
 
   /**
@@ -101,13 +104,13 @@ export class Enforcer {
 
   /** Lets go of everything. Nothing may be checked any more. Never rejects. */
   async close(): Promise<void> {
-    const { buckets, changes, redis, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
+    const { buckets, changes, redis, reports, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
     this.closing.abort();
     for (const timer of this.timers.splice(0)) clearInterval(timer);
     buckets.tell();
     spareCapacity.stop();
     changes.stop();
-    await this.tellBusyMerchants();
+    await Promise.all([this.tellBusyMerchants(), reports.stop()]);
     await withDeadline(leaveGateways(redis, this.id), this.settings.storeTimeoutMs).catch(() => {});
     store.close();
     storeHealth.stop();
@@ -118,52 +121,55 @@ export class Enforcer {
   }
 
   /** The rules are not at hand. */
-  private checkCold(descriptor: Descriptor, answer: Answer): void {
+  private checkCold(descriptor: Descriptor, answer: Answer, requestId: string): void {
     const { rules, store } = this.dependencies;
     const { merchantId, ip } = descriptor;
     const deadlineMs = store.readable ? RULES_DEADLINE_MS : this.settings.storeTimeoutMs;
     withDeadline(rules.load(merchantId, ip), deadlineMs).then(
-      (loaded) => this.checkBy(loaded, descriptor, answer),
+      (loaded) => this.checkBy(loaded, descriptor, answer, requestId),
       (error: unknown) => {
         const outdated = rules.lastKnown(merchantId);
-        if (outdated !== undefined) this.checkBy(outdated, descriptor, answer);
-        else this.noVerdict(error instanceof TooManyUnknownError ? TOO_MANY_UNKNOWN : RULES_UNAVAILABLE, answer);
+        if (outdated !== undefined) this.checkBy(outdated, descriptor, answer, requestId);
+        else this.noVerdict(error instanceof TooManyUnknownError ? TOO_MANY_UNKNOWN : RULES_UNAVAILABLE, descriptor, answer, requestId);
       },
     );
   }
 
-  private checkBy(rules: KnownRules, descriptor: Descriptor, answer: Answer, reloads = MAX_RELOADS): void {
+  private checkBy(rules: KnownRules, descriptor: Descriptor, answer: Answer, requestId: string, reloads = MAX_RELOADS): void {
     if (rules === 'unknown_merchant') {
-      this.noVerdict(UNKNOWN_MERCHANT, answer);
+      this.noVerdict(UNKNOWN_MERCHANT, descriptor, answer, requestId);
       return;
     }
     this.dependencies.limiter.check(rules, descriptor, (outcome) => {
-      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, reloads);
-      else this.verdict(outcome, answer);
+      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, outcome.atUs);
+      else this.verdict(outcome, descriptor, answer, requestId);
     });
   }
 
-  /** The bucket knows of an edit that this process does not know yet. */
-  private checkAgain(descriptor: Descriptor, answer: Answer, reloads: number): void {
+  /** The bucket knows of an edit that this process does not know yet, or an override has ended. */
+  private checkAgain(descriptor: Descriptor, answer: Answer, requestId: string, reloads: number, atUs: number): void {
     if (reloads === 0) {
-      this.noVerdict(RULES_UNAVAILABLE, answer);
+      this.noVerdict(RULES_UNAVAILABLE, descriptor, answer, requestId);
       return;
     }
-    this.dependencies.rules.reload(descriptor.merchantId, descriptor.ip).then(
-      (rules) => this.checkBy(rules, descriptor, answer, reloads - 1),
-      () => this.noVerdict(RULES_UNAVAILABLE, answer),
+    const { merchantId, ip } = descriptor;
+    this.dependencies.rules.reload(merchantId, ip, atUs).then(
+      (rules) => this.checkBy(rules, descriptor, answer, requestId, reloads - 1),
+      () => this.noVerdict(RULES_UNAVAILABLE, descriptor, answer, requestId),
     );
   }
 
-  private verdict(verdict: Verdict, answer: Answer): void {
-    const { decisions, spareCapacity } = this.dependencies;
+  private verdict(verdict: Verdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
+    const { decisions, reports, spareCapacity } = this.dependencies;
     decisions.count(verdict);
+    reports.verdict(requestId, descriptor, verdict);
     if (verdict.allowed && !verdict.usedSpare) spareCapacity.countForwarded();
     answer(verdict);
   }
 
-  private noVerdict(outcome: NoVerdict, answer: Answer): void {
+  private noVerdict(outcome: NoVerdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
     this.dependencies.decisions.countReason(outcome.reason);
+    this.dependencies.reports.noVerdict(requestId, descriptor, outcome);
     answer(outcome);
   }
 

@@ -8,9 +8,15 @@ local function read_bucket(position)
   flags, index, generation, position = unpack_struct('<BHI4', requests, position)
   local algorithm = ALGORITHMS[flags % 16]
   limit, position = algorithm.read(position)
+  local from_us, until_us, fills_after_us
+  if index >= INDEX.TIMED then
+    index = index - INDEX.TIMED
+    from_us, until_us, fills_after_us, position = unpack_struct('<ddd', requests, position)
+  end
   if band(flags, FLAG.FORMER_FOLLOW) ~= 0 then generations, position = read_generations(position) end
   return {
     index = index, generation = generation, algorithm = algorithm, limit = limit, generations = generations,
+    from_us = from_us, until_us = until_us, fills_after_us = fills_after_us,
     has_no_say = band(flags, FLAG.NO_SAY) ~= 0, has_former = band(flags, FLAG.HAS_FORMER) ~= 0, more = band(flags, FLAG.MORE) ~= 0,
   }, position
 end
@@ -23,9 +29,15 @@ local function settled_at(bucket, state)
   return at
 end
 
+-- Whether the numbers of a bucket hold now. What a bucket was written with holds for it also before it should: then the clock stepped back.
+local function is_in_force(bucket, written)
+  return now_us < bucket.until_us and (now_us >= bucket.from_us or written == bucket.generation)
+end
+
 -- What look_up says, without a block.
 local function look_at(bucket, state, written, text_kind)
   local algorithm, limit, generation = bucket.algorithm, bucket.limit, bucket.generation
+  if bucket.until_us and not is_in_force(bucket, state and written) then return SENTINEL.STALE end
   if not state or (written == generation and (text_kind ~= algorithm.text_kind or (algorithm.fits and not algorithm.fits(limit, state)))) then
     -- What is no bucket of ours is treated as missing, and overwritten by the next take.
     state = algorithm.started(limit)
@@ -58,6 +70,8 @@ end
 -- What is written of a bucket that has this state, and until when it must live.
 local function as_written(bucket, state)
   local text, ends = bucket.algorithm.text(bucket.generation, state), max(now_us, settled_at(bucket, state) or now_us)
+  -- When other numbers follow before it is full, it lives until it is full by these.
+  if bucket.until_us and ends > bucket.until_us then ends = max(ends, bucket.until_us + bucket.fills_after_us) end
   local block = bucket.block
   if not block then return text, ends end
   return with_block(block, text), max(ends, block.until_us)

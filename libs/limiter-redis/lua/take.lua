@@ -12,11 +12,13 @@ ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
                same request, +128 if the former numbers follow
            u16 index of its key in KEYS, from 1        u32 generation
            two f64 or more that the kind needs: see Take in its file in algorithms/
+           if 32,768 was added to the index, f64 from_us, until_us: when the numbers hold; fills_after_us: how long those after them need to fill
            former  u8 number of generations, the oldest first and the present one last, for each
                    u32 generation, u8 kind, u8 onEdit, f64 capacity_tokens, started_us: when it came into force; then see Generation in the file
                    of the kind
 Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
-       In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's;
+       In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's, or these
+       do not hold now;
        AGAIN, a bucket was written under former numbers that were not sent, or the windows that were sent are not those of now.
        In place of a bucket's first number: BLOCKED, less the microseconds for which an operator's block goes on; the others are 0 then.
        Last of all, what time it is here, in microseconds; negative if Redis is full, and none of the call was written.

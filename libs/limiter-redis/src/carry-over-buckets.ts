@@ -12,8 +12,8 @@ const TAKES_IN_A_CALL = 128;
  * expired that lived as long as the former numbers needed, and not as long as the present ones do. Buckets whose keys depend on the request
  * cannot be listed. Rejects with ioredis' error when Redis is away.
  */
-export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZone }: MerchantSnapshot): Promise<void> {
-  const takes = merchantRules(merchantId, rules, [], { timeZone })
+export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZone, overrides }: MerchantSnapshot): Promise<void> {
+  const takes = merchantRules(merchantId, rules, [], { timeZone, overrides, time: { atMs: Date.now() } })
     .takes()
     .filter(({ bucket }) => bucket.previous.length > 0)
     .map((take) => ({ ...take, cost: 0 }));

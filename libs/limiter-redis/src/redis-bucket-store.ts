@@ -153,7 +153,7 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
       );
       const reply = new OperationReply(numbers as number[]);
       this.clock.heard(reply.atUs, sentAtMs);
-      if (reply.problem === 'stale') throw new NewerRulesError();
+      if (reply.problem === 'stale') throw new NewerRulesError(Math.abs(reply.atUs));
       // Nothing was done: Redis wants former numbers, or other windows of the calendar.
       if (reply.problem === 'again') continue;
       if (reply.atUs < 0 && operation.kind !== 'read') {

@@ -25,6 +25,30 @@ export const BUSY_MERCHANTS_KEY = 'tg:busy';
 /** Where changes are announced as they happen: a merchant id, nothing for the default rules, or a plan. */
 export const CHANGES_CHANNEL = 'tg:changes';
 
+/** A hash of what became of a merchant's requests in one hour, by rule: see usage-format.ts. The hour counts from 1970; '' is for what is counted for nobody. */
+export function usageKey(merchantId: string, hour: number): string {
+  return `tg:u:{${escaped(merchantId)}}:${hour}`;
+}
+
+/** Sorted sets of the rules of merchants that refused most in an hour, and whose buckets were nearly empty. */
+export function usageRankKey(rank: 'refused' | 'near', hour: number): string {
+  return `tg:u:${rank}:${hour}`;
+}
+
+/** The number of the last counts that a gateway has added, so that none are added twice. */
+export function usageSeenKey(gateway: string): string {
+  return `tg:u:seen:${gateway}`;
+}
+
+/** A stream of receipts of decisions, and the hash that finds them by the id of a request: see receipt-store.ts. */
+export const RECEIPTS_KEY = 'tg:receipts';
+export const RECEIPT_IDS_KEY = 'tg:receipts:ids';
+
+/** How many receipts of a merchant may still be written: see add-receipts.lua. '' is for ids that no merchant has. */
+export function receiptShareKey(merchantId: string): string {
+  return `tg:receipts:share:{${escaped(merchantId)}}`;
+}
+
 export function snapshotKey(merchantId: string): string {
   return `tg:s:{${escaped(merchantId)}}`;
 }

@@ -16,7 +16,8 @@ export function sourceOf(file: string): string {
   return text.replace(/^ *--# include (.+)$/gm, (_line, included: string) => sourceOf(included));
 }
 
-type ScriptName = 'take' | 'refund' | 'operate' | 'report-load' | 'write-snapshots' | 'mend-snapshot' | 'preload-buckets';
+type ScriptName =
+  'take' | 'refund' | 'operate' | 'report-load' | 'write-snapshots' | 'mend-snapshot' | 'preload-buckets' | 'add-usage' | 'add-receipts';
 
 /** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
 export async function loadScripts(redis: Redis): Promise<void> {

@@ -1,6 +1,7 @@
 import {
   isPlanName,
   objectAt,
+  storedOverrides,
   storedRules,
   storedTimeZone,
   UnreadableError,
@@ -16,7 +17,9 @@ import { parsed, StoredError, type Parsed } from './stored.js';
  * format. A gateway ignores formats that it does not know and asks PostgreSQL instead: whoever changes what rules mean counts
  * it up, so that an older gateway never decides by half a rule. Without a format it is the first.
  */
-const SNAPSHOT_FORMAT = 1;
+const SNAPSHOT_FORMAT = 2;
+/** Who does not use what is new is read by older gateways as well. */
+const FORMAT_WITHOUT_OVERRIDES = 1;
 
 const VERSION_DIGITS = 16;
 
@@ -27,7 +30,11 @@ export const MOST_VERSIONS = 1_000_000_000_000;
 export const MOST_SNAPSHOT_CHARACTERS = 8 * 1024 * 1024;
 
 export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): string {
-  return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify({ format: SNAPSHOT_FORMAT, ...snapshot });
+  return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify({ format: formatOf(snapshot), ...snapshot });
+}
+
+function formatOf(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): number {
+  return 'overrides' in snapshot && snapshot.overrides !== undefined ? SNAPSHOT_FORMAT : FORMAT_WITHOUT_OVERRIDES;
 }
 
 /** Never throws. */
@@ -41,6 +48,7 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
       timeZone: storedTimeZone(fields['timeZone']),
       ...planIn(fields),
       rules: storedRules(fields['rules']),
+      ...(fields['overrides'] !== undefined && { overrides: storedOverrides(fields['overrides']) }),
     };
   });
 }
@@ -74,11 +82,11 @@ function parsedBody<T>(text: string, read: (fields: Readonly<Record<string, unkn
   if (text.length > MOST_SNAPSHOT_CHARACTERS) return { reason: 'too_large', detail: `more than ${MOST_SNAPSHOT_CHARACTERS} characters` };
   return parsed(text.slice(VERSION_DIGITS), MOST_SNAPSHOT_CHARACTERS, (value) => {
     const fields = objectAt(value, 'the snapshot');
-    const { format = SNAPSHOT_FORMAT } = fields;
+    const { format = FORMAT_WITHOUT_OVERRIDES } = fields;
     if (Number.isSafeInteger(format) && (format as number) > SNAPSHOT_FORMAT) {
       throw new StoredError('newer_format', `format ${String(format)}, and this version reads ${SNAPSHOT_FORMAT}`);
     }
-    if (format !== SNAPSHOT_FORMAT) throw new UnreadableError('format: must be a number');
+    if (format !== SNAPSHOT_FORMAT && format !== FORMAT_WITHOUT_OVERRIDES) throw new UnreadableError('format: must be a number');
     return read(fields);
   });
 }

@@ -80,6 +80,39 @@ const RULES: readonly Rule[] = [
 
 const SNAPSHOT: MerchantSnapshot = { merchantId: 'acme', version: 41, exists: true, timeZone: 'Europe/Berlin', rules: RULES };
 
+/** The same merchant with an override that has ended, and one that has not. */
+const OVERRIDDEN: MerchantSnapshot = {
+  ...SNAPSHOT,
+  overrides: [
+    {
+      ruleId: '17',
+      periods: [
+        {
+          id: '5',
+          number: 3,
+          fromMs: NOW_MS - 9_000,
+          untilMs: NOW_MS - 8_000,
+          deleted: false,
+          before: RULES[0]!.limits.map(({ id, generation }) => ({ limitId: id, generation: generation - 1, override: 1 })),
+          multiply: 3,
+        },
+        {
+          id: '6',
+          number: 4,
+          fromMs: NOW_MS - 5_000,
+          untilMs: NOW_MS + 5_000,
+          deleted: false,
+          before: RULES[0]!.limits.map(({ id, generation }) => ({ limitId: id, generation, override: 3 })),
+          limits: [
+            { limitId: RULES[0]!.limits[0]!.id, numbers: { capacity: 7, refillTokens: 2 } },
+            { limitId: RULES[0]!.limits[5]!.id, numbers: { limit: 900 } },
+          ],
+        },
+      ],
+    },
+  ],
+};
+
 const valueOf = <T>(found: Parsed<T>): T => {
   if (!('value' in found)) throw new Error(`${found.reason}: ${found.detail}`);
   return found.value;
@@ -90,8 +123,8 @@ const reasonOf = (found: Parsed<unknown>) => ('value' in found ? 'none' : found.
 const textOf = (body: unknown, front = '0000000000000041') => front + JSON.stringify(body);
 
 /** Does with rules all that a gateway does; throws if anything comes out of it that is no number. */
-function decideBy(rules: readonly Rule[], timeZone = 'Etc/UTC'): void {
-  const ready = merchantRules('acme', rules, [], { timeZone });
+function decideBy(rules: readonly Rule[], timeZone = 'Etc/UTC', overrides?: MerchantSnapshot['overrides']): void {
+  const ready = merchantRules('acme', rules, [], { timeZone, overrides, time: { atMs: NOW_MS } });
   for (const { bucket } of ready.takes()) generationsOf(bucket);
   const store = new MemoryBucketStore(() => NOW_MS);
   for (const target of ['/transactions/7', '/']) {
@@ -117,7 +150,8 @@ describe('what was written can be read', () => {
   test('a snapshot and default rules come back as they were', () => {
     expect(valueOf(parseMerchantSnapshot(snapshotText(SNAPSHOT), 'acme'))).toEqual(SNAPSHOT);
     expect(valueOf(parseDefaultRules(snapshotText({ version: 3, rules: RULES })))).toEqual({ version: 3, rules: RULES });
-    decideBy(RULES, 'Europe/Berlin');
+    expect(valueOf(parseMerchantSnapshot(snapshotText(OVERRIDDEN), 'acme'))).toEqual(OVERRIDDEN);
+    decideBy(RULES, 'Europe/Berlin', OVERRIDDEN.overrides);
   });
 
   test('a snapshot of a time without formats is one of the first', () => {
@@ -135,7 +169,7 @@ describe('what was written can be read', () => {
 
 describe('what is not believed', () => {
   const rows: [what: string, text: string, reason: string][] = [
-    ['a format of later', textOf({ format: 2, whatever: [] }), 'newer_format'],
+    ['a format of later', textOf({ format: 3, whatever: [] }), 'newer_format'],
     ['a format that is none', textOf({ ...SNAPSHOT, format: 'two' }), 'malformed'],
     [
       'a version beyond all edits',
@@ -152,6 +186,9 @@ describe('what is not believed', () => {
     ['a time zone that is none', textOf({ ...SNAPSHOT, timeZone: 'Mars/Olympus' }), 'malformed'],
     ['an algorithm of later', textOf(SNAPSHOT).replace('"algorithm":"gcra"', '"algorithm":"gcra2"'), 'malformed'],
     ['a limit beyond its bounds', textOf(SNAPSHOT).replace('"parts":6', '"parts":6000'), 'malformed'],
+    ['an override without a time', textOf(OVERRIDDEN).replace(`"untilMs":${NOW_MS + 5_000}`, '"untilMs":"soon"'), 'malformed'],
+    ['a factor beyond its bounds', textOf(OVERRIDDEN).replace('"multiply":3', '"multiply":3000'), 'malformed'],
+    ['overrides in another order', textOf(OVERRIDDEN).replace('"number":3', '"number":5'), 'malformed'],
     ['a rule twice', textOf({ ...SNAPSHOT, rules: [RULES[0], RULES[0]] }), 'malformed'],
     ['more than anybody has', `0000000000000041"${'x'.repeat(8 * 1024 * 1024)}"`, 'too_large'],
     ['nothing after the version', '0000000000000041', 'malformed'],
@@ -195,11 +232,11 @@ describe('whatever stands in Redis, no parser throws, and what it lets in can be
   test('snapshots with something changed', () => {
     let read = 0;
     fc.assert(
-      fc.property(mutated(SNAPSHOT), (value) => {
+      fc.property(fc.oneof(mutated(SNAPSHOT), mutated(OVERRIDDEN)), (value) => {
         const found = parseMerchantSnapshot(textOf(value), 'acme');
         if (!('value' in found)) return;
         read++;
-        decideBy(found.value.rules, found.value.timeZone);
+        decideBy(found.value.rules, found.value.timeZone, found.value.overrides);
         expect(parseMerchantSnapshot(snapshotText(found.value), 'acme')).toEqual(found);
       }),
       runs,

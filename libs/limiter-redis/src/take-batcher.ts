@@ -122,7 +122,7 @@ export class TakeBatcher {
     for (const waiting of batch) {
       const levels = reply.next(waiting.takes);
       if (levels === 'again') again.push(waiting);
-      else if (levels === 'stale') settle(waiting, new NewerRulesError());
+      else if (levels === 'stale') settle(waiting, new NewerRulesError(Math.abs(atUs)));
       else settle(waiting, unwritten ? unwritten.outcome(waiting, levels) : levels, Math.abs(atUs));
     }
     if (again.length > 0) this.askAgain(again);

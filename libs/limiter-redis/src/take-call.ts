@@ -15,7 +15,7 @@ import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
-import { FLAG, SENTINEL } from './wire.js';
+import { FLAG, INDEX, SENTINEL } from './wire.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
@@ -75,7 +75,7 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
       // Of a single bucket the caller knows by itself that it is bypassed.
       if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
       buckets.bytes[at + 1] = index & 0xff;
-      buckets.bytes[at + 2] = index >> 8;
+      buckets.bytes[at + 2] = (index >> 8) | (take.bucket.inForce === undefined ? 0 : INDEX.timed >> 8);
       if (wire.codec.holderAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.holderAt, holder);
     }
   }
@@ -122,6 +122,8 @@ function newWire(take: BucketTake, nowMs: number, withFormer: boolean): Wire {
   writer.u16(0);
   writer.u32(bucket.generation);
   codec.packTake(writer, bucket, cost, nowUs, isPenaltyTake(take) ? take.untold : undefined);
+  const { inForce } = bucket;
+  if (inForce !== undefined) writer.f64(inForce.fromUs, inForce.untilUs, inForce.fillsAfterUs);
   if (hasFormer && withFormer) packGenerations(writer, bucket, nowUs);
   return new Wire(new Uint8Array(writer.written()), frameLength, codec, codec.calendarWindow?.(bucket, nowUs));
 }

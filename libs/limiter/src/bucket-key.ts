@@ -1,24 +1,42 @@
+import { AskedFields, type FieldValue, requestField, type RequestField } from './conditions/request-field.js';
 import type { Descriptor } from './descriptor.js';
-import { KEY_PARTS, type KeyPart, type Rule } from './rule.js';
+import { digestOf } from './digest.js';
+import type { KeyPart, Rule } from './rule.js';
 
 /** Of a limit, or of the rule's penalty. */
 export type LimitId = number | 'penalty';
 
 /**
- * The identity of a bucket: rule, limit and the parts of the descriptor that the rule names. The only place that builds
- * it. Two different descriptors never share a key, whatever they contain: every value is escaped, so that what separates
- * values cannot occur in one. The values are bounded where they enter (merchant ids, addresses, methods).
+ * The identity of a bucket: rule, limit and the fields of the request that the rule names. The only place that builds it. Two different descriptors
+ * never share a key, whatever they contain: every value is escaped, so that what separates values cannot occur in one, or, where a client may write
+ * anything, stands there as a digest: that is short, and puts no secret of a header or a cookie into Redis.
  *
  * The merchant stands in braces: in a Redis Cluster all buckets of a merchant then lie in one slot, where one script
  * call can take from them together.
  */
 export function bucketKey(rule: Pick<Rule, 'id' | 'key'>, limitId: LimitId, descriptor: Descriptor): string {
-  let key = bucketKeyHead(descriptor.merchantId, rule.id, limitId, rule.key.includes('merchant'));
-  // In an order of its own: the parts are a set, whatever order they are written in.
-  for (const part of KEY_PARTS) {
-    if (part !== 'merchant' && rule.key.includes(part)) key += `:${escaped(fieldOf(descriptor, part))}`;
+  return keyHead(rule, limitId, descriptor.merchantId) + keyParts(rule.key, descriptor);
+}
+
+/** What stands before the parts that depend on the request. */
+export function keyHead({ id, key }: Pick<Rule, 'id' | 'key'>, limitId: LimitId, merchantId: string): string {
+  return bucketKeyHead(merchantId, id, limitId, key.includes('merchant'));
+}
+
+/** The parts that depend on the request: the same for all limits of a rule. In an order of their own, because they are a set, whatever order they are written in. */
+export function keyParts(key: readonly KeyPart[], descriptor: Descriptor): string {
+  let parts = '';
+  let known = 0;
+  if (key.includes('merchant')) known++;
+  if (key.includes('ip')) {
+    parts += `:${escaped(descriptor.ip)}`;
+    known++;
   }
-  return key;
+  if (key.includes('method')) {
+    parts += `:${escaped(descriptor.method)}`;
+    known++;
+  }
+  return known === key.length ? parts : parts + namedParts(key, descriptor);
 }
 
 /**
@@ -40,8 +58,47 @@ function bucketKeyHead(merchantId: string, ruleId: string, limitId: LimitId, byM
   return `{${byMerchant ? escaped(merchantId) : ''}}${Number(ruleId).toString(36)}.${limitId}`;
 }
 
-function fieldOf(descriptor: Descriptor, part: Exclude<KeyPart, 'merchant'>): string {
-  return part === 'ip' ? descriptor.ip : descriptor.method;
+/** Fields of which only the value stands in a key, without their name. */
+const UNNAMED: readonly KeyPart[] = ['merchant', 'ip', 'method'];
+
+function namedParts(key: readonly KeyPart[], descriptor: Descriptor): string {
+  const request = new AskedFields(descriptor);
+  return namedFieldsOf(key)
+    .map((field) => `:${escaped(field.name)}${valuePart(field, request.valueOf(field))}`)
+    .join('');
+}
+
+/** By the list of parts, which lives as long as its rule. */
+const NAMED_FIELDS = new WeakMap<readonly KeyPart[], readonly RequestField[]>();
+
+/** By their names; a field that is written twice, in another case, is one. */
+function namedFieldsOf(key: readonly KeyPart[]): readonly RequestField[] {
+  let fields = NAMED_FIELDS.get(key);
+  if (fields === undefined) {
+    const named = key.filter((part) => !UNNAMED.includes(part)).map(requestField);
+    const byName = new Map(named.map((field) => [field.name, field]));
+    fields = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+    NAMED_FIELDS.set(key, fields);
+  }
+  return fields;
+}
+
+/** What a request has for a part of a key, to be shown; undefined where it has nothing. */
+export function keyPartOf(descriptor: Descriptor, part: KeyPart): string | undefined {
+  const value = new AskedFields(descriptor).valueOf(requestField(part));
+  return typeof value === 'object' ? value.join(', ') : value?.toString();
+}
+
+const MOST_PLAIN_CHARACTERS = 128;
+
+/** `=` and the value. Nothing stands there for a field that is absent, so that absence is told apart from an empty text; `=` occurs in no escaped name. */
+function valuePart({ isFree }: RequestField, value: FieldValue): string {
+  if (value === undefined) return '';
+  // What comes more than once is a value of its own: its texts with their lengths, which no one text is taken for.
+  if (typeof value === 'object') return `=,${digestOf(value.map((each) => `${each.length}:${each}`).join(''))}`;
+  const text = String(value);
+  if (!isFree && text.length <= MOST_PLAIN_CHARACTERS) return `=${escaped(text)}`;
+  return `==${digestOf(text)}`;
 }
 
 const PLAIN = /^[A-Za-z0-9_.~@+-]*$/;

@@ -5,7 +5,7 @@ import { ceilMs } from './algorithms/exact-span.js';
 import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
 import type { Decision } from './decision.js';
-import { capacityOf, excessOf, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
+import { capacityOf, excessOf, type InForce, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
 import type { Penalty } from './rule.js';
 
 export type { BucketKind, BucketLevel, BucketState } from './algorithms/index.js';
@@ -22,7 +22,16 @@ export type Bucket = BucketGeneration & {
   /** Former numbers, the newest first, for a bucket that was written before an edit: see `generationsOf`. */
   readonly previous: readonly PastLimit[];
   readonly timeZone: string;
+  /** When its numbers hold, where that is known beforehand: outside of that time nothing is taken by them. */
+  readonly inForce?: InForceUs;
 };
+
+/** From an instant on (unless a bucket has these numbers already), until another, and how long the numbers after them take to fill a bucket. */
+export interface InForceUs {
+  readonly fromUs: number;
+  readonly untilUs: number;
+  readonly fillsAfterUs: number;
+}
 
 /** The numbers of a limit from one edit to the next. */
 export type BucketGeneration = BucketNumbers & {
@@ -49,7 +58,25 @@ export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
     elastic: limit.throttle === 'elastic',
     previous: limit.previous,
     timeZone,
+    ...(limit.inForce !== undefined && { inForce: inForceUs(limit.inForce) }),
   };
+}
+
+function inForceUs({ fromMs, untilMs, fillsAfterMs = 0 }: InForce): InForceUs {
+  return {
+    fromUs: fromMs === undefined ? -Infinity : fromMs * 1000,
+    untilUs: untilMs === undefined ? Infinity : untilMs * 1000,
+    fillsAfterUs: fillsAfterMs * 1000,
+  };
+}
+
+/**
+ * Whether a bucket's numbers hold at an instant. What a bucket was written with holds for it also before it should: then the clock stepped back.
+ *
+ * @param written the generation that the bucket has; undefined if it is missing
+ */
+export function isInForce({ inForce, generation }: Bucket, written: number | undefined, nowUs: number): boolean {
+  return inForce === undefined || (nowUs < inForce.untilUs && (nowUs >= inForce.fromUs || written === generation));
 }
 
 /** The numbers of a limit from the oldest that it remembers to the present ones. Made when they are asked for: few buckets are that old. */
@@ -155,13 +182,20 @@ export function levelLater(bucket: BucketGeneration, level: BucketLevel, us: num
 /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
   if (isBlocked(level)) return blockedDecision(bucket, level, cost);
+  // What few limits say more than their algorithm stands apart, so that the rest is short enough to be compiled into its callers.
+  return bucket.elastic || bucket.excess > 0
+    ? decideAboveLimit(bucket, level, cost, taken, spare)
+    : ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
+}
+
+/** The decision of a limit that may be exceeded: a soft or an elastic one. */
+function decideAboveLimit(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare: boolean): Decision {
   if (isBypassed(bucket, spare) && !allows(bucket, level, cost)) {
     return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
   }
   const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
-  const { excess } = bucket;
-  if (excess === 0) return bucket.elastic ? { ...decision, overLimit: false } : decision;
   const { limit, remaining } = decision;
+  const { excess } = bucket;
   return {
     ...decision,
     limit: limit - excess,

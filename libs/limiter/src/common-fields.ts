@@ -61,11 +61,14 @@ export type LimitSpecOf<A extends string, F> = SpecOf<
   { readonly algorithm: { kind: 'choice'; values: readonly [A]; required: true } } & typeof COMMON_FIELDS & F
 >;
 
+/** A number of tokens. */
+export const TOKENS = { kind: 'whole_number', min: 0, max: 1_000_000_000, unit: 'tokens' } as const;
+
 /** What a limit may hold in tokens. 0 is a limit for nobody: nothing passes, ever. */
-export const CAPACITY = { kind: 'whole_number', min: 0, max: 1_000_000_000, unit: 'tokens' } as const;
+export const CAPACITY = { ...TOKENS, scales: true } as const;
 
 /** Tokens of an interval. */
-export const INTERVAL_TOKENS = { kind: 'whole_number', min: 1, max: 1_000_000_000, unit: 'tokens' } as const;
+export const INTERVAL_TOKENS = { kind: 'whole_number', min: 1, max: 1_000_000_000, unit: 'tokens', scales: true } as const;
 
 /** One millisecond to a leap year. */
 export const INTERVAL_MS = { kind: 'whole_number', min: 1, max: 366 * 86_400_000, unit: 'milliseconds' } as const;

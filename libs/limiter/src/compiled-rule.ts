@@ -1,5 +1,5 @@
 import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
-import { bucketKey, type LimitId } from './bucket-key.js';
+import { keyHead, keyParts, type LimitId } from './bucket-key.js';
 import { bucketOf, bucketOfPenalty, type Bucket } from './bucket.js';
 import type { Descriptor } from './descriptor.js';
 import type { Rule } from './rule.js';
@@ -38,7 +38,9 @@ export function bucketsOf({ limits, penalty }: Rule, timeZone: string | undefine
 }
 
 export function newTakes(rule: Rule, { limits, penalty }: RuleBuckets, descriptor: Descriptor, makeTake: MakeTake): RuleTakes {
-  const takeOf = <B extends Bucket>(id: LimitId, bucket: B) => makeTake(bucketKey(rule, id, descriptor), bucket, rule.cost);
+  const parts = keyParts(rule.key, descriptor);
+  const takeOf = <B extends Bucket>(id: LimitId, bucket: B) =>
+    makeTake(keyHead(rule, id, descriptor.merchantId) + parts, bucket, rule.cost);
   return {
     limits: limits.map((bucket, i) => takeOf(rule.limits[i]!.id, bucket)),
     penalty: penalty && takeOf('penalty', penalty),

@@ -9,4 +9,24 @@ export interface Descriptor {
   readonly target: string;
   /** Whether rules do not tell upper from lower case in the path. */
   readonly ignorePathCase?: boolean;
+  /** Which of the merchant's users asks, where that is known. */
+  readonly user?: string | undefined;
+  /** With which API key, where there is one: its id and its labels, never the key. */
+  readonly apiKey?: { readonly id: string; readonly labels?: Readonly<Record<string, string>> } | undefined;
+  /** What else the door can tell. It is asked only where a rule looks at it, and may be computed then; without it these fields are absent. */
+  readonly more?: RequestFacts;
+}
+
+/** Facts that few rules look at. */
+export interface RequestFacts {
+  /**
+   * The values of a header as they are forwarded, one for each line of this name, as texts. Headers that are not forwarded have none.
+   *
+   * @param name in lower case
+   */
+  headerValues(name: string): readonly string[];
+  /** The host that was asked for as the client wrote it, or nothing. */
+  readonly hostName: string | undefined;
+  /** ISO 3166-1 alpha-2, in capitals, where it is known. */
+  readonly country?: string | undefined;
 }

@@ -1,31 +1,46 @@
+import type { AskedRequest } from './asked-request.js';
+import type { FieldValue } from './conditions/request-field.js';
 import type { Descriptor } from './descriptor.js';
-import type { MerchantRules } from './merchant-rules.js';
-import { pathSegments } from './path-pattern.js';
-import { askedMethod, mismatchOf, type RuleLayer } from './rule-matcher.js';
-import type { RuleOrigin, RuleTemplate } from './rule-template.js';
+import { type EffectiveMode, modeOf } from './enforced-share.js';
+import type { MerchantRules, NowMs } from './merchant-rules.js';
+import type { OverridePeriod } from './override.js';
+import { askedMethod, mismatchOf, type Mismatch, type RuleLayer } from './rule-matcher.js';
+import { type RuleSource, SOURCES } from './rule-origin.js';
+import type { RuleTemplate } from './rule-template.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
 
 /** Why a rule is not the one that a request has to obey: the first condition that failed, with what it wants and what there was. */
 export interface WhyNot {
-  readonly code: 'disabled' | 'method_differs' | 'path_differs' | 'displaced';
-  readonly field: 'enabled' | 'match.methods' | 'match.paths' | 'priority';
+  readonly code: (typeof WHY_NOT)[number];
+  /** A field of the rule; of a condition that failed, the field of the request. */
+  readonly field: string;
   readonly expected: unknown;
   readonly got: unknown;
 }
 
-/** Whose rule it is, in the words of the Rules API. */
-export type ExplainedSource = 'merchant' | 'plan' | 'default';
-
-const SOURCES: Readonly<Record<RuleOrigin, ExplainedSource>> = { own: 'merchant', plan: 'plan', default: 'default' };
+export const WHY_NOT = [
+  'disabled',
+  'method_differs',
+  'path_differs',
+  'not_valid_yet',
+  'no_longer_valid',
+  'outside_schedule',
+  'condition_failed',
+  'displaced',
+] as const;
 
 export interface ConsideredRule {
   readonly rule: Rule;
-  readonly source: ExplainedSource;
+  readonly source: RuleSource;
+  /** What the rule does with this request. */
+  readonly mode: EffectiveMode;
   /** Whether its conditions hold, be it chosen or displaced by another one. */
   readonly matched: boolean;
   readonly chosen: boolean;
   /** Null for a chosen rule. */
   readonly why: WhyNot | null;
+  /** The override that is in force for the merchant. */
+  readonly override?: OverridePeriod | undefined;
 }
 
 export interface ExplainedLayer {
@@ -37,55 +52,87 @@ export interface ExplainedLayer {
 /** Rules that are switched off, and whose they are. */
 export interface DisabledRule {
   readonly rule: Rule;
-  readonly source: ExplainedSource;
+  readonly source: RuleSource;
 }
 
 /**
  * Tells of every rule of a merchant why a request has to obey it, or does not. It asks the same conditions in the same order as `choose`, which
  * stops at the first rule that matches.
+ *
+ * @param nowMs the time at which the request comes
  */
 export function explainChoice(
   rules: MerchantRules,
-  { method, target, ignorePathCase = false }: Descriptor,
+  descriptor: Descriptor,
   disabled: readonly DisabledRule[] = [],
+  nowMs?: NowMs,
 ): ExplainedLayer[] {
-  const segments = pathSegments(target, ignorePathCase);
+  const request = rules.asked(descriptor, nowMs);
   return LAYERS.flatMap((layer) => {
     const found = rules.layers.find((each) => each.layer === layer);
     const considered = [
-      ...(found ? explainedLayer(found, method, target, segments, ignorePathCase) : []),
-      ...disabled.filter(({ rule }) => rule.layer === layer).map(explainedDisabled),
+      ...(found ? explainedLayer(found, request) : []),
+      ...disabled.filter(({ rule }) => rule.layer === layer).map((each) => explainedDisabled(each, descriptor)),
     ];
     return considered.length === 0 ? [] : [{ layer, considered }];
   });
 }
 
-function explainedLayer(
-  { enforced, shadow }: RuleLayer,
-  method: string,
-  target: string,
-  segments: readonly string[],
-  ignoreCase: boolean,
-): ConsideredRule[] {
-  return [enforced, shadow].flatMap((asked) => {
-    const asMethod = askedMethod(asked, method, segments, ignoreCase);
+function explainedLayer({ enforced, shadow }: RuleLayer, request: AskedRequest): ConsideredRule[] {
+  const modes = [
+    ['enforce', enforced],
+    ['shadow', shadow],
+  ] as const;
+  return modes.flatMap(([mode, asked]) => {
+    const method = askedMethod(asked, mode, request);
     let chosen: RuleTemplate | undefined;
-    return asked.map((template): ConsideredRule => {
-      const { rule } = template;
-      const source = SOURCES[template.source];
-      const mismatch = mismatchOf(template, asMethod, segments, ignoreCase);
-      if (mismatch !== undefined) return { rule, source, matched: false, chosen: false, why: whyNot(rule, mismatch, asMethod, target) };
-      if (chosen !== undefined) return { rule, source, matched: true, chosen: false, why: displaced(rule, chosen.rule) };
-      chosen = template;
-      return { rule, source, matched: true, chosen: true, why: null };
-    });
+    return asked
+      .filter((template) => template.modeFor(request.descriptor) === mode)
+      .map((template): ConsideredRule => {
+        const { rule, override } = template;
+        const about = { rule, source: SOURCES[template.source], mode, override };
+        const mismatch = mismatchOf(template, method, request);
+        if (mismatch !== undefined) return { ...about, matched: false, chosen: false, why: whyNot(template, mismatch, method, request) };
+        if (chosen !== undefined) return { ...about, matched: true, chosen: false, why: displaced(rule, chosen.rule) };
+        chosen = template;
+        return { ...about, matched: true, chosen: true, why: null };
+      });
   });
 }
 
-function whyNot({ match }: Rule, mismatch: 'method' | 'path', method: string, target: string): WhyNot {
-  return mismatch === 'method'
-    ? { code: 'method_differs', field: 'match.methods', expected: match.methods, got: method }
-    : { code: 'path_differs', field: 'match.paths', expected: match.paths, got: target };
+function whyNot({ rule, conditions }: RuleTemplate, mismatch: Mismatch, method: string, request: AskedRequest): WhyNot {
+  const { match, validFrom, validTo, schedule } = rule;
+  const now = () => new Date(request.nowMs).toISOString();
+  switch (mismatch) {
+    case 'method':
+      return { code: 'method_differs', field: 'match.methods', expected: match.methods, got: method };
+    case 'path':
+      return { code: 'path_differs', field: 'match.paths', expected: match.paths, got: bounded(request.descriptor.target) };
+    case 'not_valid_yet':
+      return { code: mismatch, field: 'validFrom', expected: validFrom, got: now() };
+    case 'no_longer_valid':
+      return { code: mismatch, field: 'validTo', expected: validTo, got: now() };
+    case 'outside_schedule':
+      return { code: mismatch, field: 'schedule', expected: schedule, got: now() };
+    case 'conditions': {
+      const { field, expected, got } = conditions!.reason(request.fields);
+      return { code: 'condition_failed', field, expected, got: shownValue(got) };
+    }
+  }
+}
+
+/** What a client sent may be personal, and long. */
+function shownValue(value: FieldValue): unknown {
+  if (value === undefined) return null;
+  if (typeof value === 'object') return value.slice(0, MOST_SHOWN_VALUES).map(bounded);
+  return typeof value === 'string' ? bounded(value) : value;
+}
+
+const MOST_SHOWN_VALUES = 5;
+const MOST_SHOWN_CHARACTERS = 200;
+
+function bounded(text: string): string {
+  return text.length > MOST_SHOWN_CHARACTERS ? `${text.slice(0, MOST_SHOWN_CHARACTERS)}…` : text;
 }
 
 /** On a tie the merchant's own rule is asked before its plan's, its plan's before a default one, then the older one. */
@@ -94,6 +141,7 @@ function displaced({ priority }: Rule, by: Rule): WhyNot {
   return { code: 'displaced', field: 'priority', expected, got: priority };
 }
 
-function explainedDisabled({ rule, source }: DisabledRule): ConsideredRule {
-  return { rule, source, matched: false, chosen: false, why: { code: 'disabled', field: 'enabled', expected: true, got: false } };
+function explainedDisabled({ rule, source }: DisabledRule, descriptor: Descriptor): ConsideredRule {
+  const why = { code: 'disabled', field: 'enabled', expected: true, got: false } as const;
+  return { rule, source, mode: modeOf(rule, descriptor), matched: false, chosen: false, why };
 }

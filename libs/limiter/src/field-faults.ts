@@ -1,30 +1,22 @@
-import type { FaultReason, Field, Fields, ListField, MapField, ObjectField, Variant, VariantsField, WholeNumberField } from './field.js';
+import type {
+  Fault,
+  FaultReason,
+  Field,
+  Fields,
+  FieldToCome,
+  ListField,
+  MapField,
+  ObjectField,
+  Place,
+  TextField,
+  Variant,
+  VariantsField,
+  WholeNumberField,
+} from './field.js';
 import { nearestName } from './nearest-name.js';
 import { shown } from './shown.js';
 
 /** What is wrong with a value that came from outside, found by its table of fields. */
-
-export interface Fault {
-  /** JSON pointer (RFC 6901) to the value. */
-  readonly pointer: string;
-  /** Stable, for programs: what the value belongs to, the field, and the reason, like `limit.capacity.out_of_range`. */
-  readonly code: string;
-  /** For people. */
-  readonly detail: string;
-  /** For a number that is refused: the one next to it that is not. */
-  readonly nearest?: number;
-}
-
-/** Where a check stands. */
-export interface Place {
-  readonly pointer: string;
-  /** What codes begin with. */
-  readonly code: string;
-  /** Limits quote the names of a choice and propose the nearest number. */
-  readonly ofLimit?: boolean;
-  /** A stored spec is complete: what has a default must be there, and fields that are not known are another version's. */
-  readonly stored?: boolean;
-}
 
 /** Longer names of unknown fields are cut. */
 const MAX_NAME_LENGTH = 500;
@@ -55,14 +47,14 @@ export function escapedPointer(name: string): string {
   return name.slice(0, MAX_NAME_LENGTH).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-function memberFaults(object: Readonly<Record<string, unknown>>, name: string, field: Field, place: Place): Fault[] {
+function memberFaults(object: Readonly<Record<string, unknown>>, name: string, field: Field, place: Place): readonly Fault[] {
   const below = { ...place, pointer: `${place.pointer}/${name}`, code: `${place.code}.${name}` };
   const value = own(object, name);
   const { onlyFor } = field;
   if (onlyFor !== undefined && own(object, onlyFor.field) !== onlyFor.value) {
     return value === undefined ? [] : [fault(below, 'not_applicable', `goes with ${onlyFor.field} '${onlyFor.value}' only`, value)];
   }
-  return value === undefined && mayBeAbsent(field, object, place) ? [] : fieldFaults(value, field, below);
+  return value === undefined && mayBeAbsent(field, object, place) ? [] : fieldFaults(value, field, below, object);
 }
 
 function mayBeAbsent({ required, onlyFor, default: preset, absentMeans }: Field, object: object, { stored }: Place): boolean {
@@ -76,7 +68,12 @@ function own(object: object, name: string): unknown {
   return Object.hasOwn(object, name) ? (object as Record<string, unknown>)[name] : undefined;
 }
 
-function fieldFaults(value: unknown, field: Field, place: Place): Fault[] {
+/** Every fault of a value by the field in which it stands. */
+export function valueFaults(value: unknown, field: Field, place: Place): readonly Fault[] {
+  return fieldFaults(value, field, place);
+}
+
+function fieldFaults(value: unknown, field: Field, place: Place, object: Readonly<Record<string, unknown>> = {}): readonly Fault[] {
   switch (field.kind) {
     case 'whole_number':
       return wholeNumberFaults(value, field, place);
@@ -86,12 +83,8 @@ function fieldFaults(value: unknown, field: Field, place: Place): Fault[] {
         : [fault(place, typeof value === 'string' ? 'not_one_of' : 'wrong_type', choiceExpected(field.values, place), value)];
     case 'truth':
       return typeof value === 'boolean' ? [] : [fault(place, 'wrong_type', 'must be true or false', value)];
-    case 'text': {
-      if (value === null && field.nullable) return [];
-      if (typeof value !== 'string') return [fault(place, 'wrong_type', field.format.expected, value)];
-      const expected = field.format.fault(value);
-      return expected === undefined ? [] : [fault(place, 'malformed', expected, value)];
-    }
+    case 'text':
+      return textFaults(value, field, place);
     case 'object':
       return nestedFaults(value, field, place);
     case 'list':
@@ -100,11 +93,33 @@ function fieldFaults(value: unknown, field: Field, place: Place): Fault[] {
       return mapFaults(value, field, place);
     case 'variants':
       return variantFaults(value, field, place);
+    case 'custom':
+      return field.check(value, place, object);
+    case 'to_come':
+      return faultsToCome(value, field, place);
   }
 }
 
-function wholeNumberFaults(value: unknown, { min, max, because = '' }: WholeNumberField, place: Place): Fault[] {
+function textFaults(value: unknown, { format, nullable }: TextField, place: Place): Fault[] {
+  if (value === null && nullable) return [];
+  if (typeof value !== 'string') return [fault(place, 'wrong_type', format.expected, value)];
+  const expected = format.fault(value);
+  return expected === undefined ? [] : [fault(place, 'malformed', expected, value)];
+}
+
+function faultsToCome(value: unknown, { permitted }: FieldToCome, place: Place): Fault[] {
+  const isPermitted = permitted.some((each) => JSON.stringify(each) === JSON.stringify(value));
+  return isPermitted ? [] : [notEnforced(place)];
+}
+
+/** Of a part of the language that is known: it is no misspelling, and no promise. */
+export function notEnforced(place: Place): Fault {
+  return faultOf(place, 'not_enforced', 'is part of the language of a rule and not enforced yet, so a rule that has it is refused');
+}
+
+function wholeNumberFaults(value: unknown, { min, max, because = '', objectsToCome }: WholeNumberField, place: Place): Fault[] {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return [];
+  if (objectsToCome && isPlainObject(value)) return [notEnforced(place)];
   const expected = `must be a whole number from ${min} to ${max}${because}`;
   if (typeof value !== 'number' || Number.isNaN(value)) return [fault(place, 'wrong_type', expected, value)];
   const reason = value >= min && value <= max ? 'not_whole' : 'out_of_range';
@@ -135,7 +150,7 @@ function listFaults(value: unknown, { of, min, max }: ListField, place: Place): 
   }
   const faults = value.flatMap((item: unknown, index) => {
     const at = { ...place, pointer: `${place.pointer}/${index}` };
-    const repeated = typeof item === 'string' && value.indexOf(item) < index;
+    const repeated = typeof item !== 'object' && value.indexOf(item) < index;
     return [...fieldFaults(item, of, at), ...(repeated ? [faultOf(at, 'repeated', `must not repeat ${shown(item)}`)] : [])];
   });
   return of.kind === 'variants' ? [...faults, ...repeatedNameFaults(value, of, place)] : faults;
@@ -207,7 +222,7 @@ function defaultsOf(fields: Fields): Record<string, unknown> {
 export function completed(value: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
-      const written = own(value, name) ?? field.default;
+      const written = field.kind === 'to_come' ? undefined : (own(value, name) ?? field.default);
       // A default is one object for all; what is read belongs to one request.
       return written === undefined ? [] : [[name, completedValue(written, field)]];
     }),
@@ -229,10 +244,10 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function fault(place: Place, reason: FaultReason, expected: string, value: unknown): Fault {
+export function fault(place: Place, reason: FaultReason, expected: string, value: unknown): Fault {
   return faultOf(place, value === undefined ? 'missing' : reason, `${expected}, got ${shown(value)}`);
 }
 
-function faultOf({ pointer, code }: Pick<Place, 'pointer' | 'code'>, reason: FaultReason, detail: string): Fault {
+export function faultOf({ pointer, code }: Pick<Place, 'pointer' | 'code'>, reason: FaultReason, detail: string): Fault {
   return { pointer, code: `${code}.${reason}`, detail };
 }

@@ -21,6 +21,8 @@ export const FAULT_REASONS = {
   too_many_steps: 'The bucket takes too many steps of the calendar to fill.',
   surplus_of_nothing: 'A limit with the capacity 0 cannot start with tokens.',
   not_divisible: 'The parts of the window are not whole microseconds.',
+  too_complex: 'The conditions of the rule are more than 50, or nested deeper than 5 levels.',
+  not_enforced: 'The field, or this value of it, is part of the language of a rule and not enforced yet, so a rule that has it is refused.',
 } as const;
 export type FaultReason = keyof typeof FAULT_REASONS;
 
@@ -44,8 +46,12 @@ export interface WholeNumberField extends About {
   readonly min: number;
   readonly max: number;
   readonly unit?: 'milliseconds' | 'tokens' | 'percent' | 'requests';
+  /** Whether an override multiplies it, or puts another number in its place: the permitted burst, and what comes back in an interval. */
+  readonly scales?: true;
   /** Why the bounds are what they are; completes the sentence that names them. */
   readonly because?: string;
+  /** The language also has objects here, which are not enforced yet. */
+  readonly objectsToCome?: true;
 }
 
 export interface ChoiceField extends About {
@@ -97,6 +103,50 @@ export interface MapField extends About {
   readonly max: number;
 }
 
+/** What no other kind can say: it brings its own check and its own schema. */
+export interface CustomField<V = unknown> extends About {
+  readonly kind: 'custom';
+  readonly check: CustomCheck;
+  /** JSON Schema, which may refer to `#/$defs/condition`. */
+  readonly schema: object;
+  /** Only carries the type of the values. */
+  readonly [VALUE]?: V;
+}
+declare const VALUE: unique symbol;
+
+/** @param object in which the value stands, for what depends on a field beside it */
+export type CustomCheck = (value: unknown, place: Place, object: Readonly<Record<string, unknown>>) => readonly Fault[];
+
+/** A part of the language of a rule that is not enforced yet: it is refused, but for values that change nothing. */
+export interface FieldToCome extends About {
+  readonly kind: 'to_come';
+  /** They say what holds anyway. They are accepted, and not kept. */
+  readonly permitted: readonly unknown[];
+}
+
+/** Where a check stands. */
+export interface Place {
+  readonly pointer: string;
+  /** What codes begin with. */
+  readonly code: string;
+  /** Limits quote the names of a choice and propose the nearest number. */
+  readonly ofLimit?: boolean;
+  /** A stored spec is complete: what has a default must be there, and fields that are not known are another version's. */
+  readonly stored?: boolean;
+}
+
+/** What is wrong with a value that came from outside. */
+export interface Fault {
+  /** JSON pointer (RFC 6901) to the value. */
+  readonly pointer: string;
+  /** Stable, for programs: what the value belongs to, the field, and the reason, like `limit.capacity.out_of_range`. */
+  readonly code: string;
+  /** For people. */
+  readonly detail: string;
+  /** For a number that is refused: the one next to it that is not. */
+  readonly nearest?: number;
+}
+
 /** An object whose fields depend on the value of one of them. */
 export interface VariantsField extends About {
   readonly kind: 'variants';
@@ -132,7 +182,8 @@ export interface RelationFault {
   readonly nearest?: number;
 }
 
-export type Field = WholeNumberField | ChoiceField | TruthField | TextField | ObjectField | ListField | MapField | VariantsField;
+export type Field =
+  WholeNumberField | ChoiceField | TruthField | TextField | ObjectField | ListField | MapField | VariantsField | CustomField | FieldToCome;
 export type Fields = Readonly<Record<string, Field>>;
 
 /** What a field holds in a spec that is complete: every default is filled in. */
@@ -143,9 +194,7 @@ export type ValueOf<F> = F extends { kind: 'whole_number' }
     : F extends { kind: 'truth' }
       ? boolean
       : F extends { kind: 'text' }
-        ? F extends { nullable: true }
-          ? string | null
-          : string
+        ? string | (F extends { nullable: true } ? null : never)
         : F extends { kind: 'object'; fields: infer Inner; nullable: true }
           ? SpecOf<Inner> | null
           : F extends { kind: 'object'; fields: infer Inner }
@@ -156,7 +205,9 @@ export type ValueOf<F> = F extends { kind: 'whole_number' }
                 ? Readonly<Record<string, string>>
                 : F extends { kind: 'variants'; tag: infer Tag extends string; variants: infer Variants }
                   ? { [A in keyof Variants]: VariantOf<Tag, A, Variants[A]> }[keyof Variants]
-                  : never;
+                  : F extends { kind: 'custom'; readonly [VALUE]?: infer V }
+                    ? V
+                    : never;
 
 type VariantOf<Tag extends string, A, V> = V extends { fields: infer F } ? Flat<{ readonly [T in Tag]: A } & SpecOf<F>> : never;
 
@@ -172,7 +223,7 @@ type IsAlwaysThere<F> = F extends { required: true }
 /** The object that a table of fields describes. */
 export type SpecOf<F> = Flat<
   { readonly [K in keyof F as IsAlwaysThere<F[K]> extends true ? K : never]: ValueOf<F[K]> } & {
-    readonly [K in keyof F as IsAlwaysThere<F[K]> extends true ? never : K]?: ValueOf<F[K]>;
+    readonly [K in keyof F as F[K] extends { kind: 'to_come' } ? never : IsAlwaysThere<F[K]> extends true ? never : K]?: ValueOf<F[K]>;
   }
 >;
 

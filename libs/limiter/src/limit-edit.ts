@@ -2,7 +2,17 @@ import type { Amount } from './algorithms/amount.js';
 import { limitAlgorithm } from './algorithms/index.js';
 import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
 import { carriedAlong, missingAfterEdit } from './carry-over.js';
-import { capacityOf, excessOf, followsMerchant, numbersOf, type Limit, type LimitSpec, type LimitStart, type PastLimit } from './limit.js';
+import {
+  capacityOf,
+  excessOf,
+  followsMerchant,
+  numbersOf,
+  type Limit,
+  type LimitNumbers,
+  type LimitSpec,
+  type LimitStart,
+  type PastLimit,
+} from './limit.js';
 import { InvalidLimitError, limitFaults } from './limit-faults.js';
 
 /**
@@ -71,12 +81,22 @@ export function moveLimits(old: readonly Limit[], from: string, to: string, atMs
   });
 }
 
+/**
+ * A limit with other numbers from an instant on, whatever they are: its next generation.
+ *
+ * @param generation larger than that of `old`
+ */
+export function succeeded(old: Limit, spec: LimitSpec, atMs: number, timeZone: string | undefined, generation: number): Limit {
+  return nextGeneration(old, numbersOf(specOf(old)), spec, atMs, timeZone, generation);
+}
+
 function nextGeneration(
   old: Limit,
-  numbers: ReturnType<typeof numbersOf>,
+  numbers: LimitNumbers,
   spec: LimitSpec,
   atMs: number,
   timeZone: string | undefined,
+  number = old.generation + 1,
 ): Limit {
   // Two edits in one millisecond, or a clock that stepped back: time does not run backwards within a limit's history.
   const editedAtMs = Math.max(atMs, old.since.atMs);
@@ -85,14 +105,21 @@ function nextGeneration(
   return {
     ...spec,
     id: old.id,
-    generation: generation + 1,
+    generation: number,
     since: startAfterEdit(old, spec, editedAtMs, timeZone),
     previous: [past, ...livePrevious(old, atMs, timeZone)].slice(0, MAX_PREVIOUS),
   };
 }
 
 /** A limit as it was written, without its identity and history. */
-function specOf({ id: _id, generation: _generation, since: _since, previous: _previous, ...spec }: Limit): LimitSpec {
+export function specOf({
+  id: _id,
+  generation: _generation,
+  since: _since,
+  previous: _previous,
+  inForce: _inForce,
+  ...spec
+}: Limit): LimitSpec {
   return spec;
 }
 

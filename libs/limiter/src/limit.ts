@@ -67,7 +67,18 @@ export type Limit = LimitSpec & {
   readonly since: LimitStart;
   /** Former generations, the newest first; as many as live buckets can still carry. */
   readonly previous: readonly PastLimit[];
+  /** Only where an override has begun: see override.ts. Never stored. */
+  readonly inForce?: InForce;
 };
+
+/** When numbers hold whose end or beginning is known beforehand. By the clock of the store. */
+export interface InForce {
+  /** From when on, unless a bucket has them already. */
+  readonly fromMs?: number;
+  readonly untilMs?: number;
+  /** With `untilMs`: how long a bucket takes at most to fill by the numbers that come after it. */
+  readonly fillsAfterMs?: number;
+}
 
 /** Whether it follows the calendar, and names no time zone of its own: then it goes by the merchant's. */
 export function followsMerchant(limit: Limit | PastLimit): boolean {

@@ -58,7 +58,9 @@ function shareOfTokens(tokens: number, gateways: number): number {
 }
 
 function inUnits(limit: Limit, gateways: number): Limit {
-  return { ...numbersInUnits(limit, gateways), previous: limit.previous.map((past) => numbersInUnits(past, gateways)) };
+  // Which numbers hold, the gateway has decided: its own clock is no better than itself.
+  const { inForce: _inForce, ...always } = limit;
+  return { ...numbersInUnits(always, gateways), previous: limit.previous.map((past) => numbersInUnits(past, gateways)) };
 }
 
 function numbersInUnits<L extends Limit | PastLimit>(numbers: L, gateways: number): L {

@@ -6,6 +6,7 @@ import {
   clamped,
   isEarly,
   isFull,
+  isInForce,
   levelAt,
   refunded,
   startState,
@@ -61,7 +62,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const row = isOne ? this.rows.get(takes[0]!.key) : undefined;
     const states = isOne ? [this.heldState(takes[0]!, row, nowUs)] : this.heldStates(takes, nowUs);
     if (isOne ? states[0] === undefined : states.includes(undefined)) {
-      answer(new NewerRulesError(), nowUs);
+      answer(new NewerRulesError(nowUs), nowUs);
       return;
     }
     const levels = takeAll(request, states, nowUs);
@@ -110,7 +111,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const nowUs = Math.round(this.clock() * 1000);
     const row = this.rows.get(key);
     const state = this.stateOf(key, row, bucket, nowUs);
-    if (state === undefined) throw new NewerRulesError();
+    if (state === undefined) throw new NewerRulesError(nowUs);
     const block = row === undefined ? undefined : this.blockAt(row, nowUs);
     return block === undefined ? levelAt(bucket, state, nowUs, cost) : { blockedForUs: block.untilUs - nowUs };
   }
@@ -120,7 +121,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const nowUs = Math.round(this.clock() * 1000);
     const row = this.rows.get(key);
     const state = this.stateOf(key, row, bucket, nowUs);
-    if (state === undefined) throw new NewerRulesError();
+    if (state === undefined) throw new NewerRulesError(nowUs);
     const held: HeldBucket = { state, block: row === undefined ? undefined : this.blockAt(row, nowUs) };
     const after = operated(bucket, held, operation, nowUs);
     if (after !== held) this.keep(key, bucket, after, nowUs);
@@ -141,9 +142,11 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
 
   /**
    * The state of a bucket as its present numbers see it, beneath a block if there is one, kept if that is not what is stored; undefined if it was
-   * written under newer numbers.
+   * written under newer numbers, or these do not hold now.
    */
   private stateOf(key: string, row: number | undefined, bucket: Bucket, nowUs: number): BucketState | undefined {
+    if (bucket.inForce !== undefined && !isInForce(bucket, row === undefined ? row : this.buckets[row]!.generation, nowUs))
+      return undefined;
     if (row === undefined) {
       const start = startState(bucket, nowUs);
       if (isEarly(bucket, nowUs)) this.put(key, row, bucket, start, nowUs);

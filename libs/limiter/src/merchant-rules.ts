@@ -1,10 +1,12 @@
+import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
-import { pathSegments } from './path-pattern.js';
+import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
-import { RuleTemplate, type RuleOrigin } from './rule-template.js';
+import type { RuleOrigin } from './rule-origin.js';
+import { RuleTemplate } from './rule-template.js';
 import type { BucketTake, MakeTake } from './take.js';
 
 /** The rules that a request has to obey. */
@@ -28,8 +30,7 @@ export class MerchantRules {
     readonly merchantId: string,
     /** Those that have rules. */
     readonly layers: readonly RuleLayer[],
-    /** No rule looks at the path, so it is not taken apart. */
-    private readonly pathless: boolean,
+    private readonly shape: RulesShape,
     private readonly makeTake: MakeTake,
   ) {}
 
@@ -39,12 +40,19 @@ export class MerchantRules {
   }
 
   /** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
-  choose({ method, target, ignorePathCase = false }: Descriptor): ChosenRules {
+  choose(descriptor: Descriptor, nowMs: NowMs = noClock): ChosenRules {
     const { last } = this;
+    const { method, target } = descriptor;
     if (last !== undefined && last.method === method && last.target === target) return last.chosen;
-    const chosen = this.match(method, target, ignorePathCase);
-    if (target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
+    const chosen = this.match(this.asked(descriptor, nowMs));
+    if (this.shape.plain && target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
     return chosen;
+  }
+
+  /** A request as these rules are matched with it. */
+  asked(descriptor: Descriptor, nowMs: NowMs = noClock): AskedRequest {
+    const { timed, pathless } = this.shape;
+    return new AskedRequest(descriptor, timed ? nowMs() : 0, pathless);
   }
 
   /** What any request of the merchant takes, by every rule for which that does not depend on the request. */
@@ -55,14 +63,13 @@ export class MerchantRules {
     });
   }
 
-  private match(method: string, target: string, ignoreCase: boolean): ChosenRules {
-    const segments = this.pathless ? NO_SEGMENTS : pathSegments(target, ignoreCase);
+  private match(request: AskedRequest): ChosenRules {
     const enforced: CompiledRule[] = [];
     const shadow: CompiledRule[] = [];
     for (const layer of this.layers) {
-      const first = firstMatch(layer.enforced, method, segments, ignoreCase);
+      const first = firstMatch(layer.enforced, 'enforce', request);
       if (first) enforced.push(this.compile(first));
-      const firstShadow = firstMatch(layer.shadow, method, segments, ignoreCase);
+      const firstShadow = firstMatch(layer.shadow, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow));
     }
     return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
@@ -81,14 +88,43 @@ export class MerchantRules {
   }
 }
 
-const NO_SEGMENTS: readonly string[] = [];
+/** The time since 1970, in milliseconds. */
+export type NowMs = () => number;
+
+/** For rules that are known to depend on no time. */
+const noClock: NowMs = () => {
+  throw new Error('rules with a validity or a schedule need a clock');
+};
+
 /** Characters of a target: one is kept for each merchant. */
 const MOST_REMEMBERED = 200;
+
+/** What rules look at, all of them together. */
+interface RulesShape {
+  /** None looks at the path, so it is not taken apart. */
+  readonly pathless: boolean;
+  /** The method and the path alone say which apply. */
+  readonly plain: boolean;
+  /** Some apply at some times only. */
+  readonly timed: boolean;
+}
+
+function shapeOf(templates: readonly RuleTemplate[]): RulesShape {
+  return {
+    pathless: templates.every(({ isPathless }) => isPathless),
+    plain: templates.every(({ isPlain }) => isPlain),
+    timed: templates.some(({ active }) => active !== undefined),
+  };
+}
+
+function bothShapes(a: RulesShape, b: RulesShape): RulesShape {
+  return { pathless: a.pathless && b.pathless, plain: a.plain && b.plain, timed: a.timed || b.timed };
+}
 
 /** What is the same for all merchants that have just these rules. */
 interface SharedRules {
   readonly layers: readonly RuleLayer[];
-  readonly pathless: boolean;
+  readonly shape: RulesShape;
 }
 
 export interface MerchantRulesOptions {
@@ -98,6 +134,10 @@ export interface MerchantRulesOptions {
   readonly plan?: readonly Rule[] | undefined;
   /** Makes the takes that are the same for every request of the merchant: those of the store that is going to be asked. */
   readonly makeTake?: MakeTake | undefined;
+  /** Of the merchant, for any of these rules. */
+  readonly overrides?: readonly RuleOverrides[] | undefined;
+  /** When it is, for overrides. */
+  readonly time?: OverrideTime | undefined;
 }
 
 /**
@@ -110,12 +150,31 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, plan, makeTake = plainTake }: MerchantRulesOptions = {},
+  { timeZone, plan, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = plan === undefined ? defaultRules(defaults, timeZone) : planRules(plan, defaults, timeZone);
-  if (own.length === 0) return new MerchantRules(merchantId, shared.layers, shared.pathless, makeTake);
-  const { layers, pathless } = merged(templatesOf(own, 'own', timeZone), shared);
-  return new MerchantRules(merchantId, layers, pathless, makeTake);
+  const { layers, shape } = own.length === 0 ? shared : merged(templatesOf(own, 'own', timeZone), shared);
+  const inForce = overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time);
+  return new MerchantRules(merchantId, inForce, shape, makeTake);
+}
+
+const NO_OVERRIDES: readonly RuleOverrides[] = [];
+/** For rules without overrides the time makes no difference. */
+const ALWAYS: OverrideTime = { atMs: 0 };
+
+/** Whosever the rules are: a rule that is overridden is another one for this merchant, and of the others nothing is copied. */
+function overriddenLayers(layers: readonly RuleLayer[], overrides: readonly RuleOverrides[], time: OverrideTime): readonly RuleLayer[] {
+  const byRule = new Map(overrides.map((each) => [each.ruleId, each]));
+  const made = new Map<RuleTemplate, RuleTemplate>();
+  const under = (template: RuleTemplate): RuleTemplate => {
+    const its = byRule.get(template.rule.id);
+    if (its === undefined) return template;
+    // A rule that is enforced for a share of the keys stands among the shadow rules too, and is one rule.
+    const known = made.get(template) ?? template.under(its, time);
+    made.set(template, known);
+    return known;
+  };
+  return layers.map((layer) => ({ ...layer, enforced: layer.enforced.map(under), shadow: layer.shadow.map(under) }));
 }
 
 /** The IANA database has about six hundred names, and spellings of them are no reason to keep more. */
@@ -133,7 +192,7 @@ function defaultRules(defaults: readonly Rule[], timeZone: string | undefined): 
   const zone = zoneFor(defaults, timeZone);
   return kept(DEFAULTS, defaults, zone, () => {
     const templates = templatesOf(defaults, 'default', zone === '' ? undefined : zone);
-    return { layers: layersOf(templates), pathless: templates.every(({ isPathless }) => isPathless) };
+    return { layers: layersOf(templates), shape: shapeOf(templates) };
   });
 }
 
@@ -165,7 +224,7 @@ function kept<T>(all: ByList<T>, rules: readonly Rule[], zone: string, make: () 
 
 function merged(templates: readonly RuleTemplate[], shared: SharedRules): SharedRules {
   if (templates.length === 0) return shared;
-  return { layers: mergedLayers(templates, shared.layers), pathless: shared.pathless && templates.every(({ isPathless }) => isPathless) };
+  return { layers: mergedLayers(templates, shared.layers), shape: bothShapes(shapeOf(templates), shared.shape) };
 }
 
 /** The time zone of a merchant if it makes a difference to these rules, otherwise an empty text. */
@@ -173,9 +232,11 @@ function zoneFor(rules: readonly Rule[], timeZone: string | undefined): string {
   return rules.some(dependsOnTimeZone) ? (timeZone ?? '') : '';
 }
 
-/** Whether a limit of it goes by the merchant's time zone, or once did. */
-function dependsOnTimeZone({ limits }: Rule): boolean {
-  return limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant));
+/** Whether it or a limit of it goes by the merchant's time zone, or a limit once did. */
+function dependsOnTimeZone({ limits, schedule }: Rule): boolean {
+  return (
+    (schedule && schedule.timeZone === undefined) || limits.some((limit) => followsMerchant(limit) || limit.previous.some(followsMerchant))
+  );
 }
 
 function templatesOf(rules: readonly Rule[], source: RuleOrigin, timeZone: string | undefined): RuleTemplate[] {

@@ -92,9 +92,13 @@ export class StoreUnavailableError extends Error {
   }
 }
 
-/** The caller decides by an outdated copy of the rules: nothing was taken, fetch them again. */
+/**
+ * The caller decides by an outdated copy of the rules, or by numbers that do not hold now: nothing was taken, fetch them again, or take those
+ * of the present.
+ */
 export class NewerRulesError extends Error {
-  constructor() {
+  /** @param atUs when it was, by the clock of the store, in microseconds; 0 if that is not known */
+  constructor(readonly atUs = 0) {
     super('the bucket was written under newer rules');
     this.name = 'NewerRulesError';
   }

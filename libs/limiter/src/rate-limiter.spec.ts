@@ -192,7 +192,7 @@ describe('the verdict', () => {
     const rules = merchantRules('acme', [rule('1', { capacity: 1, priority: 500, mode: 'shadow' }), rule('2')], []);
     expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, shadowRefusals: 0 });
     const second = await check(limiter, rules, request());
-    expect(second).toMatchObject({ allowed: true, shadowRefusals: 1 });
+    expect(second).toMatchObject({ allowed: true, shadowRefusals: 1, shadow: [{ ruleId: '1', refused: true }] });
     expect(second.limits.map(({ ruleId }) => ruleId)).toEqual(['2']);
   });
 });
@@ -377,6 +377,12 @@ describe('when the store is away', () => {
     const [first, second] = verdictWith('local');
     expect(await first).toMatchObject({ allowed: true, source: 'local' });
     expect(await second).toMatchObject({ allowed: false, reason: 'over_limit', source: 'local' });
+  });
+
+  test('a verdict names the tokens that the request asked for, not the parts of a share in which a local bucket counts', async () => {
+    const limiter = new RateLimiter(away, new MemoryBucketStore(new FakeClock().now), { gateways: () => 4 });
+    const rules = merchantRules('acme', [rule('1', { cost: 2, capacity: 100 })], []);
+    expect((await check(limiter, rules, request())).limits).toMatchObject([{ cost: 2, rule: { id: '1' } }]);
   });
 
   test('of several rules the strictest has the word', async () => {

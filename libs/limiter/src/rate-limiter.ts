@@ -1,12 +1,12 @@
 import { takesOf, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { costsTooMuch, ruleShare } from './local-share.js';
-import type { ChosenRules, MerchantRules } from './merchant-rules.js';
+import type { ChosenRules, MerchantRules, NowMs } from './merchant-rules.js';
 import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
 import { Reservation } from './reservation.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { allPass } from './take.js';
-import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type Verdict } from './verdict.js';
+import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
@@ -20,6 +20,8 @@ export interface RateLimiterOptions {
   /** Among how many processes with local stores of their own a limit is shared while the store is away. One unless given. */
   readonly gateways?: () => number;
   readonly newHolder?: () => number;
+  /** The clock on the wall, for rules that apply at some times only. Without it, to check by one of them throws. */
+  readonly nowMs?: NowMs;
 }
 
 /** Chooses the rules of a request, takes from their buckets, and merges the answers into a verdict. */
@@ -27,6 +29,7 @@ export class RateLimiter {
   private readonly spareCapacity: SpareCapacity;
   private readonly gateways: () => number;
   private readonly newHolder: () => number;
+  private readonly nowMs: NowMs | undefined;
 
   constructor(
     private readonly store: BucketStore,
@@ -37,11 +40,12 @@ export class RateLimiter {
     this.spareCapacity = options.spareCapacity ?? NO_SPARE_CAPACITY;
     this.gateways = options.gateways ?? (() => 1);
     this.newHolder = options.newHolder ?? randomHolder;
+    this.nowMs = options.nowMs;
   }
 
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
-    const chosen = rules.choose(descriptor);
+    const chosen = rules.choose(descriptor, this.nowMs);
     if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
     else this.checkWithShadow(chosen, descriptor, answer);
   }
@@ -99,17 +103,18 @@ export class RateLimiter {
   private checkWithShadow(chosen: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const { shadow } = chosen;
     let missing = shadow.length + 1;
-    let shadowRefusals = 0;
+    const reports: ShadowReport[] = [];
     let enforcedOutcome: CheckOutcome | undefined;
     const reservations: Reservation[] = [];
     const arrived = (): void => {
       if (--missing > 0) return;
       const enforced = enforcedOutcome!;
+      const told = { shadowRefusals: reports.filter(({ refused }) => refused).length, shadow: reports };
       if (enforced instanceof Error || !enforced.allowed) {
         for (const reservation of reservations) reservation.refund();
-        answer(enforced instanceof Error ? enforced : { ...enforced, shadowRefusals });
+        answer(enforced instanceof Error ? enforced : { ...enforced, ...told });
       } else {
-        answer({ ...enforced, shadowRefusals, reservations: [...enforced.reservations, ...reservations] });
+        answer({ ...enforced, ...told, reservations: [...enforced.reservations, ...reservations] });
       }
     };
     this.enforce(chosen, descriptor, (outcome) => {
@@ -122,8 +127,9 @@ export class RateLimiter {
       const reservation = this.reservation(this.store, [compiled], descriptor);
       this.store.take(reservation, (outcome, atUs) => {
         if (!(outcome instanceof Error)) {
-          if (!allPass(reservation, outcome)) shadowRefusals++;
-          else reservations.push(reservation.answered(outcome, atUs));
+          const refused = !allPass(reservation, outcome);
+          reports.push({ ruleId: compiled.rule.id, refused });
+          if (!refused) reservations.push(reservation.answered(outcome, atUs));
         }
         arrived();
       });

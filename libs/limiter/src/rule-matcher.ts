@@ -1,7 +1,11 @@
-import { LAYERS, type Layer, type Mode } from './rule.js';
-import { RULE_ORIGINS, type RuleTemplate } from './rule-template.js';
+import type { AskedRequest } from './asked-request.js';
+import type { EffectiveMode } from './enforced-share.js';
+import { LAYERS, type Layer } from './rule.js';
+import { RULE_ORIGINS } from './rule-origin.js';
+import type { RuleTemplate } from './rule-template.js';
+import type { InactiveReason } from './schedule/active-times.js';
 
-/** The rules of a layer in the order in which they are asked: the first that matches is chosen. */
+/** The rules of a layer in the order in which they are asked: the first that matches is chosen. A rule that is enforced for some requests only stands in both. */
 export interface RuleLayer {
   readonly layer: Layer;
   readonly enforced: readonly RuleTemplate[];
@@ -26,11 +30,11 @@ export function mergedLayers(own: readonly RuleTemplate[], shared: readonly Rule
 }
 
 export function rulesOf({ enforced, shadow }: RuleLayer): RuleTemplate[] {
-  return [...enforced, ...shadow];
+  return [...new Set([...enforced, ...shadow])];
 }
 
 function layerOf(layer: Layer, rules: readonly RuleTemplate[]): RuleLayer {
-  const inMode = (mode: Mode) => rules.filter(({ rule }) => rule.mode === mode).sort(inOrder);
+  const inMode = (mode: EffectiveMode) => rules.filter((template) => template.mayBe(mode)).sort(inOrder);
   return { layer, enforced: inMode('enforce'), shadow: inMode('shadow') };
 }
 
@@ -48,32 +52,36 @@ function compareIds(a: string, b: string): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }
 
-/** The method by which rules are matched. HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the path names HEAD. */
-export function askedMethod(rules: readonly RuleTemplate[], method: string, segments: readonly string[], ignoreCase: boolean): string {
-  const namesHead = (template: RuleTemplate) => template.rule.match.methods.includes('HEAD') && template.concerns(segments, ignoreCase);
+/**
+ * The method by which rules are matched. HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the
+ * request otherwise names HEAD.
+ */
+export function askedMethod(rules: readonly RuleTemplate[], mode: EffectiveMode, request: AskedRequest): string {
+  const { method } = request;
+  const namesHead = (template: RuleTemplate) => template.rule.match.methods.includes('HEAD') && isFitting(template, mode, method, request);
   return method === 'HEAD' && !rules.some(namesHead) ? 'GET' : method;
 }
 
-/** The first condition of a rule that a request does not meet; undefined if it meets all. @param asked as `askedMethod` says */
-export function mismatchOf(
-  template: RuleTemplate,
-  asked: string,
-  segments: readonly string[],
-  ignoreCase: boolean,
-): 'method' | 'path' | undefined {
+/** The part of a rule that does not fit a request. */
+export type Mismatch = 'method' | 'path' | 'conditions' | InactiveReason;
+
+/** The first part of a rule that a request does not fit; undefined if it fits the whole. What costs least is asked first. @param asked as `askedMethod` says */
+export function mismatchOf(template: RuleTemplate, asked: string, request: AskedRequest): Mismatch | undefined {
   const { methods } = template.rule.match;
   if (methods.length > 0 && !methods.includes(asked)) return 'method';
-  return template.concerns(segments, ignoreCase) ? undefined : 'path';
+  if (!template.concerns(request.segments, request.ignoreCase)) return 'path';
+  const inactive = template.active?.(request.nowMs);
+  if (inactive !== undefined) return inactive;
+  return template.conditions === undefined || template.conditions.holds(request.fields) ? undefined : 'conditions';
 }
 
-/** The rule that is asked first of those whose conditions hold. */
-export function firstMatch(
-  rules: readonly RuleTemplate[],
-  method: string,
-  segments: readonly string[],
-  ignoreCase: boolean,
-): RuleTemplate | undefined {
-  const asked = askedMethod(rules, method, segments, ignoreCase);
-  for (const template of rules) if (mismatchOf(template, asked, segments, ignoreCase) === undefined) return template;
+/** The rule that is asked first of those that a request fits, and that have this mode for it. */
+export function firstMatch(rules: readonly RuleTemplate[], mode: EffectiveMode, request: AskedRequest): RuleTemplate | undefined {
+  const asked = askedMethod(rules, mode, request);
+  for (const template of rules) if (isFitting(template, mode, asked, request)) return template;
   return undefined;
+}
+
+function isFitting(template: RuleTemplate, mode: EffectiveMode, asked: string, request: AskedRequest): boolean {
+  return mismatchOf(template, asked, request) === undefined && template.modeFor(request.descriptor) === mode;
 }

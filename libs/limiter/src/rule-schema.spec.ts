@@ -64,6 +64,33 @@ const RULES: readonly object[] = [
     limits: [{ ...bucket, refillIntervalMs: 1_000 }],
     penalty: { refusals: 3, windowMs: 1_000, blockMs: 1_000 },
   },
+  {
+    name: 'conditions',
+    mode: { enforcePercent: 10 },
+    match: {
+      all: [
+        { field: 'header.X-Channel', in: ['web', 7] },
+        {
+          any: [
+            { field: 'query.a b', contains: ['x', 'y'] },
+            { field: 'country', equals: '' },
+          ],
+        },
+        { not: { field: 'ip', inRanges: ['10.0.0.0/8', '2001:db8::/32'] } },
+        {
+          all: [
+            { field: 'cookie.c', from: 1.5, to: 2 },
+            { field: 'apiKey.label.team', absent: true },
+            { field: 'path', like: '/a*' },
+          ],
+        },
+      ],
+    },
+    key: ['ip.prefix', 'header.x-device-id'],
+    limits: [{ ...bucket, refillIntervalMs: 1_000 }],
+    charge: { on: 'request' },
+    consistency: 'exact',
+  },
 ];
 
 describe('docs/schema/rule.schema.json', () => {

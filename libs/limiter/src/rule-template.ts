@@ -1,12 +1,14 @@
 import { isMerchantKeyed } from './bucket-key.js';
+import { compiledConditions, type CompiledCondition } from './conditions/compiled-condition.js';
+import type { Descriptor } from './descriptor.js';
+import { modeOf, type EffectiveMode } from './enforced-share.js';
 import { bucketsOf, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
+import { activeOverride, canBeOverridden, ruleUnder, type OverridePeriod, type OverrideTime, type RuleOverrides } from './override.js';
+import type { RuleOrigin } from './rule-origin.js';
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
 import type { Rule } from './rule.js';
+import { activeTimes, type ActiveTimes } from './schedule/active-times.js';
 import type { MakeTake } from './take.js';
-
-/** Whose rule it is: the merchant's own, its plan's, or one for all. On a tie of priorities they are asked in this order. */
-export const RULE_ORIGINS = ['own', 'plan', 'default'] as const;
-export type RuleOrigin = (typeof RULE_ORIGINS)[number];
 
 /** The part of a compiled rule in which there is nothing of a merchant, so that all merchants share that of a default rule, and those of a plan that of its rules. */
 export class RuleTemplate {
@@ -14,6 +16,9 @@ export class RuleTemplate {
   readonly isMerchantKeyed: boolean;
   private readonly holdsSlots: boolean;
   private readonly elastic: boolean;
+  /** When it applies; undefined: always. */
+  readonly active: ActiveTimes | undefined;
+  private madeConditions: CompiledCondition | undefined;
   private matchers: readonly PathMatcher[] | undefined;
   private madeBuckets: RuleBuckets | undefined;
   private ofAnyMerchant: CompiledRule | undefined;
@@ -22,14 +27,48 @@ export class RuleTemplate {
     readonly rule: Rule,
     readonly source: RuleOrigin,
     private readonly timeZone: string | undefined,
+    /** The override that is in force. */
+    readonly override?: OverridePeriod,
   ) {
     this.isMerchantKeyed = isMerchantKeyed(rule);
     this.holdsSlots = rule.limits.some(({ algorithm }) => algorithm === 'concurrency');
     this.elastic = rule.limits.some(({ throttle }) => throttle === 'elastic');
+    this.active = activeTimes(rule, timeZone);
+  }
+
+  /** The same under the overrides that it has for one merchant. */
+  under(overrides: RuleOverrides, time: OverrideTime): RuleTemplate {
+    if (!canBeOverridden(this.rule, this.source)) return this;
+    const rule = ruleUnder(this.rule, overrides, time, this.timeZone);
+    return new RuleTemplate(rule, this.source, this.timeZone, activeOverride(overrides, time.atMs));
   }
 
   get isPathless(): boolean {
     return this.rule.match.paths.length === 0;
+  }
+
+  /** Whether the method and the path alone say that it applies, whenever and to whomever. */
+  get isPlain(): boolean {
+    return this.active === undefined && !this.hasConditions && typeof this.rule.mode === 'string';
+  }
+
+  private get hasConditions(): boolean {
+    return (this.rule.match.all ?? []).length > 0;
+  }
+
+  /** Made when they are first asked; undefined if there are none. */
+  get conditions(): CompiledCondition | undefined {
+    return this.hasConditions ? (this.madeConditions ??= compiledConditions(this.rule.match.all!)) : undefined;
+  }
+
+  /** In which mode it may be among the rules that are asked, for one request or another. */
+  mayBe(mode: EffectiveMode): boolean {
+    return typeof this.rule.mode === 'string' ? this.rule.mode === mode : true;
+  }
+
+  /** In which mode it is for a request. */
+  modeFor(descriptor: Descriptor): EffectiveMode {
+    return modeOf(this.rule, descriptor);
   }
 
   /** Made when a request first looks at the paths: most rules of most merchants are never asked. */

@@ -1,24 +1,23 @@
-import type { Fields, SpecOf } from './field.js';
+import { CONDITIONS, FIELD_NAME } from './conditions/condition-fields.js';
+import type { Fields, FieldToCome, SpecOf } from './field.js';
 import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
 import { LIMIT } from './limit-fields.js';
+import { MODE } from './rule-mode.js';
+import { SCHEDULE, VALID_FROM, VALID_TO } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';
 
 /** Rules compete by priority inside a layer; layers add up. */
 export const LAYERS = ['platform', 'network', 'merchant', 'user'] as const;
 export type Layer = (typeof LAYERS)[number];
 
-/** `shadow` rules are evaluated and counted, but refuse nothing. */
-export const MODES = ['enforce', 'shadow'] as const;
-export type Mode = (typeof MODES)[number];
-
 /** What a rule wants when the store cannot answer: let pass, refuse with 503, or a bucket in this process. */
 export const STORE_FAILURE_POLICIES = ['open', 'closed', 'local'] as const;
 export type StoreFailurePolicy = (typeof STORE_FAILURE_POLICIES)[number];
 
-/** The parts of a descriptor that can tell buckets of one rule apart. */
-export const KEY_PARTS = ['merchant', 'ip', 'method'] as const;
-export type KeyPart = (typeof KEY_PARTS)[number];
+/** The fields of a request that tell buckets of one rule apart, by their names: see conditions/request-field.ts. */
+export type KeyPart = string;
+const MOST_KEY_PARTS = 8;
 
 /** Of a penalty: what counts, and for how long it blocks. */
 const PENALTY_FIELDS = {
@@ -71,6 +70,18 @@ const MATCH_FIELDS = {
     example: ['/transactions/**'],
     explanation: 'Path patterns: * stands for anything within a segment, ** for any number of segments. An empty list means any path.',
   },
+  all: CONDITIONS,
+} as const satisfies Fields;
+
+const toCome = (explanation: string, permitted: readonly unknown[] = []): FieldToCome => ({ kind: 'to_come', permitted, explanation });
+
+/** Parts of the language that are not enforced yet. A rule that asks for one of them is refused: see also `cost` and FIELD_NAME. */
+const FIELDS_TO_COME = {
+  charge: toCome('When a request is charged. For now that is when it comes.', [{ on: 'request' }]),
+  reserve: toCome('Shares of the buckets that are kept for some routes.'),
+  consistency: toCome('How exactly buckets are shared. For now each take is decided by the store.', ['exact']),
+  onUnreadableBody: toCome('What holds for a body that cannot be read.'),
+  onLimit: toCome('Where requests go that are over the limit. Queues have a field of the same name in their limit.'),
 } as const satisfies Fields;
 
 /** The language of a rule: everything that an administrator may write. */
@@ -98,12 +109,10 @@ export const RULE_FIELDS = {
     explanation: 'The matching rule with the highest priority is chosen in each layer.',
   },
   enabled: { kind: 'truth', default: true, explanation: 'A rule that is not enabled is not looked at.' },
-  mode: {
-    kind: 'choice',
-    values: MODES,
-    default: 'enforce',
-    explanation: 'A rule in the mode shadow is evaluated and counted, and refuses nothing.',
-  },
+  mode: MODE,
+  validFrom: VALID_FROM,
+  validTo: VALID_TO,
+  schedule: SCHEDULE,
   match: {
     kind: 'object',
     fields: MATCH_FIELDS,
@@ -112,11 +121,12 @@ export const RULE_FIELDS = {
   },
   key: {
     kind: 'list',
-    of: { kind: 'choice', values: KEY_PARTS, explanation: 'A part of the request.' },
+    of: FIELD_NAME,
     min: 0,
-    max: KEY_PARTS.length,
+    max: MOST_KEY_PARTS,
     default: ['merchant'],
-    explanation: 'What tells buckets apart, in any order. An empty list means one bucket for all requests.',
+    explanation:
+      'The fields of a request that tell buckets apart, in any order. An empty list means one bucket for all requests; a field that a request does not have is a value of its own.',
   },
   limits: {
     kind: 'list',
@@ -131,6 +141,7 @@ export const RULE_FIELDS = {
     min: 1,
     max: 1_000_000_000,
     unit: 'tokens',
+    objectsToCome: true,
     default: 1,
     explanation: 'What one request takes from each limit.',
   },
@@ -150,6 +161,7 @@ export const RULE_FIELDS = {
     absentMeans: null,
     explanation: 'After so many refusals in a window, everything behind a bucket key is refused for a time. With null there is no penalty.',
   },
+  ...FIELDS_TO_COME,
 } as const satisfies Fields;
 
 /** When a rule applies. An empty list matches everything. See path-pattern.ts. */

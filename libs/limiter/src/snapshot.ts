@@ -1,3 +1,4 @@
+import type { RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 
 /** A merchant's rules at one version, as gateways read them. */
@@ -13,6 +14,8 @@ export interface MerchantSnapshot {
   readonly plan?: string;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
+  /** Of these rules, of those of its plan or of default ones; missing if there never was any. */
+  readonly overrides?: readonly RuleOverrides[];
 }
 
 /** The rules of a plan at one version. */

@@ -9,10 +9,15 @@ import {
   type OnEdit,
   type PastLimit,
 } from './limit.js';
+import type { Field, ValueOf } from './field.js';
+import { valueFaults } from './field-faults.js';
 import { MAX_PREVIOUS } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
 import { pathPatternFault } from './path-pattern.js';
-import { KEY_PARTS, LAYERS, MODES, RULE_FIELDS, STORE_FAILURE_POLICIES, type Penalty, type Rule, type RuleMatch } from './rule.js';
+import { LAYERS, RULE_FIELDS, STORE_FAILURE_POLICIES, type KeyPart, type Penalty, type Rule, type RuleMatch } from './rule.js';
+import { RULE_LANGUAGE } from './rule-language.js';
+import type { Mode } from './rule-mode.js';
+import type { Schedule } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, LIMIT_NAME_MAX_LENGTH } from './text-formats.js';
 import { isTimeZone } from './time-zone.js';
 
@@ -42,7 +47,11 @@ export function storedRules(value: unknown): Rule[] {
 
 /** Throws UnreadableError. @param at where it stands, for the message */
 export function storedRule(value: unknown, at = 'rule'): Rule {
-  const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty } = objectAt(value, at);
+  const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, language, ...times } = objectAt(
+    value,
+    at,
+  );
+  if (language !== undefined) wholeAt(language, `${at}.language`, 1, RULE_LANGUAGE);
   if (typeof id !== 'string' || !/^[1-9]\d{0,18}$/.test(id)) fail(`${at}.id`, 'must be a decimal number as text', id);
   if (typeof name !== 'string' || name.length > RULE_FIELDS.name.format.schema.maxLength!) fail(`${at}.name`, 'must be a short text', name);
   if (typeof enabled !== 'boolean') fail(`${at}.enabled`, 'must be true or false', enabled);
@@ -52,12 +61,9 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     layer: oneOfAt(layer, LAYERS, `${at}.layer`),
     priority: wholeAt(priority, `${at}.priority`, RULE_FIELDS.priority.min, RULE_FIELDS.priority.max),
     enabled,
-    mode: oneOfAt(mode, MODES, `${at}.mode`),
+    mode: valueAt(mode, RULE_FIELDS.mode, `${at}.mode`) as Mode,
     match: matchAt(match, `${at}.match`),
-    key: differentAt(
-      listAt(key, `${at}.key`, 0, KEY_PARTS.length).map((part, i) => oneOfAt(part, KEY_PARTS, `${at}.key[${i}]`)),
-      `${at}.key`,
-    ),
+    key: [...(valueAt(key, RULE_FIELDS.key, `${at}.key`) as readonly KeyPart[])],
     limits: listAt(limits, `${at}.limits`, RULE_FIELDS.limits.min, RULE_FIELDS.limits.max).map((limit, i) =>
       limitAt(limit, `${at}.limits[${i}]`),
     ),
@@ -68,8 +74,34 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     rule.limits.map((limit) => limit.id),
     `${at}.limits: the ids`,
   );
-  return penalty === undefined || penalty === null ? rule : { ...rule, penalty: penaltyAt(penalty, `${at}.penalty`) };
+  return { ...rule, ...timesAt(times, at), ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }) };
 }
+
+/** When the rule applies at all. */
+function timesAt(
+  { validFrom, validTo, schedule }: Readonly<Record<string, unknown>>,
+  at: string,
+): Pick<Rule, 'validFrom' | 'validTo' | 'schedule'> {
+  return {
+    ...(isThere(validFrom) && { validFrom: valueAt(validFrom, RULE_FIELDS.validFrom, `${at}.validFrom`) as string }),
+    ...(isThere(validTo) && { validTo: valueAt(validTo, RULE_FIELDS.validTo, `${at}.validTo`) as string }),
+    ...(isThere(schedule) && { schedule: structuredClone(valueAt(schedule, RULE_FIELDS.schedule, `${at}.schedule`)) as Schedule }),
+  };
+}
+
+/** What stands nowhere, or as null in a column, is none. */
+function isThere(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+/** Checks by the table by which it was written. Small or of bounded size: what is wrong is quoted shortly. */
+function valueAt<F extends Field>(value: unknown, field: F, at: string): ValueOf<F> {
+  const [fault] = valueFaults(value, field, { pointer: '', code: 'rule' });
+  if (fault === undefined) return value as ValueOf<F>;
+  throw new UnreadableError(`${at}${fault.pointer.replaceAll('/', '.')}: ${fault.detail.slice(0, MOST_QUOTED)}`);
+}
+
+const MOST_QUOTED = 200;
 
 /** Throws UnreadableError. Zones that were found good are remembered, because to look one up is dear. */
 export function storedTimeZone(value: unknown, at = 'timeZone'): string {
@@ -97,8 +129,9 @@ export function wholeAt(value: unknown, at: string, min: number, max: number): n
 }
 
 function matchAt(value: unknown, at: string): RuleMatch {
-  const { methods, paths } = objectAt(value, at);
+  const { methods, paths, all } = objectAt(value, at);
   return {
+    ...(isThere(all) && { all: structuredClone(valueAt(all, RULE_FIELDS.match.fields.all, `${at}.all`)) }),
     methods: listAt(methods, `${at}.methods`, 0, RULE_FIELDS.match.fields.methods.max).map((method, i) =>
       typeof method === 'string' && HTTP_METHOD.fault(method) === undefined
         ? method
@@ -118,7 +151,7 @@ function penaltyAt(value: unknown, at: string): Penalty {
 }
 
 /** Of the wire format of takes. */
-const MOST_GENERATIONS = 2 ** 32 - 1;
+export const MOST_GENERATIONS = 2 ** 32 - 1;
 /** In the year 2255 the microseconds of a clock leave the whole numbers of a double. */
 const LAST_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 /** Levels of buckets, surpluses and what edits have added to them included. */
@@ -179,7 +212,8 @@ function startAt(value: unknown, at: string): LimitStart {
   return { ...start, fraction: { part: wholeAt(part, `${at}.fraction.part`, 1, whole - 1), of: whole } };
 }
 
-function listAt(value: unknown, at: string, min: number, max: number): readonly unknown[] {
+/** Throws UnreadableError unless it is a list of a length within bounds. */
+export function listAt(value: unknown, at: string, min: number, max: number): readonly unknown[] {
   if (!Array.isArray(value) || value.length < min || value.length > max) return fail(at, `must be a list of ${min} to ${max}`, value);
   return value;
 }

@@ -49,15 +49,14 @@ export type HeldState = BucketState | BlockedLevel;
  * @param states found at `nowUs`, see `HeldState`. Afterwards it has what is to be written instead: undefined where nothing changed
  */
 export function takeAll(request: TakeRequest, states: (HeldState | undefined)[], nowUs: number): readonly BucketLevel[] {
-  const { takes, spare } = request;
-  // Most requests ask one bucket. Without loops and closures a take in memory is a fifth faster.
-  if (takes.length === 1) {
-    const level = levelOf(takes[0]!, states[0]!, nowUs);
-    const levels = [level];
-    states[0] = changedState(request, levels, 0, states[0]!, passes(takes[0]!, level, spare), nowUs);
-    return levels;
-  }
-  return takeSeveral(request, states, nowUs);
+  const { takes } = request;
+  const { bucket, cost } = takes[0]!;
+  const state = states[0]!;
+  if (takes.length > 1 || bucket.kind === 'penalty' || isBlocked(state)) return takeSeveral(request, states, nowUs);
+  // Most requests ask one bucket, and what they ask is short enough here to be compiled into one piece.
+  const level = levelAt(bucket, state, nowUs, cost);
+  states[0] = cost > 0 && allows(bucket, level, cost) ? stateAfter(bucket, state, level, cost, nowUs, request.holder) : undefined;
+  return [level];
 }
 
 function takeSeveral(request: TakeRequest, states: (HeldState | undefined)[], nowUs: number): readonly BucketLevel[] {

@@ -5,13 +5,24 @@ import type { CompiledRule } from './compiled-rule.js';
 import type { Decision, Reason, RetryAfter } from './decision.js';
 import type { Limit } from './limit.js';
 import type { Reservation } from './reservation.js';
+import type { Rule } from './rule.js';
 import { allPass, isProvoked, type PenaltyTake } from './take.js';
 
 /** What one limit contributes to a verdict. */
 export interface LimitReport {
   readonly ruleId: string;
+  readonly rule: Rule;
   readonly limit: Limit;
+  /** Tokens that the request asked for. */
+  readonly cost: number;
   readonly decision: Decision;
+}
+
+/** What became of a request under a shadow rule that was asked about it. */
+export interface ShadowReport {
+  readonly ruleId: string;
+  /** Whether the rule would have refused it. */
+  readonly refused: boolean;
 }
 
 /** The merged answer to a request, with its reason. */
@@ -31,6 +42,8 @@ export interface Verdict {
   readonly limits: readonly LimitReport[];
   /** Shadow rules that would have refused. */
   readonly shadowRefusals: number;
+  /** Each shadow rule that was asked. */
+  readonly shadow: readonly ShadowReport[];
   /** Whether it passed only because the platform has spare capacity. */
   readonly usedSpare: boolean;
   /** Whether a penalty began with this refusal. */
@@ -39,12 +52,15 @@ export interface Verdict {
   readonly reservations: readonly Reservation[];
 }
 
+const NO_SHADOW: readonly ShadowReport[] = [];
+
 const WITHOUT_BUCKETS = {
   source: 'none',
   retryAfterMs: 0,
   waitMs: 0,
   limits: [],
   shadowRefusals: 0,
+  shadow: NO_SHADOW,
   usedSpare: false,
   beganBlock: false,
   reservations: [],
@@ -82,7 +98,7 @@ export function verdictOf(
     for (const limit of rule.limits) {
       const { bucket, cost } = takes[index]!;
       const decision = inTokens(decide(bucket, levels[index++]!, cost, taken, spare), unitsPerToken);
-      limits.push({ ruleId: rule.id, limit, decision });
+      limits.push({ ruleId: rule.id, rule, limit, cost: cost / unitsPerToken, decision });
       if (decision.blocked) hasBlockedLimit = true;
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
       retryAfterMs = later(retryAfterMs, decision.retryAfterMs);
@@ -102,6 +118,7 @@ export function verdictOf(
     waitMs,
     limits,
     shadowRefusals: 0,
+    shadow: NO_SHADOW,
     usedSpare,
     beganBlock,
     reservations: taken ? [reservation] : [],

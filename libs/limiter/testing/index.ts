@@ -7,4 +7,5 @@ export * from './model.js';
 export * from './odd-json.js';
 export * from './properties/clock-steps.js';
 export * from './properties/old-buckets.js';
+export * from './properties/overrides.js';
 export * from './takes.js';

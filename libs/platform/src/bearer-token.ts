@@ -24,7 +24,7 @@ export class BearerToken {
 
 /** The token in an Authorization header, if it is of the scheme Bearer. */
 export function bearerTokenIn(authorization: string): string | undefined {
-  return /^Bearer +([\x21-\x7e]{1,1000}) *$/i.exec(authorization)?.[1];
+  return /^Bearer +([\x21-\x7e]{1,8000}) *$/i.exec(authorization)?.[1];
 }
 
 function sha256(text: string): Buffer {

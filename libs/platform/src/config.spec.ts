@@ -88,6 +88,21 @@ describe('loadConfig', () => {
     (url) => expect(faultsOf(() => loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: url }))).toHaveLength(1),
   );
 
+  it.each([
+    ['https://login.example.com/realms/ops/', true],
+    ['http://127.0.0.1:8080/realms/ops', true],
+    ['http://localhost', true],
+    ['http://login.example.com', false],
+    ['http://127.0.0.1.example.com', false],
+    ['https://login.example.com/?realm=ops', false],
+    ['https://user:secret@login.example.com', false],
+    ['login.example.com', false],
+  ])('takes %s for an OIDC issuer, as it is written: %p', (issuer, taken) => {
+    const env = { ...API, OIDC_ISSUER: issuer };
+    if (taken) expect(loadConfig('rules-api', env).oidcIssuer).toBe(issuer);
+    else expect(faultsOf(() => loadConfig('rules-api', env))).toHaveLength(1);
+  });
+
   it.each(['-1', '1.5', '1e3', ' 80', '0x50', 'eighty', '65536', '99999999999999999999'])('refuses %p as port', (text) =>
     expect(faultsOf(() => loadConfig('rules-api', { ...API, RULES_API_PORT: text }))).toHaveLength(1),
   );

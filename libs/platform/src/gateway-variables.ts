@@ -1,6 +1,6 @@
 import { parsePathExceptions } from './path-exceptions.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
-import { wholeNumber, oneOf, host, port, expected, type Variable } from './variable.js';
+import { wholeNumber, zeroOr, oneOf, optionalToken, host, port, expected, type Variable } from './variable.js';
 
 export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
 export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
@@ -51,6 +51,14 @@ export const GATEWAY_VARIABLES = {
     default: '127.0.0.1/32,::1/128',
     meaning: 'peers whose X-Merchant-Id and X-Forwarded-For are believed: addresses and CIDR ranges, or none',
     parse: parseTrustedProxies,
+  },
+  countryHeader: {
+    name: 'COUNTRY_HEADER',
+    apps: ['gateway'],
+    default: '',
+    meaning: 'header in which trusted peers say the country of the client, like CF-IPCountry; empty: no rule knows a country',
+    parse: (text: string): string =>
+      /^[A-Za-z0-9-]{0,64}$/.test(text) ? text.toLowerCase() : expected('the name of a header: at most 64 letters, digits or -'),
   },
   pathPolicy: {
     name: 'PATH_POLICY',
@@ -216,6 +224,51 @@ export const GATEWAY_VARIABLES = {
     default: '128',
     meaning: 'estimated megabytes that the rules of merchants may take in a gateway; never more than a quarter of its heap',
     parse: wholeNumber(1, 65_536, ' megabytes'),
+  },
+  usageFlushMs: {
+    name: 'USAGE_FLUSH_MS',
+    apps: ['gateway'],
+    default: '5000',
+    meaning:
+      'milliseconds between two times at which numbers of requests are told to Redis, by merchant, rule and minute; 0 turns them off',
+    parse: zeroOr(1_000, 60_000, ' milliseconds'),
+  },
+  receiptsPerSecond: {
+    name: 'RECEIPTS_PER_SECOND',
+    apps: ['gateway'],
+    default: '200',
+    meaning: 'receipts of decisions that this gateway writes in a second at most; 0 turns them off',
+    parse: wholeNumber(0, 2_000, ' receipts a second'),
+  },
+  receiptsPerMerchant: {
+    name: 'RECEIPTS_PER_MERCHANT',
+    apps: ['gateway'],
+    default: '20',
+    meaning: 'receipts of one merchant in a minute, from all gateways together; 25 times as many at once',
+    parse: wholeNumber(1, 10_000, ' receipts a minute'),
+  },
+  receiptsPassedOneIn: {
+    name: 'RECEIPTS_PASSED_ONE_IN',
+    apps: ['gateway'],
+    default: '1000',
+    meaning: 'of how many requests that passed one gets a receipt; 0: of none',
+    parse: wholeNumber(0, 1_000_000_000, ' requests'),
+  },
+  receiptsKept: {
+    name: 'RECEIPTS_KEPT',
+    apps: ['gateway'],
+    default: '100000',
+    meaning: 'receipts that Redis keeps for a day, of all merchants together; set the same value in each gateway',
+    parse: wholeNumber(100, 10_000_000, ' receipts'),
+  },
+  receiptHashKey: {
+    name: 'RECEIPT_HASH_KEY',
+    apps: ['gateway'],
+    default: '',
+    secret: true,
+    meaning:
+      'secret with which addresses and other personal parts of bucket keys are hashed in receipts, at least 16 characters; unset: a random one for each process',
+    parse: optionalToken,
   },
   storeTimeoutMs: {
     name: 'STORE_TIMEOUT_MS',

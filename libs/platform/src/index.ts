@@ -13,6 +13,7 @@ export * from './problem-types.js';
 export * from './problem-details.filter.js';
 export * from './public-route.js';
 export * from './request-context.js';
+export * from './secret-text.js';
 export * from './gateway-variables.js';
 export * from './variable.js';
 export * from './variables.js';

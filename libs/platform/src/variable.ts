@@ -37,6 +37,15 @@ export function wholeNumber(min: number, max: number, unit = '') {
   };
 }
 
+/** 0 turns something off; every other value is bounded. */
+export function zeroOr(min: number, max: number, unit = '') {
+  const number = wholeNumber(0, max, unit);
+  return (text: string): number => {
+    const value = number(text);
+    return value === 0 || value >= min ? value : expected(`0 or a whole number from ${min} to ${max}${unit}`);
+  };
+}
+
 export function oneOf<T extends string>(values: readonly T[]) {
   return (text: string): T => values.find((value) => value === text) ?? expected(`one of ${values.join(', ')}`);
 }
@@ -63,6 +72,28 @@ export function problemTypeBase(text: string): string {
   const fits = url && ['http:', 'https:'].includes(url.protocol) && url.search + url.hash + url.username + url.password === '';
   if (!fits) return expected('a URL like https://docs.example/problems/, without query and fragment');
   return url.href.endsWith('/') ? url.href : `${url.href}/`;
+}
+
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Whether nobody on the way can read or change what is fetched from there: https, or this machine. */
+export function isSecureUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url !== undefined && (url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.includes(url.hostname)));
+}
+
+/** It is compared as it is written, so that nothing of it is changed. */
+export function oidcIssuer(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url && isSecureUrl(text) && url.search + url.hash + url.username + url.password === ''
+    ? text
+    : expected('an https URL like https://login.example.com/realms/ops, without query and fragment; http only of this machine');
+}
+
+/** A name that another system has chosen. */
+export function visibleText(text: string): string {
+  return /^[\x21-\x7e]{1,255}$/.test(text) ? text : expected('1 to 255 visible ASCII characters without spaces');
 }
 
 /** An address or a name of this machine. Only its form is checked; listening fails if it belongs to another machine. */

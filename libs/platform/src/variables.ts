@@ -2,6 +2,7 @@ import { GATEWAY_VARIABLES } from './gateway-variables.js';
 import { DEFAULT_PROBLEM_TYPE_BASE } from './problem-types.js';
 import {
   wholeNumber,
+  oidcIssuer,
   oneOf,
   storeUrl,
   adminToken,
@@ -12,6 +13,7 @@ import {
   LOG_LEVELS,
   problemTypeBase,
   type Variable,
+  visibleText,
 } from './variable.js';
 
 /** Every environment variable of the apps, in the order in which help texts print them. */
@@ -105,6 +107,34 @@ export const VARIABLES = {
     meaning:
       'secret with which API tokens are hashed, at least 16 characters; unset: TOLLGATE_ADMIN_TOKEN, so that another admin token makes all API tokens void',
     parse: optionalToken,
+  },
+  oidcIssuer: {
+    name: 'OIDC_ISSUER',
+    apps: ['rules-api'],
+    default: '',
+    meaning: 'issuer whose OpenID Connect tokens the Rules API accepts beside its own, exactly as it stands in them; unset: none',
+    parse: oidcIssuer,
+  },
+  oidcAudience: {
+    name: 'OIDC_AUDIENCE',
+    apps: ['rules-api'],
+    default: 'tollgate',
+    meaning: 'audience that such a token must be made for',
+    parse: visibleText,
+  },
+  oidcRolesClaim: {
+    name: 'OIDC_ROLES_CLAIM',
+    apps: ['rules-api'],
+    default: 'roles',
+    meaning: 'claim of such a token that names its role, or a list of roles; a path like realm_access.roles leads into objects',
+    parse: visibleText,
+  },
+  oidcMerchantsClaim: {
+    name: 'OIDC_MERCHANTS_CLAIM',
+    apps: ['rules-api'],
+    default: '',
+    meaning: 'claim of such a token that lists the merchants to which it is limited, or * for all; if it is unset no such token is limited',
+    parse: (text: string): string | undefined => (text === '' ? undefined : visibleText(text)),
   },
   ...GATEWAY_VARIABLES,
   logLevel: {

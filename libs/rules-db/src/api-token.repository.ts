@@ -4,6 +4,7 @@ import { API_TOKEN_NAME, ApiTokenEntity, type Role } from './api-token.entity.js
 import { violatedConstraint } from './availability.js';
 import { type Actor, recordChange } from './change.js';
 import { TokenNameTakenError, TokenNotFoundError, TooManyTokensError } from './errors.js';
+import { type HashedSecret, noteUse, replaceSecret, secretByPrefix } from './rotating-secret.js';
 
 /** More tokens than that nobody looks after. */
 export const MAX_TOKENS = 1_000;
@@ -17,14 +18,8 @@ export interface ApiTokenSpec {
   readonly expiresAt: Date | null;
 }
 
-/** What is stored of a token, in place of the token. */
-export interface HashedToken {
-  readonly prefix: string;
-  readonly hash: Buffer;
-}
-
 /** What says whose token it is. */
-export interface StoredToken extends HashedToken {
+export interface StoredToken extends HashedSecret {
   readonly id: string;
   readonly name: string;
   readonly role: string;
@@ -38,7 +33,7 @@ export class ApiTokenRepository {
   constructor(private readonly dataSource: DataSource) {}
 
   /** @throws TokenNameTakenError, TooManyTokensError */
-  async create(spec: ApiTokenSpec, { prefix, hash }: HashedToken, by: Actor): Promise<ApiTokenEntity> {
+  async create(spec: ApiTokenSpec, { prefix, hash }: HashedSecret, by: Actor): Promise<ApiTokenEntity> {
     return this.dataSource.transaction(async (manager) => {
       if ((await manager.count(ApiTokenEntity)) >= MAX_TOKENS) throw new TooManyTokensError(MAX_TOKENS);
       const { identifiers } = await nameTaken(spec.name, manager.insert(ApiTokenEntity, { ...spec, prefix, hash }));
@@ -62,13 +57,10 @@ export class ApiTokenRepository {
   }
 
   /** Replaces the token by a new one; the former is good until then as well. @throws TokenNotFoundError */
-  async rotate(id: string, { prefix, hash }: HashedToken, formerUntil: Date, by: Actor): Promise<ApiTokenEntity> {
+  async rotate(id: string, secret: HashedSecret, formerUntil: Date, by: Actor): Promise<ApiTokenEntity> {
     return this.dataSource.transaction(async (manager) => {
       const before = await locked(manager, id);
-      await manager.query(
-        'UPDATE api_token SET former_prefix = prefix, former_hash = hash, former_until = $2, prefix = $3, hash = $4 WHERE id = $1',
-        [id, formerUntil, prefix, hash],
-      );
+      await replaceSecret(manager, 'api_token', id, secret, formerUntil);
       const after = await manager.findOneByOrFail(ApiTokenEntity, { id });
       await recordTokenChange(manager, 'token.rotated', before, after, by);
       return after;
@@ -86,21 +78,12 @@ export class ApiTokenRepository {
 
   /** The token that has this prefix, or had it before its last rotation. Whether it is still good says `until`. */
   async byPrefix(prefix: string): Promise<StoredToken | null> {
-    const [row] = (await this.dataSource.query(
-      `SELECT id, name, role, merchants, prefix, hash, expires_at AS until FROM api_token WHERE prefix = $1
-       UNION ALL
-       SELECT id, name, role, merchants, former_prefix, former_hash, least(former_until, expires_at) FROM api_token WHERE former_prefix = $1`,
-      [prefix],
-    )) as StoredToken[];
-    return row ?? null;
+    return secretByPrefix<StoredToken>(this.dataSource, 'api_token', 'id, name, role, merchants', prefix);
   }
 
   /** Notes that a token was used. */
   async used(id: string, at: Date): Promise<void> {
-    await this.dataSource.query('UPDATE api_token SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)', [
-      id,
-      at,
-    ]);
+    await noteUse(this.dataSource, 'api_token', id, at);
   }
 }
 

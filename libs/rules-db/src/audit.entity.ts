@@ -18,6 +18,9 @@ export const AUDIT_ACTIONS = [
   'token.created',
   'token.rotated',
   'token.deleted',
+  'api_key.created',
+  'api_key.rotated',
+  'api_key.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

@@ -8,6 +8,7 @@ import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { DeadlineClient } from './deadline-client.js';
 import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
+import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
@@ -64,6 +65,7 @@ export function createDataSource(
       OutboxEntity,
       ApiTokenEntity,
       IdempotencyKeyEntity,
+      MerchantApiKeyEntity,
     ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.

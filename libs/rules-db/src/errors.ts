@@ -115,3 +115,27 @@ export class TooManyPlansError extends Error {
     this.name = 'TooManyPlansError';
   }
 }
+
+/** The merchant has no API key with this id. */
+export class ApiKeyNotFoundError extends Error {
+  constructor(readonly keyId: string) {
+    super(`there is no API key ${keyId} here`);
+    this.name = 'ApiKeyNotFoundError';
+  }
+}
+
+/** Another API key of the merchant has this name. */
+export class ApiKeyNameTakenError extends Error {
+  constructor(readonly keyName: string) {
+    super(`there already is an API key named ${JSON.stringify(keyName)} here`);
+    this.name = 'ApiKeyNameTakenError';
+  }
+}
+
+/** The merchant has as many API keys as it may have. */
+export class TooManyApiKeysError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} API keys here`);
+    this.name = 'TooManyApiKeysError';
+  }
+}

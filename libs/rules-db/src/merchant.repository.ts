@@ -4,6 +4,7 @@ import { violatedConstraint, violatedForeignKey } from './availability.js';
 import { type Actor, chunksOf, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, UnknownPlanError, VersionConflictError } from './errors.js';
+import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MERCHANT_PLAN, MerchantEntity } from './merchant.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
@@ -126,14 +127,15 @@ export class MerchantRepository {
     });
   }
 
-  /** Deletes the merchant with its rules. @throws MerchantNotFoundError, VersionConflictError */
+  /** Deletes the merchant with its rules and API keys. @throws MerchantNotFoundError, VersionConflictError */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
       const rules = await manager.findBy(RuleEntity, { merchantId: id });
+      const apiKeys = await manager.findBy(MerchantApiKeyEntity, { merchantId: id });
       await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
       await manager.delete(MerchantEntity, { id });
-      const before = { ...merchant, rules };
+      const before = { ...merchant, rules, ...(apiKeys.length > 0 && { apiKeys }) };
       record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
   }

@@ -21,6 +21,11 @@ export function ownerColumns(owner: RuleOwner): OwnerColumns {
   return typeof owner === 'object' ? { merchantId: null, plan: owner?.plan ?? null } : { merchantId: owner, plan: null };
 }
 
+/** The owner that these columns name. */
+export function ownerOf({ merchantId, plan }: OwnerColumns): RuleOwner {
+  return merchantId ?? (plan === null ? null : { plan });
+}
+
 /** The condition by which rules of the owner are found. */
 export function ownedBy(owner: RuleOwner) {
   const { merchantId, plan } = ownerColumns(owner);

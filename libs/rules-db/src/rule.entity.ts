@@ -10,9 +10,10 @@ import {
   PrimaryGeneratedColumn,
   UpdateDateColumn,
 } from 'typeorm';
-import type { KeyPart, Labels, Layer, Limit, Mode, Penalty, Rule, RuleMatch, StoreFailurePolicy } from '#limiter';
+import type { KeyPart, Labels, Layer, Limit, Mode, Penalty, Rule, RuleMatch, Schedule, StoreFailurePolicy } from '#limiter';
 import { MerchantEntity } from './merchant.entity.js';
 import { PlanEntity } from './plan.entity.js';
+import { modeColumn } from './stored-mode.js';
 
 export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';
 export const RULE_NAME_OF_DEFAULT = 'rule_name_of_default';
@@ -64,8 +65,22 @@ export class RuleEntity implements Rule {
   @Column({ name: 'plan_enabled', type: 'boolean', nullable: true })
   planEnabled?: boolean | null;
 
-  @Column({ type: 'text' })
+  @Column({ type: 'text', transformer: modeColumn })
   mode: Mode;
+
+  /** As it was written, so that what is read is what was written, and an unchanged file changes nothing. */
+  @Column({ name: 'valid_from', type: 'text', nullable: true })
+  validFrom: string | null;
+
+  @Column({ name: 'valid_to', type: 'text', nullable: true })
+  validTo: string | null;
+
+  @Column({ type: 'jsonb', nullable: true })
+  schedule: Schedule | null;
+
+  /** The version of the language that one has to know to decide by the rule: see `languageOf`. */
+  @Column({ type: 'smallint', default: 1 })
+  language: number;
 
   @Column({ type: 'jsonb' })
   match: RuleMatch;

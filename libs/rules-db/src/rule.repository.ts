@@ -1,15 +1,24 @@
 import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
-import { editLimits, type RuleSpec, startLimits } from '#limiter';
+import { editLimits, languageOf, type Layer, type RuleSpec, startLimits } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
+import { MerchantEntity } from './merchant.entity.js';
 import { ownedBy, ownerColumns, raiseVersion, type RuleOwner, timeZoneOf } from './rule-owner.js';
+import { modeText } from './stored-mode.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RULE_NAME_OF_PLAN, RuleEntity } from './rule.entity.js';
 
 /** The maximum number of rules of one owner: a gateway looks at all of them for each request. */
 export const MAX_RULES_PER_OWNER = 100;
+
+/** Rules of one layer, by whose they are. */
+export interface Competitors {
+  readonly own: RuleEntity[];
+  readonly plan: RuleEntity[];
+  readonly defaults: RuleEntity[];
+}
 
 /** The position of a rule in the list by priority. */
 export interface RulePosition {
@@ -88,6 +97,26 @@ export class RuleRepository {
     });
   }
 
+  /**
+   * The enabled rules that are asked in the same layer for the owner's requests: those of the owner, of its plan, if it is a merchant that has one,
+   * and the default rules.
+   */
+  async competitors(owner: RuleOwner, layer: Layer): Promise<Competitors> {
+    const { manager } = this.transactions;
+    const merchant = typeof owner === 'string' ? await manager.findOneBy(MerchantEntity, { id: owner }) : null;
+    const owners = [owner, merchant?.plan ? { plan: merchant.plan } : null, null];
+    const where = owners.map((each) => {
+      const { plan } = ownerColumns(each);
+      return { ...ownedBy(each), layer, ...(plan === null ? { enabled: true } : { planEnabled: true }) };
+    });
+    const rules = await manager.find(RuleEntity, { where });
+    return {
+      own: rules.filter(({ merchantId }) => merchantId !== null),
+      plan: rules.filter(({ plan }) => plan !== null),
+      defaults: rules.filter(({ merchantId, plan }) => merchantId === null && plan === null),
+    };
+  }
+
   /** The number of rules, those of plans and the default rules included. */
   async count(): Promise<number> {
     return this.transactions.manager.count(RuleEntity);
@@ -163,7 +192,11 @@ function stored(spec: RuleSpec, owner: RuleOwner) {
   const columns = ownerColumns(owner);
   const isOfPlan = columns.plan !== null;
   const enabled = { enabled: spec.enabled && !isOfPlan, planEnabled: isOfPlan ? spec.enabled : null };
-  return { ...({ penalty: null, note: '', labels: {}, ...spec } satisfies Required<RuleSpec>), ...columns, ...enabled };
+  return { ...complete(spec), ...columns, ...enabled };
+}
+
+function complete(spec: RuleSpec): Required<RuleSpec> & Pick<RuleEntity, 'language'> {
+  return { penalty: null, note: '', labels: {}, validFrom: null, validTo: null, schedule: null, ...spec, language: languageOf(spec) };
 }
 
 async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, expected: Expected): Promise<RuleEntity> {
@@ -193,9 +226,11 @@ async function insertWithId(
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
+  const { validFrom, validTo, schedule, language } = values;
   await manager.query(
-    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version, plan, plan_enabled)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version,
+       valid_from, valid_to, schedule, language, plan, plan_enabled)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
     [
       id,
       merchantId,
@@ -203,7 +238,7 @@ async function insertWithId(
       layer,
       priority,
       enabled,
-      mode,
+      modeText(mode),
       ...[match, key, limits].map((value) => JSON.stringify(value)),
       cost,
       onStoreFailure,
@@ -211,6 +246,10 @@ async function insertWithId(
       note,
       JSON.stringify(labels),
       version,
+      validFrom,
+      validTo,
+      schedule ? JSON.stringify(schedule) : null,
+      language,
       values.plan,
       values.planEnabled,
     ],

@@ -270,7 +270,7 @@ describe('bad input', () => {
   it.each([
     ['GET', `${RULES}?size=5`, 'size', 'is not known here; limit, cursor, path, label, algorithm and enabled are'],
     ['GET', `${RULES}/1?limit=5`, 'limit', 'is not known here, and nothing else is'],
-    ['POST', `${RULES}?dryRun=true`, 'dryRun', 'is not known here, and nothing else is'],
+    ['POST', `${RULES}?dryRun=true`, 'dryRun', 'is not known here; strict is'],
     ['DELETE', `${RULES}/1?force`, 'force', 'is not known here, and nothing else is'],
   ])('%s %s: an unknown name in the query', async (method, path, parameter, detail) => {
     const { status, body } = await api.ask(method, path, method === 'POST' ? ruleBody() : undefined, { 'if-match': '*' });

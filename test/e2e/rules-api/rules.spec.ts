@@ -1,6 +1,9 @@
 import { BUSY } from '../../support/patience.mjs';
 import { ruleBody } from '../../support/factories/rules.js';
+import { ADMIN_TOKEN } from '../../support/processes.js';
 import { type Api, startRulesApi } from './api.js';
+
+const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
 
 const DEFAULTS = {
   note: '',
@@ -208,5 +211,109 @@ describe('rules of a merchant', () => {
     const { status, body } = await api.ask('POST', '/v1/merchants/full/rules', ruleBody({ name: 'one too many' }));
     expect([status, body.detail]).toEqual([409, 'there may be at most 100 rules here']);
     expect((await api.ask('GET', '/v1/merchants/full/rules?limit=200')).body.items).toHaveLength(100);
+  });
+});
+
+describe('a rule that is probably a mistake', () => {
+  const wide = ruleBody({ name: 'wide', priority: 500 });
+  const shadowed = [{ code: 'rule.shadowed', pointer: '/priority', detail: expect.stringContaining('"wide", priority 500') as string }];
+  let api: Api;
+  const rules = '/v1/merchants/careful/rules';
+  beforeAll(async () => {
+    api = await startRulesApi();
+    await api.ask('POST', '/v1/merchants', { id: 'careful', name: 'x' });
+    expect((await api.ask('POST', rules, wide)).body).not.toHaveProperty('warnings');
+  });
+  afterAll(() => api.close());
+
+  it('is written with warnings, by each call that writes, and what was answered can be sent back', async () => {
+    const created = await api.ask('POST', rules, ruleBody({ name: 'narrow' }));
+    expect([created.status, created.body.warnings]).toEqual([201, shadowed]);
+    const path = `${rules}/${created.body.id}`;
+    expect((await api.ask('GET', path)).body).toEqual(created.body);
+    const replaced = await api.ask('PUT', path, created.body, { 'if-match': '"1"' });
+    expect([replaced.status, replaced.body.warnings]).toEqual([200, shadowed]);
+    const patched = await api.ask('PATCH', path, { cost: 2 }, { 'if-match': '"2"' });
+    expect([patched.status, patched.body.warnings]).toEqual([200, shadowed]);
+    expect((await api.ask('PATCH', path, { priority: 501 }, { 'if-match': '*' })).body.warnings).toMatchObject([{ code: 'rule.shadows' }]);
+    expect((await api.ask('PATCH', path, { match: { methods: ['PUT'] } }, { 'if-match': '*' })).body).not.toHaveProperty('warnings');
+    expect((await api.ask('GET', path)).body).not.toHaveProperty('warnings');
+    await api.ask('DELETE', path, undefined, { 'if-match': '*' });
+  });
+
+  it('is refused where strict=true asks for it, and nothing is written', async () => {
+    const before = (await api.ask('GET', rules)).body;
+    const { status, body } = await api.ask('POST', `${rules}?strict=true`, ruleBody({ name: 'narrow' }));
+    expect([status, body.code, body.errors]).toEqual([400, 'rule.warnings', shadowed]);
+    const repeated = { priority: 500, match: { paths: [] } };
+    expect((await api.ask('PATCH', `${rules}/${before.items[0].id}?strict=true`, repeated, { 'if-match': '*' })).status).toBe(200);
+    expect(
+      (await api.ask('POST', '/v1/default-rules?strict=true', ruleBody({ limits: [{ ...LIMIT, capacity: 2 }] }))).body.errors,
+    ).toMatchObject([{ code: 'limit.capacity.below_refill', pointer: '/limits/0/capacity' }]);
+    expect((await api.ask('GET', rules)).body.items).toHaveLength(before.items.length);
+    expect((await api.ask('GET', '/v1/default-rules')).body.items).toEqual([]);
+    expect((await api.ask('POST', `${rules}?strict=yes`, ruleBody())).body).toMatchObject({ errors: [{ parameter: 'strict' }] });
+  });
+
+  it.each([
+    [{ match: { paths: ['/users/{id}'] } }, '/match/paths/0', 'rule.match.paths.never_matches'],
+    [{ match: { methods: ['PSOT'] } }, '/match/methods/0', 'rule.match.methods.not_one_of'],
+    [{ cost: 11 }, '/cost', 'rule.cost.exceeds_capacity'],
+  ])('is refused at once if it would do harm: %j', async (changes, pointer, code) => {
+    const body = ruleBody({ name: 'harmful', ...changes });
+    expect((await api.ask('POST', rules, body)).body).toMatchObject({ status: 400, errors: [{ pointer, code }] });
+    const document = { version: 1, merchants: [], defaultRules: [body] };
+    expect((await api.ask('POST', '/v1/apply', document)).body).toMatchObject({
+      status: 400,
+      errors: [{ pointer: `/defaultRules/0${pointer}`, code }],
+    });
+  });
+
+  it('is tried before it is written: what it would shadow, and whom it would refuse', async () => {
+    const sample = `at,method,path\n${'2026-11-22T10:00:00Z,GET,/a\n'.repeat(12)}`;
+    const draft = ruleBody({ name: 'draft', priority: 600, limits: [{ ...LIMIT, capacity: 5 }] });
+    const { status, body } = await api.ask('POST', '/v1/rules/preview', { merchantId: 'careful', rule: draft, sample });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      shadows: [{ name: 'wide', source: 'merchant' }],
+      shadowedBy: [],
+      warnings: [{ code: 'rule.shadows' }],
+      replay: {
+        requests: 12,
+        refusedNow: 2,
+        refusedThen: 7,
+        truncated: false,
+        byRule: [{ ruleId: null, name: 'draft' }, { name: 'wide' }],
+      },
+    });
+    const ruleId = body.shadows[0].ruleId as string;
+    const answer = await fetch(`${api.app.url}/v1/rules/preview`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json', accept: 'application/x-ndjson' },
+      body: JSON.stringify({ merchantId: 'careful', ruleId, rule: draft, sample }),
+    });
+    expect(answer.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = (await answer.text()).trim().split('\n');
+    expect(JSON.parse(lines[0]!)).toEqual({ progress: { replayed: 0, of: 12 } });
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({
+      result: { shadows: [], replay: { refusedNow: 2, refusedThen: 7, byRule: [{ ruleId }] } },
+    });
+    expect((await api.ask('GET', rules)).body.items).toHaveLength(1);
+  });
+
+  it.each([
+    [{ sample: 'recorded' }, 400, '/sample', 'preview.sample.not_recorded'],
+    [{ sample: 'at,method,path\nnoon,GET,/\n' }, 400, '/sample', 'preview.sample.malformed'],
+    [{ rule: ruleBody({ key: ['ip'] }), sample: 'at,method,path\n1,GET,/\n' }, 400, '/sample', 'preview.sample.lacks_ip'],
+    [{ rule: ruleBody({ cost: 11 }) }, 400, '/rule/cost', 'rule.cost.exceeds_capacity'],
+    [{ rule: ruleBody({ cost: 0 }) }, 400, '/rule/cost', 'preview.rule.cost.out_of_range'],
+  ])('is not tried if %j', async (changes, status, pointer, code) => {
+    const { body } = await api.ask('POST', '/v1/rules/preview', { merchantId: 'careful', rule: ruleBody(), ...changes });
+    expect(body).toMatchObject({ status, errors: [{ pointer, code }] });
+  });
+
+  it('of a merchant or a rule that does not exist nothing is tried', async () => {
+    expect((await api.ask('POST', '/v1/rules/preview', { merchantId: 'nobody', rule: ruleBody() })).status).toBe(404);
+    expect((await api.ask('POST', '/v1/rules/preview', { merchantId: 'careful', ruleId: '999999', rule: ruleBody() })).status).toBe(404);
   });
 });

@@ -1,13 +1,16 @@
 import { ruleBody } from '../../support/factories/rules.js';
+import { TestIssuer } from '../../support/oidc-issuer.js';
 import { type Answer, type Api, ask, startRulesApi } from './api.js';
 import { until } from '../../support/until.js';
 
 let api: Api;
+let issuer: TestIssuer;
 const tokens: Record<string, string> = {};
 let ruleId: string;
 
 beforeAll(async () => {
-  api = await startRulesApi();
+  issuer = await TestIssuer.start();
+  api = await startRulesApi({ OIDC_ISSUER: issuer.url, OIDC_MERCHANTS_CLAIM: 'tenants' });
   for (const id of ['acme', 'other']) await api.ask('POST', '/v1/merchants', { id, name: id });
   ruleId = ((await api.ask('POST', '/v1/merchants/acme/rules', ruleBody())).body as { id: string }).id;
   for (const [name, body] of Object.entries({
@@ -20,11 +23,15 @@ beforeAll(async () => {
   })) {
     tokens[name] = ((await api.ask('POST', '/v1/tokens', { name: `the ${name}`, ...body })).body as { token: string }).token;
   }
+  tokens.keyOfAcme = ((await api.ask('POST', '/v1/merchants/acme/api-keys', { name: 'shop' })).body as { key: string }).key;
 });
-afterAll(() => api.close());
+afterAll(() => Promise.all([api.close(), issuer.close()]));
 
 const as = (name: string, method: string, path: string, body?: unknown): Promise<Answer> =>
   ask(api.app.url, method, path, body, { authorization: `Bearer ${tokens[name]}`, 'if-match': '*' });
+
+/** Instead of a role: a merchant does it for itself, by an API key, and nobody else does. */
+const MERCHANT = 'the merchant itself';
 
 /** Every call, the role that it needs, and whether a token of acme alone may make it. A body of {} is wrong everywhere: who may ask gets another answer than 403. */
 const MATRIX: readonly [method: string, path: string, role: string, ofAcme: boolean][] = [
@@ -70,13 +77,24 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/merchants/{merchantId}/buckets/block', 'editor', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/unblock', 'editor', true],
   ['POST', '/v1/explain', 'viewer', true],
+  ['POST', '/v1/rules/preview', 'viewer', true],
+  ['GET', '/v1/merchants/{merchantId}/usage', 'viewer', true],
+  ['GET', '/v1/usage/top', 'viewer', true],
+  ['GET', '/v1/decisions', 'viewer', true],
+  ['GET', '/v1/decisions/{requestId}', 'viewer', true],
   ['GET', '/v1/export', 'viewer', true],
   ['POST', '/v1/apply', 'editor', false],
+  ['GET', '/v1/merchants/{merchantId}/api-keys', 'viewer', true],
+  ['POST', '/v1/merchants/{merchantId}/api-keys', 'admin', false],
+  ['GET', '/v1/merchants/{merchantId}/api-keys/{keyId}', 'viewer', true],
+  ['POST', '/v1/merchants/{merchantId}/api-keys/{keyId}/rotate', 'admin', false],
+  ['DELETE', '/v1/merchants/{merchantId}/api-keys/{keyId}', 'admin', false],
   ['GET', '/v1/tokens', 'admin', false],
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],
   ['POST', '/v1/tokens/{tokenId}/rotate', 'admin', false],
   ['DELETE', '/v1/tokens/{tokenId}', 'admin', false],
+  ['GET', '/v1/me/limits', MERCHANT, false],
 ];
 
 const ROLES = ['viewer', 'editor', 'approver', 'admin'];
@@ -97,13 +115,14 @@ describe('who may do what', () => {
         .replace('{merchantId}', merchantId)
         .replace('{plan}', 'nothing')
         .replace('{ruleId}', '999999')
-        .replace('{tokenId}', '999999');
+        .replace('{tokenId}', '999999')
+        .replace('{keyId}', '999999');
     const body = method === 'GET' || method === 'DELETE' ? undefined : {};
     const isAboutMerchant = template.includes('{merchantId}');
 
     it.each(ROLES)(`is for ${role} and above: %s`, async (bearer) => {
       const { status } = await as(bearer, method, path('nobody'), body);
-      expect(status === 403).toBe(ROLES.indexOf(bearer) < ROLES.indexOf(role));
+      expect(status === 403).toBe(role === MERCHANT || ROLES.indexOf(bearer) < ROLES.indexOf(role));
       expect(status).not.toBe(401);
     });
 
@@ -111,6 +130,12 @@ describe('who may do what', () => {
       if (method !== 'DELETE' || !template.endsWith('{merchantId}'))
         expect((await as('ofAcme', method, path('acme'), body)).status === 403).toBe(!ofAcme);
       if (isAboutMerchant) expect((await as('ofOther', method, path('acme'), body)).status).toBe(403);
+    });
+
+    it('is open to the API key of a merchant only if it is for the merchant itself', async () => {
+      const { status, body: problem } = await as('keyOfAcme', method, path('acme'), body);
+      // There is no Redis here: whoever may ask for live buckets is told so.
+      expect([status, problem?.code]).toEqual(role === MERCHANT ? [503, 'buckets.unavailable'] : [403, 'api_key.only_for_me']);
     });
   });
 
@@ -183,6 +208,7 @@ describe('a token', () => {
   it.each([
     [{ role: 'viewer' }, '/name'],
     [{ name: 'admin', role: 'viewer' }, '/name'],
+    [{ name: 'oidc:alice', role: 'viewer' }, '/name'],
     [{ name: 'x', role: 'emperor' }, '/role'],
     [{ name: 'x', role: 'viewer', merchants: [] }, '/merchants'],
     [{ name: 'x', role: 'viewer', merchants: ['a', 'a'] }, '/merchants/1'],
@@ -197,5 +223,108 @@ describe('a token', () => {
 
   it('has a name of its own', async () => {
     expect((await created({ name: 'the viewer', role: 'viewer' })).status).toBe(409);
+  });
+});
+
+describe('an API key of a merchant', () => {
+  const KEYS = '/v1/merchants/acme/api-keys';
+  const me = async (key: string) => (await ask(api.app.url, 'GET', '/v1/me/limits', undefined, { authorization: `Bearer ${key}` })).status;
+
+  it('is shown once, and kept nowhere', async () => {
+    const body = { name: 'shown once', user: 'u1', labels: { team: 'web' }, expiresAt: '2100-01-01T00:00:00Z' };
+    const answer = await api.ask('POST', KEYS, body, { 'idempotency-key': 'one-key' });
+    const { key, id, prefix } = answer.body as { key: string; id: string; prefix: string };
+    expect(answer.status).toBe(201);
+    expect(key).toMatch(new RegExp(`^tgk_${prefix}_[A-Za-z0-9_-]{43}$`));
+    expect(answer.headers.get('location')).toBe(`${KEYS}/${id}`);
+    const again = await api.ask('POST', KEYS, body, { 'idempotency-key': 'one-key' });
+    expect([again.status, again.body.code]).toEqual([409, 'idempotency_key.shown_once']);
+    for (const path of [`${KEYS}/${id}`, KEYS, '/v1/audit?limit=200', '/v1/merchants/acme/history'])
+      expect(JSON.stringify((await api.ask('GET', path)).body)).not.toContain(key.slice(-43));
+    expect((await api.ask('GET', `${KEYS}/${id}`)).body).toMatchObject({ id, ...body, expiresAt: '2100-01-01T00:00:00.000Z', prefix });
+    expect(JSON.stringify(api.app.logs)).not.toContain(key.slice(-43));
+  });
+
+  it('is listed page by page, and only below its merchant', async () => {
+    const first = (await api.ask('GET', `${KEYS}?limit=1`)).body as { items: { id: string; name: string }[]; nextCursor: string };
+    expect(first.items).toMatchObject([{ name: 'shop' }]);
+    const second = (await api.ask('GET', `${KEYS}?limit=1&cursor=${first.nextCursor}`)).body as typeof first;
+    expect(second.items).toMatchObject([{ name: 'shown once' }]);
+    expect((await api.ask('GET', '/v1/merchants/other/api-keys')).body).toMatchObject({ items: [], nextCursor: null });
+    const [{ id } = { id: '' }] = first.items;
+    for (const [method, path] of [
+      ['GET', `/v1/merchants/other/api-keys/${id}`],
+      ['DELETE', `/v1/merchants/other/api-keys/${id}`],
+      ['GET', '/v1/merchants/nobody/api-keys'],
+      ['GET', `${KEYS}/none`],
+    ] as const)
+      expect([method, path, (await api.ask(method, path)).status]).toEqual([method, path, 404]);
+    expect((await api.ask('POST', '/v1/merchants/nobody/api-keys', { name: 'x' })).status).toBe(404);
+  });
+
+  it('may be made by an admin of this merchant alone', async () => {
+    expect((await as('ofOther', 'POST', '/v1/merchants/other/api-keys', { name: 'own' })).status).toBe(201);
+    expect((await as('ofOther', 'POST', KEYS, { name: 'own' })).status).toBe(403);
+  });
+
+  it('is rotated with an overlap, and revoked within two seconds', async () => {
+    const { key: first, id } = (await api.ask('POST', KEYS, { name: 'to be rotated' })).body as { key: string; id: string };
+    const rotated = await api.ask('POST', `${KEYS}/${id}/rotate`, {});
+    const { key: second } = rotated.body as { key: string };
+    expect(rotated.status).toBe(200);
+    expect([await me(first), await me(second)]).toEqual([503, 503]);
+    expect((await api.ask('DELETE', `${KEYS}/${id}`)).status).toBe(204);
+    await until('both keys are refused', async () => (await me(first)) === 401 && (await me(second)) === 401);
+  });
+
+  it('ends with its merchant, also for a new merchant of this id', async () => {
+    await api.ask('POST', '/v1/merchants', { id: 'short', name: 'Short' });
+    const { key } = (await api.ask('POST', '/v1/merchants/short/api-keys', { name: 'x' })).body as { key: string };
+    expect(await me(key)).toBe(503);
+    await api.ask('DELETE', '/v1/merchants/short', undefined, { 'if-match': '*' });
+    await api.ask('POST', '/v1/merchants', { id: 'short', name: 'Short' });
+    await until('the key is refused', async () => (await me(key)) === 401);
+    expect((await api.ask('GET', '/v1/merchants/short/api-keys')).body).toMatchObject({ items: [] });
+  });
+
+  it.each([
+    [{}, '/name'],
+    [{ name: ' x' }, '/name'],
+    [{ name: 'x', user: '' }, '/user'],
+    [{ name: 'x', labels: { A: 'b' } }, '/labels/A'],
+    [{ name: 'x', expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
+    [{ name: 'x', key: 'mine' }, '/key'],
+  ])('%j is refused, and %s named', async (body, pointer) => {
+    const answer = await api.ask('POST', KEYS, body);
+    expect(answer.status).toBe(400);
+    expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toEqual([pointer]);
+  });
+
+  it('has a name of its own', async () => {
+    const { status, body } = await api.ask('POST', KEYS, { name: 'shop' });
+    expect([status, body.code]).toEqual([409, 'api_key.name.taken']);
+  });
+});
+
+describe('a token of the OIDC issuer', () => {
+  const askAs = async (claims: object, method: string, path: string, body?: unknown) =>
+    ask(api.app.url, method, path, body, { authorization: `Bearer ${await issuer.sign({ tenants: '*', ...claims })}`, 'if-match': '*' });
+
+  it('may do what its role may, at its merchants, and stands in the audit as its subject', async () => {
+    expect((await askAs({ roles: ['viewer'] }, 'PATCH', '/v1/merchants/acme', { name: 'x' })).status).toBe(403);
+    expect((await askAs({ tenants: ['other'] }, 'PATCH', '/v1/merchants/acme', { name: 'x' })).status).toBe(403);
+    expect((await askAs({ tenants: ['acme'] }, 'PATCH', '/v1/merchants/acme', { name: 'Acme Inc' })).status).toBe(200);
+    const { body } = await api.ask('GET', '/v1/audit?actor=oidc%3Aalice%40example.com');
+    expect(body).toMatchObject({ items: [{ action: 'merchant.updated', actor: 'oidc:alice@example.com' }] });
+    expect((await askAs({}, 'GET', '/v1/me/limits')).body.code).toBe('api_key.needed');
+  });
+
+  it('without a role is told so, and with a wrong signature is none', async () => {
+    const { status, body } = await askAs({ roles: ['owner'] }, 'GET', '/v1/merchants');
+    expect([status, body.code]).toEqual([403, 'token.role_unknown']);
+    const [header, claims] = (await issuer.sign()).split('.');
+    const wrong = await ask(api.app.url, 'GET', '/v1/merchants', undefined, { authorization: `Bearer ${header}.${claims}.AAAA` });
+    expect([wrong.status, wrong.body.code]).toEqual([401, 'token.invalid']);
+    expect(wrong.headers.get('www-authenticate')).toMatch(/^Bearer realm="tollgate"/);
   });
 });

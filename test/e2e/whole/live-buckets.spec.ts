@@ -159,3 +159,41 @@ test('while Redis is away the answer is 503, nothing is written to the audit, an
   expect((await count()).items).toHaveLength(before);
   await until('it works again', async () => (await api('POST', `${BUCKETS}/reset`, { ruleId })).status === 200);
 });
+
+test('a merchant sees its own limits and what is left of them, and nothing of others, of shadow rules or of what all share', async () => {
+  await api('POST', '/v1/merchants', { id: 'curious', name: 'Curious' });
+  const match = { methods: ['POST'], paths: ['/transactions/**'] };
+  const own = ruleBody({ name: 'secret suspicion', note: 'do not tell', match, limits: LIMITS });
+  const mine = ((await api('POST', '/v1/merchants/curious/rules', own)).body as { id: string }).id;
+  await api('POST', '/v1/merchants/curious/rules', ruleBody({ name: 'trial', mode: 'shadow', limits: LIMITS }));
+  const { key } = (await api('POST', '/v1/merchants/curious/api-keys', { name: 'shop' })).body as { key: string };
+  const me = (query = '') => api('GET', `/v1/me/limits${query}`, undefined, { authorization: `Bearer ${key}` });
+  const seen = { ruleId: mine, limit: 'burst', algorithm: 'token_bucket', ...match, quota: 3, windowMs: 3 * 86_400_000, needs: [] };
+  const untouched = { ...seen, remaining: 3, resetAfterMs: 0, blockedForMs: 0 };
+  expect((await me()).body).toEqual({ items: [untouched], nextCursor: null });
+  await api('POST', '/v1/merchants/curious/buckets/adjust', { ruleId: mine, limit: 'burst', tokens: -2 });
+  const answer = await me();
+  expect(items(answer)).toMatchObject([{ ...seen, remaining: 1 }]);
+  expect(JSON.stringify(answer.body)).not.toMatch(/suspicion|do not tell/);
+  // A default rule with a bucket for each merchant is its own as well, and an address is its to name.
+  await api('POST', '/v1/default-rules', ruleBody({ name: 'for each', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS }));
+  expect(items(await me())).toMatchObject([{ remaining: 1 }, { needs: ['ip'], remaining: null }]);
+  expect(items(await me('?ip=192.0.2.7&limit=200'))).toMatchObject([{ remaining: 1 }, { needs: [], remaining: 3 }]);
+  const other = await me('?merchantId=acme');
+  expect([other.status, other.body.errors[0].parameter]).toEqual([400, 'merchantId']);
+});
+
+test('a merchant that asks for its limits too often is told to wait, and no other one', async () => {
+  const keyOf = async (id: string) => {
+    await api('POST', '/v1/merchants', { id, name: id });
+    return ((await api('POST', `/v1/merchants/${id}/api-keys`, { name: 'shop' })).body as { key: string }).key;
+  };
+  const [hasty, patient] = [await keyOf('hasty'), await keyOf('patient')];
+  const me = (key: string) => api('GET', '/v1/me/limits', undefined, { authorization: `Bearer ${key}` });
+  const answers = await Promise.all(Array.from({ length: 40 }, () => me(hasty)));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(20);
+  for (const { body, headers } of refused) expect([body.code, headers.get('retry-after')]).toEqual(['me.too_often', '1']);
+  expect((await me(patient)).status).toBe(200);
+});

@@ -22,6 +22,7 @@ import {
   describeGolden,
   describeLooks,
   describeOldBuckets,
+  describeOverrides,
   FakeClock,
   isAllowed,
   penaltyTake,
@@ -76,6 +77,7 @@ describe('a bucket in Redis', () => {
   let buckets = 0;
   const createEngine = () => storeEngine(store, clock, `engine.${++buckets}`)();
   describeClockSteps(createEngine, 300);
+  describeOverrides(createEngine, 100);
   describeOldBuckets(createEngine, 300, async () => void (await redis.set(`tg:engine.${buckets}.1`, '-', 'PX', 3_600_000, 'NX')));
 });
 

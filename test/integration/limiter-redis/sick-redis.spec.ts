@@ -6,7 +6,9 @@ import {
   createRedis,
   preloadBuckets,
   RedisBucketStore,
+  RedisReceiptStore,
   RedisSnapshotStore,
+  RedisUsageStore,
   reportLoad,
   type StoreFailure,
 } from '#limiter-redis';
@@ -233,6 +235,21 @@ describe('a Redis that does not let in', () => {
       await snapshots.announce(['acme']);
       return messages.includes('acme');
     });
+    const usage = new RedisUsageStore(redis);
+    // So many that one of a rank has to give way.
+    const counts = { ruleId: '1', passed: 0, refused: 1, shadowRefused: 0, leastPercent: 0 };
+    const merchants = Array.from({ length: 1001 }, (_, i) => ({
+      merchantId: `m${i}`,
+      rules: [counts, { ...counts, ruleId: '2', refused: 0 }],
+    }));
+    await usage.add({ gateway: 'g', number: 1, merchants }, 0);
+    expect((await usage.read(['m1'], 0, 1)).size + (await usage.ranked('near', Date.now(), Date.now() + 1, 1)).length).toBe(2);
+    const receipts = new RedisReceiptStore(redis);
+    const seen = { merchantId: 'acme', isKnownMerchant: true, ageMs: 0, allowed: false, method: 'GET', path: '/', pathIsCut: false };
+    const why = { ignorePathCase: false, reason: 'over_limit', source: 'store', retryAfterMs: 1, limits: [] };
+    for (const requestId of ['a', 'b', 'b']) await receipts.add([{ ...seen, ...why, requestId }], { most: 1, perMinute: 10 });
+    expect((await receipts.find('b', null))?.requestId).toBe('b');
+    expect((await receipts.newest(5, { merchants: null })).items).toHaveLength(1);
     await until('the refund was written', async () => (await takeFrom(store, [{ key: '{acme}1.0', limit, cost: 0 }]))[0]!.remaining === 3);
     expect(failures).toEqual([]);
   });

@@ -6,6 +6,7 @@ import {
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
+  MerchantApiKeyRepository,
   MerchantRepository,
   migrate,
   PlanRepository,
@@ -30,6 +31,7 @@ const TABLES = [
   'outbox',
   'api_token',
   'idempotency_key',
+  'merchant_api_key',
 ];
 
 /** Every row of every table, as text. */
@@ -71,6 +73,8 @@ describe('migrations', () => {
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
+    const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
+    await new MerchantApiKeyRepository(dataSource).create('acme', key, { prefix: 'def', hash: Buffer.alloc(32, 8) }, BY);
   }
 
   it('run once, and a second time find nothing to do', async () => {
@@ -83,6 +87,8 @@ describe('migrations', () => {
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
       'Plans1795401000000',
+      'RuleLanguage1795403000000',
+      'MerchantApiKeys1795405000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -95,7 +101,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM plan'],
+    ['the newest', revertLast, 'SELECT * FROM merchant_api_key'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);
@@ -119,7 +125,7 @@ describe('migrations', () => {
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
     expect((await new RuleReader(dataSource).plan('pro'))?.rules).toHaveLength(1);
     expect((await new RuleReader(dataSource).snapshot('joined'))?.plan).toBe('pro');
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(12);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(13);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });

@@ -11,6 +11,10 @@ export interface InboundRequest {
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
   readonly trusted: boolean;
+  /** The values of a header as they are forwarded, one for each line. @param name in lower case */
+  headerValues(name: string): readonly string[];
+  /** What the client wrote as its host, if it did. */
+  readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
   /**

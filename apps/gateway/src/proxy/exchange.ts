@@ -4,6 +4,7 @@ import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
+import { headerValues } from './header-values.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
@@ -54,6 +55,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
   private reservations: Reservations = NO_RESERVATIONS;
+  /** What is forwarded of the headers, once somebody has asked. */
+  private forwardedHeaders: string[] | undefined;
   private waiting: NodeJS.Timeout | undefined;
   /** The merchant for which it counts, or the peer, once that is known. */
   private load: MerchantLoad | null = null;
@@ -207,9 +210,24 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.call.start();
   }
 
+  /** From the very list that goes to the upstream: a rule cannot see another header than the upstream does. */
+  headerValues(name: string): readonly string[] {
+    return headerValues(this.headersToForward(), name);
+  }
+
+  get hostName(): string | undefined {
+    return this.head.host === '' ? undefined : this.head.host;
+  }
+
+  private headersToForward(): string[] {
+    return (this.forwardedHeaders ??= upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId));
+  }
+
   headersForUpstream(): string[] {
     const { plane, head } = this;
-    const headers = upstreamHeaders(this.request.rawHeaders, head, this.connection, this.requestId);
+    const headers = this.headersToForward();
+    // Handed over: what is added now is for the connection to the upstream.
+    this.forwardedHeaders = undefined;
     if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
     return headers;
   }

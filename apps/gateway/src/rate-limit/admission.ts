@@ -19,7 +19,7 @@ export function createAdmit({ describe, enforcer }: AdmissionDependencies): Admi
       return;
     }
     if (request.belongsTo(descriptor.merchantId)) {
-      enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, request.requestId)));
+      enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, request.requestId)), request.requestId);
     }
   };
 }

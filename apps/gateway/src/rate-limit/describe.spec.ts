@@ -8,23 +8,38 @@ const request = {
   peer: '10.0.0.1',
   trusted: true,
   head: { merchantIds: 1, merchantId: 'acme', forwardedFor: '192.0.2.7' },
+  headerValues: (name: string) => (name === 'cf-ipcountry' ? ['de'] : []),
+  hostName: 'api.example',
 };
+const options = { identify, pathCaseSensitive: true, countryHeader: '' };
 
 test('a descriptor has the merchant, the address of the client, the method and the target of the request', () => {
-  expect(createDescribe({ identify, pathCaseSensitive: true })(request)).toEqual({
+  expect(createDescribe(options)(request)).toEqual({
     merchantId: 'acme',
     ip: '192.0.2.7',
     method: 'POST',
     target: '/transactions?id=7',
     ignorePathCase: false,
+    more: request,
   });
 });
 
 test('a descriptor says that rules ignore the case of the path, if they are configured so', () => {
-  expect(createDescribe({ identify, pathCaseSensitive: false })(request)).toMatchObject({ ignorePathCase: true });
+  expect(createDescribe({ ...options, pathCaseSensitive: false })(request)).toMatchObject({ ignorePathCase: true });
 });
 
 test('a request whose merchant is not known has no descriptor, but a problem', () => {
   const untrusted = { ...request, peer: '192.0.2.7', trusted: false };
-  expect(createDescribe({ identify, pathCaseSensitive: true })(untrusted)).toMatchObject({ problem: 'untrusted_peer' });
+  expect(createDescribe(options)(untrusted)).toMatchObject({ problem: 'untrusted_peer' });
+});
+
+test.each([
+  ['one of a trusted peer', ['de'], 'DE'],
+  ['two of them', ['DE', 'FR'], undefined],
+  ['a text that is none', ['<x>'], undefined],
+  ['none', [], undefined],
+])('a descriptor has the country that the configured header names: %s', (_, values, country) => {
+  const describe = createDescribe({ ...options, countryHeader: 'cf-ipcountry' });
+  expect(describe({ ...request, headerValues: () => values })).toHaveProperty('more.country', country);
+  expect(createDescribe(options)(request)).not.toHaveProperty('more.country');
 });

@@ -1,14 +1,20 @@
-import type { Descriptor } from '#limiter';
+import type { Descriptor, RequestFacts } from '#limiter';
 import type { Identifier, IdentityProblem, IdentitySource } from '../identity/index.js';
+import { FactsWithCountry } from './facts-with-country.js';
 
 export interface DescribeOptions {
   readonly identify: Identifier;
   /** Whether rules tell upper from lower case in paths. */
   readonly pathCaseSensitive: boolean;
+  /** The header in which trusted peers say the country of the client, in lower case; empty: none does. */
+  readonly countryHeader: string;
 }
 
-/** What a descriptor is made from. The headers have been read already, once, and the peer's trust belongs to its connection. */
-export interface DescribedRequest extends IdentitySource {
+/**
+ * What a descriptor is made from. The headers have been read already, once, and the peer's trust belongs to its connection. Other facts are asked for
+ * by the rules that look at them.
+ */
+export interface DescribedRequest extends IdentitySource, RequestFacts {
   readonly method: string;
   /** As the path policy has left it. */
   readonly target: string;
@@ -18,11 +24,12 @@ export interface DescribedRequest extends IdentitySource {
 export type Describe = (request: DescribedRequest) => Descriptor | { readonly problem: IdentityProblem };
 
 /** The one step from a request to a descriptor: what a rule can look at comes from here, and is bounded here or before. */
-export function createDescribe({ identify, pathCaseSensitive }: DescribeOptions): Describe {
+export function createDescribe({ identify, pathCaseSensitive, countryHeader }: DescribeOptions): Describe {
   return (request) => {
     const identity = identify(request);
     if ('problem' in identity) return identity;
     const { merchantId, ip } = identity;
-    return { merchantId, ip, method: request.method, target: request.target, ignorePathCase: !pathCaseSensitive };
+    const more = countryHeader !== '' && request.trusted ? new FactsWithCountry(request, countryHeader) : request;
+    return { merchantId, ip, method: request.method, target: request.target, ignorePathCase: !pathCaseSensitive, more };
   };
 }

@@ -9,14 +9,13 @@ import {
   type BucketLevel,
   type Decision,
   type Limit,
-  type LimitReport,
   type TokenBucketSpec,
   type Verdict,
 } from '#limiter';
 import { anyLimitSpecs, arrivals, asking, bucketTake, FakeClock, startedLimit } from '#limiter/testing';
-import { rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
+import { rateLimitHeaders, retryAfterHeader, type ShownLimit, violatedPolicies } from './rate-limit-headers.js';
 
-function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): LimitReport {
+function report(spec: Partial<TokenBucketSpec>, decision: Partial<Decision>, ruleId = '1'): ShownLimit {
   const [limit] = startLimits(
     [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy', ...spec }],
     0,

@@ -1,10 +1,13 @@
 import { capacityOf, msToMoreQuota, quotaWindowMs, type Decision, type Limit, type LimitReport, type Verdict } from '#limiter';
 
+/** What headers tell of a limit. */
+export type ShownLimit = Pick<LimitReport, 'ruleId' | 'limit' | 'decision'>;
+
 /**
  * RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10, Retry-After as in RFC 9110. Flat lists
  * of names and values.
  */
-export function rateLimitHeaders(limits: readonly LimitReport[]): string[] {
+export function rateLimitHeaders(limits: readonly ShownLimit[]): string[] {
   if (limits.length === 0) return [];
   const [first] = limits;
   if (limits.length === 1) {
@@ -39,7 +42,7 @@ export function violatedPolicies({ limits }: Verdict): string[] {
 }
 
 /** Limits of different rules may have one name; then the rule's id tells them apart. */
-function policyNames(limits: readonly LimitReport[]): string[] {
+function policyNames(limits: readonly ShownLimit[]): string[] {
   const names = limits.map(({ limit }) => limit.name);
   return names.map((name, i) => (names.indexOf(name) === names.lastIndexOf(name) ? name : `${name}-${limits[i]!.ruleId}`));
 }

@@ -3,9 +3,9 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { PUBLIC_ROUTE, unauthorized } from '#platform';
 import { ROLES } from '#rules-db';
-import { ACCESS, type Access } from './access.js';
-import { CONCERNS_OTHERS, forbidden, LIMITED_TO_OTHERS, type Refusal } from './forbidden.js';
-import { type Principal, principalOf } from './principal.js';
+import { ACCESS, type Access, MERCHANT_ITSELF } from './access.js';
+import { CONCERNS_OTHERS, forbidden, LIMITED_TO_OTHERS, NO_MERCHANT, OPENS_ONLY_ME, type Refusal } from './forbidden.js';
+import { merchantOf, type Principal, principalOf } from './principal.js';
 
 /** Lets a request pass whose token has the role that the handler asks for, and is not limited to other merchants. */
 @Injectable()
@@ -15,9 +15,14 @@ export class AccessGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     if (this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_ROUTE, [context.getHandler(), context.getClass()])) return true;
     const request = context.switchToHttp().getRequest<FastifyRequest>();
+    const access = this.reflector.get<Access | typeof MERCHANT_ITSELF | undefined>(ACCESS, context.getHandler());
+    if (merchantOf(request) !== undefined) {
+      if (access !== MERCHANT_ITSELF) throw forbidden(OPENS_ONLY_ME);
+      return true;
+    }
     const principal = principalOf(request);
     if (principal === undefined) throw unauthorized('token.missing', 'send the header Authorization: Bearer TOKEN');
-    const access = this.reflector.get<Access | undefined>(ACCESS, context.getHandler());
+    if (access === MERCHANT_ITSELF) throw forbidden(NO_MERCHANT);
     const refusal = access ? refusalOf(access, principal, (request.params as { merchantId?: string }).merchantId) : NOBODY_MAY;
     if (refusal !== undefined) throw forbidden(refusal);
     return true;

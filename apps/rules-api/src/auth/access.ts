@@ -14,5 +14,10 @@ export interface Access {
   readonly limited: 'merchant' | 'anything' | 'filtered' | 'nothing';
 }
 
+/** Instead of an access: only a merchant's API key may do it, and it concerns that merchant. */
+export const MERCHANT_ITSELF = 'merchant_itself';
+
+export const ForMerchantItself = (): CustomDecorator => SetMetadata(ACCESS, MERCHANT_ITSELF);
+
 /** Every handler that is not public says what it asks; one that does not is refused to everybody. */
 export const Needs = (role: Role, limited: Access['limited']): CustomDecorator => SetMetadata(ACCESS, { role, limited } satisfies Access);

@@ -1,8 +1,9 @@
 import { pino } from 'pino';
 import type { FastifyRequest } from 'fastify';
-import type { StoredToken } from '#rules-db';
+import { API_KEY_TEXT, ProblemError } from '#platform';
+import type { StoredApiKey, StoredToken } from '#rules-db';
 import { Authenticator } from './authenticator.js';
-import { principalOf } from './principal.js';
+import { merchantOf, principalOf } from './principal.js';
 import { TokenText } from './token-text.js';
 
 const ADMIN = 'the-right-token-1';
@@ -11,6 +12,7 @@ const tokenText = new TokenText('a secret of the tests');
 function setUp() {
   const stored = new Map<string, StoredToken>();
   const clock = { nowMs: 1_700_000_000_000 };
+  const keys = new Map<string, StoredApiKey>();
   const asked: string[] = [];
   const used: string[] = [];
   const authenticator = new Authenticator({
@@ -23,21 +25,33 @@ function setUp() {
       },
       used: (id) => Promise.resolve(void used.push(id)),
     },
+    apiKeys: {
+      byPrefix: (prefix) => {
+        asked.push(prefix);
+        return Promise.resolve(keys.get(prefix) ?? null);
+      },
+      used: (id) => Promise.resolve(void used.push(`key ${id}`)),
+    },
     isReady: () => true,
     logger: pino({ enabled: false }),
     nowMs: () => clock.nowMs,
   });
-  const ask = async (authorization: string | undefined, ip = '192.0.2.1') => {
-    const request = { headers: { authorization }, ip, routeOptions: { url: '/v1/merchants' } } as unknown as FastifyRequest;
+  const ask = async (authorization: string | undefined, ip = '192.0.2.1', url = '/v1/merchants') => {
+    const request = { headers: { authorization }, ip, routeOptions: { url } } as unknown as FastifyRequest;
     const refusal = await authenticator.refusal(request);
-    return refusal?.status ?? principalOf(request)?.name;
+    return refusal?.status ?? principalOf(request)?.name ?? merchantOf(request);
   };
   const issue = (changes: Partial<StoredToken> = {}) => {
     const { token, prefix, hash } = tokenText.make();
     stored.set(prefix, { id: '1', name: 'ci', role: 'editor', merchants: null, prefix, hash, until: null, ...changes });
     return { token: `Bearer ${token}`, prefix };
   };
-  return { ask, issue, stored, clock, asked, used };
+  const issueKey = (changes: Partial<StoredApiKey> = {}) => {
+    const { token, prefix, hash } = API_KEY_TEXT.make();
+    keys.set(prefix, { id: '7', merchantId: 'acme', user: null, prefix, hash, until: null, ...changes });
+    return { key: `Bearer ${token}`, prefix };
+  };
+  return { ask, issue, stored, issueKey, keys, clock, asked, used };
 }
 
 describe('the authenticator', () => {
@@ -121,13 +135,26 @@ describe('the authenticator', () => {
     const guess = () => ask(`Bearer ${tokenText.make().token}`);
     const answers = [];
     for (let i = 0; i < 25; i++) answers.push(await guess());
-    expect(answers).toEqual([...Array<number>(19).fill(401), ...Array<number>(6).fill(429)]);
-    expect(asked).toHaveLength(20);
+    expect(answers).toEqual([...Array<number>(20).fill(401), ...Array<number>(5).fill(429)]);
+    expect(asked).toHaveLength(21);
     clock.nowMs += 3_000;
     expect([await guess(), await guess()]).toEqual([401, 429]);
     // The token that was good is looked up again all the same.
     expect(await ask(token)).toBe('ci');
     expect(await ask(`Bearer ${tokenText.make().token}`, '192.0.2.2')).toBe(401);
+  });
+
+  it('any number of good tokens that nobody has seen before may come from one address', async () => {
+    const { ask, issue } = setUp();
+    for (let i = 0; i < 50; i++) expect(await ask(issue().token)).toBe('ci');
+  });
+
+  it('tokens and API keys that are not known are counted together', async () => {
+    const { ask } = setUp();
+    for (let i = 0; i < 10; i++) expect(await ask(`Bearer ${tokenText.make().token}`)).toBe(401);
+    for (let i = 0; i < 10; i++) expect(await ask(`Bearer ${API_KEY_TEXT.make().token}`)).toBe(401);
+    expect(await ask(`Bearer ${API_KEY_TEXT.make().token}`)).toBe(429);
+    expect(await ask(`Bearer ${tokenText.make().token}`)).toBe(429);
   });
 
   it('counts an IPv6 network as one address', async () => {
@@ -153,6 +180,7 @@ describe('the authenticator', () => {
       adminToken: ADMIN,
       tokenText,
       tokens: { byPrefix: () => Promise.reject(new Error('away')), used: () => Promise.resolve() },
+      apiKeys: { byPrefix: () => Promise.reject(new Error('away')), used: () => Promise.resolve() },
       isReady: () => true,
       logger: pino({ enabled: false }),
     });
@@ -163,5 +191,86 @@ describe('the authenticator', () => {
     } as unknown as FastifyRequest;
     expect((await away.refusal(request))?.status).toBe(503);
     expect(await ask(`Bearer ${ADMIN}`)).toBe('admin');
+  });
+});
+
+describe('an API key of a merchant', () => {
+  const ME = '/v1/me/limits';
+
+  it('makes the merchant known at /v1/me, and is refused everywhere else', async () => {
+    const { ask, issueKey, used } = setUp();
+    const { key } = issueKey();
+    expect(await ask(key, '192.0.2.1', ME)).toEqual({ merchantId: 'acme', keyId: '7' });
+    expect(used).toEqual(['key 7']);
+    for (const url of ['/v1/merchants', '/v1/merchants/:merchantId', '/v1/apply', '/v1/me', '/v1/mellow/x'])
+      expect([url, await ask(key, '192.0.2.1', url)]).toEqual([url, 403]);
+  });
+
+  it('is refused within a second of its end', async () => {
+    const { ask, issueKey, keys, clock } = setUp();
+    const { key } = issueKey();
+    expect(await ask(key, '192.0.2.1', ME)).toMatchObject({ merchantId: 'acme' });
+    keys.clear();
+    clock.nowMs += 1_000;
+    expect(await ask(key, '192.0.2.1', ME)).toBe(401);
+  });
+
+  it.each<[string, Partial<StoredApiKey>]>([
+    ['that expired', { until: new Date(1_700_000_000_000) }],
+    ['whose hash is another one', { hash: Buffer.alloc(32) }],
+    ['of what can be no merchant', { merchantId: '' }],
+  ])('%s is refused', async (_what, changes) => {
+    const { ask, issueKey } = setUp();
+    expect(await ask(issueKey(changes).key, '192.0.2.1', ME)).toBe(401);
+  });
+});
+
+describe('a token of an OIDC issuer', () => {
+  const NOT_USED = { byPrefix: () => Promise.resolve(null), used: () => Promise.resolve() };
+  const jwt = (name: string) => `Bearer eyJ.${name}.x`;
+
+  /** What the issuer says of `eyJ.NAME.x`. */
+  function setUpOidc(says: (name: string) => ProblemError | 'known') {
+    const asked: string[] = [];
+    const authenticator = new Authenticator({
+      adminToken: ADMIN,
+      tokenText,
+      tokens: NOT_USED,
+      apiKeys: NOT_USED,
+      isReady: () => true,
+      logger: pino({ enabled: false }),
+      nowMs: () => 1_700_000_000_000,
+      oidc: (token) => {
+        const [, name = ''] = token.split('.');
+        asked.push(name);
+        const found = says(name);
+        const principal = { name: `oidc:${name}`, role: 'viewer', merchants: null } as const;
+        return Promise.resolve(found === 'known' ? { principal, untilMs: Infinity } : found);
+      },
+    });
+    const ask = async (authorization: string) => {
+      const request = { headers: { authorization }, ip: '192.0.2.1', routeOptions: { url: '/v1/x' } } as unknown as FastifyRequest;
+      return (await authenticator.refusal(request))?.status ?? principalOf(request)?.name;
+    };
+    return { ask, asked };
+  }
+
+  it('is looked up by the issuer, once a second, and no other token is', async () => {
+    const { ask, asked } = setUpOidc(() => 'known');
+    for (let i = 0; i < 3; i++) expect(await ask(jwt('alice'))).toBe('oidc:alice');
+    expect(await ask(`Bearer ${tokenText.make().token}`)).toBe(401);
+    expect(asked).toEqual(['alice']);
+  });
+
+  it('that is wrong counts as a try; one that is good, or that nobody can judge now, does not', async () => {
+    const status = { wrong: 401, away: 503, idle: 403 } as Record<string, number>;
+    const { ask } = setUpOidc((name) => {
+      const refused = status[name.replace(/\d/g, '')];
+      return refused === undefined ? 'known' : new ProblemError({ status: refused, detail: name });
+    });
+    for (const name of ['away', 'idle', 'good']) for (let i = 0; i < 25; i++) expect(await ask(jwt(name + i))).not.toBe(429);
+    for (let i = 0; i < 20; i++) expect(await ask(jwt(`wrong${i}`))).toBe(401);
+    expect(await ask(jwt('wrong20'))).toBe(429);
+    expect(await ask(jwt('good0'))).toBe('oidc:good0');
   });
 });

@@ -15,6 +15,12 @@ export interface Principal {
 /** The bearer of TOLLGATE_ADMIN_TOKEN. */
 export const FIRST_ADMIN: Principal = { name: 'admin', role: 'admin', merchants: null };
 
+/** A merchant that asks for itself, by one of its API keys. It has no role: it sees what is its own. */
+export interface Merchant {
+  readonly merchantId: string;
+  readonly keyId: string;
+}
+
 const PRINCIPALS = new WeakMap<FastifyRequest, Principal>();
 
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {
@@ -25,6 +31,22 @@ export function setPrincipal(request: FastifyRequest, principal: Principal): voi
 export function principalOf(request: FastifyRequest): Principal | undefined {
   return PRINCIPALS.get(request);
 }
+
+const MERCHANTS = new WeakMap<FastifyRequest, Merchant>();
+
+export function setMerchant(request: FastifyRequest, merchant: Merchant): void {
+  MERCHANTS.set(request, merchant);
+}
+
+/** Nothing for a request that no merchant makes for itself. */
+export function merchantOf(request: FastifyRequest): Merchant | undefined {
+  return MERCHANTS.get(request);
+}
+
+/** The id of the merchant that asks for itself. */
+export const MyMerchantId = createParamDecorator((_: unknown, context: ExecutionContext): string => {
+  return merchantOf(context.switchToHttp().getRequest<FastifyRequest>())!.merchantId;
+});
 
 /** Who makes the request and why, for the audit. */
 export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {

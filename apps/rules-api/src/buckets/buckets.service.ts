@@ -2,7 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   type BucketOperation,
   type BucketReading,
+  type Fault,
   InvalidOperationError,
+  type KeyPart,
   NewerRulesError,
   OperationNotPossibleError,
   StoreUnavailableError,
@@ -27,6 +29,12 @@ import { bucketsOfMerchant, isShared, type KeyValues, type NamedBucket } from '.
 /** To which a bearer is limited; null: all. */
 type Merchants = readonly string[] | null;
 
+/** Which page of a merchant's buckets, and the parts of their keys that no merchant has by itself. */
+interface PageQuery extends KeyValues {
+  readonly size: number;
+  readonly cursor?: string | undefined;
+}
+
 const LIST = 'buckets';
 /** A reset of more than so many buckets at once would keep Redis and the audit busy. */
 const MOST_AT_ONCE = 200;
@@ -49,11 +57,21 @@ export class BucketsService {
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
   ) {}
 
-  async list(merchantId: string, { size, cursor, ruleId, ...values }: BucketQueryDto): Promise<Page<BucketView>> {
-    const all = (await this.named(merchantId, values)).filter(({ rule }) => ruleId === undefined || rule.id === ruleId);
+  async list(merchantId: string, query: BucketQueryDto): Promise<Page<BucketView>> {
+    return this.page(merchantId, query, ({ rule }) => query.ruleId === undefined || rule.id === query.ruleId, viewOf);
+  }
+
+  /** The buckets for which `concerns` holds, as `show` shows each with what it holds now; nothing if it cannot be read without more of its key. */
+  async page<T>(
+    merchantId: string,
+    { size, cursor, ip, method }: PageQuery,
+    concerns: (named: NamedBucket) => boolean,
+    show: (named: NamedBucket, reading: BucketReading | undefined) => T,
+  ): Promise<Page<T>> {
+    const all = (await this.named(merchantId, { ip, method })).filter(concerns);
     const from = cursor === undefined ? 0 : placeAfter(all, decodeCursor(LIST, cursor, isPlace));
     const rows = all.slice(from, from + size + 1);
-    const read = await Promise.all(rows.slice(0, size).map((named) => this.viewNow(named)));
+    const read = await Promise.all(rows.slice(0, size).map(async (named) => show(named, await this.readingNow(named))));
     const { nextCursor } = toPage(
       rows,
       size,
@@ -113,8 +131,8 @@ export class BucketsService {
     return bucketsOfMerchant({ merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, plan: plan?.rules ?? [], defaults }, values);
   }
 
-  private async viewNow(named: NamedBucket): Promise<BucketView> {
-    return viewOf(named, named.key === undefined ? undefined : await this.asked(named, READ));
+  private async readingNow(named: NamedBucket): Promise<BucketReading | undefined> {
+    return named.key === undefined ? undefined : this.asked(named, READ);
   }
 
   private async asked({ key, bucket }: NamedBucket, operation: BucketOperation): Promise<BucketReading> {
@@ -149,14 +167,7 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
     ]);
   }
   const [needs] = chosen.flatMap((named) => named.needs);
-  if (needs !== undefined)
-    throw badBody([
-      {
-        pointer: `/${needs}`,
-        code: `bucket.${needs}.missing`,
-        detail: `must be given, because the key of the rule has ${needs}`,
-      },
-    ]);
+  if (needs !== undefined) throw badBody([missingPart(needs)]);
   if (chosen.length > MOST_AT_ONCE) {
     throw badBody([
       {
@@ -166,6 +177,18 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
       },
     ]);
   }
+}
+
+/** A bucket is named here by the address and the method only. */
+function missingPart(part: KeyPart): Fault {
+  const field = part === 'ip.prefix' ? 'ip' : part;
+  return field === 'ip' || field === 'method'
+    ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail: `must be given, because the key of the rule has ${part}` }
+    : {
+        pointer: '/ruleId',
+        code: 'bucket.key.not_nameable',
+        detail: `the key of the rule has ${part}, by which no bucket can be named here`,
+      };
 }
 
 function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {

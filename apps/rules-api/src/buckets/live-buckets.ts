@@ -8,8 +8,9 @@ import {
   type BucketTake,
   StoreUnavailableError,
 } from '#limiter';
-import { ProblemError } from '#platform';
+import type { ProblemError } from '#platform';
 import { createRedis, RedisBucketStore, RedisSnapshotStore } from '#limiter-redis';
+import { bucketsUnavailable, LiveReports } from './live-reports.js';
 
 /** An administrator waits longer than a request may. Milliseconds. */
 const DEADLINE_MS = 1_000;
@@ -19,11 +20,13 @@ export class LiveBuckets implements BucketLooker {
   private readonly redis: Redis | undefined;
   private readonly store: RedisBucketStore | undefined;
   private readonly snapshots: RedisSnapshotStore | undefined;
+  readonly reports: LiveReports;
 
   /** @param url undefined: there is no Redis to ask, and every call fails */
   constructor(url: string | undefined) {
-    if (url === undefined) return;
-    this.redis = createRedis(url, 'limiter');
+    this.redis = url === undefined ? undefined : createRedis(url, 'limiter');
+    this.reports = new LiveReports(this.redis);
+    if (this.redis === undefined) return;
     this.store = new RedisBucketStore(this.redis, { deadlineMs: DEADLINE_MS });
     this.snapshots = new RedisSnapshotStore(this.redis);
   }
@@ -34,7 +37,7 @@ export class LiveBuckets implements BucketLooker {
   }
 
   unavailable(detail: string): ProblemError {
-    return new ProblemError({ status: 503, code: 'buckets.unavailable', detail, headers: { 'retry-after': '1' } });
+    return bucketsUnavailable(detail);
   }
 
   /** @throws StoreUnavailableError, NewerRulesError */

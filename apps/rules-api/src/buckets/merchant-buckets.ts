@@ -1,5 +1,5 @@
 import { canonicalAddress } from '#addresses';
-import { type Bucket, bucketKey, bucketOf, type KeyPart, type Limit, type Rule } from '#limiter';
+import { type Bucket, bucketKey, bucketOf, type KeyPart, type Limit, type Rule, type RuleSource } from '#limiter';
 
 /** The parts of a key that no merchant has by itself. */
 export interface KeyValues {
@@ -10,7 +10,7 @@ export interface KeyValues {
 /** A bucket that a rule has for a merchant. */
 export interface NamedBucket {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'plan' | 'default';
+  readonly source: RuleSource;
   readonly limit: Limit;
   /** Parts of the key for which there is no value. */
   readonly needs: readonly KeyPart[];
@@ -34,13 +34,19 @@ export function bucketsOfMerchant({ merchantId, timeZone, own, plan, defaults }:
       .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
       .flatMap((rule) =>
         rule.limits.map((limit) => {
-          const needs = rule.key.filter((part) => part !== 'merchant' && values[part] === undefined);
+          const needs = rule.key.filter((part) => !isGiven(part, values));
           const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
           const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
           return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
   return [...ofRules(own, 'merchant'), ...ofRules(plan, 'plan'), ...ofRules(defaults, 'default')];
+}
+
+/** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
+function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
+  if (part === 'merchant') return true;
+  return part === 'method' ? method !== undefined : ip !== undefined && (part === 'ip' || part === 'ip.prefix');
 }
 
 /** Whether other merchants take from the same bucket: it is a default rule's or a plan's, whose key does not tell merchants apart. */

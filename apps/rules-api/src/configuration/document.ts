@@ -1,15 +1,22 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { completed, type Fault, type Fields, isPlainObject, objectFaults, RULE_FIELDS, type RuleSpec, shown } from '#limiter';
+import {
+  completed,
+  type Fault,
+  type Fields,
+  isPlainObject,
+  objectFaults,
+  RULE_FIELDS,
+  type RuleSpec,
+  shown,
+  writingFaults,
+} from '#limiter';
 import { ProblemError } from '#platform';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
-import { badBody, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
+import { badBody, MAX_DEPTH, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
 import { PLAN_FIELDS } from '../plans/plan-fields.js';
 import type { Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS, CONFIGURED_PLAN_FIELDS } from './configuration-fields.js';
-
-/** No rule and no merchant is nested deeper. */
-const MAX_DEPTH = 8;
 
 /** So many rules are checked before other requests have their turn. */
 const CHECKED_AT_ONCE = 200;
@@ -89,7 +96,9 @@ class DocumentReader {
           code: 'rule.name.repeated',
           detail: 'is the name of another rule here',
         });
-        rules.push(completed(rule, RULE_FIELDS) as unknown as RuleSpec);
+        const spec = completed(rule, RULE_FIELDS) as unknown as RuleSpec;
+        this.note(writingFaults(spec).map((fault) => ({ ...fault, pointer: `${place.pointer}${fault.pointer}` })));
+        rules.push(spec);
       }
     }
     return rules;

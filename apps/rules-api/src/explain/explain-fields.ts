@@ -1,21 +1,43 @@
-import type { Fields } from '#limiter';
+import { type Fields, line, type TextFormat } from '#limiter';
+import { REQUEST_ID } from '../decisions/decision-fields.js';
 import { HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
 
 const PATH_EXPECTED = 'must be a path as a client sends it, like /transactions/17';
 const MAX_PATH_LENGTH = 8_192;
 
+const NAME_PATTERN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}$/;
+/** RFC 9110. */
+const HEADER_NAME: TextFormat = {
+  expected: 'must be the name of a header',
+  fault: (text) => (NAME_PATTERN.test(text) ? undefined : 'must be the name of a header'),
+  schema: { pattern: NAME_PATTERN.source },
+};
+
 /** A request as it is described for an explanation: the facts that rules look at. */
 export const EXPLAIN_FIELDS = {
+  requestId: {
+    kind: 'text',
+    format: REQUEST_ID,
+    example: 'k3J9xZ-1f',
+    explanation:
+      'Instead of a merchant and a request: the id of a request that a gateway has decided about, and of which there is a receipt.',
+  },
+  ip: {
+    kind: 'text',
+    format: IP_ADDRESS,
+    example: '192.0.2.7',
+    explanation: 'Beside requestId: the address of the client, which no receipt holds. Rules whose key has ip need it.',
+  },
   merchantId: {
     kind: 'text',
     format: MERCHANT_ID,
-    required: true,
+    required: { unless: 'requestId' },
     example: 'acme',
     explanation: 'The merchant that makes the request.',
   },
   request: {
     kind: 'object',
-    required: true,
+    required: { unless: 'requestId' },
     explanation: 'The request, as far as rules look at it.',
     fields: {
       method: {
@@ -34,13 +56,32 @@ export const EXPLAIN_FIELDS = {
         },
         required: true,
         example: '/transactions/17',
-        explanation: 'The path, percent-encoded as a client sends it; a query is ignored.',
+        explanation: 'The path, and the query if rules look at it, percent-encoded as a client sends them.',
       },
       ip: {
         kind: 'text',
         format: IP_ADDRESS,
         example: '192.0.2.7',
-        explanation: 'The address of the client. Rules whose key has ip need it.',
+        explanation: 'The address of the client. Rules that look at it need it.',
+      },
+      headers: {
+        kind: 'map',
+        keys: HEADER_NAME,
+        values: {
+          expected: 'must be the value of a header',
+          fault: (text: string) => (text.length <= MAX_PATH_LENGTH ? undefined : `must be at most ${MAX_PATH_LENGTH} characters`),
+          schema: { maxLength: MAX_PATH_LENGTH },
+        },
+        max: 100,
+        example: { 'X-Channel': 'web' },
+        explanation: 'The headers of the request as they are forwarded. Cookies stand in Cookie, the host in Host.',
+      },
+      user: { kind: 'text', format: line(128), example: 'u-17', explanation: "The merchant's user that makes the request." },
+      country: {
+        kind: 'text',
+        format: line(2),
+        example: 'DE',
+        explanation: 'The country of the client, if the gateway is told it.',
       },
     },
   },

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { LAYERS, type Layer } from '#limiter';
+import { LAYERS, type Layer, MODES, WHY_NOT } from '#limiter';
 import { tableDto } from '../http/table-dto.js';
 import { EXPLAIN_FIELDS } from './explain-fields.js';
 
@@ -17,16 +17,20 @@ class ExplainedVerdict {
 }
 
 class WhyNotView {
-  @ApiProperty({ enum: ['disabled', 'method_differs', 'path_differs', 'displaced'] })
+  @ApiProperty({ enum: WHY_NOT })
   code: string;
 
-  @ApiProperty({ type: String, example: 'match.paths', description: 'The first condition that failed.' })
+  @ApiProperty({
+    type: String,
+    example: 'match.paths',
+    description: 'The first part of the rule that failed; for a condition, the field of the request.',
+  })
   field: string;
 
   @ApiProperty({ description: 'What the rule wants.', example: ['/transactions/**'] })
   expected: unknown;
 
-  @ApiProperty({ description: 'What the request has.', example: '/reports' })
+  @ApiProperty({ description: 'What the request has, long texts cut off; null: it does not have the field.', example: '/reports' })
   got: unknown;
 }
 
@@ -40,7 +44,7 @@ class ConsideredView {
   @ApiProperty({ enum: ['merchant', 'plan', 'default'] })
   source: 'merchant' | 'plan' | 'default';
 
-  @ApiProperty({ enum: ['enforce', 'shadow'] })
+  @ApiProperty({ enum: MODES, description: 'What the rule does with this request.' })
   mode: string;
 
   @ApiProperty({ type: Boolean, description: 'Whether its conditions hold, be it chosen or displaced.' })

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
+import { DecisionsModule } from '../decisions/decisions.module.js';
 import { ExplainController } from './explain.controller.js';
 import { ExplainService } from './explain.service.js';
 
-@Module({ controllers: [ExplainController], providers: [ExplainService] })
+@Module({ imports: [DecisionsModule], controllers: [ExplainController], providers: [ExplainService] })
 export class ExplainModule {}

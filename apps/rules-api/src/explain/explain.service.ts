@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { canonicalAddress } from '#addresses';
 import {
   type CheckOutcome,
   decide,
@@ -15,11 +14,14 @@ import {
   type Rule,
   type Verdict,
 } from '#limiter';
+import type { ProblemError } from '#platform';
 import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, type RuleOwner, RuleRepository } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
+import { DecisionsService } from '../decisions/decisions.service.js';
 import { badBody } from '../http/validation.pipe.js';
 import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
+import { describedRequest } from './described-request.js';
 import type { ExplainDto, Explanation } from './explain.dto.js';
 
 /** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
@@ -32,21 +34,35 @@ export class ExplainService {
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
+    @Inject(DecisionsService) private readonly decisions: DecisionsService,
   ) {
     const store = new LookingStore(live);
-    this.limiter = new RateLimiter(store, store);
+    this.limiter = new RateLimiter(store, store, { nowMs: Date.now });
   }
 
   /** @param among the merchants to which the bearer is limited; null: all. @throws MerchantNotFoundError, ProblemError */
-  async explain({ merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
+  async explain(body: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
+    const { merchantId, request, ...how } = await this.described(body, among);
     demandAmong(merchantId, among);
     this.live.demandConfigured();
     const { compiled, disabled } = await this.rulesOf(merchantId);
-    const [path = ''] = request.path.split('?');
-    const descriptor = { merchantId, ip: canonicalAddress(request.ip ?? ''), method: request.method, target: path };
-    demandKeyParts(compiled, descriptor, request.ip);
-    const layers = explainChoice(compiled, descriptor, disabled);
+    const descriptor = { ...describedRequest(merchantId, request), ...how };
+    demandKeyParts(compiled, descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
+    const layers = explainChoice(compiled, descriptor, disabled, Date.now);
     return explanation(await this.check(compiled, descriptor), layers);
+  }
+
+  /** The request that the body describes, or that of the receipt that it names. */
+  private async described({ requestId, ip, merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<DescribedRequest> {
+    if (requestId === undefined) {
+      if (ip !== undefined) throw notApplicable('ip', 'goes with requestId only; a request has an ip of its own');
+      return { merchantId: merchantId!, request: request! };
+    }
+    if (merchantId !== undefined || request !== undefined)
+      throw notApplicable(request === undefined ? 'merchantId' : 'request', 'does not go with requestId, whose receipt says it');
+    const { pathIsCut, ignorePathCase, method, path, ...receipt } = await this.decisions.receipt(requestId, among);
+    if (pathIsCut) throw notApplicable('requestId', 'names a request whose path is too long for a receipt; describe the request instead');
+    return { merchantId: receipt.merchantId, request: { method, path, ...(ip !== undefined && { ip }) }, ignorePathCase };
   }
 
   private async rulesOf(merchantId: string): Promise<{ compiled: MerchantRules; disabled: DisabledRule[] }> {
@@ -85,12 +101,22 @@ export class ExplainService {
   }
 }
 
-function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined): void {
-  const { enforced, shadow } = rules.choose(descriptor);
-  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.includes('ip'));
+interface DescribedRequest {
+  readonly merchantId: string;
+  readonly request: NonNullable<ExplainDto['request']>;
+  readonly ignorePathCase?: boolean;
+}
+
+function notApplicable(field: string, detail: string): ProblemError {
+  return badBody([{ pointer: `/${field}`, code: `explain.${field}.not_applicable`, detail }]);
+}
+
+function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined, pointer: string): void {
+  const { enforced, shadow } = rules.choose(descriptor, Date.now);
+  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some((part) => part === 'ip' || part === 'ip.prefix'));
   if (needsIp === undefined || ip !== undefined) return;
-  const detail = `must be given, because the key of rule ${needsIp.rule.id} has ip`;
-  throw badBody([{ pointer: '/request/ip', code: 'explain.ip.missing', detail }]);
+  const detail = `must be given, because the key of rule ${needsIp.rule.id} has the address`;
+  throw badBody([{ pointer, code: 'explain.ip.missing', detail }]);
 }
 
 function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
@@ -101,8 +127,8 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Expla
     verdict: { allowed, reason, status: allowed ? 200 : 429 },
     layers: layers.map(({ layer, considered }) => ({
       layer,
-      chosen: considered.find(({ chosen, rule }) => chosen && rule.mode === 'enforce')?.rule.id ?? null,
-      considered: considered.map(({ rule: { id, name, mode }, source, matched, why }) => ({
+      chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
+      considered: considered.map(({ rule: { id, name }, source, mode, matched, why }) => ({
         ruleId: id,
         name,
         source,

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { storedRule, UnreadableError } from '#limiter';
+import { type RuleSpec, storedRule, UnreadableError, writingFaults } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   type Actor,
@@ -63,7 +63,7 @@ export class HistoryService {
   async revert(owner: RuleOwner, ruleId: string, expected: Expected, version: number, by: Actor): Promise<RuleView> {
     const past = await this.audit.ruleAt(owner, ruleId, version);
     if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
-    const spec = ruleSpec(readable(past, version));
+    const spec = writable(ruleSpec(readable(past, version)), version);
     if (await this.rules.find(owner, ruleId)) return ruleView(await this.rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'));
     const [last] = await this.audit.list({ ...ownerColumns(owner), ruleId }, { limit: 1 });
     if (last?.action !== 'rule.deleted') throw new RuleNotFoundError(ruleId);
@@ -100,12 +100,23 @@ function readable(stored: object | null, version: number): RuleEntity {
     return stored as RuleEntity;
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
-    throw new ProblemError({
-      status: 409,
-      code: 'rule.version.unwritable',
-      detail: `version ${version} cannot be written any more: ${error.message}`,
-    });
+    throw unwritable(version, error.message);
   }
+}
+
+/** A former version may have been written before its harm was known. */
+function writable(spec: RuleSpec, version: number): RuleSpec {
+  const [fault] = writingFaults(spec);
+  if (fault) throw unwritable(version, `rule${fault.pointer.replaceAll('/', '.')} ${fault.detail}`);
+  return spec;
+}
+
+function unwritable(version: number, why: string): ProblemError {
+  return new ProblemError({
+    status: 409,
+    code: 'rule.version.unwritable',
+    detail: `version ${version} cannot be written any more: ${why}`,
+  });
 }
 
 function isPlace(values: readonly unknown[]): values is [string] {

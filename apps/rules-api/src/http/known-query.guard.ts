@@ -24,7 +24,8 @@ export class KnownQueryGuard implements CanActivate {
     const unknown = Object.keys(query).filter((name) => !known.includes(name));
     if (unknown.length === 0) return true;
     const names = [...known.slice(0, -2), known.slice(-2).join(' and ')].join(', ');
-    const detail = known.length === 0 ? 'is not known here, and nothing else is' : `is not known here; ${names} are`;
+    const detail =
+      known.length === 0 ? 'is not known here, and nothing else is' : `is not known here; ${names} ${known.length === 1 ? 'is' : 'are'}`;
     const errors = unknown
       .slice(0, MAX_ERRORS)
       .map((name) => ({ parameter: name.slice(0, MAX_NAME_LENGTH), code: 'query.unknown_parameter', detail }));

@@ -1,7 +1,7 @@
 import type { PipeTransform } from '@nestjs/common';
 import { isMerchantId, isPlanName, PLAN_NAME, shown } from '#limiter';
 import { ProblemError } from '#platform';
-import { MerchantNotFoundError, PlanNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
+import { ApiKeyNotFoundError, MerchantNotFoundError, PlanNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -42,6 +42,14 @@ export class RuleIdPipe implements PipeTransform {
 export class TokenIdPipe implements PipeTransform {
   transform(value: string): string {
     if (!isId(value)) throw new TokenNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The id of an API key in a path, likewise. */
+export class ApiKeyIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new ApiKeyNotFoundError(value.slice(0, 200));
     return value;
   }
 }

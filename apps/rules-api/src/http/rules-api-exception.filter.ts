@@ -1,6 +1,8 @@
 import { type ArgumentsHost, Catch } from '@nestjs/common';
 import { ProblemDetailsFilter, ProblemError } from '#platform';
 import {
+  ApiKeyNameTakenError,
+  ApiKeyNotFoundError,
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
@@ -11,6 +13,7 @@ import {
   RuleNotFoundError,
   TokenNameTakenError,
   TokenNotFoundError,
+  TooManyApiKeysError,
   TooManyPlansError,
   TooManyRulesError,
   TooManyTokensError,
@@ -33,6 +36,7 @@ const NOT_FOUND = [
   [RuleNotFoundError, 'rule.not_found'],
   [PlanNotFoundError, 'plan.not_found'],
   [TokenNotFoundError, 'token.not_found'],
+  [ApiKeyNotFoundError, 'api_key.not_found'],
 ] as const;
 
 /** The problem that an error of rules-db stands for; nothing for other errors. */
@@ -44,12 +48,14 @@ export function asProblem(error: unknown): ProblemError | undefined {
   }
   if (error instanceof RuleNameTakenError) return taken('rule.name.taken', '/name', error);
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
+  if (error instanceof ApiKeyNameTakenError) return taken('api_key.name.taken', '/name', error);
   if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
   if (error instanceof TooManyPlansError) return new ProblemError({ status: 409, code: 'plan.too_many', detail: error.message });
   if (error instanceof PlanInUseError) return new ProblemError({ status: 409, code: 'plan.in_use', detail: error.message });
   if (error instanceof UnknownPlanError)
     return badBody([{ pointer: '/plan', code: 'merchant.plan.not_found', detail: `must be the name of a plan, and ${error.message}` }]);
   if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
+  if (error instanceof TooManyApiKeysError) return new ProblemError({ status: 409, code: 'api_key.too_many', detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({

@@ -1,4 +1,4 @@
-import type { Fields, SpecOf } from '#limiter';
+import type { Fault, Fields, SpecOf } from '#limiter';
 
 /** A class of bodies or queries whose checks, defaults and OpenAPI schema follow from a table of fields. */
 export interface TableDto<T extends object = object> {
@@ -6,13 +6,20 @@ export interface TableDto<T extends object = object> {
   readonly fields: Fields;
   /** What codes of faults begin with. */
   readonly code: string;
+  /** What must hold between fields that are right one by one: the faults of a value with every default filled in. */
+  faultsOf?(value: T): readonly Fault[];
 }
 
 /** The base class of such a class: `class RuleDto extends tableDto('rule', RULE_FIELDS) {}`. */
-export function tableDto<const F extends Fields>(code: string, fields: F): TableDto<SpecOf<F>> {
+export function tableDto<const F extends Fields>(
+  code: string,
+  fields: F,
+  faultsOf?: (value: SpecOf<F>) => readonly Fault[],
+): TableDto<SpecOf<F>> {
   class Dto {
     static readonly fields = fields;
     static readonly code = code;
+    static readonly faultsOf = faultsOf;
   }
   return Dto as unknown as TableDto<SpecOf<F>>;
 }

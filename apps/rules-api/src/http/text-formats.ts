@@ -1,20 +1,13 @@
 import { isIP } from 'node:net';
 import { isMerchantId, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, type TextFormat } from '#limiter';
 
+export { MOMENT } from '#limiter';
+
 /** The forms of texts that several calls take. */
 
 function textFormat(expected: string, fits: (text: string) => boolean, schema: TextFormat['schema']): TextFormat {
   return { expected, fault: (text) => (fits(text) ? undefined : expected), schema };
 }
-
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)$/;
-
-/** A moment with its zone: a time without one would be another moment for each reader. */
-export const MOMENT = textFormat(
-  'must be a time with a zone like 2026-11-22T10:00:00Z',
-  (text) => RFC_3339.test(text) && !Number.isNaN(Date.parse(text)),
-  { pattern: RFC_3339.source },
-);
 
 /** The id of a merchant that may exist. */
 export const MERCHANT_ID = textFormat(`must be ${MERCHANT_ID_EXPECTED}`, isMerchantId, { minLength: 1, maxLength: MERCHANT_ID_MAX_LENGTH });

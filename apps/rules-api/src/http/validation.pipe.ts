@@ -8,8 +8,8 @@ import { isTableDto, type TableDto } from './table-dto.js';
 export const MAX_ERRORS = 100;
 const MAX_DETAIL_LENGTH = 500;
 
-/** No body of this API is nested deeper; a deeper one would exhaust the stack of whoever walks it. */
-const MAX_DEPTH = 8;
+/** No body of this API is nested deeper, a rule with five levels of conditions within another object included; a deeper one would exhaust the stack of whoever walks it. */
+export const MAX_DEPTH = 16;
 
 /**
  * Turns bodies and queries into their DTO, or refuses them with every wrong field. Types are never converted: "10" is
@@ -28,9 +28,11 @@ export function validated<T extends object>(value: unknown, dto: TableDto<T>, ty
   const object = jsonObject(value);
   const { fields, code } = dto;
   const odd = oddities(object, '', MAX_DEPTH, code).slice(0, MAX_ERRORS);
-  const faults = odd.length > 0 ? odd : objectFaults(object, fields, { pointer: '', code }).slice(0, MAX_ERRORS);
-  if (faults.length > 0) throw type === 'body' ? badBody(faults) : badQuery(faults);
-  return Object.assign(new dto(), completed(object, fields));
+  const found = odd.length > 0 ? odd : objectFaults(object, fields, { pointer: '', code });
+  const whole = found.length > 0 ? undefined : Object.assign(new dto(), completed(object, fields));
+  const faults = (whole === undefined ? found : (dto.faultsOf?.(whole) ?? [])).slice(0, MAX_ERRORS);
+  if (whole === undefined || faults.length > 0) throw type === 'body' ? badBody(faults) : badQuery(faults);
+  return whole;
 }
 
 /** @throws ProblemError 400 */

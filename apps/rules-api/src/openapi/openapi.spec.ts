@@ -4,7 +4,7 @@ import { mutated } from '#limiter/testing';
 import * as fc from 'fast-check';
 import { createRequire } from 'node:module';
 import { createHttpApp, createLogger, createRegistry, Health } from '#platform';
-import { ApiTokenRepository, createDataSource } from '#rules-db';
+import { ApiTokenRepository, createDataSource, MerchantApiKeyRepository } from '#rules-db';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { TokenText } from '../auth/token-text.js';
 import { RulesDatabase } from '../database.js';
@@ -26,7 +26,12 @@ describe('the OpenAPI document', () => {
     const database = new RulesDatabase(createDataSource('postgres://127.0.0.1:1/none'), logger);
     const adminToken = 'a-token-for-tests';
     const liveBuckets = new LiveBuckets(undefined);
-    const shared = { liveBuckets, tokenText: new TokenText(adminToken), tokens: new ApiTokenRepository(database.dataSource) };
+    const shared = {
+      liveBuckets,
+      tokenText: new TokenText(adminToken),
+      tokens: new ApiTokenRepository(database.dataSource),
+      apiKeys: new MerchantApiKeyRepository(database.dataSource),
+    };
     const module = RulesApiModule.register({ ...shared, database, adminToken, health: new Health(), registry, logger });
     app = await createHttpApp(module, { logger, registry });
     document = openApiDocument(app);
@@ -147,12 +152,12 @@ describe('the OpenAPI document', () => {
       const [method = '', path = ''] = name.split(' ');
       const statuses = Object.keys(operation.responses);
       const needs = (...wanted: string[]) => expect([name, statuses]).toEqual([name, expect.arrayContaining(wanted)]);
-      expect([name, operation.security]).toEqual([name, [{ bearer: [] }]]);
+      expect([name, operation.security]).toEqual([name, [path.startsWith('/v1/me/') ? { merchantKey: [] } : { bearer: [] }]]);
       needs('401', '500', '503');
       if (path.includes('{')) needs('404');
       const parameters = operation.parameters?.map((parameter) => parameter.name) ?? [];
-      // Tokens are never edited, so nobody's edit can be lost.
-      if (['PUT', 'PATCH', 'DELETE'].includes(method) && !path.startsWith('/v1/tokens')) {
+      // Tokens and API keys are never edited, so nobody's edit can be lost.
+      if (['PUT', 'PATCH', 'DELETE'].includes(method) && !/^\/v1\/tokens|\/api-keys/.test(path)) {
         needs('412', '428', '400');
         expect([name, parameters]).toEqual([name, expect.arrayContaining(['If-Match'])]);
       }

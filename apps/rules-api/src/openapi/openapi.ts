@@ -1,21 +1,29 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
+import { CreateApiKeyDto, RotateApiKeyDto } from '../api-keys/api-key.dto.js';
+import { ApiKeysModule } from '../api-keys/api-keys.module.js';
 import { BucketsModule } from '../buckets/buckets.module.js';
 import { ExplainDto } from '../explain/explain.dto.js';
 import { ExplainModule } from '../explain/explain.module.js';
+import { PreviewDto } from '../preview/preview.dto.js';
+import { PreviewModule } from '../preview/preview.module.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
 import { ConfigurationModule } from '../configuration/configuration.module.js';
+import { DecisionsModule } from '../decisions/decisions.module.js';
 import { RevertDto } from '../history/history.dto.js';
 import { HistoryModule } from '../history/history.module.js';
+import { MeModule } from '../me/me.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
 import { PlanDto } from '../plans/plan.dto.js';
 import { PlansModule } from '../plans/plans.module.js';
-import { ReplaceRuleDto, RuleDto, RulePatch, RuleView } from '../rules/rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
+import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
+import { UsageModule } from '../usage/usage.module.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
@@ -32,27 +40,46 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
         'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
     )
     .setVersion('1')
-    .addBearerAuth()
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'A token of an administrator or a machine.' }, TOKEN_SCHEME)
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key of a merchant.' }, MERCHANT_KEY_SCHEME)
     .build();
   const document = SwaggerModule.createDocument(app, frame, {
-    include: [MerchantsModule, PlansModule, RulesModule, HistoryModule, TokensModule, BucketsModule, ExplainModule, ConfigurationModule],
+    include: [
+      MerchantsModule,
+      PlansModule,
+      RulesModule,
+      HistoryModule,
+      TokensModule,
+      ApiKeysModule,
+      BucketsModule,
+      MeModule,
+      ExplainModule,
+      PreviewModule,
+      UsageModule,
+      DecisionsModule,
+      ConfigurationModule,
+    ],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, [
     RuleDto,
     ReplaceRuleDto,
     RuleView,
+    WrittenRule,
     CreateMerchantDto,
     UpdateMerchantDto,
     PlanDto,
     RevertDto,
     CreateTokenDto,
     RotateTokenDto,
+    CreateApiKeyDto,
+    RotateApiKeyDto,
     ResetBucketsDto,
     AdjustBucketDto,
     BlockBucketDto,
     UnblockBucketDto,
     ExplainDto,
+    PreviewDto,
     ConfigurationDto,
   ]);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);

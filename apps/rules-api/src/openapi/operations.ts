@@ -19,6 +19,10 @@ import { ProblemSchema } from './problem.schema.js';
 
 /** Each decorator describes one kind of operation, so that the document says the same of all of its kind. */
 
+/** The security schemes of the document. */
+export const TOKEN_SCHEME = 'bearer';
+export const MERCHANT_KEY_SCHEME = 'merchantKey';
+
 const ETAG = { ETag: { description: 'The version of the answered resource.', schema: { type: 'string', example: '"3"' } } } as const;
 const LOCATION = {
   Location: { description: 'The path of the new resource.', schema: { type: 'string', example: '/v1/merchants/acme' } },
@@ -28,14 +32,14 @@ const PROBLEMS = {
   400: 'The request is malformed, or fields of it are wrong: then errors names them.',
   401: 'The token is missing or not valid.',
   403: 'The role of the token does not allow this, or the token is limited to other merchants.',
-  404: 'Not found: no merchant, plan, rule or token has this id.',
+  404: 'Not found: no merchant, plan, rule, token or API key has this id.',
   409: 'The id or the name is already in use, the owner has the maximum number of rules, merchants have the plan, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
   415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH, nor application/yaml for a file.',
   422: 'The Idempotency-Key belongs to another request.',
   428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
-  429: 'This address has tried too many unknown tokens.',
+  429: 'This address has tried too many unknown tokens, or a merchant asks for itself too often.',
   500: 'The server failed to answer.',
   503: 'The database does not answer.',
 } as const;
@@ -58,22 +62,32 @@ interface BelowSomething {
   readonly belowSomething?: boolean;
 }
 
+interface KnownQuery {
+  /** Names of its query. */
+  readonly query?: readonly string[];
+}
+
 /** POST: 201 with Location and ETag. */
-export function Creates(summary: string, view: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
+export function Creates(
+  summary: string,
+  view: Type,
+  { belowSomething = false, query = [] }: BelowSomething & KnownQuery = {},
+): MethodDecorator {
   return operation(
     summary,
     [...WITH_BODY, 409, 422, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
+    KnowsQuery(...query),
     takesIdempotencyKey(),
     changeReason(),
   );
 }
 
 /** The same for what has no versions. */
-export function CreatesUnversioned(summary: string, view: Type): MethodDecorator {
+export function CreatesUnversioned(summary: string, view: Type, { belowSomething = false }: BelowSomething = {}): MethodDecorator {
   return operation(
     summary,
-    [...WITH_BODY, 409, 422],
+    [...WITH_BODY, 409, 422, ...(belowSomething ? [404 as const] : [])],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: LOCATION }),
     takesIdempotencyKey(),
     changeReason(),
@@ -104,14 +118,50 @@ export function ReadsUnversioned(summary: string, view: Type): MethodDecorator {
   return operation(summary, [404], ApiOkResponse({ type: view, description: 'The resource.' }));
 }
 
+/** GET that answers a question: 200. @param query names of its query */
+export function Asks(summary: string, view: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
+  return operation(summary, [], ApiOkResponse({ type: view, description: 'The answer.' }), KnowsQuery(...query));
+}
+
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
+/** GET of a page of what a merchant sees of itself, by its API key. @param query names of its query besides limit and cursor */
+export function ShowsMerchant(summary: string, page: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
+  return operationBy(
+    MERCHANT_KEY_SCHEME,
+    summary,
+    [400, 404],
+    ApiOkResponse({ type: page, description: 'A page of the list.' }),
+    KnowsQuery('limit', 'cursor', ...query),
+  );
+}
+
 /** POST that asks and changes nothing: 200. */
 export function Answers(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));
+}
+
+/** The same, where the answer takes a while: with application/x-ndjson in Accept it says meanwhile how far it has come. */
+export function AnswersInSteps(summary: string, view: Type): MethodDecorator {
+  const line = {
+    type: 'object',
+    properties: {
+      progress: { type: 'object', properties: { replayed: { type: 'integer' }, of: { type: 'integer' } } },
+      result: { $ref: getSchemaPath(view) },
+    },
+  };
+  return operation(
+    summary,
+    [...WITH_BODY, 404],
+    ApiExtraModels(view),
+    ApiOkResponse({
+      description: 'The answer; as application/x-ndjson a line for each progress, and the result in the last line.',
+      content: { 'application/json': { schema: { $ref: getSchemaPath(view) } }, 'application/x-ndjson': { schema: line } },
+    }),
+  );
 }
 
 /** GET of a file. */
@@ -132,11 +182,16 @@ export function Applies(summary: string, view: Type, { query }: { readonly query
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */
-export function Writes(summary: string, view: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+export function Writes(
+  summary: string,
+  view: Type,
+  { nameMayBeTaken = false, query = [] }: KnownQuery & { readonly nameMayBeTaken?: boolean } = {},
+): MethodDecorator {
   return operation(
     summary,
     [...WITH_BODY, 404, 412, 428, ...(nameMayBeTaken ? [409 as const] : [])],
     ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
+    KnowsQuery(...query),
     ifMatch(),
     changeReason(),
   );
@@ -155,11 +210,16 @@ export function CreatesOrWrites(summary: string, view: Type): MethodDecorator {
 }
 
 /** PATCH by a JSON merge patch, with If-Match: 200 with the new ETag. */
-export function Patches(summary: string, view: Type, patch: Type, { nameMayBeTaken = false } = {}): MethodDecorator {
+export function Patches(
+  summary: string,
+  view: Type,
+  patch: Type,
+  options: KnownQuery & { readonly nameMayBeTaken?: boolean } = {},
+): MethodDecorator {
   return applyDecorators(
     ApiConsumes(MERGE_PATCH_CONTENT_TYPE, 'application/json'),
     ApiBody({ type: patch, required: true, description: 'A list is replaced as a whole. null brings the default back.' }),
-    Writes(summary, view, { nameMayBeTaken }),
+    Writes(summary, view, options),
   );
 }
 
@@ -213,10 +273,19 @@ function ifMatch({ required = true } = {}) {
 }
 
 function operation(summary: string, problems: readonly ProblemStatus[], ...decorators: MethodDecorator[]): MethodDecorator {
+  return operationBy(TOKEN_SCHEME, summary, problems, ...decorators);
+}
+
+function operationBy(
+  scheme: string,
+  summary: string,
+  problems: readonly ProblemStatus[],
+  ...decorators: MethodDecorator[]
+): MethodDecorator {
   const statuses = [...new Set([...ALWAYS, ...problems])].sort((a, b) => a - b);
   return applyDecorators(
     ApiOperation({ summary }),
-    ApiBearerAuth(),
+    ApiBearerAuth(scheme),
     ApiExtraModels(ProblemSchema),
     ...decorators,
     ...statuses.map((status) =>

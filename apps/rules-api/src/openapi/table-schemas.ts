@@ -1,4 +1,4 @@
-import { type JsonSchema, LIMIT, objectSchema, variantSchema } from '#limiter';
+import { conditionSchema, type JsonSchema, LIMIT, objectSchema, variantSchema } from '#limiter';
 import type { TableDto } from '../http/table-dto.js';
 
 /** The tables of fields as schemas of OpenAPI 3.0, which has its own words for some of JSON Schema. */
@@ -10,11 +10,14 @@ interface Schema {
 }
 
 const REFERENCE = '#/components/schemas/';
+/** The document's name for a condition, which refers to itself. */
+const CONDITION = 'ConditionDto';
 
 /** Adds to the schemas of these classes what their tables say, and the limits that these refer to. */
 export function addTableSchemas(schemas: Record<string, Schema>, dtos: readonly TableDto[]): void {
   for (const [name, variant] of Object.entries(LIMIT.variants))
     schemas[limitSchemaName(name)] = openApi(variantSchema(name, variant, LIMIT));
+  schemas[CONDITION] = openApi(conditionSchema() as JsonSchema);
   for (const dto of dtos) {
     const { properties, required = [] } = schemas[dto.name] ?? {};
     const table = openApi(objectSchema(dto.fields));
@@ -52,6 +55,7 @@ function openApi(schema: JsonSchema): Schema {
         case 'examples':
           return [['example', (value as unknown[])[0]]];
         case 'type':
+          if (Array.isArray(value) && !value.includes('null')) return [['oneOf', value.map((type: string) => ({ type }))]];
           return Array.isArray(value)
             ? [
                 ['type', value[0]],
@@ -59,7 +63,15 @@ function openApi(schema: JsonSchema): Schema {
               ]
             : [['type', value]];
         case 'oneOf':
-          return limitReferences(value as readonly { $ref: string }[]);
+          return isLimits(value as readonly JsonSchema[])
+            ? limitReferences(value as readonly { $ref: string }[])
+            : [[keyword, (value as readonly JsonSchema[]).map(openApi)]];
+        case 'anyOf':
+          return [[keyword, (value as readonly JsonSchema[]).map(openApi)]];
+        case 'const':
+          return [['enum', [value]]];
+        case '$ref':
+          return [[keyword, REFERENCE + CONDITION]];
         case 'properties':
           return [
             [keyword, Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, openApi(each as JsonSchema)]))],
@@ -71,6 +83,11 @@ function openApi(schema: JsonSchema): Schema {
       }
     }),
   );
+}
+
+/** Whether these are the algorithms of a limit, which are told apart by a field. */
+function isLimits(oneOf: readonly JsonSchema[]): oneOf is readonly { readonly $ref: string }[] {
+  return oneOf.every(({ $ref }) => $ref !== undefined);
 }
 
 function limitReferences(oneOf: readonly { $ref: string }[]): [string, unknown][] {

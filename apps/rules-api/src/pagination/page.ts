@@ -38,6 +38,11 @@ export function decodeCursor<T extends Position>(list: string, cursor: string, i
   return values;
 }
 
+/** The position in a list that is in the order of its ids. */
+export function isIdPosition(values: readonly unknown[]): values is [string] {
+  return values.length === 1 && typeof values[0] === 'string' && /^[1-9]\d{0,17}$/.test(values[0]);
+}
+
 function parsed(cursor: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());

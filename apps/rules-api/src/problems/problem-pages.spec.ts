@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FAULT_REASONS } from '#limiter';
+import { FAULT_REASONS, RULE_WARNINGS, WRITING_REASONS } from '#limiter';
 import { PROBLEM_TYPE_NAMES } from '#platform';
 import { AUDIT_ACTIONS } from '#rules-db';
 import { readProblemPages } from './problem-pages.js';
@@ -18,9 +18,10 @@ describe('the pages of problem types', () => {
     expect(headings).toEqual([expect.stringMatching(/^# /), '## What happened', '## Why', '## What to do']);
   });
 
-  it('the page of invalid bodies explains every reason for which a field is refused', () => {
+  it('the page of invalid bodies explains every reason for which a field is refused, and every warning', () => {
     const page = readProblemPages().get('invalid-body');
-    for (const [reason, meaning] of Object.entries(FAULT_REASONS)) expect(page).toContain(`| \`${reason}\` | ${meaning} |`);
+    for (const [reason, meaning] of Object.entries({ ...FAULT_REASONS, ...WRITING_REASONS, ...RULE_WARNINGS }))
+      expect(page).toContain(`| \`${reason}\` | ${meaning} |`);
   });
 
   it('each code with which the source answers a problem stands on a page', () => {
@@ -44,7 +45,13 @@ const SOURCES = [
   'apps/rules-api/src/auth/access.guard.ts',
   'apps/rules-api/src/auth/forbidden.ts',
   'apps/rules-api/src/auth/authenticator.ts',
+  'apps/rules-api/src/auth/logins.ts',
+  'apps/rules-api/src/auth/stored-logins.ts',
+  'apps/rules-api/src/auth/oidc-claims.ts',
+  'apps/rules-api/src/auth/oidc-logins.ts',
   'apps/rules-api/src/buckets/buckets.service.ts',
+  'apps/rules-api/src/buckets/live-reports.ts',
+  'apps/rules-api/src/decisions/decisions.service.ts',
   'apps/rules-api/src/explain/explain.service.ts',
   'apps/rules-api/src/configuration/configuration.service.ts',
   'apps/rules-api/src/configuration/document.ts',
@@ -60,8 +67,12 @@ const SOURCES = [
   'apps/rules-api/src/http/validation.pipe.ts',
   'apps/rules-api/src/pagination/page.ts',
   'apps/rules-api/src/http/rules-api-exception.filter.ts',
+  'apps/rules-api/src/me/me.service.ts',
   'apps/rules-api/src/merchants/merchants.service.ts',
+  'apps/rules-api/src/preview/preview.service.ts',
+  'apps/rules-api/src/preview/sample.ts',
   'apps/rules-api/src/problems/problems.controller.ts',
+  'apps/rules-api/src/rules/rule-warnings.ts',
   'apps/rules-api/src/rules/rules.service.ts',
   'apps/rules-api/src/rules/unreadable-rules.ts',
   'apps/rules-api/src/tokens/tokens.service.ts',

@@ -8,9 +8,10 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
-import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, WrittenRule } from './rule.dto.js';
 import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
+import { WRITE_QUERY, WriteQueryDto } from './write-query.dto.js';
 
 /** Rules that belong to no merchant and apply to all. */
 @ApiTags('default rules')
@@ -21,9 +22,14 @@ export class DefaultRulesController {
 
   @Post()
   @Needs('editor', 'nothing')
-  @Creates('Create a default rule', RuleView)
-  async create(@Body() body: RuleDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<RuleView> {
-    return created(reply, await this.rules.create(null, body, by));
+  @Creates('Create a default rule', WrittenRule, { query: WRITE_QUERY })
+  async create(
+    @Body() body: RuleDto,
+    @Query() query: WriteQueryDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WrittenRule> {
+    return created(reply, await this.rules.create(null, body, query, by));
   }
 
   @Get()
@@ -35,35 +41,37 @@ export class DefaultRulesController {
 
   @Get(':ruleId')
   @Needs('viewer', 'anything')
-  @Reads('Read a default rule', RuleView)
-  async get(@Param('ruleId', RuleIdPipe) ruleId: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<RuleView> {
+  @Reads('Read a default rule', WrittenRule)
+  async get(@Param('ruleId', RuleIdPipe) ruleId: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<WrittenRule> {
     return tagged(reply, await this.rules.get(null, ruleId));
   }
 
   @Put(':ruleId')
   @Needs('editor', 'nothing')
-  @Writes('Replace a default rule', RuleView, { nameMayBeTaken: true })
+  @Writes('Replace a default rule', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
     @Body() body: ReplaceRuleDto,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.rules.replace(null, ruleId, expected, body, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.rules.replace(null, ruleId, expected, body, query, by));
   }
 
   @Patch(':ruleId')
   @Needs('editor', 'nothing')
-  @Patches('Change a default rule by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
+  @Patches('Change a default rule by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
     @Body() body: object,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.rules.patch(null, ruleId, expected, body, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.rules.patch(null, ruleId, expected, body, query, by));
   }
 
   @Delete(':ruleId')

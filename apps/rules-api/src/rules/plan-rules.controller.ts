@@ -8,9 +8,10 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
-import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, WrittenRule } from './rule.dto.js';
 import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
+import { WRITE_QUERY, WriteQueryDto } from './write-query.dto.js';
 
 /** Rules that all merchants of a plan share. */
 @ApiTags('plans')
@@ -21,14 +22,15 @@ export class PlanRulesController {
 
   @Post()
   @Needs('editor', 'nothing')
-  @Creates('Create a rule of a plan', RuleView, { belowSomething: true })
+  @Creates('Create a rule of a plan', WrittenRule, { belowSomething: true, query: WRITE_QUERY })
   async create(
     @Param('plan', PlanNamePipe) plan: string,
     @Body() body: RuleDto,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return created(reply, await this.rules.create({ plan }, body, by));
+  ): Promise<WrittenRule> {
+    return created(reply, await this.rules.create({ plan }, body, query, by));
   }
 
   @Get()
@@ -40,41 +42,43 @@ export class PlanRulesController {
 
   @Get(':ruleId')
   @Needs('viewer', 'anything')
-  @Reads('Read a rule of a plan', RuleView)
+  @Reads('Read a rule of a plan', WrittenRule)
   async get(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
+  ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.get({ plan }, ruleId));
   }
 
   @Put(':ruleId')
   @Needs('editor', 'nothing')
-  @Writes('Replace a rule of a plan', RuleView, { nameMayBeTaken: true })
+  @Writes('Replace a rule of a plan', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
     @Body() body: ReplaceRuleDto,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.rules.replace({ plan }, ruleId, expected, body, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.rules.replace({ plan }, ruleId, expected, body, query, by));
   }
 
   @Patch(':ruleId')
   @Needs('editor', 'nothing')
-  @Patches('Change a rule of a plan by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
+  @Patches('Change a rule of a plan by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
     @Body() body: object,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.rules.patch({ plan }, ruleId, expected, body, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.rules.patch({ plan }, ruleId, expected, body, query, by));
   }
 
   @Delete(':ruleId')

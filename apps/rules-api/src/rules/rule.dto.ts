@@ -1,13 +1,24 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { completed, type Fields, RULE_FIELDS, type RuleSpec } from '#limiter';
+import {
+  completed,
+  type Fields,
+  RULE_FIELDS,
+  RULE_WARNINGS,
+  type RuleSpec,
+  type RuleWarning,
+  type WarningCode,
+  writingFaults,
+} from '#limiter';
 import type { RuleEntity } from '#rules-db';
 import { MOMENT, RULE_ID } from '../http/text-formats.js';
 import { tableDto } from '../http/table-dto.js';
 
 /** A rule as an administrator writes it. */
-export class RuleDto extends tableDto('rule', RULE_FIELDS) {}
+export class RuleDto extends tableDto('rule', RULE_FIELDS, writingFaults) {}
 
 const IGNORED = 'The server sets it. It is accepted so that what was read can be sent back, and ignored.';
+
+const ANY_TEXT = { expected: 'must be a text', fault: () => undefined, schema: {} };
 
 /** The path says which rule is written, and If-Match which version: what a body says of both is ignored. */
 const SERVER_FIELDS = {
@@ -20,10 +31,37 @@ const SERVER_FIELDS = {
   version: { kind: 'whole_number', min: 1, max: 2_147_483_647, explanation: IGNORED },
   createdAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
   updatedAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
+  warnings: {
+    kind: 'list',
+    of: {
+      kind: 'object',
+      fields: {
+        code: {
+          kind: 'text',
+          format: ANY_TEXT,
+          required: true,
+          example: 'rule.shadowed',
+          explanation: 'What is probably wrong, for programs.',
+        },
+        pointer: { kind: 'text', format: ANY_TEXT, required: true, example: '/priority', explanation: 'JSON pointer into the rule.' },
+        detail: {
+          kind: 'text',
+          format: ANY_TEXT,
+          required: true,
+          example: 'is never asked',
+          explanation: 'What is probably wrong, for people.',
+        },
+      },
+      explanation: 'A warning.',
+    },
+    min: 0,
+    max: 1_000,
+    explanation: IGNORED,
+  },
 } as const satisfies Fields;
 
 /** What replaces a rule: a rule as an administrator writes it, or as the API has shown it. */
-export class ReplaceRuleDto extends tableDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }) {}
+export class ReplaceRuleDto extends tableDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }, writingFaults) {}
 
 /** The document's name for a merge patch of a rule; its schema is made from that of ReplaceRuleDto. */
 export class RulePatch {}
@@ -41,6 +79,24 @@ export class RuleView extends RuleDto {
 
   @ApiProperty({ type: String, format: 'date-time' })
   updatedAt: string;
+}
+
+/** A rule is legal, and this is probably a mistake. */
+export class RuleWarningView implements RuleWarning {
+  @ApiProperty({ enum: Object.keys(RULE_WARNINGS), description: 'What is probably wrong, for programs.' })
+  code: WarningCode;
+
+  @ApiProperty({ type: String, description: 'JSON pointer into the rule.', example: '/priority' })
+  pointer: string;
+
+  @ApiProperty({ type: String, description: 'What is probably wrong, for people.' })
+  detail: string;
+}
+
+/** A rule by itself, with what is probably a mistake in it. */
+export class WrittenRule extends RuleView {
+  @ApiPropertyOptional({ type: [RuleWarningView], description: 'Only if there are any.' })
+  warnings?: RuleWarningView[];
 }
 
 /** A rule whose stored row cannot be read. */

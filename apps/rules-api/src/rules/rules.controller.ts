@@ -8,9 +8,10 @@ import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
 import { Creates, Deletes, Lists, Patches, Reads, Writes } from '../openapi/operations.js';
-import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, RuleView } from './rule.dto.js';
+import { ReplaceRuleDto, RuleDto, RulePage, RulePatch, WrittenRule } from './rule.dto.js';
 import { RULE_FILTERS, RuleQueryDto } from './rule-query.dto.js';
 import { RulesService } from './rules.service.js';
+import { WRITE_QUERY, WriteQueryDto } from './write-query.dto.js';
 
 @ApiTags('rules')
 @Controller('v1/merchants/:merchantId/rules')
@@ -20,14 +21,15 @@ export class RulesController {
 
   @Post()
   @Needs('editor', 'merchant')
-  @Creates('Create a rule of a merchant', RuleView, { belowSomething: true })
+  @Creates('Create a rule of a merchant', WrittenRule, { belowSomething: true, query: WRITE_QUERY })
   async create(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: RuleDto,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return created(reply, await this.rules.create(merchantId, body, by));
+  ): Promise<WrittenRule> {
+    return created(reply, await this.rules.create(merchantId, body, query, by));
   }
 
   @Get()
@@ -39,41 +41,43 @@ export class RulesController {
 
   @Get(':ruleId')
   @Needs('viewer', 'merchant')
-  @Reads('Read a rule of a merchant', RuleView)
+  @Reads('Read a rule of a merchant', WrittenRule)
   async get(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
+  ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.get(merchantId, ruleId));
   }
 
   @Put(':ruleId')
   @Needs('editor', 'merchant')
-  @Writes('Replace a rule of a merchant', RuleView, { nameMayBeTaken: true })
+  @Writes('Replace a rule of a merchant', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
     @Body() body: ReplaceRuleDto,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.rules.replace(merchantId, ruleId, expected, body, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.rules.replace(merchantId, ruleId, expected, body, query, by));
   }
 
   @Patch(':ruleId')
   @Needs('editor', 'merchant')
-  @Patches('Change a rule of a merchant by a JSON merge patch', RuleView, RulePatch, { nameMayBeTaken: true })
+  @Patches('Change a rule of a merchant by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: Expected,
     @Body() body: object,
+    @Query() query: WriteQueryDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.rules.patch(merchantId, ruleId, expected, body, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.rules.patch(merchantId, ruleId, expected, body, query, by));
   }
 
   @Delete(':ruleId')

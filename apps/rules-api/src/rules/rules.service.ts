@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { RuleSpec } from '#limiter';
+import type { RuleSpec, RuleWarning } from '#limiter';
 import {
   type Actor,
   type Expected,
+  inOneTransaction,
   MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
   MerchantRepository,
@@ -13,12 +14,15 @@ import {
   type RuleOwner,
   RuleRepository,
 } from '#rules-db';
+import { RulesDatabase } from '../database.js';
 import { mergePatch } from '../http/merge-patch.js';
 import { jsonObject, validated } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, filteredList, toPage } from '../pagination/page.js';
-import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView } from './rule.dto.js';
+import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView, type WrittenRule } from './rule.dto.js';
 import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
+import { refusedForWarnings, warningsOf } from './rule-warnings.js';
 import { unreadableRule, UnreadableRules } from './unreadable-rules.js';
+import type { WriteQueryDto } from './write-query.dto.js';
 
 /** The rules of a merchant or of a plan, and with null for the owner the default rules. */
 @Injectable()
@@ -27,11 +31,12 @@ export class RulesService {
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(PlanRepository) private readonly plans: PlanRepository,
+    @Inject(RulesDatabase) private readonly database: RulesDatabase,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
   ) {}
 
-  async create(owner: RuleOwner, body: RuleDto, by: Actor): Promise<RuleView> {
-    return ruleView(await this.rules.create(owner, ruleSpec(body), by));
+  async create(owner: RuleOwner, body: RuleDto, query: WriteQueryDto, by: Actor): Promise<WrittenRule> {
+    return this.written(query, (rules) => rules.create(owner, ruleSpec(body), by));
   }
 
   /** A rule that cannot be read is named beside the others, so that somebody can replace or delete it. */
@@ -58,26 +63,48 @@ export class RulesService {
     return { items: readable, nextCursor, ...(unreadable.length > 0 && { unreadable }) };
   }
 
-  async get(owner: RuleOwner, id: string): Promise<RuleView> {
+  async get(owner: RuleOwner, id: string): Promise<WrittenRule> {
     const rule = await this.rules.find(owner, id);
-    if (rule) return this.readable(rule);
+    if (rule) return withWarnings(this.readable(rule), await this.warningsOf(rule, this.rules));
     await this.mustExist(owner);
     throw new RuleNotFoundError(id);
   }
 
-  async replace(owner: RuleOwner, id: string, expected: Expected, body: ReplaceRuleDto, by: Actor): Promise<RuleView> {
-    return ruleView(await this.rules.replace(owner, id, expected, ruleSpec(body), by));
+  async replace(
+    owner: RuleOwner,
+    id: string,
+    expected: Expected,
+    body: ReplaceRuleDto,
+    query: WriteQueryDto,
+    by: Actor,
+  ): Promise<WrittenRule> {
+    return this.written(query, (rules) => rules.replace(owner, id, expected, ruleSpec(body), by));
   }
 
   /** @param patch a JSON merge patch; what it makes of the rule is checked as a whole */
-  async patch(owner: RuleOwner, id: string, expected: Expected, patch: object, by: Actor): Promise<RuleView> {
+  async patch(owner: RuleOwner, id: string, expected: Expected, patch: object, query: WriteQueryDto, by: Actor): Promise<WrittenRule> {
     const specAfter = (before: RuleEntity): RuleSpec =>
       ruleSpec(validated(mergePatch(this.readable(before), jsonObject(patch), ReplaceRuleDto.fields), ReplaceRuleDto));
-    return ruleView(await this.rules.replace(owner, id, expected, specAfter, by));
+    return this.written(query, (rules) => rules.replace(owner, id, expected, specAfter, by));
   }
 
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.rules.delete(owner, id, expected, by);
+  }
+
+  /** Writes a rule, and says what is probably a mistake in it; if that is not wanted, nothing is written. @throws ProblemError 400 */
+  private async written({ strict }: WriteQueryDto, write: (rules: RuleRepository) => Promise<RuleEntity>): Promise<WrittenRule> {
+    return inOneTransaction(this.database.dataSource, async (transaction) => {
+      const rules = new RuleRepository(transaction);
+      const rule = await write(rules);
+      const warnings = await this.warningsOf(rule, rules);
+      if (strict === 'true' && warnings.length > 0) throw refusedForWarnings(warnings);
+      return withWarnings(ruleView(rule), warnings);
+    });
+  }
+
+  private async warningsOf(rule: RuleEntity, rules: RuleRepository): Promise<RuleWarning[]> {
+    return warningsOf(rule, rules, (other) => this.unreadable.faultOf(other) === undefined);
   }
 
   /** @throws ProblemError 500 if the stored rule cannot be read */
@@ -93,6 +120,10 @@ export class RulesService {
       if (!(await this.merchants.find(owner))) throw new MerchantNotFoundError(owner);
     } else if (!(await this.plans.find(owner.plan))) throw new PlanNotFoundError(owner.plan);
   }
+}
+
+function withWarnings(rule: RuleView, warnings: RuleWarning[]): WrittenRule {
+  return warnings.length > 0 ? { ...rule, warnings } : rule;
 }
 
 function positionIn(list: string, cursor: string): { priority: number; id: string } {

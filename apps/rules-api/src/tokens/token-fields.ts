@@ -1,18 +1,20 @@
 import { type Fields, line } from '#limiter';
 import { ROLES } from '#rules-db';
+import { SUBJECT_PREFIX } from '../auth/oidc-claims.js';
 import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
 
 const NAME = line(100);
 
 /** The name of whoever has TOLLGATE_ADMIN_TOKEN: in the audit it must mean nobody else. */
 const RESERVED_NAME = 'admin';
-const NOT_RESERVED = `must be another name than ${RESERVED_NAME}, which is TOLLGATE_ADMIN_TOKEN in the audit`;
+const NOT_RESERVED = `must be another name than ${RESERVED_NAME}, which is TOLLGATE_ADMIN_TOKEN in the audit, and not begin with ${SUBJECT_PREFIX}, which are subjects of the OIDC issuer`;
+const isReserved = (name: string): boolean => name === RESERVED_NAME || name.startsWith(SUBJECT_PREFIX);
 
 /** What is written to create a token. */
 export const TOKEN_FIELDS = {
   name: {
     kind: 'text',
-    format: { ...NAME, fault: (text) => (text === RESERVED_NAME ? NOT_RESERVED : NAME.fault(text)) },
+    format: { ...NAME, fault: (text) => (isReserved(text) ? NOT_RESERVED : NAME.fault(text)) },
     required: true,
     example: 'deploy pipeline',
     explanation: 'The name of the token. It stands in the audit as the one who made a change.',

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { type Actor, ApiTokenRepository, TokenNotFoundError } from '#rules-db';
 import { TokenText } from '../auth/token-text.js';
-import { badBody } from '../http/validation.pipe.js';
-import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
+import { futureMoment } from '../http/future-moment.js';
+import { decodeCursor, encodeCursor, isIdPosition, type Page, toPage } from '../pagination/page.js';
 import type { PageQueryDto } from '../pagination/page-query.dto.js';
 import { type CreateTokenDto, type NewTokenView, type RotateTokenDto, tokenView, type TokenView } from './token.dto.js';
 
@@ -17,11 +17,7 @@ export class TokensService {
   ) {}
 
   async create({ name, role, merchants, expiresAt }: CreateTokenDto, by: Actor): Promise<NewTokenView> {
-    const expiry = expiresAt === undefined ? null : new Date(expiresAt);
-    if (expiry && expiry.getTime() <= Date.now()) {
-      const detail = `must be in the future, got ${JSON.stringify(expiresAt)}`;
-      throw badBody([{ pointer: '/expiresAt', code: 'token.expiresAt.out_of_range', detail }]);
-    }
+    const expiry = futureMoment(expiresAt, 'token');
     const made = this.tokenText.make();
     return {
       ...tokenView(await this.tokens.create({ name, role, merchants: merchants ?? null, expiresAt: expiry }, made, by)),
@@ -30,7 +26,7 @@ export class TokensService {
   }
 
   async list({ size, cursor }: PageQueryDto): Promise<Page<TokenView>> {
-    const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, isId)[0];
+    const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, isIdPosition)[0];
     const rows = await this.tokens.list({ after, limit: size + 1 });
     return toPage(rows, size, tokenView, ({ id }) => encodeCursor(LIST, [id]));
   }
@@ -50,8 +46,4 @@ export class TokensService {
   async delete(id: string, by: Actor): Promise<void> {
     await this.tokens.delete(id, by);
   }
-}
-
-function isId(values: readonly unknown[]): values is [string] {
-  return values.length === 1 && typeof values[0] === 'string' && /^[1-9]\d{0,17}$/.test(values[0]);
 }

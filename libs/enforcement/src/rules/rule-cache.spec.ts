@@ -1,4 +1,13 @@
-import { startLimits, type DefaultRulesSnapshot, type MerchantRules, type MerchantSnapshot, type PlanSnapshot } from '#limiter';
+import {
+  startLimits,
+  type DefaultRulesSnapshot,
+  type LimitSpec,
+  type MerchantRules,
+  type MerchantSnapshot,
+  type PlanSnapshot,
+  type Rule,
+  type RuleOverrides,
+} from '#limiter';
 import { RuleCache, type ColdReader, type RuleCacheOptions } from './rule-cache.js';
 import { RulesUnavailableError } from './rule-source.js';
 
@@ -426,5 +435,76 @@ describe('a plan', () => {
       ['2', 'plan'],
       ['1', 'default'],
     ]);
+  });
+});
+
+describe('an override', () => {
+  const START_MS = 1_800_000_000_000;
+  const END_MS = START_MS + 60_000;
+  const spec: LimitSpec = { name: 'l', algorithm: 'fixed_window', limit: 10, windowMs: 1000, start: 'clock' };
+  const limits = startLimits([spec], START_MS);
+  const before = [{ limitId: limits[0]!.id, generation: 0, override: 0 }];
+  const period = { id: '7', number: 1, fromMs: START_MS, untilMs: END_MS, deleted: false, before, multiply: 5 };
+  const overrides: RuleOverrides[] = [{ ruleId: '1', periods: [period] }];
+  const limitInUse = (rules: unknown) => (rules as MerchantRules).layers[0]?.enforced[0]?.rule.limits[0] as { limit: number } | undefined;
+
+  function overriddenMerchant() {
+    const store = { nowMs: START_MS };
+    const { cold, cache } = create({ storeNow: () => store.nowMs });
+    cold.defaults = { version: 1, rules: [{ ...ruleOf(1), limits } as Rule] };
+    cold.merchants.set('acme', { merchantId: 'acme', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [], overrides });
+    cold.merchants.set('other', { merchantId: 'other', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [] });
+    return { store, cold, cache };
+  }
+
+  test('of a default rule changes the numbers of its merchant only, and ends without a read', async () => {
+    const { store, cold, cache } = overriddenMerchant();
+    expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.load('other'))).toMatchObject({ limit: 10 });
+    const reads = cold.reads;
+    store.nowMs = END_MS - 1;
+    const rules = cache.get('acme');
+    expect(cache.get('acme')).toBe(rules);
+    expect(limitInUse(rules)).toMatchObject({ limit: 50 });
+    store.nowMs = END_MS;
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+    expect(cache.get('acme')).toBe(cache.get('acme'));
+    expect(cold.reads).toBe(reads);
+  });
+
+  test('whose end the store has seen and this process has not ends by the clock of the store, and the other way round', async () => {
+    const { store, cold, cache } = overriddenMerchant();
+    await cache.load('acme');
+    const reads = cold.reads;
+    expect(limitInUse(await cache.reload('acme', undefined, END_MS * 1000))).toMatchObject({ limit: 10 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+    store.nowMs = END_MS;
+    expect(limitInUse(await cache.reload('acme', undefined, (END_MS - 1) * 1000))).toMatchObject({ limit: 50 });
+    expect(cold.reads).toBe(reads);
+  });
+
+  test('that has ended for a bucket has ended, though the clock of the store stepped back', async () => {
+    const { cold, cache } = overriddenMerchant();
+    await cache.load('acme');
+    // In this phase the bucket is newer, and there are no newer rules.
+    expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 10 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+    expect(cold.reads).toBe(2);
+    // The next one is known from a newer snapshot.
+    const next = { ...period, id: '8', number: 2, fromMs: END_MS, untilMs: END_MS + 1000, multiply: 7 };
+    cold.merchants.set('acme', {
+      ...cold.merchants.get('acme')!,
+      version: 2,
+      overrides: [{ ruleId: '1', periods: [period, next] }],
+    });
+    cache.changed('acme');
+    expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 70 });
+  });
+
+  test('is not taken for ended where the default rules are newer', async () => {
+    const { cold, cache } = overriddenMerchant();
+    await cache.load('acme');
+    cold.defaults = { ...cold.defaults, version: 2 };
+    expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 50 });
   });
 });

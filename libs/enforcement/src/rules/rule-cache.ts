@@ -1,9 +1,14 @@
 import {
   merchantRules,
+  phaseAt,
+  timeOfBucket,
+  timeOfStore,
   type DefaultRulesSnapshot,
   type MakeTake,
   type MerchantRules,
   type MerchantSnapshot,
+  type OverrideTime,
+  type Phase,
   type PlanSnapshot,
 } from '#limiter';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
@@ -28,6 +33,14 @@ interface Entry extends CacheEntry {
   /** The takes of `rules` that `bytes` counts. */
   takesCounted: number;
   readAgainAtMs: number;
+  /** For which time `rules` were made; undefined if the merchant never had an override: then it is all the same. */
+  phase: Phase | undefined;
+}
+
+/** What a merchant shares with others. */
+interface RulesOfMany {
+  readonly defaults: DefaultRulesSnapshot;
+  readonly plan: PlanSnapshot | undefined;
 }
 
 export interface ColdReader {
@@ -53,6 +66,8 @@ export interface RuleCacheOptions {
   makeTake?: MakeTake;
   /** Milliseconds that never step back. */
   now?: () => number;
+  /** What time it is at the store of the buckets, as far as that is known here: by it overrides end. */
+  storeNow?: () => number;
 }
 
 /** Merchants that have been read and whose first request has not been decided yet. */
@@ -73,6 +88,7 @@ export class RuleCache {
   private recent: Entry[] = [];
   private readonly maxLoading: number;
   private readonly now: () => number;
+  private readonly storeNow: () => number;
   private defaults: DefaultRulesSnapshot | undefined;
   private readDefaultsAtMs = NOW;
   private loadingDefaults: Promise<DefaultRulesSnapshot> | undefined;
@@ -83,6 +99,7 @@ export class RuleCache {
     this.unknown = new SieveCache(options.maxUnknownBytes ?? maxBytes / 8);
     this.maxLoading = options.maxLoading ?? 5000;
     this.now = options.now ?? (() => performance.now());
+    this.storeNow = options.storeNow ?? Date.now;
     this.plans = new PlanCache({
       read: (name, newerThan) => options.cold.readPlan(name, newerThan),
       maxBytes: options.maxPlanBytes ?? maxBytes / 4,
@@ -109,6 +126,11 @@ export class RuleCache {
     return this.merchants.bytes + this.unknown.bytes + this.plans.bytes;
   }
 
+  /** Whether a merchant of this id exists and its rules are in this process. */
+  has(merchantId: string): boolean {
+    return this.merchants.peek(merchantId) !== undefined;
+  }
+
   get ready(): boolean {
     return this.defaults !== undefined;
   }
@@ -130,9 +152,10 @@ export class RuleCache {
   get(merchantId: string): KnownRules | undefined {
     const entry = this.merchants.get(merchantId) ?? this.unknown.get(merchantId);
     if (entry === undefined || this.isDue(entry.readAgainAtMs) || this.isDue(this.readDefaultsAtMs)) return undefined;
-    const { plan } = entry;
+    const { plan, phase } = entry;
     if (plan !== undefined && !this.plans.isFresh(plan)) return undefined;
-    if (entry.defaults !== this.defaults || entry.planRules !== plan?.snapshot) this.recompile(entry);
+    const isOther = entry.defaults !== this.defaults || entry.planRules !== plan?.snapshot;
+    if (isOther || (phase !== undefined && phase.untilMs <= this.storeNow())) this.recompile(entry);
     const { rules } = entry;
     if (rules !== 'unknown_merchant' && rules.takesMade !== entry.takesCounted) this.count(entry);
     return rules;
@@ -161,9 +184,29 @@ export class RuleCache {
     return loading;
   }
 
-  /** A bucket was written under newer rules than those of `get`: reads newer ones, as far as there are any. */
-  async reload(merchantId: string, peer?: string): Promise<KnownRules> {
+  /**
+   * A bucket was written under newer rules than those of `get`, or their numbers do not hold now: those of the present, read again, as far as
+   * there are any.
+   *
+   * @param atUs when it was, by the clock of the store; 0 if that is not known
+   */
+  async reload(merchantId: string, peer?: string, atUs = 0): Promise<KnownRules> {
     const entry = this.entryOf(merchantId);
+    const phase = entry?.phase;
+    const time = phase && atUs > 0 ? timeOfStore(phase, atUs / 1000) : undefined;
+    if (entry && time) return this.recompile(entry, time);
+    const known = [entry?.snapshot?.version, entry?.planRules?.version, this.defaults?.version];
+    const rules = await this.readNewer(merchantId, entry, peer);
+    const read = this.entryOf(merchantId);
+    const found = [read?.snapshot?.version, read?.planRules?.version, this.defaults?.version];
+    const isNewer = known.some((version, i) => version !== found[i]);
+    if (isNewer || read?.phase === undefined || atUs === 0) return rules;
+    // The bucket knows more than all rules there are: that an override has ended.
+    const ended = timeOfBucket(read.phase);
+    return ended ? this.recompile(read, ended) : rules;
+  }
+
+  private async readNewer(merchantId: string, entry: Entry | undefined, peer: string | undefined): Promise<KnownRules> {
     const [snapshot, defaults] = await Promise.all([
       // An unknown id has default rules only: nothing else of it could be newer.
       entry?.snapshot === null ? null : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer }),
@@ -275,7 +318,8 @@ export class RuleCache {
     const isOvertaken = previous?.snapshot && read && previous.snapshot.version > read.version;
     const [newest, plan] = isOvertaken ? [previous.snapshot, previous.plan] : [read, planRead];
     const planRules = plan?.snapshot;
-    const rules = this.compile(merchantId, newest, defaults, planRules);
+    const atMs = newest?.overrides === undefined ? 0 : this.storeNow();
+    const rules = this.compile(merchantId, newest, { defaults, plan: planRules }, { atMs });
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
@@ -290,6 +334,7 @@ export class RuleCache {
       planRules,
       takesCounted: 0,
       readAgainAtMs: isStale ? NOW : FRESH,
+      phase: newest?.overrides && phaseAt(newest.overrides, atMs),
       used: false,
       bytes: bytesOf(merchantId, newest, rules),
     };
@@ -298,24 +343,24 @@ export class RuleCache {
     return rules;
   }
 
-  private recompile(entry: Entry): void {
+  private recompile(entry: Entry, time: OverrideTime = { atMs: entry.phase === undefined ? 0 : this.storeNow() }): KnownRules {
+    const { snapshot } = entry;
     entry.defaults = this.defaults!;
     entry.planRules = entry.plan?.snapshot;
-    entry.rules = this.compile(entry.merchantId, entry.snapshot, entry.defaults, entry.planRules);
+    entry.rules = this.compile(entry.merchantId, snapshot, { defaults: entry.defaults, plan: entry.planRules }, time);
+    if (snapshot?.overrides !== undefined) entry.phase = phaseOf(snapshot.overrides, time);
     this.count(entry);
+    return entry.rules;
   }
 
-  private compile(
-    merchantId: string,
-    snapshot: MerchantSnapshot | null,
-    defaults: DefaultRulesSnapshot,
-    plan: PlanSnapshot | undefined,
-  ): KnownRules {
+  private compile(merchantId: string, snapshot: MerchantSnapshot | null, { defaults, plan }: RulesOfMany, time: OverrideTime): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
       timeZone: snapshot?.timeZone,
       plan: plan?.rules,
       makeTake: this.options.makeTake,
+      overrides: snapshot?.overrides,
+      time,
     });
   }
 
@@ -348,6 +393,12 @@ export class RuleCache {
     // A first read under way may miss the change: the next request reads again.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);
   }
+}
+
+/** What has ended for good does not come back with the clock. */
+function phaseOf(overrides: NonNullable<MerchantSnapshot['overrides']>, { atMs, forGood = false }: OverrideTime): Phase {
+  const phase = phaseAt(overrides, atMs);
+  return forGood ? { ...phase, fromMs: -Infinity } : phase;
 }
 
 function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {

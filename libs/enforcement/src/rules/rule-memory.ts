@@ -14,7 +14,11 @@ const RULE = 1350;
 const LIMIT = 800;
 const PAST_LIMIT = 450;
 const PATH = 100;
+/** An override, also one that has ended. */
+const OVERRIDE = 500;
 const CHARACTER = 2;
+/** For each character of its JSON: conditions become closures and tables of searches. */
+const WRITTEN = 20;
 /** Of a merchant that has sent a request: what is remembered of it. */
 const USED = 600;
 /** With its packed bytes. */
@@ -31,6 +35,7 @@ export function bytesOfMerchant(merchantId: string, snapshot: MerchantSnapshot |
     bytesOfUnknown(merchantId) +
     RULES +
     (snapshot?.rules ?? []).reduce((sum, rule) => sum + bytesOfRule(rule), 0) +
+    (snapshot?.overrides ?? []).reduce((sum, { periods }) => sum + RULE + periods.length * OVERRIDE, 0) +
     (takesMade > 0 ? USED : 0) +
     takesMade * TAKE
   );
@@ -41,7 +46,8 @@ export function bytesOfPlan({ plan, rules }: PlanSnapshot): number {
   return ENTRY + CHARACTER * plan.length + rules.reduce((sum, rule) => sum + bytesOfRule(rule), 0);
 }
 
-function bytesOfRule({ name, match: { paths }, limits }: Rule): number {
+function bytesOfRule({ name, match: { paths, all }, limits, schedule }: Rule): number {
   const text = paths.reduce((sum, path) => sum + path.length + PATH, name.length);
-  return RULE + CHARACTER * text + limits.reduce((sum, { previous }) => sum + LIMIT + previous.length * PAST_LIMIT, 0);
+  const written = (all ? JSON.stringify(all).length : 0) + (schedule ? JSON.stringify(schedule).length : 0);
+  return RULE + CHARACTER * text + WRITTEN * written + limits.reduce((sum, { previous }) => sum + LIMIT + previous.length * PAST_LIMIT, 0);
 }

@@ -6,6 +6,7 @@ import { describeBlocks } from './blocks.js';
 import { describeEdits } from './edits.js';
 import { describeElasticLimits } from './elastic-limits.js';
 import { describeOperations } from './operations.js';
+import { describeOverriddenBuckets } from './overrides.js';
 import { describePenalties } from './penalties.js';
 import { describeRefunds } from './refunds.js';
 import type { CreateStore } from './store-under-test.js';
@@ -174,6 +175,7 @@ export function describeBucketStore(name: string, create: CreateStore): void {
     describePenalties(create);
     describeElasticLimits(create);
     describeEdits(create);
+    describeOverriddenBuckets(create);
     describeOperations(create);
     describeBlocks(create);
   });

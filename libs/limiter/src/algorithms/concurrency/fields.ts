@@ -8,6 +8,7 @@ const FIELDS = {
     min: 0,
     max: 1_000,
     unit: 'requests',
+    scales: true,
     because: ', because every slot is kept',
     required: true,
     example: 10,

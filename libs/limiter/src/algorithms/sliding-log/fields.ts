@@ -8,6 +8,7 @@ const FIELDS = {
     min: 0,
     max: 1_000,
     unit: 'tokens',
+    scales: true,
     because: ', because a log keeps every request (sliding_counter has no such bound)',
     required: true,
     example: 100,

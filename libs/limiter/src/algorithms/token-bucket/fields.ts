@@ -6,6 +6,7 @@ import {
   INTERVAL_TOKENS,
   limitVariant,
   relationFault,
+  TOKENS,
   type LimitSpecOf,
 } from '../../common-fields.js';
 import type { Fields, RelationFault } from '../../field.js';
@@ -57,7 +58,7 @@ const FIELDS = {
   },
   timeZone: CALENDAR_TIME_ZONE,
   initialTokens: {
-    ...CAPACITY,
+    ...TOKENS,
     explanation:
       'The level at which the limit starts, if it is not full. A level above the capacity is a launch surplus that drains at the refill rate.',
   },

@@ -105,6 +105,16 @@ function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): Gr
   return part >= n ? { debtUs: level.debtUs + price.whole + 1, part: part - n } : { debtUs: level.debtUs + price.whole, part };
 }
 
+/** The state after a request that passed: `greedySpent` without a level in between. */
+function greedyAfter(bucket: GreedyBucket, _state: GreedyState, { debtUs, part }: GreedyLevel, cost: number, nowUs: number): GreedyState {
+  const price = greedyCost(bucket, cost);
+  const { n } = bucket.rate;
+  const parts = part + price.part;
+  const carry = parts >= n ? 1 : 0;
+  const spentUs = debtUs + price.whole + carry;
+  return { whole: spentUs < 0 ? spentUs - nowUs : spentUs + nowUs, part: parts - carry * n };
+}
+
 function hasRoom(bucket: GreedyBucket, spent: GreedyLevel): boolean {
   const { full } = bucket;
   return spent.debtUs < full.whole || (spent.debtUs === full.whole && spent.part <= full.part);
@@ -118,26 +128,31 @@ function fits({ full, rate }: GreedyBucket, { debtUs, part }: GreedyLevel, price
   return whole < -1 || (whole === -1 ? parts <= rate.n : whole === 0 && parts <= 0);
 }
 
-/** The decision for a request that found the bucket at `level`; `taken` says whether all limits of the request passed. */
+/**
+ * The decision for a request that found the bucket at `level`; `taken` says whether all limits of the request passed. Sums are kept in
+ * variables here and not in levels, because each decision needs them.
+ */
 function greedyDecision(bucket: GreedyBucket, level: GreedyLevel, cost: number, taken: boolean): Decision {
-  const spent = greedySpent(bucket, level, cost);
-  const allowed = hasRoom(bucket, spent) && (cost === 0 || waitsNotTooLong(bucket, level));
-  const after = taken ? spent : level;
+  const { capacity, full, rate, maxWaitUs = Infinity } = bucket;
+  const price = greedyCost(bucket, cost);
+  const carry = level.part + price.part >= rate.n ? 1 : 0;
+  const spentUs = level.debtUs + price.whole + carry;
+  const spentPart = level.part + price.part - carry * rate.n;
+  const room = spentUs < full.whole || (spentUs === full.whole && spentPart <= full.part);
+  const allowed = room && (cost === 0 || level.debtUs <= maxWaitUs);
+  const afterUs = taken ? spentUs : level.debtUs;
+  const afterPart = taken ? spentPart : level.part;
+  const borrow = full.part < afterPart ? 1 : 0;
   const decision: Decision = {
     allowed,
-    limit: bucket.capacity,
-    remaining: waitsNotTooLong(bucket, after) ? remainingTokens(bucket, after) : 0,
-    retryAfterMs: allowed ? 0 : cost > bucket.capacity ? 'never' : msUntilRoom(bucket, level, spent),
-    resetAfterMs: Math.max(0, ceilMs(after.debtUs, after.part)),
+    limit: capacity,
+    remaining: afterUs <= maxWaitUs ? tokensIn(full.whole - afterUs - borrow, full.part - afterPart + borrow * rate.n, rate) : 0,
+    retryAfterMs: allowed ? 0 : cost > capacity ? 'never' : msUntilRoom(bucket, level, { debtUs: spentUs, part: spentPart }),
+    resetAfterMs: Math.max(0, ceilMs(afterUs, afterPart)),
   };
   if (bucket.maxWaitUs === undefined) return decision;
   // What stands in a queue before a request is the time until its turn.
   return { ...decision, waitMs: taken ? Math.max(0, ceilMs(level.debtUs, level.part)) : 0 };
-}
-
-function remainingTokens(bucket: GreedyBucket, level: GreedyLevel): number {
-  const { whole, part } = difference(bucket.full, level, bucket.rate.n);
-  return tokensIn(whole, part, bucket.rate);
 }
 
 function waitsNotTooLong({ maxWaitUs = Infinity }: GreedyBucket, { debtUs }: GreedyLevel): boolean {
@@ -206,7 +221,7 @@ export const greedyBuckets: BucketAlgorithm<GreedyBucket, GreedyState, GreedyLev
   clamped,
   level: greedyLevel,
   allows: (bucket, level, cost) => fits(bucket, level, greedyCost(bucket, cost)) && (cost === 0 || waitsNotTooLong(bucket, level)),
-  after: (bucket, _state, level, cost, nowUs) => greedyState(greedySpent(bucket, level, cost), nowUs),
+  after: greedyAfter,
   decide: greedyDecision,
   later: greedyLater,
   refunded: greedyRefunded,

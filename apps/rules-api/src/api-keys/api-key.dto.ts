@@ -1,0 +1,73 @@
+import { ApiProperty, OmitType } from '@nestjs/swagger';
+import type { Labels } from '#limiter';
+import type { MerchantApiKeyEntity } from '#rules-db';
+import { tableDto } from '../http/table-dto.js';
+import { API_KEY_FIELDS, API_KEY_ROTATION_FIELDS } from './api-key-fields.js';
+
+export class CreateApiKeyDto extends tableDto('api_key', API_KEY_FIELDS) {}
+
+export class RotateApiKeyDto extends tableDto('api_key', API_KEY_ROTATION_FIELDS) {}
+
+/** A key as the API shows it, without the key. */
+export class ApiKeyView {
+  @ApiProperty({ type: String, example: '3' })
+  id: string;
+
+  @ApiProperty({ type: String, example: 'web shop' })
+  name: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'shop-7' })
+  user: string | null;
+
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { team: 'web' } })
+  labels: Labels;
+
+  @ApiProperty({ type: String, example: '5f0c2a91be04', description: 'Stands in the key behind tgk_' })
+  prefix: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'The prefix of the key before the last rotation' })
+  formerPrefix: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Until when the former key is good' })
+  formerUntil: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  expiresAt: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'To the minute' })
+  lastUsedAt: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  createdAt: string;
+}
+
+/** The only answer that ever shows a key. */
+export class NewApiKeyView extends OmitType(ApiKeyView, [] as const) {
+  @ApiProperty({ type: String, example: 'tgk_5f0c2a91be04_…', description: 'Shown now and never again' })
+  key: string;
+}
+
+export class ApiKeyPage {
+  @ApiProperty({ type: [ApiKeyView] })
+  items: ApiKeyView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
+  nextCursor: string | null;
+}
+
+export function apiKeyView(key: MerchantApiKeyEntity): ApiKeyView {
+  const { id, name: called, user, labels, prefix, formerPrefix, formerUntil, expiresAt, lastUsedAt, createdAt } = key;
+  const text = (at: Date | null) => at?.toISOString() ?? null;
+  return {
+    id,
+    name: called,
+    user,
+    labels,
+    prefix,
+    formerPrefix,
+    formerUntil: text(formerUntil),
+    expiresAt: text(expiresAt),
+    lastUsedAt: text(lastUsedAt),
+    createdAt: createdAt.toISOString(),
+  };
+}

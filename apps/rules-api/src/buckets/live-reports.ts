@@ -1,0 +1,91 @@
+import type { Redis } from 'ioredis';
+import { Counter, type Registry } from 'prom-client';
+import {
+  type DecisionReceipt,
+  type RankedRule,
+  type ReceiptFilter,
+  type ReceiptPage,
+  RedisReceiptStore,
+  RedisUsageStore,
+  type UsageStep,
+} from '#limiter-redis';
+import { ProblemError } from '#platform';
+import { withDeadline } from '#waiting';
+
+export type { DecisionReceipt, ReceiptFilter, ReceiptPage, UsageStep } from '#limiter-redis';
+export { addUsage, HOUR_MS, isReceiptCursor, MINUTE_MS, USAGE_KEPT_MS } from '#limiter-redis';
+
+/** An administrator waits longer than a request may. Milliseconds. */
+const DEADLINE_MS = 1_000;
+
+/** The 503 of everything that asks the Redis of the buckets. */
+export function bucketsUnavailable(detail: string): ProblemError {
+  return new ProblemError({ status: 503, code: 'buckets.unavailable', detail, headers: { 'retry-after': '1' } });
+}
+
+/** What gateways have told Redis of their decisions. All methods throw a ProblemError 503 if there is no Redis to ask, or no answer. */
+export class LiveReports {
+  private readonly usage: RedisUsageStore | undefined;
+  private readonly receipts: RedisReceiptStore | undefined;
+  private readonly unreadable = new Map<string, number>();
+
+  constructor(redis: Redis | undefined) {
+    if (redis === undefined) return;
+    this.usage = new RedisUsageStore(redis);
+    this.receipts = new RedisReceiptStore(redis, ({ reason }) => this.unreadable.set(reason, (this.unreadable.get(reason) ?? 0) + 1));
+  }
+
+  /** Counts receipts that this version cannot read. */
+  register(registry: Registry): void {
+    const { unreadable } = this;
+    new Counter({
+      name: 'rules_api_unreadable_receipts_total',
+      help: 'Receipts of decisions that were read from Redis and ignored, by why',
+      labelNames: ['reason'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [reason, count] of unreadable) this.inc({ reason }, count);
+      },
+    });
+  }
+
+  /** By the clock of Redis, which is the one of all counts. Milliseconds. */
+  nowMs(): Promise<number> {
+    return answered(this.usage, (usage) => usage.nowMs());
+  }
+
+  usageOf(merchantIds: readonly string[], fromMs: number, untilMs: number): Promise<Map<string, UsageStep[]>> {
+    return answered(this.usage, (usage) => usage.read(merchantIds, fromMs, untilMs));
+  }
+
+  usageOfOthers(fromMs: number, untilMs: number): Promise<UsageStep[]> {
+    return answered(this.usage, (usage) => usage.readOther(fromMs, untilMs));
+  }
+
+  ranked(rank: 'refused' | 'near', fromMs: number, untilMs: number, most: number): Promise<RankedRule[]> {
+    return answered(this.usage, (usage) => usage.ranked(rank, fromMs, untilMs, most));
+  }
+
+  /** @param merchants whose receipts may be seen; null: everybody's */
+  receipt(requestId: string, merchants: readonly string[] | null): Promise<DecisionReceipt | undefined> {
+    return answered(this.receipts, (receipts) => receipts.find(requestId, merchants));
+  }
+
+  receiptsAfter(cursor: string, limit: number, filter: ReceiptFilter): Promise<ReceiptPage> {
+    return answered(this.receipts, (receipts) => receipts.after(cursor, limit, filter));
+  }
+
+  newestReceipts(limit: number, filter: ReceiptFilter): Promise<ReceiptPage> {
+    return answered(this.receipts, (receipts) => receipts.newest(limit, filter));
+  }
+}
+
+async function answered<S, T>(store: S | undefined, question: (store: S) => Promise<T>): Promise<T> {
+  if (store === undefined) throw bucketsUnavailable('this Rules API knows no Redis: set BUCKETS_REDIS_URL');
+  try {
+    return await withDeadline(question(store), DEADLINE_MS);
+  } catch {
+    throw bucketsUnavailable('Redis does not answer; ask again later');
+  }
+}

@@ -1,0 +1,64 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { type BucketReading, capacityOf, type Limit, quotaWindowMs } from '#limiter';
+import { ProblemError } from '#platform';
+import { Allowance } from '../auth/allowance.js';
+import { BucketsService } from '../buckets/buckets.service.js';
+import { isShared, type NamedBucket } from '../buckets/merchant-buckets.js';
+import type { Page } from '../pagination/page.js';
+import type { MyLimitsQueryDto, MyLimitView } from './me.dto.js';
+
+/** How often a merchant may ask at once, and how soon once more. Each answer costs a look into PostgreSQL, and one into Redis for each limit. */
+const AT_ONCE = 20;
+const EVERY_MS = 500;
+const MOST_MERCHANTS = 100_000;
+
+/** What a merchant sees of itself. */
+@Injectable()
+export class MeService {
+  private readonly allowance = new Allowance({ capacity: AT_ONCE, everyMs: EVERY_MS, most: MOST_MERCHANTS });
+
+  constructor(@Inject(BucketsService) private readonly buckets: BucketsService) {}
+
+  async limits(merchantId: string, query: MyLimitsQueryDto): Promise<Page<MyLimitView>> {
+    if (!this.allowance.take(merchantId)) throw tooOften();
+    return this.buckets.page(merchantId, query, isForMerchant, limitView);
+  }
+}
+
+/** A shadow rule refuses nothing and is nobody's business yet; a bucket of several merchants would tell one what the others do. */
+export function isForMerchant(named: NamedBucket): boolean {
+  return named.rule.mode !== 'shadow' && !isShared(named);
+}
+
+function limitView({ rule, limit, needs }: NamedBucket, reading: BucketReading | undefined): MyLimitView {
+  const { methods, paths } = rule.match;
+  return {
+    ruleId: rule.id,
+    limit: limit.name,
+    algorithm: limit.algorithm,
+    methods,
+    paths,
+    quota: capacityOf(limit),
+    windowMs: windowMsOf(limit),
+    needs,
+    remaining: reading?.remaining ?? null,
+    resetAfterMs: reading?.resetAfterMs ?? null,
+    blockedForMs: reading?.blockedForMs ?? null,
+  };
+}
+
+function windowMsOf(limit: Limit): number | null {
+  if (limit.algorithm === 'concurrency') return null;
+  const windowMs = Math.ceil(quotaWindowMs(limit));
+  return Number.isSafeInteger(windowMs) ? windowMs : null;
+}
+
+function tooOften(): ProblemError {
+  return new ProblemError({
+    status: 429,
+    type: 'quota-exceeded',
+    code: 'me.too_often',
+    detail: `a merchant may ask for its own limits ${AT_ONCE} times at once, then ${1000 / EVERY_MS} times a second`,
+    headers: { 'retry-after': '1' },
+  });
+}

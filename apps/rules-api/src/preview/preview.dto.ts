@@ -1,0 +1,124 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { type RuleSource, writingFaults } from '#limiter';
+import { tableDto } from '../http/table-dto.js';
+import { RuleWarningView } from '../rules/rule.dto.js';
+import { PREVIEW_FIELDS } from './preview-fields.js';
+
+/** A draft has to be one that could be written. */
+export class PreviewDto extends tableDto('preview', PREVIEW_FIELDS, ({ rule }) =>
+  writingFaults(rule).map((fault) => ({ ...fault, pointer: `/rule${fault.pointer}` })),
+) {}
+
+class NamedRuleView {
+  @ApiProperty({ type: String, example: '17' })
+  ruleId: string;
+
+  @ApiProperty({ type: String, example: 'card payments' })
+  name: string;
+
+  @ApiProperty({ enum: ['merchant', 'default'] })
+  source: RuleSource;
+
+  @ApiProperty({ type: 'integer', example: 100 })
+  priority: number;
+}
+
+class RefusalsOfRuleView {
+  @ApiProperty({ type: String, nullable: true, example: '17', description: 'Null for the draft, if it would be a new rule.' })
+  ruleId: string | null;
+
+  @ApiProperty({ type: String, example: 'card payments' })
+  name: string;
+
+  @ApiProperty({ type: 'integer', description: 'Requests that the rule refuses as it stands. Several rules may refuse one request.' })
+  refusedNow: number;
+
+  @ApiProperty({ type: 'integer', description: 'Requests that it would refuse.' })
+  refusedThen: number;
+}
+
+class RefusalsOfRequestsView {
+  @ApiProperty({ type: String, example: 'POST' })
+  method: string;
+
+  @ApiProperty({ type: String, example: '/transactions' })
+  path: string;
+
+  @ApiProperty({ type: String, nullable: true, example: '192.0.2.7' })
+  ip: string | null;
+
+  @ApiProperty({ type: 'integer' })
+  requests: number;
+
+  @ApiProperty({ type: 'integer' })
+  refusedNow: number;
+
+  @ApiProperty({ type: 'integer' })
+  refusedThen: number;
+}
+
+class RefusalsAtView {
+  @ApiProperty({ type: String, format: 'date-time', description: 'When the step begins.' })
+  at: string;
+
+  @ApiProperty({ type: 'integer' })
+  requests: number;
+
+  @ApiProperty({ type: 'integer' })
+  refusedNow: number;
+
+  @ApiProperty({ type: 'integer' })
+  refusedThen: number;
+}
+
+export class ReplayView {
+  @ApiProperty({ type: 'integer', description: 'Requests that were replayed.' })
+  requests: number;
+
+  @ApiProperty({ type: 'integer', description: 'Requests that are refused by the rules that stand.' })
+  refusedNow: number;
+
+  @ApiProperty({ type: 'integer', description: 'Requests that would be refused with the draft.' })
+  refusedThen: number;
+
+  @ApiProperty({ type: 'integer', description: 'What rules in the mode shadow would refuse, as they stand.' })
+  shadowNow: number;
+
+  @ApiProperty({ type: 'integer', description: 'What rules in the mode shadow would refuse with the draft.' })
+  shadowThen: number;
+
+  @ApiProperty({ type: [RefusalsOfRuleView], description: 'Rules that refuse anything, those that would refuse most first.' })
+  byRule: RefusalsOfRuleView[];
+
+  @ApiProperty({ type: [RefusalsOfRequestsView], description: 'For which requests most would change: at most 20 kinds of them.' })
+  mostAffected: RefusalsOfRequestsView[];
+
+  @ApiProperty({ type: 'integer', description: 'Milliseconds of a step of the series.' })
+  stepMs: number;
+
+  @ApiProperty({ type: [RefusalsAtView], description: 'For a chart: at most 241 steps, without a gap.' })
+  series: RefusalsAtView[];
+
+  @ApiProperty({ type: Boolean, description: 'Whether the time was up before all requests were replayed.' })
+  truncated: boolean;
+}
+
+export class Preview {
+  @ApiProperty({ type: [NamedRuleView], description: 'Rules that the draft would make unreachable.' })
+  shadows: readonly NamedRuleView[];
+
+  @ApiProperty({
+    type: [NamedRuleView],
+    description: 'Rules that make the draft unreachable: each matches whatever it matches, and is asked first.',
+  })
+  shadowedBy: readonly NamedRuleView[];
+
+  @ApiProperty({ type: [NamedRuleView], description: 'Rules that are unreachable now, and would not be with the draft.' })
+  uncovers: readonly NamedRuleView[];
+
+  @ApiProperty({ type: [RuleWarningView], description: 'What is probably a mistake in the draft.' })
+  warnings: readonly RuleWarningView[];
+
+  @ApiPropertyOptional({ type: ReplayView, description: 'Only with a sample.' })
+  replay?: ReplayView;
+}

@@ -1,0 +1,144 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { ProblemError } from '#platform';
+import {
+  MAX_RULES_PER_OWNER,
+  MerchantNotFoundError,
+  MerchantRepository,
+  type RuleEntity,
+  RuleNotFoundError,
+  type RuleOwner,
+  RuleRepository,
+} from '#rules-db';
+import { demandAmong } from '../auth/forbidden.js';
+import { badBody } from '../http/validation.pipe.js';
+import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
+import { alternatives, DRAFT_ID, type DraftShadowing, shadowingOfDraft, type Standing } from './draft.js';
+import type { Preview, PreviewDto, ReplayView } from './preview.dto.js';
+import { replay, type ReplayResult, type RuleSet } from './replay.js';
+import { readSample, type SampleRow } from './sample.js';
+
+/** For as long a preview is worked at, its turns among other work included, in milliseconds. */
+const DEADLINE_MS = 10_000;
+
+/** Each has a sample in memory, and all share one processor with the other calls. */
+const MAX_AT_ONCE = 2;
+
+/** How far a replay has come. */
+export interface PreviewProgress {
+  readonly replayed: number;
+  readonly of: number;
+}
+
+/** What a draft of a rule would change. Nothing is written, and no live bucket is asked. */
+@Injectable()
+export class PreviewService {
+  private running = 0;
+
+  constructor(
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
+  ) {}
+
+  /**
+   * Yields how far it has come, and returns the answer. It stops where its caller stops asking.
+   * @param among the merchants to which the bearer is limited; null: all
+   * @throws MerchantNotFoundError, RuleNotFoundError, ProblemError; with the first step
+   */
+  async *preview(body: PreviewDto, among: readonly string[] | null): AsyncGenerator<PreviewProgress, Preview> {
+    demandAmong(body.merchantId, among);
+    if (body.sample === 'recorded') throw notRecorded();
+    if (this.running >= MAX_AT_ONCE) throw busy();
+    this.running++;
+    try {
+      const endAtMs = performance.now() + DEADLINE_MS;
+      const standing = await this.standing(body.merchantId);
+      const rows = body.sample === undefined ? [] : await readSample(body.sample);
+      const { rule, ruleId } = body;
+      const replaced = ruleId === undefined ? undefined : ruleIn(standing, ruleId);
+      const both = alternatives(standing, rule, replaced, rows[0]?.atMs ?? 0);
+      demandAddresses(both.then, rows);
+      const shadowing = shadowingOfDraft(both, rule, Date.now());
+      if (rows.length === 0) return answer(shadowing);
+      const found = yield* counted(replay(rows, both, { endAtMs }), rows.length);
+      return answer(shadowing, replayView(found, both.then));
+    } finally {
+      this.running--;
+    }
+  }
+
+  private async standing(merchantId: string): Promise<Standing> {
+    const merchant = await this.merchants.find(merchantId);
+    if (!merchant) throw new MerchantNotFoundError(merchantId);
+    const { plan: planName, timeZone } = merchant;
+    const [own, plan, defaults] = await Promise.all([
+      this.rulesOf(merchantId),
+      planName === null ? undefined : this.rulesOf({ plan: planName }),
+      this.rulesOf(null),
+    ]);
+    return { merchantId, timeZone, own, plan, defaults };
+  }
+
+  private async rulesOf(owner: RuleOwner): Promise<RuleEntity[]> {
+    return (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable);
+  }
+
+  /** Without a rule that cannot be read nothing can be said. */
+  private readonly readable = (rule: RuleEntity): RuleEntity => {
+    const fault = this.unreadable.faultOf(rule);
+    if (fault !== undefined) throw unreadableRule(rule, fault);
+    return rule;
+  };
+}
+
+/** @throws RuleNotFoundError if it is neither a rule of the merchant nor of its plan nor a default one */
+function ruleIn({ own, plan = [], defaults }: Standing, ruleId: string): RuleEntity {
+  const found = [...own, ...plan, ...defaults].find(({ id }) => id === ruleId);
+  if (found === undefined) throw new RuleNotFoundError(ruleId);
+  return found;
+}
+
+async function* counted(replayed: AsyncGenerator<number, ReplayResult>, of: number): AsyncGenerator<PreviewProgress, ReplayResult> {
+  yield { replayed: 0, of };
+  for (;;) {
+    const step = await replayed.next();
+    if (step.done) return step.value;
+    yield { replayed: step.value, of };
+  }
+}
+
+function answer({ shadows, shadowedBy, uncovers, warnings }: DraftShadowing, found?: ReplayView): Preview {
+  const unreplayed = { shadows, shadowedBy, uncovers, warnings };
+  return found === undefined ? unreplayed : { ...unreplayed, replay: found };
+}
+
+function replayView({ byRule, mostAffected, series, ...found }: ReplayResult, { own, plan = [], defaults }: RuleSet): ReplayView {
+  const names = new Map([...own, ...plan, ...defaults].map(({ id, name }) => [id, name]));
+  return {
+    ...found,
+    byRule: byRule.map(({ ruleId, ...counts }) => ({
+      ruleId: ruleId === DRAFT_ID ? null : ruleId,
+      name: names.get(ruleId) ?? '',
+      ...counts,
+    })),
+    mostAffected: [...mostAffected],
+    series: [...series],
+  };
+}
+
+function demandAddresses({ own, plan = [], defaults }: RuleSet, rows: readonly SampleRow[]): void {
+  const needsIp = [...own, ...plan, ...defaults].find(({ enabled, key }) => enabled && key.includes('ip'));
+  if (needsIp === undefined || rows.every(({ ip }) => ip !== undefined)) return;
+  const detail = `must have the column ip, with an address in each row, because the key of the rule ${JSON.stringify(needsIp.name)} has ip`;
+  throw badBody([{ pointer: '/sample', code: 'preview.sample.lacks_ip', detail }]);
+}
+
+function notRecorded(): ProblemError {
+  const detail = 'gateways record no requests yet; send a sample as CSV';
+  return badBody([{ pointer: '/sample', code: 'preview.sample.not_recorded', detail }]);
+}
+
+function busy(): ProblemError {
+  const detail = 'other drafts are being tried; try again when they are done';
+  return new ProblemError({ status: 503, code: 'preview.busy', detail, headers: { 'retry-after': '2' } });
+}

@@ -1,0 +1,107 @@
+import { MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
+import { parseReceipt, receiptText } from '#limiter-redis';
+import { UNKNOWN_MERCHANT } from '../outcome.js';
+import { personalHash, receiptOf } from './receipt.js';
+
+const SECRET = 'a secret of the test';
+const RULE: Rule = {
+  id: '17',
+  name: 'card payments',
+  layer: 'merchant',
+  priority: 100,
+  enabled: true,
+  mode: 'enforce',
+  match: { methods: [], paths: [] },
+  key: ['merchant', 'ip', 'method'],
+  limits: startLimits(
+    [
+      { name: 'roomy', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'clock' },
+      { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1_000, refill: 'greedy' },
+    ],
+    0,
+  ),
+  cost: 4,
+  onStoreFailure: 'closed',
+};
+const descriptor = { merchantId: 'acme', ip: '192.0.2.7', method: 'POST', target: '/transactions/7?card=4111' };
+
+function verdicts(requests: number): Verdict[] {
+  const store = new MemoryBucketStore(() => 1_000_000);
+  const limiter = new RateLimiter(store, store);
+  const rules = merchantRules('acme', [RULE], []);
+  return Array.from({ length: requests }, () => {
+    let found: Verdict | undefined;
+    limiter.check(rules, descriptor, (outcome) => (found = outcome as Verdict));
+    return found!;
+  });
+}
+const context = { nowMs: 1500, isMerchant: () => true, secret: SECRET };
+const noted = (outcome: Parameters<typeof receiptOf>[0]['outcome'], changes: Partial<typeof descriptor> = {}) =>
+  receiptOf({ requestId: 'r1', descriptor: { ...descriptor, ...changes }, outcome, atMs: 1000 }, context);
+
+test('a receipt of a refusal tells what each limit said, those that refused first, and takes nothing', () => {
+  const receipt = noted(verdicts(3)[2]!);
+  expect(receipt).toMatchObject({
+    requestId: 'r1',
+    merchantId: 'acme',
+    ageMs: 500,
+    allowed: false,
+    reason: 'over_limit',
+    source: 'store',
+    method: 'POST',
+    path: '/transactions/7',
+    retryAfterMs: 2000,
+  });
+  expect(
+    receipt.limits.map(({ limit, allowed, cost, remainingBefore, remainingAfter }) => [
+      limit,
+      allowed,
+      cost,
+      remainingBefore,
+      remainingAfter,
+    ]),
+  ).toEqual([
+    ['burst', false, 4, 2, 2],
+    ['roomy', true, 4, 92, 92],
+  ]);
+});
+
+test('one of a request that passed tells what was there before and after', () => {
+  const [first, second] = verdicts(2).map((verdict) =>
+    noted(verdict).limits.map(({ remainingBefore, remainingAfter }) => [remainingBefore, remainingAfter]),
+  );
+  expect([first, second]).toEqual([
+    [
+      [100, 96],
+      [10, 6],
+    ],
+    [
+      [96, 92],
+      [6, 2],
+    ],
+  ]);
+});
+
+test('the query and the address of a client are not in it; the address is told apart by a keyed hash', () => {
+  const receipt = noted(verdicts(1)[0]!);
+  expect(receipt.limits[0]!.key).toEqual({ merchant: 'acme', ip: personalHash('192.0.2.7', SECRET), method: 'POST' });
+  const text = JSON.stringify(receipt);
+  for (const personal of ['4111', '192.0.2.7']) expect(text).not.toContain(personal);
+  expect(personalHash('192.0.2.7', 'another secret')).not.toBe(personalHash('192.0.2.7', SECRET));
+  expect(personalHash('192.0.2.8', SECRET)).not.toBe(personalHash('192.0.2.7', SECRET));
+});
+
+test('a path that is too long is cut, and says so', () => {
+  expect(noted(UNKNOWN_MERCHANT, { target: `/${'x'.repeat(5000)}` })).toMatchObject({ pathIsCut: true, path: `/${'x'.repeat(1023)}` });
+  expect(noted(UNKNOWN_MERCHANT)).toMatchObject({ pathIsCut: false, reason: 'unknown_merchant', limits: [] });
+});
+
+test('whatever is written can be read', () => {
+  for (const outcome of [...verdicts(3), UNKNOWN_MERCHANT]) {
+    const receipt = noted(outcome);
+    const { ageMs: _, isKnownMerchant: __, ...rest } = receipt;
+    expect(parseReceipt(['i', 'r1', 'm', 'acme', 'o', outcome.allowed ? '1' : '0', 't', '7', 'r', receiptText(receipt)])).toEqual({
+      value: { ...rest, atMs: 7 },
+    });
+  }
+});

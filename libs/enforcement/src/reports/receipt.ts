@@ -1,0 +1,96 @@
+import { createHmac } from 'node:crypto';
+import { decide, type Decision, keyPartOf, type Descriptor, type KeyPart, type LimitReport, type Rule, type Verdict } from '#limiter';
+import { MOST_KEY_PARTS, MOST_PATH_CHARACTERS, MOST_RECEIPT_LIMITS, type NewReceipt, type ReceiptLimit } from '#limiter-redis';
+import { isVerdict } from '../outcome.js';
+import type { NotedDecision } from './receipt-queue.js';
+
+/** Characters of a hash: enough to tell the clients of a day apart. */
+const HASH_CHARACTERS = 16;
+
+/** A hash of something personal, from which nobody without the key finds out what it was, however few possibilities there are. */
+export function personalHash(value: string, secret: string): string {
+  return `hmac:${createHmac('sha256', secret).update(value).digest('base64url').slice(0, HASH_CHARACTERS)}`;
+}
+
+export interface ReceiptContext {
+  readonly nowMs: number;
+  readonly isMerchant: (merchantId: string) => boolean;
+  /** With which personal parts of bucket keys are hashed. */
+  readonly secret: string;
+}
+
+/** What is written down of a decision. */
+export function receiptOf(
+  { requestId, descriptor, outcome, atMs }: NotedDecision,
+  { nowMs, isMerchant, secret }: ReceiptContext,
+): NewReceipt {
+  const { merchantId, method, target, ignorePathCase = false } = descriptor;
+  const path = target.split('?', 1)[0]!;
+  return {
+    requestId,
+    merchantId,
+    isKnownMerchant: isMerchant(merchantId),
+    ageMs: Math.max(0, nowMs - atMs),
+    allowed: outcome.allowed,
+    method,
+    path: path.slice(0, MOST_PATH_CHARACTERS),
+    pathIsCut: path.length > MOST_PATH_CHARACTERS,
+    ignorePathCase,
+    reason: outcome.reason,
+    ...(isVerdict(outcome)
+      ? {
+          source: outcome.source,
+          retryAfterMs: typeof outcome.retryAfterMs === 'number' ? outcome.retryAfterMs : null,
+          limits: limitsOf(outcome, descriptor, secret),
+        }
+      : { source: 'none', retryAfterMs: null, limits: [] }),
+  };
+}
+
+function limitsOf(verdict: Verdict, descriptor: Descriptor, secret: string): ReceiptLimit[] {
+  const before = decisionsBefore(verdict);
+  const all = verdict.limits.map((report, i) => limitOf(report, verdict, before?.[i], descriptor, secret));
+  return [...all.filter(({ allowed }) => !allowed), ...all.filter(({ allowed }) => allowed)].slice(0, MOST_RECEIPT_LIMITS);
+}
+
+function limitOf(
+  { ruleId, rule, limit, cost, decision }: LimitReport,
+  { allowed, source }: Verdict,
+  before: Decision | undefined,
+  descriptor: Descriptor,
+  secret: string,
+): ReceiptLimit {
+  // A refusal takes nothing, so what is there was there.
+  const remainingBefore = allowed ? (source === 'local' ? undefined : before?.remaining) : decision.remaining;
+  return {
+    ruleId,
+    rule: rule.name,
+    limit: limit.name,
+    generation: limit.generation,
+    allowed: decision.allowed,
+    capacity: Math.floor(decision.limit),
+    cost: Math.ceil(cost),
+    remainingBefore: remainingBefore ?? null,
+    remainingAfter: decision.remaining,
+    retryAfterMs: decision.retryAfterMs === 'never' ? null : Math.ceil(decision.retryAfterMs),
+    key: keyOf(rule, descriptor, secret),
+  };
+}
+
+/** A verdict says what a request that passes leaves behind; this says what was there before it. */
+function decisionsBefore({ reservations: [enforced] }: Verdict): readonly Decision[] | undefined {
+  if (enforced === undefined) return undefined;
+  const asked = enforced.takes.map(({ bucket, cost }, i) => ({ bucket, decision: decide(bucket, enforced.levels[i]!, cost, false) }));
+  return asked.filter(({ bucket }) => bucket.kind !== 'penalty').map(({ decision }) => decision);
+}
+
+/** Everything but the merchant and the method may lead to a person. */
+function keyOf({ key }: Rule, descriptor: Descriptor, secret: string): Record<string, string> {
+  const valueOf = (part: KeyPart): string => {
+    const value = keyPartOf(descriptor, part);
+    // Nothing: the request does not have it. An empty text has a hash as every other one.
+    if (value === undefined) return '';
+    return part === 'merchant' || part === 'method' ? value : personalHash(value, secret);
+  };
+  return Object.fromEntries(key.slice(0, MOST_KEY_PARTS).map((part) => [part, valueOf(part)]));
+}

@@ -1,0 +1,167 @@
+import type { Descriptor, Verdict } from '#limiter';
+import { RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { withDeadline } from '#waiting';
+import type { Redis } from 'ioredis';
+import { Counter, type Registry } from 'prom-client';
+import type { EnforcerSettings } from '../enforcer-options.js';
+import type { NoVerdict } from '../outcome.js';
+import { receiptOf } from './receipt.js';
+import { ReceiptQueue } from './receipt-queue.js';
+import { SaidOnce } from './said-once.js';
+import { UsageCounters } from './usage-counters.js';
+import { UsageFlush } from './usage-flush.js';
+
+const WRITE_RECEIPTS_EVERY_MS = 1000;
+/** What takes longer is tried again with the next flush. */
+const DEADLINE_MS = 2000;
+/** The last flush of a gateway that stops. */
+const LAST_DEADLINE_MS = 1000;
+
+type Settings = Pick<
+  EnforcerSettings,
+  | 'logger'
+  | 'registry'
+  | 'usageFlushMs'
+  | 'receiptsPerSecond'
+  | 'receiptsPassedOneIn'
+  | 'receiptsKept'
+  | 'receiptsPerMerchant'
+  | 'receiptHashKey'
+>;
+
+export interface ReportsOptions {
+  readonly settings: Settings;
+  /** The name of this gateway. */
+  readonly gateway: string;
+  readonly redis: Redis;
+  /** Whether there is a merchant of this id, as far as this process knows. */
+  readonly isMerchant: (merchantId: string) => boolean;
+  /** Milliseconds that never step back. */
+  readonly now?: () => number;
+}
+
+/** Tells Redis what was decided: numbers by merchant, rule and minute, and receipts of single decisions. No request waits for it. */
+export class Reports {
+  private readonly counters: UsageCounters;
+  private readonly usage: UsageFlush;
+  private readonly queue: ReceiptQueue;
+  private readonly receipts: RedisReceiptStore;
+  private readonly said = new SaidOnce<string>();
+  private readonly now: () => number;
+  private timers: NodeJS.Timeout[] = [];
+  private written = 0;
+  private beyondShare = 0;
+  private receiptFailures = 0;
+
+  constructor(private readonly options: ReportsOptions) {
+    const { gateway, isMerchant, redis, settings } = options;
+    const now = (this.now = options.now ?? (() => performance.now()));
+    const usageStore = new RedisUsageStore(redis);
+    this.counters = new UsageCounters({ isMerchant });
+    this.usage = new UsageFlush({
+      gateway,
+      take: () => this.counters.take(),
+      send: (batch, ageMs) => this.inTime('usage', usageStore.add(batch, ageMs)),
+      now,
+    });
+    this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
+    this.receipts = new RedisReceiptStore(redis);
+    this.register(settings.registry);
+  }
+
+  start(): void {
+    const { receiptsPerSecond, usageFlushMs } = this.options.settings;
+    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.usage.flush(), usageFlushMs));
+    if (receiptsPerSecond > 0) this.timers.push(setInterval(() => void this.writeReceipts(), WRITE_RECEIPTS_EVERY_MS));
+  }
+
+  /** @param requestId '' if the request has none */
+  verdict(requestId: string, descriptor: Descriptor, verdict: Verdict): void {
+    if (this.options.settings.usageFlushMs > 0) this.counters.count(descriptor.merchantId, verdict);
+    this.queue.offer(requestId, descriptor, verdict);
+  }
+
+  noVerdict(requestId: string, descriptor: Descriptor, outcome: NoVerdict): void {
+    this.queue.offer(requestId, descriptor, outcome);
+  }
+
+  /** Sends what is left, within a second. Never rejects. */
+  async stop(): Promise<void> {
+    for (const timer of this.timers.splice(0)) clearInterval(timer);
+    await withDeadline(Promise.all([this.usage.flush(), this.writeReceipts()]), LAST_DEADLINE_MS).catch(() => {});
+  }
+
+  /** If it fails, what was on its way is written again: a receipt may then be there twice. */
+  private async writeReceipts(): Promise<void> {
+    const noted = this.queue.take();
+    if (noted.length === 0) return;
+    const { isMerchant, settings } = this.options;
+    const context = { nowMs: this.now(), isMerchant, secret: settings.receiptHashKey };
+    const bounds = { most: settings.receiptsKept, perMinute: settings.receiptsPerMerchant };
+    try {
+      const receipts = noted.map((each) => receiptOf(each, context));
+      const written = await this.inTime('receipts', this.receipts.add(receipts, bounds));
+      this.written += written;
+      this.beyondShare += receipts.length - written;
+    } catch {
+      this.receiptFailures++;
+      this.queue.putBack(noted);
+    }
+  }
+
+  private async inTime<T>(what: string, work: Promise<T>): Promise<T> {
+    try {
+      return await withDeadline(work, DEADLINE_MS);
+    } catch (err) {
+      if (this.said.isNews(what, this.now()))
+        this.options.settings.logger.warn({ err, what }, 'what was decided could not be told to Redis; it is tried again');
+      throw err;
+    }
+  }
+
+  private register(registry: Registry): void {
+    const { queue, usage } = this;
+    const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
+    const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
+    counterBy(registry, 'gateway_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(registry, 'gateway_receipts_dropped_total', 'Receipts that were not written, by the bound that they met.', 'reason', dropped);
+    counter(registry, 'gateway_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
+    counter(
+      registry,
+      'gateway_usage_dropped_total',
+      'Requests whose counts were dropped because Redis was away for too long.',
+      () => usage.dropped,
+    );
+  }
+}
+
+function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
+}
+
+function counterBy<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  label: L,
+  read: () => readonly (readonly [value: string, count: number])[],
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [value, count] of read()) this.inc({ [label]: value } as Record<L, string>, count);
+    },
+  });
+}

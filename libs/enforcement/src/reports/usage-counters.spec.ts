@@ -1,0 +1,107 @@
+import { MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
+import { UsageCounters } from './usage-counters.js';
+
+const rule = (id: string, changes: Partial<Rule> & { capacity?: number } = {}): Rule => {
+  const { capacity = 10, ...rest } = changes;
+  return {
+    id,
+    name: `rule ${id}`,
+    layer: 'merchant',
+    priority: 100,
+    enabled: true,
+    mode: 'enforce',
+    match: { methods: [], paths: [] },
+    key: ['merchant'],
+    limits: startLimits(
+      [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
+      0,
+    ),
+    cost: 1,
+    onStoreFailure: 'closed',
+    ...rest,
+  };
+};
+
+/** The verdicts of so many requests of a merchant, one after the other. */
+function verdicts(rules: readonly Rule[], requests: number): Verdict[] {
+  const store = new MemoryBucketStore(() => 1_000_000);
+  const limiter = new RateLimiter(store, store);
+  const compiled = merchantRules('acme', rules, []);
+  return Array.from({ length: requests }, () => {
+    let found: Verdict | undefined;
+    limiter.check(compiled, { merchantId: 'acme', ip: '192.0.2.7', method: 'GET', target: '/' }, (outcome) => (found = outcome as Verdict));
+    return found!;
+  });
+}
+
+function counted(rules: readonly Rule[], requests: number) {
+  const counters = new UsageCounters({ isMerchant: () => true });
+  for (const verdict of verdicts(rules, requests)) counters.count('acme', verdict);
+  return counters.take().flatMap(({ rules: usages }) => usages.map((usage) => ({ ...usage })));
+}
+
+test('requests that passed and were refused are counted under their rule, with the least that remained', () => {
+  expect(counted([rule('1')], 3)).toEqual([{ ruleId: '1', passed: 3, refused: 0, shadowRefused: 0, leastPercent: 70 }]);
+  expect(counted([rule('1')], 12)).toEqual([{ ruleId: '1', passed: 10, refused: 2, shadowRefused: 0, leastPercent: 0 }]);
+  expect(counted([rule('1', { capacity: 0 })], 1)).toMatchObject([{ passed: 0, refused: 1, leastPercent: 0 }]);
+});
+
+test('a refusal is counted under the rule that refuses, and not under its neighbours', () => {
+  const usages = counted([rule('1', { capacity: 2 }), rule('2', { layer: 'user' })], 5);
+  expect(usages.map(({ ruleId, passed, refused }) => [ruleId, passed, refused])).toEqual([
+    ['1', 2, 3],
+    ['2', 2, 0],
+  ]);
+});
+
+test('what a penalty refuses is counted under its rule', () => {
+  const penalty = { refusals: 1, windowMs: 60_000, blockMs: 60_000 };
+  const verdict = verdicts([rule('1', { capacity: 2, penalty }), rule('2', { layer: 'user' })], 5).at(-1)!;
+  expect(verdict.reason).toBe('blocked');
+  const counters = new UsageCounters({ isMerchant: () => true });
+  // The limits have room again; only the penalty goes on.
+  counters.count('acme', {
+    ...verdict,
+    limits: verdict.limits.map((each) => ({ ...each, decision: { ...each.decision, allowed: true } })),
+  });
+  expect(counters.take()[0]!.rules.map(({ ruleId, refused }) => [ruleId, refused])).toEqual([
+    ['1', 1],
+    ['2', 0],
+  ]);
+});
+
+test('a shadow rule counts what passes it and what it would have refused', () => {
+  const usages = counted([rule('1'), rule('2', { mode: 'shadow', capacity: 1 })], 3);
+  expect(usages.find(({ ruleId }) => ruleId === '2')).toMatchObject({ passed: 1, refused: 0, shadowRefused: 2 });
+});
+
+test('without a matching rule, or without Redis, a request is counted under no rule', () => {
+  expect(counted([], 2)).toEqual([{ ruleId: 'none', passed: 2, refused: 0, shadowRefused: 0, leastPercent: 100 }]);
+});
+
+test('ids that no merchant has are counted together, however many they are', () => {
+  const asked: string[] = [];
+  const counters = new UsageCounters({ isMerchant: (id) => (asked.push(id), id === 'acme') });
+  const [verdict] = verdicts([rule('1')], 1);
+  for (let i = 0; i < 50_000; i++) counters.count(`random ${i}`, verdict!);
+  for (let i = 0; i < 1000; i++) counters.count('acme', verdict!);
+  const taken = counters.take();
+  expect(taken.map(({ merchantId, rules }) => [merchantId, rules[0]!.ruleId, rules[0]!.passed])).toEqual([
+    ['acme', '1', 1000],
+    ['', 'other', 50_000],
+  ]);
+  expect(asked.filter((id) => id === 'acme')).toHaveLength(1);
+});
+
+test('beyond the bound rules and merchants are counted as others, and none is lost', () => {
+  const counters = new UsageCounters({ isMerchant: () => true, mostPairs: 3 });
+  const [both] = verdicts([rule('1'), rule('2', { layer: 'user' })], 1);
+  for (const merchantId of ['a', 'b', 'c', 'a']) counters.count(merchantId, both!);
+  const taken = counters.take();
+  expect(taken.map(({ merchantId, rules }) => [merchantId, rules.map(({ ruleId, passed }) => `${ruleId}: ${passed}`)])).toEqual([
+    ['a', ['1: 2', '2: 2']],
+    ['b', ['1: 1']],
+    ['', ['other: 3']],
+  ]);
+  expect(counters.take()).toEqual([]);
+});

@@ -1,0 +1,109 @@
+import { NO_RULE, OTHER_MERCHANT, OTHER_RULE, type MerchantUsage, type RuleUsage } from '#limiter-redis';
+import type { LimitReport, Verdict } from '#limiter';
+
+/** Rules of merchants that are told apart between two flushes. About 100 bytes each. */
+const MOST_PAIRS = 10_000;
+
+interface Counted {
+  readonly merchantId: string;
+  readonly rules: RuleUsage[];
+}
+
+export interface UsageCountersOptions {
+  /** Whether there is a merchant of this id: others are not told apart. Asked once for each id between two flushes that is one's. */
+  readonly isMerchant: (merchantId: string) => boolean;
+  readonly mostPairs?: number;
+}
+
+/**
+ * What became of requests, by merchant and rule, since it was last taken. A decision under a rule that is known costs a look-up and a few additions, and
+ * allocates nothing.
+ */
+export class UsageCounters {
+  private merchants = new Map<string, Counted>();
+  private pairs = 0;
+  private other = counts(OTHER_RULE);
+  private readonly mostPairs: number;
+
+  constructor(private readonly options: UsageCountersOptions) {
+    this.mostPairs = options.mostPairs ?? MOST_PAIRS;
+  }
+
+  count(merchantId: string, verdict: Verdict): void {
+    const merchant = this.merchants.get(merchantId) ?? this.added(merchantId);
+    const { allowed, limits, shadow } = verdict;
+    if (limits.length === 0) {
+      const usage = this.ruleOf(merchant, NO_RULE);
+      if (allowed) usage.passed++;
+      else usage.refused++;
+    } else {
+      this.countLimits(merchant, verdict);
+    }
+    for (const { ruleId, refused } of shadow) {
+      if (refused) this.ruleOf(merchant, ruleId).shadowRefused++;
+      else if (allowed) this.ruleOf(merchant, ruleId).passed++;
+    }
+  }
+
+  /** What was counted since the last time; from now on it is counted anew. */
+  take(): MerchantUsage[] {
+    const { merchants, other } = this;
+    const taken: MerchantUsage[] = [...merchants.values()];
+    if (other.passed + other.refused + other.shadowRefused > 0) taken.push({ merchantId: OTHER_MERCHANT, rules: [other] });
+    if (taken.length > 0) this.merchants = new Map();
+    this.pairs = 0;
+    this.other = counts(OTHER_RULE);
+    return taken;
+  }
+
+  /** The limits of a rule stand side by side. */
+  private countLimits(merchant: Counted | undefined, { allowed, limits }: Verdict): void {
+    // A penalty refuses where no limit does.
+    const byPenalty = !allowed && !limits.some(refuses);
+    for (let i = 0; i < limits.length;) {
+      const { ruleId, rule } = limits[i]!;
+      let refused = byPenalty && !!rule.penalty;
+      let least = 100;
+      for (; i < limits.length && limits[i]!.ruleId === ruleId; i++) {
+        const { decision } = limits[i]!;
+        if (!decision.allowed) refused = true;
+        least = Math.min(least, percentLeft(decision.remaining, decision.limit));
+      }
+      const usage = this.ruleOf(merchant, ruleId);
+      if (allowed) usage.passed++;
+      else if (refused) usage.refused++;
+      if (least < usage.leastPercent) usage.leastPercent = least;
+    }
+  }
+
+  private ruleOf(merchant: Counted | undefined, ruleId: string): RuleUsage {
+    if (merchant === undefined) return this.other;
+    const { rules } = merchant;
+    for (let i = 0; i < rules.length; i++) if (rules[i]!.ruleId === ruleId) return rules[i]!;
+    if (this.pairs >= this.mostPairs) return this.other;
+    this.pairs++;
+    const usage = counts(ruleId);
+    rules.push(usage);
+    return usage;
+  }
+
+  private added(merchantId: string): Counted | undefined {
+    if (this.pairs >= this.mostPairs || !this.options.isMerchant(merchantId)) return undefined;
+    const merchant = { merchantId, rules: [] };
+    this.merchants.set(merchantId, merchant);
+    return merchant;
+  }
+}
+
+function refuses({ decision }: LimitReport): boolean {
+  return !decision.allowed;
+}
+
+/** Of a limit that lets nothing pass nothing is left. */
+function percentLeft(remaining: number, limit: number): number {
+  return limit > 0 ? Math.max(0, Math.floor((100 * remaining) / limit)) : 0;
+}
+
+function counts(ruleId: string): RuleUsage {
+  return { ruleId, passed: 0, refused: 0, shadowRefused: 0, leastPercent: 100 };
+}

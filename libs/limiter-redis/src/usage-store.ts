@@ -1,0 +1,147 @@
+import { isMerchantId } from '#limiter';
+import type { Redis } from 'ioredis';
+import { usageKey, usageRankKey, usageSeenKey } from './redis-keys.js';
+import { Script } from './scripts.js';
+import { HOUR_MS, MINUTE_MS, OTHER_MERCHANT, parseUsage, USAGE_KEPT_MS, type MerchantUsage, type UsageStep } from './usage-format.js';
+
+const script = new Script('add-usage');
+
+/** Until the last minute of the hour has been kept for a day, and a bit. */
+const TTL_SECONDS = (USAGE_KEPT_MS + 2 * HOUR_MS) / 1000;
+/** Longer than a gateway keeps counts that it could not add. */
+const SEEN_TTL_SECONDS = 2 * 3600;
+/** Rules in one call: it holds takes up for less than a millisecond. */
+const RULES_AT_ONCE = 100;
+
+/** Counts that a gateway adds. */
+export interface UsageBatch {
+  /** The name of the gateway. */
+  readonly gateway: string;
+  /** Larger than that of any batch before by at least `callsOf` of that batch. A batch that is sent again has the same number. */
+  readonly number: number;
+  readonly merchants: readonly MerchantUsage[];
+}
+
+/** What became of requests, in Redis. All methods reject with ioredis' error when Redis is away. */
+export class RedisUsageStore {
+  constructor(private readonly redis: Redis) {}
+
+  /** What time it is at the server. Milliseconds. */
+  async nowMs(): Promise<number> {
+    const [seconds, micros] = await this.redis.time();
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
+  /**
+   * Adds counts to the minute that it was at the server `ageMs` ago, and does no harm if they were added before. A few short calls, one after the
+   * other, so that takes of other gateways come in between. Where a gateway's own clock stands makes no difference.
+   */
+  async add({ gateway, number, merchants }: UsageBatch, ageMs: number): Promise<void> {
+    const minute = Math.floor(((await this.nowMs()) - ageMs) / MINUTE_MS);
+    for (const [i, some] of callsOf(merchants).entries()) await this.addSome(gateway, number + i, minute, some);
+  }
+
+  private async addSome(gateway: string, number: number, minute: number, merchants: readonly MerchantUsage[]): Promise<void> {
+    const hour = Math.floor(minute / 60);
+    const keys = [usageSeenKey(gateway), usageRankKey('refused', hour), usageRankKey('near', hour)];
+    const args = [String(number), String(minute % 60), String(TTL_SECONDS), String(SEEN_TTL_SECONDS)];
+    for (const { merchantId, rules } of merchants) {
+      keys.push(usageKey(merchantId, hour));
+      args.push(merchantId, String(rules.length));
+      for (const { ruleId, passed, refused, shadowRefused, leastPercent } of rules)
+        args.push(ruleId, String(passed), String(refused), String(shadowRefused), String(leastPercent));
+    }
+    await script.run(this.redis, keys, args);
+  }
+
+  /** What became of the requests of some merchants from one moment to another, by merchant, each in the order of time. */
+  async read(merchantIds: readonly string[], fromMs: number, untilMs: number): Promise<Map<string, UsageStep[]>> {
+    const hours = hoursOf(fromMs, untilMs);
+    const found = new Map<string, UsageStep[]>();
+    await Promise.all(
+      merchantIds.map(async (merchantId) => {
+        const steps = await Promise.all(hours.map(async (hour) => parseUsage(await this.hash(usageKey(merchantId, hour)), hour)));
+        const within = steps.flat().filter(({ atMs }) => atMs >= fromMs && atMs < untilMs);
+        found.set(
+          merchantId,
+          within.sort((a, b) => a.atMs - b.atMs || compareIds(a.ruleId, b.ruleId)),
+        );
+      }),
+    );
+    return found;
+  }
+
+  /** What was counted for nobody, because it was beyond the bounds of the counters. */
+  async readOther(fromMs: number, untilMs: number): Promise<UsageStep[]> {
+    return (await this.read([OTHER_MERCHANT], fromMs, untilMs)).get(OTHER_MERCHANT)!;
+  }
+
+  /** The rules of merchants that probably come first, best first; exact numbers are those of `read`. */
+  async ranked(rank: 'refused' | 'near', fromMs: number, untilMs: number, most: number): Promise<RankedRule[]> {
+    const lists = await Promise.all(hoursOf(fromMs, untilMs).map((hour) => this.ranks(rank, hour)));
+    const scores = new Map<string, number>();
+    for (const [member, score] of lists.flat()) {
+      const before = scores.get(member);
+      scores.set(member, before === undefined ? score : rank === 'refused' ? before + score : Math.min(before, score));
+    }
+    const sorted = [...scores].sort(([, a], [, b]) => (rank === 'refused' ? b - a : a - b));
+    return sorted.flatMap(([member]) => rankedRule(member)).slice(0, most);
+  }
+
+  private async ranks(rank: 'refused' | 'near', hour: number): Promise<[string, number][]> {
+    const flat = await this.redis.zrange(usageRankKey(rank, hour), 0, String(MOST_RANKED - 1), 'WITHSCORES').catch(ofOtherType([]));
+    return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, Number(flat[2 * i + 1])]);
+  }
+
+  private async hash(key: string): Promise<Record<string, string>> {
+    return this.redis.hgetall(key).catch(ofOtherType({}));
+  }
+}
+
+/** A rule of a merchant in a rank. */
+export interface RankedRule {
+  readonly merchantId: string;
+  readonly ruleId: string;
+}
+
+/** More than the script lets a rank have. */
+const MOST_RANKED = 2000;
+
+function rankedRule(member: string): RankedRule[] {
+  const space = member.lastIndexOf(' ');
+  const merchantId = member.slice(0, Math.max(0, space));
+  return isMerchantId(merchantId) ? [{ merchantId, ruleId: member.slice(space + 1) }] : [];
+}
+
+/** The calls in which counts are added. */
+export function callsOf(merchants: readonly MerchantUsage[]): MerchantUsage[][] {
+  const calls: MerchantUsage[][] = [];
+  let rules = RULES_AT_ONCE;
+  for (const merchant of merchants) {
+    if (rules >= RULES_AT_ONCE) {
+      calls.push([]);
+      rules = 0;
+    }
+    calls.at(-1)!.push(merchant);
+    rules += merchant.rules.length;
+  }
+  return calls;
+}
+
+function hoursOf(fromMs: number, untilMs: number): number[] {
+  const first = Math.floor(fromMs / HOUR_MS);
+  const last = Math.ceil(untilMs / HOUR_MS) - 1;
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => first + i);
+}
+
+function compareIds(a: string, b: string): number {
+  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+}
+
+/** What somebody else has put at a key counts as nothing. */
+function ofOtherType<T>(nothing: T) {
+  return (error: unknown): T => {
+    if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return nothing;
+    throw error;
+  };
+}

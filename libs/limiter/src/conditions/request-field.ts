@@ -1,0 +1,138 @@
+import type { Descriptor } from '../descriptor.js';
+import { pathSegments } from '../path-pattern.js';
+import { addressPrefix } from './address-range.js';
+
+/** What a request has under the name of a field: nothing, a text, a number of JSON, or several texts where it comes more than once. */
+export type FieldValue = string | number | readonly string[] | undefined;
+
+/** A field of a request that rules can look at. Two that mean the same field are one: names of headers have no case. */
+export interface RequestField {
+  /** In its one spelling. */
+  readonly name: string;
+  /** Whether a client may write anything there: what is long or secret stands in no bucket key. */
+  readonly isFree: boolean;
+  readonly read: (request: AskedFields) => FieldValue;
+}
+
+/** Where fields are read from: what is taken apart once serves all fields of a request. */
+export class AskedFields {
+  private query: URLSearchParams | undefined;
+  private cookies: readonly (readonly [string, string])[] | undefined;
+  private values: Map<string, FieldValue> | undefined;
+
+  constructor(readonly descriptor: Descriptor) {}
+
+  valueOf(field: RequestField): FieldValue {
+    const { name } = field;
+    this.values ??= new Map();
+    if (this.values.has(name)) return this.values.get(name);
+    const value = field.read(this);
+    this.values.set(name, value);
+    return value;
+  }
+
+  /** As WHATWG's URL standard reads it, which is how forms are read: `+` is a space, and bytes that are not UTF-8 become U+FFFD. */
+  queryValues(name: string): readonly string[] {
+    const { target } = this.descriptor;
+    const at = target.indexOf('?');
+    if (at === -1) return [];
+    this.query ??= new URLSearchParams(target.slice(at + 1));
+    return this.query.getAll(name);
+  }
+
+  /** As RFC 6265 reads them: nothing is decoded, quotes are part of the value, and names have case. */
+  cookieValues(name: string): readonly string[] {
+    this.cookies ??= (this.descriptor.more?.headerValues('cookie') ?? []).flatMap(cookiesIn);
+    return this.cookies.filter(([each]) => each === name).map(([, value]) => value);
+  }
+}
+
+function cookiesIn(line: string): (readonly [string, string])[] {
+  return line.split(';').map((pair) => {
+    const at = pair.indexOf('=');
+    return at === -1 ? [pair.trim(), ''] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+  });
+}
+
+/** Fields that have no name of the writer's in theirs. */
+const PLAIN_FIELDS: Readonly<Record<string, RequestField['read']>> = {
+  merchant: ({ descriptor }) => descriptor.merchantId,
+  user: ({ descriptor }) => descriptor.user,
+  apiKey: ({ descriptor }) => descriptor.apiKey?.id,
+  ip: ({ descriptor }) => descriptor.ip,
+  'ip.prefix': ({ descriptor }) => addressPrefix(descriptor.ip),
+  country: ({ descriptor }) => descriptor.more?.country,
+  method: ({ descriptor }) => descriptor.method,
+  path: ({ descriptor: { target, ignorePathCase } }) => `/${pathSegments(target, ignorePathCase).join('/')}`,
+  host: ({ descriptor }) => hostOf(descriptor.more?.hostName),
+};
+
+/** What clients write as they like. */
+const FREE_FIELDS = new Set(['path', 'host']);
+
+/** Fields of which there is one for each name behind the prefix. */
+const NAMED_FIELDS: Readonly<Record<string, (name: string) => RequestField['read']>> = {
+  'apiKey.label.': (name) => (request) => labelOf(request.descriptor, name),
+  'header.': (name) => (request) => valueOf(request.descriptor.more?.headerValues(name) ?? []),
+  'query.': (name) => (request) => valueOf(request.queryValues(name)),
+  'cookie.': (name) => (request) => valueOf(request.cookieValues(name)),
+};
+
+/** Parts of the language that no door can look at yet. */
+const NOT_ENFORCED = ['jwt.', 'body.', 'response.'];
+
+const MAX_NAME_LENGTH = 64;
+/** RFC 9110: names of headers, and by RFC 6265 those of cookies too. */
+const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]";
+
+/** The names of all fields that rules may look at. */
+export const FIELD_PATTERN =
+  '^(?:merchant|user|apiKey|ip|ip\\.prefix|country|method|path|host|apiKey\\.label\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|' +
+  `header\\.(?![Hh][Oo][Ss][Tt]$)${TOKEN}{1,${MAX_NAME_LENGTH}}|cookie\\.${TOKEN}{1,${MAX_NAME_LENGTH}}|` +
+  `query\\.[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]{1,${MAX_NAME_LENGTH}})$`;
+const FIELD = new RegExp(FIELD_PATTERN);
+
+export const FIELD_EXPECTED =
+  `must be one of ${Object.keys(PLAIN_FIELDS).join(', ')}, or header.NAME, query.NAME, cookie.NAME or apiKey.label.NAME ` +
+  `with a name of at most ${MAX_NAME_LENGTH} characters`;
+
+export function isFieldName(name: string): boolean {
+  return FIELD.test(name);
+}
+
+/** Whether it is a field of the language that cannot be looked at yet. */
+export function isFieldToCome(name: string): boolean {
+  return NOT_ENFORCED.some((prefix) => name.startsWith(prefix) && name.length > prefix.length);
+}
+
+/** The one spelling of the name of a field. */
+export function canonicalField(name: string): string {
+  return name.startsWith('header.') ? name.toLowerCase() : name;
+}
+
+/** @param written the name of a field, see `isFieldName` */
+export function requestField(written: string): RequestField {
+  const name = canonicalField(written);
+  const plain = Object.hasOwn(PLAIN_FIELDS, name) ? PLAIN_FIELDS[name] : undefined;
+  if (plain !== undefined) return { name, isFree: FREE_FIELDS.has(name), read: plain };
+  const [prefix, readerOf] = Object.entries(NAMED_FIELDS).find(([each]) => name.startsWith(each)) ?? [];
+  if (readerOf === undefined) throw new Error(`${JSON.stringify(written)} is no field of a request`);
+  return { name, isFree: true, read: readerOf(name.slice(prefix!.length)) };
+}
+
+function valueOf(values: readonly string[]): FieldValue {
+  return values.length > 1 ? values : values[0];
+}
+
+function labelOf({ apiKey }: Descriptor, name: string): string | undefined {
+  const labels = apiKey?.labels;
+  return labels !== undefined && Object.hasOwn(labels, name) ? labels[name] : undefined;
+}
+
+/** Small letters, without the port and a dot at the end: otherwise one host would have many spellings. */
+function hostOf(written: string | undefined): string | undefined {
+  if (written === undefined || written === '') return undefined;
+  const port = written.lastIndexOf(':');
+  const name = port > written.lastIndexOf(']') ? written.slice(0, port) : written;
+  return (name.endsWith('.') ? name.slice(0, -1) : name).toLowerCase();
+}

@@ -1,0 +1,76 @@
+import type { Rule } from '../rule.js';
+import { type PatternShape, patternCovers, patternShape } from './pattern-cover.js';
+
+/** What decides whether a rule applies to a request, made ready for comparisons. */
+export interface Applicability {
+  /** Enforced for a share of the bucket keys, and shadow for the rest: it neither covers another rule nor is covered by one in both. */
+  readonly isPartial: boolean;
+  /** Empty: any method. */
+  readonly methods: ReadonlySet<string>;
+  /** Empty: any path. */
+  readonly paths: readonly string[];
+  /** Whatever else narrows it: further conditions, a schedule, a validity. By name, as JSON; what narrows nothing is left out. */
+  readonly others: ReadonlyMap<string, string>;
+}
+
+/** Fields of a rule, besides its match, that say when it applies. */
+const WHEN = ['validFrom', 'validTo', 'schedule'];
+
+export function applicabilityOf(rule: Pick<Rule, 'match' | 'mode'>): Applicability {
+  const { methods, paths, ...conditions } = rule.match as Rule['match'] & Readonly<Record<string, unknown>>;
+  const when = WHEN.map((name) => [name, (rule as unknown as Readonly<Record<string, unknown>>)[name]] as const);
+  const others = [...Object.entries(conditions), ...when].filter(([, value]) => narrows(value));
+  return {
+    isPartial: typeof rule.mode !== 'string',
+    methods: new Set(methods),
+    paths,
+    others: new Map(others.map(([name, value]) => [name, JSON.stringify(value)])),
+  };
+}
+
+function narrows(value: unknown): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+}
+
+/**
+ * Whether one rule applies to every request to which another one applies. Never true by mistake; false where it is not certain: several patterns that cover
+ * another only together, and conditions that differ in how they are written.
+ */
+export function covers(wide: Applicability, narrow: Applicability): boolean {
+  if (wide.isPartial || narrow.isPartial) return false;
+  for (const [name, value] of wide.others) if (narrow.others.get(name) !== value) return false;
+  if (wide.methods.size > 0) {
+    if (narrow.methods.size === 0) return false;
+    for (const method of narrow.methods) if (!wide.methods.has(method)) return false;
+  }
+  return wide.paths.length === 0 || pathsCover(wide.paths, narrow.paths);
+}
+
+function pathsCover(wide: readonly string[], narrow: readonly string[]): boolean {
+  const shapes = wide.map(shapeOf);
+  // A rule without paths applies to all of them.
+  return (narrow.length === 0 ? ['/**'] : narrow).every((path) => {
+    const shape = shapeOf(path);
+    return shapes.some((each) => patternCovers(each, shape));
+  });
+}
+
+/** Whether two rules apply to the same requests, and say so in the same words. */
+export function isSameMatch(a: Applicability, b: Applicability): boolean {
+  const written = ({ methods, paths, others }: Applicability) =>
+    JSON.stringify([[...methods].sort(), [...paths].sort(), [...others].sort()]);
+  return written(a) === written(b);
+}
+
+function shapeOf(pattern: string): PatternShape {
+  let shape = SHAPES.get(pattern);
+  if (shape === undefined) {
+    if (SHAPES.size >= MOST_SHAPES) SHAPES.clear();
+    SHAPES.set(pattern, (shape = patternShape(pattern)));
+  }
+  return shape;
+}
+
+/** The same patterns are compared again and again: with each write of a rule, those of all others of its layer. */
+const SHAPES = new Map<string, PatternShape>();
+const MOST_SHAPES = 10_000;

@@ -1,0 +1,27 @@
+/** A rule is legal, and this is probably a mistake. */
+export interface RuleWarning {
+  /** Stable, for programs. */
+  readonly code: WarningCode;
+  /** JSON pointer into the rule. */
+  readonly pointer: string;
+  /** For people. */
+  readonly detail: string;
+}
+
+/** What each warning means, for the page that explains them. */
+export const RULE_WARNINGS = {
+  'rule.shadowed': 'Another rule of the layer is asked first and matches every request that this one matches, so this one is never chosen.',
+  'rule.shadows':
+    'This rule is asked first and matches every request that another rule of the same owner matches, so the other one is never chosen.',
+  'rule.match.repeated':
+    'Another rule of the same owner has the same layer, priority and match, so only the older of the two is ever chosen.',
+  'rule.match.paths.looks_like_expression':
+    'A path looks like a regular expression. It is a path pattern, in which a dot is a dot: .* concerns names that begin with a dot.',
+  'rule.valid_to.past': 'The rule ended before it was written, so it never applies.',
+  'rule.valid_to.before_start': 'The rule ends before it begins, so it never applies.',
+  'rule.schedule.never': 'The schedule has no moment in it, so the rule never applies.',
+  'limit.capacity.below_refill':
+    'An interval brings more tokens than the bucket holds, so a part of them is never of use to a client that sends in bursts.',
+  'limit.unreachable': 'Another limit of the rule refuses before this one ever does, so this one makes no difference.',
+} as const;
+export type WarningCode = keyof typeof RULE_WARNINGS;

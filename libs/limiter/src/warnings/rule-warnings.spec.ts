@@ -1,0 +1,48 @@
+import { completed } from '../field-faults.js';
+import { RULE_FIELDS, type RuleSpec } from '../rule.js';
+import { ruleWarnings } from './rule-warnings.js';
+
+const NOW_MS = Date.parse('2026-11-22T10:00:00Z');
+const BURST = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
+
+function warningsOf(rule: object, ...others: object[]) {
+  const spec = completed({ name: 'r', limits: [BURST, ...others], ...rule }, RULE_FIELDS);
+  return ruleWarnings({ ...spec, ...rule, limits: spec['limits'] } as unknown as RuleSpec, NOW_MS).map(
+    ({ code, pointer }) => `${code} ${pointer}`,
+  );
+}
+
+it.each([
+  ['an ordinary rule', {}, []],
+  ['a capacity below the refill', { limits: [{ ...BURST, capacity: 4 }] }, ['limit.capacity.below_refill /limits/0/capacity']],
+  ['the same in steps', { limits: [{ ...BURST, capacity: 4, refill: 'interval' }] }, ['limit.capacity.below_refill /limits/0/capacity']],
+  ['a capacity of nothing, on purpose', { limits: [{ ...BURST, capacity: 0 }] }, []],
+  ['a small burst of cells', { limits: [{ name: 'c', algorithm: 'gcra', capacity: 16, refillTokens: 30, refillIntervalMs: 60_000 }] }, []],
+  ['an expression', { match: { methods: [], paths: ['/a', '/v1/.*'] } }, ['rule.match.paths.looks_like_expression /match/paths/1']],
+  ['a validity that is over', { validTo: '2026-11-22T11:00:00+01:00' }, ['rule.valid_to.past /validTo']],
+  ['a validity that goes on', { validFrom: '2020-01-01T00:00:00Z', validTo: '2026-11-22T10:00:01Z' }, []],
+  [
+    'a validity without a moment',
+    { validFrom: '2027-01-02T00:00:00Z', validTo: '2027-01-02T00:00:00Z' },
+    ['rule.valid_to.before_start /validTo'],
+  ],
+  ['no validity', { validFrom: null, validTo: null, schedule: null }, []],
+  ['a schedule without a day', { schedule: { weekly: [{ days: [], from: '01:00', to: '06:00' }] } }, ['rule.schedule.never /schedule']],
+  ['a schedule', { schedule: { weekly: [{ days: ['mon'], from: '01:00', to: '06:00' }] } }, []],
+])('of %s', (_what, rule, expected) => expect(warningsOf(rule)).toEqual(expected));
+
+it('says which limit is too many and why', () => {
+  const day = { name: 'a day', algorithm: 'fixed_window', limit: 100, calendar: 'day' };
+  const month = { name: 'a month', algorithm: 'fixed_window', limit: 5_000, calendar: 'month' };
+  const spec = completed({ name: 'r', limits: [day, month] }, RULE_FIELDS) as unknown as RuleSpec;
+  expect(ruleWarnings(spec, NOW_MS)).toEqual([
+    {
+      code: 'limit.unreachable',
+      pointer: '/limits/1',
+      detail: 'the limit "a month" of 5000 makes no difference: the limit "a day" of 100 always refuses first',
+    },
+  ]);
+});
+
+it('of two equal limits the later one is too many', () =>
+  expect(warningsOf({}, { ...BURST, name: 'again' })).toEqual(['limit.unreachable /limits/1']));

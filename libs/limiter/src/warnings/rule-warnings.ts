@@ -1,0 +1,43 @@
+import { capacityOf, type LimitSpec } from '../limit.js';
+import type { RuleSpec } from '../rule.js';
+import { shown } from '../shown.js';
+import { looksLikeExpression } from '../writing/foreign-path-syntax.js';
+import type { RuleWarning } from './rule-warning.js';
+import { isUnreachable } from './unreachable-limits.js';
+import { whenWarnings } from './when-warnings.js';
+
+/** What is probably a mistake in a rule by itself; see shadowing.ts for its place among others. */
+export function ruleWarnings(spec: RuleSpec, nowMs: number): RuleWarning[] {
+  return [...pathWarnings(spec), ...whenWarnings(spec, nowMs), ...refillWarnings(spec), ...unreachableWarnings(spec)];
+}
+
+function pathWarnings({ match: { paths } }: RuleSpec): RuleWarning[] {
+  return paths.flatMap((path, i) => {
+    if (!looksLikeExpression(path)) return [];
+    const detail = `looks like a regular expression, but is a path pattern, in which only * and ** have a meaning; got ${shown(path)}`;
+    return [{ code: 'rule.match.paths.looks_like_expression', pointer: `/match/paths/${i}`, detail }];
+  });
+}
+
+/** Not of the cell rate algorithm and the leaky bucket: there a small burst beside a rate is how one writes them. */
+function refillWarnings({ limits }: RuleSpec): RuleWarning[] {
+  return limits.flatMap((limit, i) => {
+    if (limit.algorithm !== 'token_bucket' || limit.capacity === 0 || limit.capacity >= limit.refillTokens) return [];
+    const what = limit.refill === 'interval' ? 'the rest of each refill is lost' : 'only a client that sends evenly gets all of a refill';
+    const detail = `is less than the ${limit.refillTokens} tokens of an interval: ${what}; got ${limit.capacity}`;
+    return [{ code: 'limit.capacity.below_refill', pointer: `/limits/${i}/capacity`, detail }];
+  });
+}
+
+function unreachableWarnings({ limits }: RuleSpec): RuleWarning[] {
+  return limits.flatMap((limit, i) => {
+    // Of two that are equal, the later one is too many.
+    const stricter = limits.find((other, j) => j !== i && isUnreachable(limit, other) && !(j > i && isUnreachable(other, limit)));
+    return stricter === undefined ? [] : [unreachable(limit, stricter, i)];
+  });
+}
+
+function unreachable(limit: LimitSpec, stricter: LimitSpec, i: number): RuleWarning {
+  const detail = `the limit ${shown(limit.name)} of ${capacityOf(limit)} makes no difference: the limit ${shown(stricter.name)} of ${capacityOf(stricter)} always refuses first`;
+  return { code: 'limit.unreachable', pointer: `/limits/${i}`, detail };
+}

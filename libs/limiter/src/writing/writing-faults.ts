@@ -1,0 +1,65 @@
+import type { Fault } from '../field.js';
+import { capacityOf, excessOf } from '../limit.js';
+import type { RuleSpec } from '../rule.js';
+import { shown } from '../shown.js';
+import { foreignSyntaxIn } from './foreign-path-syntax.js';
+import { unknownMethod } from './http-methods.js';
+
+/** The last parts of codes that only writing has: see FAULT_REASONS. */
+export const WRITING_REASONS = {
+  never_matches: 'The text is written in the language of another router, or as a regular expression, and no request ever matches it.',
+  exceeds_capacity: 'A request costs more than a limit of the rule ever holds, so none would pass.',
+  lacks_user: 'The layer is user, and the key names nothing that tells users apart.',
+} as const;
+
+/**
+ * What would do harm if it were written, although each field is right by itself: a rule that can never match, or that lets nothing pass by mistake. Asked only
+ * when a rule is written. A stored rule of a former version may have any of it, and is enforced as it always was.
+ *
+ * @param spec without faults of fields
+ */
+export function writingFaults(spec: RuleSpec): Fault[] {
+  return [...methodFaults(spec), ...pathFaults(spec), ...costFaults(spec), ...userFaults(spec)];
+}
+
+function methodFaults({ match: { methods } }: RuleSpec): Fault[] {
+  return methods.flatMap((method, i) => {
+    const expected = unknownMethod(method);
+    return expected === undefined
+      ? []
+      : [{ pointer: `/match/methods/${i}`, code: 'rule.match.methods.not_one_of', detail: `${expected}, got ${shown(method)}` }];
+  });
+}
+
+function pathFaults({ match: { paths } }: RuleSpec): Fault[] {
+  return paths.flatMap((path, i) => {
+    const foreign = foreignSyntaxIn(path);
+    if (foreign === undefined) return [];
+    const { segment, instead } = foreign;
+    const detail =
+      `is no pattern that a path ever matches, because of ${shown(segment)}: write * for anything within a segment and ** for any number of segments` +
+      `${instead === undefined ? '' : `, like ${shown(instead)}`}; a character that is really meant is written percent-encoded`;
+    return [{ pointer: `/match/paths/${i}`, code: 'rule.match.paths.never_matches', detail }];
+  });
+}
+
+/** A limit of 0 is one that lets nothing pass on purpose. A cost that a request brings is not known here. */
+function costFaults({ cost, limits }: RuleSpec): Fault[] {
+  const tokens: unknown = cost;
+  if (typeof tokens !== 'number') return [];
+  const holds = limits.map((limit) => ({ name: limit.name, most: capacityOf(limit) + excessOf(limit) }));
+  const small = holds.filter(({ most }) => most > 0 && most < tokens).sort((a, b) => a.most - b.most)[0];
+  if (small === undefined) return [];
+  const detail = `must be at most ${small.most}, what the limit ${shown(small.name)} holds, or no request ever passes; got ${tokens}`;
+  return [{ pointer: '/cost', code: 'rule.cost.exceeds_capacity', detail }];
+}
+
+/** Fields that are the same for all users of a merchant. */
+const NO_USER = /^(?:merchant|ip(?:\..*)?|country|method|path|host)$/;
+
+/** In the layer of users a key that does not tell users apart makes all of them share a bucket, and one of them exhausts it for the others. */
+export function userFaults({ layer, key }: Pick<RuleSpec, 'layer' | 'key'>): Fault[] {
+  if (layer !== 'user' || !key.every((part) => NO_USER.test(part))) return [];
+  const detail = `must name what tells users apart in the layer user, like "user", or all users share one bucket; got ${shown(key)}`;
+  return [{ pointer: '/key', code: 'rule.key.lacks_user', detail }];
+}

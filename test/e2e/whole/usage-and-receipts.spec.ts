@@ -1,0 +1,165 @@
+import { ruleBody } from '../../support/factories/rules.js';
+import { startApp, type RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { House } from '../gateway/house.js';
+import { ask, type Answer } from '../rules-api/api.js';
+import { mismatches, type Schema, type Schemas } from '../rules-api/schema.js';
+
+/** What a gateway decides can be counted and looked up in the Rules API. */
+
+let house: House;
+let rulesApi: RunningApp;
+let preloader: RunningApp;
+let gateway: RunningApp;
+let limitedToOther: string;
+let ruleId: string;
+let addressRuleId: string;
+
+const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 4, refillTokens: 1, refillIntervalMs: 86_400_000 }];
+
+const api = (method: string, path: string, body?: unknown, bearer?: string): Promise<Answer> =>
+  ask(rulesApi.url, method, path, body, bearer === undefined ? {} : { authorization: `Bearer ${bearer}` });
+const send = (requestId: string, options: { path?: string; merchantId?: string; through?: RunningApp } = {}) =>
+  house.send(options.through ?? gateway, options.merchantId ?? 'acme', {
+    path: options.path ?? '/transactions/7?card=4111',
+    headers: { 'x-request-id': requestId },
+  });
+
+beforeAll(async () => {
+  house = await House.open();
+  const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
+  rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
+  preloader = await startApp('preloader', stores);
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', USAGE_FLUSH_MS: '1000', RECEIPTS_PASSED_ONE_IN: '1' });
+  for (const id of ['acme', 'other']) await api('POST', '/v1/merchants', { id, name: id });
+  const rule = async (body: Record<string, unknown>) =>
+    ((await api('POST', '/v1/merchants/acme/rules', ruleBody(body))).body as { id: string }).id;
+  ruleId = await rule({ name: 'payments', limits: LIMITS });
+  addressRuleId = await rule({ name: 'by address', layer: 'network', key: ['ip'], limits: LIMITS, match: { paths: ['/by-address'] } });
+  const token = { name: 'of other', role: 'viewer', merchants: ['other'] };
+  limitedToOther = ((await api('POST', '/v1/tokens', token)).body as { token: string }).token;
+  await until('the snapshots are in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 2);
+});
+
+afterAll(async () => {
+  await Promise.all([rulesApi.kill(), preloader.kill()]);
+  await house.close();
+});
+
+test('requests are counted by rule and minute, and the rules that refuse most are found', async () => {
+  for (let i = 0; i < 6; i++) await send(`counted-${i}`);
+  await send('nobody-1', { merchantId: 'nobody' });
+  const usage = async (query = '') => (await api('GET', `/v1/merchants/acme/usage${query}`)).body.items as Record<string, unknown>[];
+  const sum = (items: Record<string, unknown>[], name: string) => items.reduce((all, item) => all + Number(item[name]), 0);
+  await until('they are counted', async () => sum(await usage(), 'passed') + sum(await usage(), 'refused') === 6);
+  for (const query of ['?step=minute', '?step=hour', `?since=${encodeURIComponent(new Date(Date.now() - 600_000).toISOString())}`]) {
+    const items = await usage(query);
+    expect([sum(items, 'passed'), sum(items, 'refused'), Math.min(...items.map((item) => Number(item.leastRemainingPercent)))]).toEqual([
+      4, 2, 0,
+    ]);
+    expect(new Set(items.map((item) => `${String(item.ruleId)} ${String(item.rule)}`))).toEqual(new Set([`${ruleId} payments`]));
+  }
+  expect(await usage(`?since=${new Date(Date.now() + 3_600_000).toISOString()}`)).toEqual([]);
+  expect((await api('GET', '/v1/usage/top')).body).toMatchObject({ items: [{ merchantId: 'acme', ruleId, passed: 4, refused: 2 }] });
+  expect((await api('GET', '/v1/usage/top?by=near-limit')).body.items).toEqual([]);
+});
+
+test('a refused request has a receipt, without the query and the address of the client, and can be explained by its id', async () => {
+  expect((await send('refused-1')).status).toBe(429);
+  const receipt = await until(async () => {
+    const { status, body } = await api('GET', '/v1/decisions/refused-1');
+    return status === 200 && (body as Record<string, unknown>);
+  });
+  expect(receipt).toMatchObject({
+    requestId: 'refused-1',
+    merchantId: 'acme',
+    allowed: false,
+    method: 'GET',
+    path: '/transactions/7',
+    reason: 'over_limit',
+    limits: [
+      { ruleId, rule: 'payments', limit: 'burst', capacity: 4, cost: 1, remainingBefore: 0, remainingAfter: 0, key: { merchant: 'acme' } },
+    ],
+  });
+  expect(Math.abs(Date.now() - Date.parse(receipt.at as string))).toBeLessThan(60_000);
+  const explained = await api('POST', '/v1/explain', { requestId: 'refused-1' });
+  expect([explained.status, explained.body.verdict]).toEqual([200, { allowed: false, reason: 'over_limit', status: 429 }]);
+
+  await send('by-address-1', { path: '/by-address' });
+  const key = await until(async () => {
+    const { limits = [] } = (await api('GET', '/v1/decisions/by-address-1')).body as { limits?: { ruleId: string; key: object }[] };
+    return limits.find((limit) => limit.ruleId === addressRuleId)?.key ?? null;
+  });
+  expect(key).toEqual({ ip: expect.stringMatching(/^hmac:[\w-]{16}$/) });
+  const missing = await api('POST', '/v1/explain', { requestId: 'by-address-1' });
+  expect([missing.status, missing.body.errors[0].pointer]).toEqual([400, '/ip']);
+  expect((await api('POST', '/v1/explain', { requestId: 'by-address-1', ip: '127.0.0.1' })).status).toBe(200);
+});
+
+test('decisions are read as they come, from a cursor on, also by an answer that waits for them', async () => {
+  const { cursor } = (await api('GET', '/v1/decisions?limit=1')).body as { cursor: string };
+  const waits = api('GET', `/v1/decisions?after=${cursor}&merchant=acme&wait=10`);
+  for (const requestId of ['tail-1', 'tail-2']) await send(requestId);
+  const first = (await waits).body as { items: { requestId: string }[]; cursor: string };
+  const ids = first.items.map(({ requestId }) => requestId);
+  expect(ids[0]).toBe('tail-1');
+  await until('the other one comes too', async () => {
+    const more = (await api('GET', `/v1/decisions?after=${first.cursor}`)).body as { items: { requestId: string }[] };
+    return [...ids, ...more.items.map(({ requestId }) => requestId)].includes('tail-2');
+  });
+  expect((await api('GET', '/v1/decisions?outcome=passed&merchant=acme')).body.items).toMatchObject(Array(4).fill({ allowed: true }));
+  expect((await api('GET', '/v1/decisions?merchant=nobody')).body.items).toMatchObject([{ reason: 'unknown_merchant' }]);
+});
+
+test('a token that is limited to merchants sees usage and receipts of no other', async () => {
+  expect((await api('GET', '/v1/merchants/acme/usage', undefined, limitedToOther)).status).toBe(403);
+  expect((await api('GET', '/v1/usage/top', undefined, limitedToOther)).body).toMatchObject({ items: [], other: null });
+  expect((await api('GET', '/v1/decisions', undefined, limitedToOther)).body.items).toEqual([]);
+  expect((await api('GET', '/v1/decisions?merchant=acme', undefined, limitedToOther)).status).toBe(403);
+  expect((await api('GET', '/v1/decisions/refused-1', undefined, limitedToOther)).status).toBe(404);
+  expect((await api('POST', '/v1/explain', { requestId: 'refused-1' }, limitedToOther)).status).toBe(404);
+});
+
+test.each([
+  ['GET', '/v1/decisions?after=x', undefined, 400, 'after'],
+  ['GET', '/v1/decisions?wait=11', undefined, 400, 'wait'],
+  ['GET', '/v1/decisions/%00', undefined, 404, undefined],
+  ['GET', '/v1/usage/top?by=love', undefined, 400, 'by'],
+  ['GET', '/v1/merchants/acme/usage?since=yesterday', undefined, 400, 'since'],
+  ['GET', '/v1/merchants/nobody/usage', undefined, 404, undefined],
+  ['POST', '/v1/explain', { requestId: 'a b' }, 400, '/requestId'],
+  ['POST', '/v1/explain', { requestId: 'refused-1', merchantId: 'acme' }, 400, '/merchantId'],
+  ['POST', '/v1/explain', { ip: '192.0.2.7', merchantId: 'acme', request: { method: 'GET', path: '/' } }, 400, '/ip'],
+] as const)('%s %s with %j answers %i', async (method, path, body, status, where) => {
+  const answer = await api(method, path, body);
+  expect([answer.status, answer.body.errors?.[0]?.parameter ?? answer.body.errors?.[0]?.pointer]).toEqual([status, where]);
+});
+
+test('every answer is what the OpenAPI document says', async () => {
+  const { components, paths } = (await api('GET', '/openapi.json')).body as {
+    components: { schemas: Schemas };
+    paths: Record<string, Record<string, { responses: Record<string, { content: Record<string, { schema: Schema }> }> }>>;
+  };
+  for (const [template, path] of [
+    ['/v1/merchants/{merchantId}/usage', '/v1/merchants/acme/usage'],
+    ['/v1/usage/top', '/v1/usage/top'],
+    ['/v1/decisions', '/v1/decisions'],
+    ['/v1/decisions/{requestId}', '/v1/decisions/refused-1'],
+  ] as const) {
+    const { status, body } = await api('GET', path);
+    expect([path, status]).toEqual([path, 200]);
+    const schema = paths[template]!.get!.responses['200']!.content['application/json']!.schema;
+    expect([path, mismatches(body, schema, components.schemas)]).toEqual([path, []]);
+  }
+});
+
+test('while Redis is away nothing is made up', async () => {
+  house.redisServer.freeze();
+  try {
+    const paths = ['/v1/decisions', '/v1/decisions/refused-1', '/v1/usage/top', '/v1/merchants/acme/usage'];
+    const answers = await Promise.all(paths.map((path) => api('GET', path)));
+    expect(answers.map(({ status, body }) => [status, body.code])).toEqual(paths.map(() => [503, 'buckets.unavailable']));
+  } finally {
+    house.redisServer.thaw();
+  }
+});
