@@ -6,8 +6,11 @@ import { ApiTokens1795400100000 } from './1795400100000-api-tokens.js';
 import { Labels1795400200000 } from './1795400200000-labels.js';
 import { IdempotencyKeys1795400300000 } from './1795400300000-idempotency-keys.js';
 import { Plans1795401000000 } from './1795401000000-plans.js';
+import { Overrides1795402000000 } from './1795402000000-overrides.js';
 import { RuleLanguage1795403000000 } from './1795403000000-rule-language.js';
 import { MerchantApiKeys1795405000000 } from './1795405000000-merchant-api-keys.js';
+import { Approvals1795406000000 } from './1795406000000-approvals.js';
+import { Webhooks1795406010000 } from './1795406010000-webhooks.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -19,6 +22,9 @@ export const MIGRATIONS = [
   Labels1795400200000,
   IdempotencyKeys1795400300000,
   Plans1795401000000,
+  Overrides1795402000000,
   RuleLanguage1795403000000,
   MerchantApiKeys1795405000000,
+  Approvals1795406000000,
+  Webhooks1795406010000,
 ];

@@ -28,9 +28,23 @@ export function command() {
       await standing.arrayBuffer();
       // A rule that is not there, or cannot be read, has no ETag: whatever is there is replaced.
       const headers = { 'if-match': standing.headers.get('etag') ?? '*', ...reasonHeader(why) };
-      const rule = await api.ask<{ version: number }>(`${path}/revert`, { method: 'POST', body: { version: Number(version) }, headers });
-      print(
-        json ? JSON.stringify(rule, null, 2) : `Rule ${ruleId} is what it was at version ${version}; that is version ${rule.version} now.`,
-      );
+      const answer = await api.ask<Reverted | Waiting>(`${path}/revert`, { method: 'POST', body: { version: Number(version) }, headers });
+      print(json ? JSON.stringify(answer, null, 2) : inWords(ruleId, version, answer));
     });
+}
+
+interface Reverted {
+  readonly version: number;
+}
+
+/** The rule is protected: an approval is answered in place of the rule. */
+interface Waiting {
+  readonly id: string;
+  readonly state: string;
+}
+
+function inWords(ruleId: string, version: string, answer: Reverted | Waiting): string {
+  return 'state' in answer
+    ? `Rule ${ruleId} is protected: nothing is changed yet, and approval ${answer.id} waits for a second administrator.`
+    : `Rule ${ruleId} is what it was at version ${version}; that is version ${answer.version} now.`;
 }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
-import { createIdentifier, createTrust } from './identity/index.js';
-import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { createClientOf, createIdentifier, createKeyReader, createTrust } from './identity/index.js';
+import { type InboundRequest, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 
@@ -27,14 +27,17 @@ export class Gateway {
     metrics.register(registry);
     this.enforcer = createEnforcer(options, metrics);
     const trusts = createTrust(config.trustedProxies);
-    const identify = createIdentifier({ trusts });
+    const identify = createIdentifier({ trusts, header: config.identity.includes('header') });
+    const { apiKeys } = this.enforcer;
+    const readKey = apiKeys && createKeyReader<InboundRequest>(apiKeys, createClientOf({ trusts }));
+    const headerFirst = config.identity[0] === 'header';
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
       logger: options.logger,
       metrics,
       trusts,
-      admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer }),
+      admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer, readKey, headerFirst }),
       pathPolicy: config.pathPolicy,
       pathPolicyExceptions: config.pathPolicyExceptions,
     });
@@ -78,9 +81,11 @@ export class Gateway {
 }
 
 function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: ProxyMetrics): Enforcer {
+  const rules = postgresRules(config.databaseUrl, 'tollgate-gateway');
   return new Enforcer({
     redisUrl: config.redisUrl,
-    ruleSource: postgresRules(config.databaseUrl, 'tollgate-gateway'),
+    ruleSource: rules,
+    apiKeySource: config.identity.includes('api-key') ? rules : undefined,
     logger,
     registry,
     storeTimeoutMs: config.storeTimeoutMs,

@@ -12,7 +12,7 @@ import {
   type ReloadJobData,
   ReloadQueue,
 } from '#rule-sync';
-import { createDataSource, drainOutbox, RuleReader } from '#rules-db';
+import { createDataSource, drainOutbox, recordEndedOverrides, RuleReader } from '#rules-db';
 import type { Registry } from 'prom-client';
 import { Database } from './database.js';
 import { FullPreload } from './full-preload/full-preload.js';
@@ -20,6 +20,7 @@ import { PreloadJob } from './full-preload/preload-job.js';
 import { PreloadSchedule } from './full-preload/preload-schedule.js';
 import { JobWorker } from './jobs/job-worker.js';
 import { FailedJobs } from './jobs/failed-jobs.js';
+import { OverrideEnds } from './overrides/override-ends.js';
 import { PreloaderMetrics } from './metrics.js';
 import { Dependencies } from './dependencies.js';
 import { connectRedis, type RedisConnections } from './redis-connections.js';
@@ -64,6 +65,7 @@ export class Preloader {
   private readonly reloadWorker: JobWorker<ReloadJobData>;
   private readonly preloadWorker: JobWorker<PreloadJobData>;
   private readonly schedule: PreloadSchedule;
+  private readonly overrideEnds: OverrideEnds;
   private readonly stopping = new AbortController();
 
   constructor(private readonly options: PreloaderOptions) {
@@ -85,12 +87,18 @@ export class Preloader {
     this.reloadWorker = this.createReloadWorker(reader);
     this.preloadWorker = this.createPreloadWorker(reader);
     this.schedule = new PreloadSchedule(this.preloads, config.preloadIntervalMs, logger);
+    this.overrideEnds = new OverrideEnds(
+      (max) => recordEndedOverrides(dataSource, max),
+      () => dataSource.isInitialized,
+      logger,
+    );
     this.addChecks();
   }
 
   /** Starts everything at once. Nothing waits for something else, and nothing needs PostgreSQL or Redis to be available already. */
   start(): void {
-    for (const component of [this.database, this.relay, this.reloadWorker, this.preloadWorker, this.schedule]) component.start();
+    for (const component of [this.database, this.relay, this.reloadWorker, this.preloadWorker, this.schedule, this.overrideEnds])
+      component.start();
   }
 
   /** Gives jobs at work back to the queue, or leaves them for another replica to resume, and closes every connection. */
@@ -98,7 +106,13 @@ export class Preloader {
     this.stopping.abort();
     // Without Redis no job can report its end, so there is nothing to wait for. The rest of the grace is for closing connections.
     const graceMs = this.redis.worker.status === 'ready' ? this.options.config.shutdownGraceMs * 0.8 : 0;
-    await Promise.all([this.relay.stop(), this.schedule.stop(), this.reloadWorker.stop(graceMs), this.preloadWorker.stop(graceMs)]);
+    await Promise.all([
+      this.relay.stop(),
+      this.overrideEnds.stop(),
+      this.schedule.stop(),
+      this.reloadWorker.stop(graceMs),
+      this.preloadWorker.stop(graceMs),
+    ]);
     await Promise.all([this.reloads.handle.close(), this.preloads.handle.close()]);
     this.redis.close();
     await this.database.stop();

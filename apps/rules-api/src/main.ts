@@ -3,6 +3,9 @@ import { LiveBuckets } from './buckets/live-buckets.js';
 import { createRulesDataSource, RulesDatabase } from './database.js';
 import { createRulesApi } from './rules-api.js';
 
+/** Attempts to deliver a webhook that are under way when the process ends have so much of the grace; the rest is for requests and connections. */
+const WEBHOOK_SHARE_OF_GRACE = 0.3;
+
 async function main(): Promise<void> {
   const config = loadConfigOrExit('rules-api');
   const logger = createLogger('rules-api', config.logLevel);
@@ -14,13 +17,20 @@ async function main(): Promise<void> {
 
   const liveBuckets = new LiveBuckets(config.bucketsRedisUrl);
   const { oidcIssuer: issuer, oidcAudience: audience, oidcRolesClaim: roles, oidcMerchantsClaim: merchants } = config;
-  const { adminToken, tokenHashKey, managementToken } = config;
+  const { adminToken, tokenHashKey, approvalExpiryMs, managementToken } = config;
+  const webhooks = {
+    allowPrivate: config.webhookAllowPrivate,
+    timeoutMs: config.webhookTimeoutMs,
+    graceMs: config.shutdownGraceMs * WEBHOOK_SHARE_OF_GRACE,
+  };
   const app = await createRulesApi({
     database,
     adminToken,
     tokenHashKey,
     oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
     liveBuckets,
+    approvalExpiryMs,
+    webhooks,
     managementToken,
     health,
     registry,

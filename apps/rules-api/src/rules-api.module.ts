@@ -4,14 +4,18 @@ import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
 import {
   ApiTokenRepository,
+  ApprovalRepository,
   AuditRepository,
   IdempotencyKeyRepository,
   MerchantApiKeyRepository,
   MerchantRepository,
+  OverrideRepository,
   PlanRepository,
   RuleReader,
   RuleRepository,
 } from '#rules-db';
+import { ApprovalsModule } from './approvals/approvals.module.js';
+import { APPROVAL_EXPIRY_MS } from './approvals/waits-for-approval.js';
 import { AccessGuard } from './auth/access.guard.js';
 import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
@@ -31,11 +35,14 @@ import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
 import { PlansModule } from './plans/plans.module.js';
 import { PreviewModule } from './preview/preview.module.js';
+import { OverridesModule } from './overrides/overrides.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
 import { RulesModule } from './rules/rules.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
 import { UsageModule } from './usage/usage.module.js';
+import { type WebhookOptions, webhookProviders } from './webhooks/webhook-providers.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -46,6 +53,10 @@ export interface RulesApiDependencies {
   /** The OIDC issuer whose tokens are accepted beside ours, if there is one. */
   readonly oidc?: Pick<OidcOptions, 'issuer' | 'audience' | 'claims'> | undefined;
   readonly liveBuckets: LiveBuckets;
+  /** A day unless given. */
+  readonly approvalExpiryMs?: number;
+  /** Public addresses only unless given. */
+  readonly webhooks?: WebhookOptions;
   readonly managementToken?: string | undefined;
   readonly health: Health;
   readonly registry: Registry;
@@ -70,6 +81,10 @@ class DatabaseModule {
     tokens,
     apiKeys,
     liveBuckets,
+    approvalExpiryMs = 86_400_000,
+    adminToken,
+    tokenHashKey,
+    webhooks,
   }: RulesApiDependencies & SharedDependencies): DynamicModule {
     const { dataSource } = database;
     liveBuckets.reports.register(registry);
@@ -79,6 +94,7 @@ class DatabaseModule {
       { provide: PlanRepository, useValue: new PlanRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
+      { provide: OverrideRepository, useValue: new OverrideRepository(dataSource) },
       { provide: ApiTokenRepository, useValue: tokens },
       { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
@@ -86,6 +102,9 @@ class DatabaseModule {
       { provide: LiveBuckets, useValue: liveBuckets },
       { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
+      { provide: ApprovalRepository, useValue: new ApprovalRepository(dataSource) },
+      { provide: APPROVAL_EXPIRY_MS, useValue: approvalExpiryMs },
+      ...webhookProviders({ database, adminToken, tokenHashKey, logger, registry }, webhooks),
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },
       { provide: AuditRepository, useValue: new AuditRepository(dataSource) },
     ];
@@ -110,10 +129,13 @@ export class RulesApiModule {
         BucketsModule,
         MeModule,
         ExplainModule,
+        OverridesModule,
         PreviewModule,
         UsageModule,
         DecisionsModule,
         ConfigurationModule,
+        ApprovalsModule,
+        WebhooksModule,
         ProblemsModule,
       ],
       providers: [

@@ -1,6 +1,15 @@
-import { MemoryBucketStore, RateLimiter, RememberingBucketStore } from '#limiter';
-import { ChangeFeed, createRedis, RedisBucketStore, RedisSnapshotStore, redisTake, type PlatformLoad } from '#limiter-redis';
+import { MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
+import {
+  ChangeFeed,
+  type ChangeListener,
+  createRedis,
+  RedisBucketStore,
+  RedisSnapshotStore,
+  redisTake,
+  type PlatformLoad,
+} from '#limiter-redis';
 import type { EnforcerSettings } from './enforcer-options.js';
+import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
 import { Reports } from './reports/reports.js';
@@ -35,8 +44,10 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     onFailure: (failure) => storeHealth.failed(failure),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store);
-  const changes = new ChangeFeed(redis, subscriber, rules, POLL_CHANGES_EVERY_MS, ignored.add);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store, ignored);
+  const apiKeys = createApiKeys(settings);
+  const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
+  const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
   const decisions = new DecisionMetrics(registry);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
@@ -52,6 +63,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     subscriber,
     ruleSource,
     rules,
+    apiKeys,
     changes,
     store,
     storeHealth,
@@ -66,7 +78,38 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotStore, store: RedisBucketStore): RuleCache {
+function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {
+  if (apiKeySource === undefined) return undefined;
+  // An allowance of its own: whoever floods with keys takes nothing from merchants whose rules are looked up.
+  const unknown = new LookupAllowance({
+    perSecond: unknownLookupsPerSecond,
+    perPeerPerSecond: unknownLookupsPerPeer,
+    atOnce: READS_AT_ONCE,
+  });
+  return new ApiKeys({ source: apiKeySource, unknown });
+}
+
+/** What changed of a merchant may be its rules or its keys. */
+function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
+  return {
+    changed: (merchantId) => {
+      rules.changed(merchantId);
+      apiKeys.changed(merchantId);
+    },
+    plansChanged: (plan) => rules.plansChanged(plan),
+    changedSome: (concerns, defaults) => {
+      rules.changedSome(concerns, defaults);
+      apiKeys.changedSome(concerns);
+    },
+  };
+}
+
+function createRuleCache(
+  settings: EnforcerSettings,
+  snapshots: RedisSnapshotStore,
+  store: RedisBucketStore,
+  ignored: IgnoredMessages,
+): RuleCache {
   return new RuleCache({
     cold: new ColdRules({
       snapshots,
@@ -81,6 +124,12 @@ function createRuleCache(settings: EnforcerSettings, snapshots: RedisSnapshotSto
     }),
     makeTake: redisTake,
     storeNow: () => Date.now() + store.clockOffsetMs,
+    onNewerRule: ({ id, language }) =>
+      ignored.add({
+        kind: 'rule',
+        reason: 'newer_format',
+        detail: `rule ${id} is written in version ${language} of the language of rules, and this gateway knows version ${RULE_LANGUAGE}`,
+      }),
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
 import type { Registry } from 'prom-client';
+import type { ApiKeySource } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
 
 /** The part of a pino logger that an enforcer needs. */
@@ -15,6 +16,8 @@ export interface EnforcerOptions {
   readonly redisUrl: string;
   /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. */
   readonly ruleSource: RuleSourceConnection;
+  /** The truth about API keys, where callers are known by them. */
+  readonly apiKeySource?: ApiKeySource | undefined;
   readonly logger: EnforcerLogger;
   /** Gets the metrics of decisions, rules and the store. */
   readonly registry: Registry;
@@ -48,7 +51,7 @@ export interface EnforcerOptions {
   readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<EnforcerOptions>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource'>> & Pick<EnforcerOptions, 'apiKeySource'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {

@@ -5,6 +5,7 @@ import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from './enforcer-options.js';
 import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
+import type { ApiKeys } from './keys/api-keys.js';
 import { registerGauges } from './reports/gauges.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
@@ -20,6 +21,11 @@ const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 const TELL_REFUSALS_EVERY_MS = 250;
 
 type Answer = (outcome: Outcome) => void;
+/** By what, and when by the clock of the store, a bucket was asked that knows better. */
+interface Asked {
+  readonly rules: KnownRules;
+  readonly atUs: number;
+}
 
 /**
  * Everything between a descriptor and a verdict that needs I/O: it keeps the rules of merchants fresh, takes from the buckets in Redis, acts by
@@ -83,6 +89,11 @@ export class Enforcer {
     else this.checkBy(rules, descriptor, answer, requestId);
   }
 
+  /** The API keys in use; undefined where nobody is known by one. */
+  get apiKeys(): ApiKeys | undefined {
+    return this.dependencies.apiKeys;
+  }
+
   /**
    * Counts a request that no descriptor could be made of beside the decisions.
    *
@@ -106,6 +117,7 @@ export class Enforcer {
   async close(): Promise<void> {
     const { buckets, changes, redis, reports, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
     this.closing.abort();
+    this.dependencies.apiKeys?.close();
     for (const timer of this.timers.splice(0)) clearInterval(timer);
     buckets.tell();
     spareCapacity.stop();
@@ -141,19 +153,19 @@ export class Enforcer {
       return;
     }
     this.dependencies.limiter.check(rules, descriptor, (outcome) => {
-      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, outcome.atUs);
+      if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, { rules, atUs: outcome.atUs });
       else this.verdict(outcome, descriptor, answer, requestId);
     });
   }
 
   /** The bucket knows of an edit that this process does not know yet, or an override has ended. */
-  private checkAgain(descriptor: Descriptor, answer: Answer, requestId: string, reloads: number, atUs: number): void {
+  private checkAgain(descriptor: Descriptor, answer: Answer, requestId: string, reloads: number, asked: Asked): void {
     if (reloads === 0) {
       this.noVerdict(RULES_UNAVAILABLE, descriptor, answer, requestId);
       return;
     }
     const { merchantId, ip } = descriptor;
-    this.dependencies.rules.reload(merchantId, ip, atUs).then(
+    this.dependencies.rules.reload(merchantId, ip, asked).then(
       (rules) => this.checkBy(rules, descriptor, answer, requestId, reloads - 1),
       () => this.noVerdict(RULES_UNAVAILABLE, descriptor, answer, requestId),
     );

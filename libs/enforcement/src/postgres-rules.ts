@@ -1,4 +1,6 @@
-import { connectWhenUp, createDataSource, RuleReader, type ConnectOptions } from '#rules-db';
+import { isMerchantId } from '#limiter';
+import { apiKeysByPrefix, connectWhenUp, createDataSource, RuleReader, type ConnectOptions, type StoredApiKey } from '#rules-db';
+import type { ApiKeySource, KnownApiKey } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
 
 /** So many connections are enough: more reads than that are never made at once. */
@@ -11,7 +13,7 @@ const STATEMENT_TIMEOUT_MS = 2000;
  *
  * @param applicationName what PostgreSQL calls these connections in pg_stat_activity
  */
-export function postgresRules(databaseUrl: string, applicationName = 'tollgate-enforcer'): RuleSourceConnection {
+export function postgresRules(databaseUrl: string, applicationName = 'tollgate-enforcer'): RuleSourceConnection & ApiKeySource {
   const dataSource = createDataSource(databaseUrl, { poolSize: POOL_SIZE, applicationName, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
   const reader = new RuleReader(dataSource);
   return {
@@ -19,8 +21,21 @@ export function postgresRules(databaseUrl: string, applicationName = 'tollgate-e
     snapshot: (merchantId) => reader.snapshot(merchantId),
     defaultRules: () => reader.defaultRules(),
     plan: (name) => reader.plan(name),
+    apiKeys: async (prefixes) => (await apiKeysByPrefix(dataSource, prefixes)).flatMap(readable),
     close: async () => {
       if (dataSource.isInitialized) await dataSource.destroy();
     },
   };
+}
+
+/** Rows have been edited by hand before: one that makes no sense is nobody's key. */
+function readable({ id, prefix, hash, merchantId, user, until }: StoredApiKey): KnownApiKey[] {
+  if (!isMerchantId(merchantId) || !Buffer.isBuffer(hash) || (user !== null && !isUser(user))) return [];
+  const untilMs = until === null ? Infinity : until.getTime();
+  return [{ id, prefix, hash, merchantId, user, untilMs }];
+}
+
+/** It becomes a header. */
+function isUser(user: unknown): user is string {
+  return typeof user === 'string' && user.length >= 1 && user.length <= 128 && !/\p{Cc}/u.test(user) && user.isWellFormed();
 }

@@ -1,5 +1,6 @@
 import {
   isPlanName,
+  languageOf,
   objectAt,
   storedOverrides,
   storedRules,
@@ -15,11 +16,12 @@ import { parsed, StoredError, type Parsed } from './stored.js';
 /**
  * How snapshots stand in Redis: sixteen digits of version, so that a script compares it without reading the rest, then JSON with a
  * format. A gateway ignores formats that it does not know and asks PostgreSQL instead: whoever changes what rules mean counts
- * it up, so that an older gateway never decides by half a rule. Without a format it is the first.
+ * it up, so that an older gateway never decides by half a rule. Without a format it is the first. In the second, a rule says in which version of the language it is
+ * written, so that a reader recognises those that it cannot read: see NewerRule.
  */
 const SNAPSHOT_FORMAT = 2;
-/** Who does not use what is new is read by older gateways as well. */
-const FORMAT_WITHOUT_OVERRIDES = 1;
+/** Who uses nothing that is new is read by gateways of before as well, so an update need not begin with the gateways. */
+const FIRST_FORMAT = 1;
 
 const VERSION_DIGITS = 16;
 
@@ -30,11 +32,16 @@ export const MOST_VERSIONS = 1_000_000_000_000;
 export const MOST_SNAPSHOT_CHARACTERS = 8 * 1024 * 1024;
 
 export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): string {
-  return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify({ format: formatOf(snapshot), ...snapshot });
+  return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify(stored(snapshot));
 }
 
-function formatOf(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): number {
-  return 'overrides' in snapshot && snapshot.overrides !== undefined ? SNAPSHOT_FORMAT : FORMAT_WITHOUT_OVERRIDES;
+function stored({ newerRules = [], ...snapshot }: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): object {
+  const { rules } = snapshot;
+  const hasOverrides = 'overrides' in snapshot && snapshot.overrides !== undefined;
+  if (!hasOverrides && newerRules.length === 0 && rules.every((rule) => languageOf(rule) === 1))
+    return { format: FIRST_FORMAT, ...snapshot };
+  const withLanguage = rules.map((rule) => ({ ...rule, language: languageOf(rule) }));
+  return { format: SNAPSHOT_FORMAT, ...snapshot, rules: [...withLanguage, ...newerRules] };
 }
 
 /** Never throws. */
@@ -47,7 +54,7 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
       exists: existsIn(fields),
       timeZone: storedTimeZone(fields['timeZone']),
       ...planIn(fields),
-      rules: storedRules(fields['rules']),
+      ...storedRules(fields['rules']),
       ...(fields['overrides'] !== undefined && { overrides: storedOverrides(fields['overrides']) }),
     };
   });
@@ -55,14 +62,14 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
 
 /** Never throws. */
 export function parseDefaultRules(text: string): Parsed<DefaultRulesSnapshot> {
-  return parsedBody(text, (fields) => ({ version: versionOf(text, fields), rules: storedRules(fields['rules']) }));
+  return parsedBody(text, (fields) => ({ version: versionOf(text, fields), ...storedRules(fields['rules']) }));
 }
 
 /** Never throws. */
 export function parsePlanSnapshot(text: string, plan: string): Parsed<PlanSnapshot> {
   return parsedBody(text, (fields) => {
     if (fields['plan'] !== plan) throw new UnreadableError('plan: is another one');
-    return { plan, version: versionOf(text, fields), exists: existsIn(fields), rules: storedRules(fields['rules']) };
+    return { plan, version: versionOf(text, fields), exists: existsIn(fields), ...storedRules(fields['rules']) };
   });
 }
 
@@ -82,11 +89,11 @@ function parsedBody<T>(text: string, read: (fields: Readonly<Record<string, unkn
   if (text.length > MOST_SNAPSHOT_CHARACTERS) return { reason: 'too_large', detail: `more than ${MOST_SNAPSHOT_CHARACTERS} characters` };
   return parsed(text.slice(VERSION_DIGITS), MOST_SNAPSHOT_CHARACTERS, (value) => {
     const fields = objectAt(value, 'the snapshot');
-    const { format = FORMAT_WITHOUT_OVERRIDES } = fields;
+    const { format = FIRST_FORMAT } = fields;
     if (Number.isSafeInteger(format) && (format as number) > SNAPSHOT_FORMAT) {
       throw new StoredError('newer_format', `format ${String(format)}, and this version reads ${SNAPSHOT_FORMAT}`);
     }
-    if (format !== SNAPSHOT_FORMAT && format !== FORMAT_WITHOUT_OVERRIDES) throw new UnreadableError('format: must be a number');
+    if (format !== SNAPSHOT_FORMAT && format !== FIRST_FORMAT) throw new UnreadableError('format: must be a number');
     return read(fields);
   });
 }

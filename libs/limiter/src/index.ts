@@ -26,6 +26,7 @@ export { LookingStore } from './looking-store.js';
 export * from './memory-bucket-store.js';
 export * from './merchant-id.js';
 export * from './merchant-rules.js';
+export type { NewerRule } from './newer-rule.js';
 export * from './pace.js';
 export * from './path-pattern.js';
 export * from './override.js';

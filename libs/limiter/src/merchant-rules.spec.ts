@@ -203,3 +203,59 @@ describe('the time zone of the merchant', () => {
     expect(zones).toEqual(['Europe/Berlin', 'Asia/Tokyo']);
   });
 });
+
+describe('a rule that looks at more than the method and the path', () => {
+  const GENERAL = rule('1', { priority: 1 });
+  const ask = (rules: MerchantRules, headers: Record<string, string> = {}, nowMs = 0) => {
+    const more = { headerValues: (name: string) => (name in headers ? [headers[name]!] : []), hostName: undefined };
+    return rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target: '/', more }, () => nowMs).enforced.map((each) => each.rule.id);
+  };
+
+  test('is chosen by each request anew', () => {
+    const all = [{ field: 'header.x-channel', equals: 'web' }];
+    const rules = merchantRules('acme', [GENERAL, rule('2', { match: { methods: [], paths: [], all } })], []);
+    expect([ask(rules), ask(rules, { 'x-channel': 'web' }), ask(rules)]).toEqual([['1'], ['2'], ['1']]);
+  });
+
+  test('begins and ends by itself, also when the clock steps back', () => {
+    const validFrom = new Date(5_000).toISOString();
+    const rules = merchantRules('acme', [GENERAL], [rule('2', { validFrom })]);
+    expect([ask(rules, {}, 4_999), ask(rules, {}, 5_000), ask(rules, {}, 4_999)]).toEqual([['1'], ['2'], ['1']]);
+  });
+
+  test('follows the time zone of each merchant, as a default rule', () => {
+    const schedule = { weekly: [{ days: ['thu' as const], from: '00:00', to: '09:00' }] };
+    const defaults = [GENERAL, rule('2', { schedule })];
+    const at = Date.parse('1970-01-01T08:30:00Z');
+    expect(['Etc/UTC', 'Asia/Tokyo'].map((timeZone) => ask(merchantRules('acme', [], defaults, { timeZone }), {}, at))).toEqual([
+      ['2'],
+      ['1'],
+    ]);
+  });
+
+  test('is enforced for its share of bucket keys, and stands in the shadow of the others', () => {
+    const rules = (enforcePercent: number) => merchantRules('acme', [GENERAL, rule('2', { mode: { enforcePercent } })], []);
+    const chosen = (enforcePercent: number) => {
+      const { enforced, shadow } = rules(enforcePercent).choose({ merchantId: 'acme', ip: '', method: 'GET', target: '/' });
+      return [enforced.map((each) => each.rule.id), shadow.map((each) => each.rule.id)];
+    };
+    expect([chosen(0), chosen(100)]).toEqual([
+      [['1'], ['2']],
+      [['2'], []],
+    ]);
+    expect(rules(50).takes()).toHaveLength(2);
+  });
+
+  test('asks for no header, query or cookie that no rule looks at', () => {
+    const rules = merchantRules('acme', [GENERAL], []);
+    const more = {
+      headerValues: (): never => {
+        throw new Error('nobody looks at headers');
+      },
+      get hostName(): never {
+        throw new Error('nobody looks at the host');
+      },
+    };
+    expect(rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target: '/', more }).enforced).toHaveLength(1);
+  });
+});

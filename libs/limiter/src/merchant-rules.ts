@@ -2,6 +2,7 @@ import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
+import { ClosedByNewerRules, type NewerRule } from './newer-rule.js';
 import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
@@ -16,6 +17,8 @@ export interface ChosenRules {
   readonly shadow: readonly CompiledRule[];
   /** Whether an enforced limit looks at the platform's spare capacity. */
   readonly elastic: boolean;
+  /** A rule that only a newer version can read refuses what it may concern. */
+  readonly closed: boolean;
 }
 
 /** The rules that concern one merchant: its own, those of its plan and the default ones. They never change: an edit makes a new object. */
@@ -32,6 +35,7 @@ export class MerchantRules {
     readonly layers: readonly RuleLayer[],
     private readonly shape: RulesShape,
     private readonly makeTake: MakeTake,
+    private readonly closing: ClosedByNewerRules | undefined,
   ) {}
 
   /** How many takes are kept, because they are most of what a merchant in use costs in memory. */
@@ -72,7 +76,8 @@ export class MerchantRules {
       const firstShadow = firstMatch(layer.shadow, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow));
     }
-    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic) };
+    const closed = this.closing?.concern(request.method, request.segments, request.ignoreCase) ?? false;
+    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic), closed };
   }
 
   private compile(template: RuleTemplate): CompiledRule {
@@ -138,6 +143,8 @@ export interface MerchantRulesOptions {
   readonly overrides?: readonly RuleOverrides[] | undefined;
   /** When it is, for overrides. */
   readonly time?: OverrideTime | undefined;
+  /** Own and default ones. */
+  readonly newerRules?: readonly NewerRule[] | undefined;
 }
 
 /**
@@ -150,12 +157,18 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, plan, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS }: MerchantRulesOptions = {},
+  { timeZone, plan, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS, newerRules = [] }: MerchantRulesOptions = {},
 ): MerchantRules {
   const shared = plan === undefined ? defaultRules(defaults, timeZone) : planRules(plan, defaults, timeZone);
   const { layers, shape } = own.length === 0 ? shared : merged(templatesOf(own, 'own', timeZone), shared);
-  const inForce = overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time);
-  return new MerchantRules(merchantId, inForce, shape, makeTake);
+  const closing = newerRules.length === 0 ? undefined : new ClosedByNewerRules(newerRules);
+  return new MerchantRules(
+    merchantId,
+    overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time),
+    closing === undefined ? shape : { ...shape, pathless: shape.pathless && closing.isPathless },
+    makeTake,
+    closing,
+  );
 }
 
 const NO_OVERRIDES: readonly RuleOverrides[] = [];

@@ -46,7 +46,8 @@ export class RateLimiter {
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const chosen = rules.choose(descriptor, this.nowMs);
-    if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
+    if (chosen.closed) answer(CLOSED);
+    else if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
     else this.checkWithShadow(chosen, descriptor, answer);
   }
 

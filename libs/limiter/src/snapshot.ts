@@ -1,3 +1,4 @@
+import type { NewerRule } from './newer-rule.js';
 import type { RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 
@@ -16,6 +17,8 @@ export interface MerchantSnapshot {
   readonly rules: readonly Rule[];
   /** Of these rules, of those of its plan or of default ones; missing if there never was any. */
   readonly overrides?: readonly RuleOverrides[];
+  /** Those of its enabled rules that only a newer version can read. */
+  readonly newerRules?: readonly NewerRule[];
 }
 
 /** The rules of a plan at one version. */
@@ -27,10 +30,12 @@ export interface PlanSnapshot {
   readonly exists: boolean;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
+  readonly newerRules?: readonly NewerRule[];
 }
 
 /** The rules that belong to no merchant and apply to all. */
 export interface DefaultRulesSnapshot {
   readonly version: number;
   readonly rules: readonly Rule[];
+  readonly newerRules?: readonly NewerRule[];
 }

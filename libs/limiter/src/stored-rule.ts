@@ -13,6 +13,7 @@ import type { Field, ValueOf } from './field.js';
 import { valueFaults } from './field-faults.js';
 import { MAX_PREVIOUS } from './limit-edit.js';
 import { limitFaults } from './limit-faults.js';
+import type { NewerRule } from './newer-rule.js';
 import { pathPatternFault } from './path-pattern.js';
 import { LAYERS, RULE_FIELDS, STORE_FAILURE_POLICIES, type KeyPart, type Penalty, type Rule, type RuleMatch } from './rule.js';
 import { RULE_LANGUAGE } from './rule-language.js';
@@ -38,11 +39,52 @@ export class UnreadableError extends Error {
 /** More than the Rules API lets anybody have. */
 const MOST_RULES = 1000;
 
+/** The rules of one owner, and those of them that only a newer version can read, if there are any. */
+export interface StoredRules {
+  readonly rules: readonly Rule[];
+  readonly newerRules?: readonly NewerRule[];
+}
+
 /** Throws UnreadableError. */
-export function storedRules(value: unknown): Rule[] {
-  const rules = listAt(value, 'rules', 0, MOST_RULES).map((rule, i) => storedRule(rule, `rules[${i}]`));
-  if (new Set(rules.map(({ id }) => id)).size < rules.length) throw new UnreadableError('rules: two have the same id');
-  return rules;
+export function storedRules(value: unknown): StoredRules {
+  const rules: Rule[] = [];
+  const newerRules: NewerRule[] = [];
+  for (const [i, rule] of listAt(value, 'rules', 0, MOST_RULES).entries()) {
+    const newer = newerRule(rule, `rules[${i}]`);
+    if (newer === undefined) rules.push(storedRule(rule, `rules[${i}]`));
+    else newerRules.push(newer);
+  }
+  const ids = [...rules, ...newerRules].map(({ id }) => id);
+  if (new Set(ids).size < ids.length) throw new UnreadableError('rules: two have the same id');
+  return { rules, ...(newerRules.length > 0 && { newerRules }) };
+}
+
+const MOST_LANGUAGES = 1_000_000;
+
+/** Undefined for a rule that this version should be able to read. Throws UnreadableError for one of which not even its effect is known. */
+function newerRule(value: unknown, at: string): NewerRule | undefined {
+  const { id, language, onStoreFailure, match } = objectAt(value, at);
+  if (!Number.isSafeInteger(language) || (language as number) <= RULE_LANGUAGE) return undefined;
+  return {
+    id: idAt(id, at),
+    language: wholeAt(language, `${at}.language`, 1, MOST_LANGUAGES),
+    onStoreFailure: oneOfAt(onStoreFailure, STORE_FAILURE_POLICIES, `${at}.onStoreFailure`),
+    match: knownMatch(match),
+  };
+}
+
+function knownMatch(value: unknown): NewerRule['match'] {
+  try {
+    const { methods, paths } = matchAt({ ...objectAt(value, 'match'), all: undefined }, 'match');
+    return { methods, paths };
+  } catch (error) {
+    if (error instanceof UnreadableError) return { methods: [], paths: [] };
+    throw error;
+  }
+}
+
+function idAt(id: unknown, at: string): string {
+  return typeof id === 'string' && /^[1-9]\d{0,18}$/.test(id) ? id : fail(`${at}.id`, 'must be a decimal number as text', id);
 }
 
 /** Throws UnreadableError. @param at where it stands, for the message */
@@ -52,11 +94,10 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     at,
   );
   if (language !== undefined) wholeAt(language, `${at}.language`, 1, RULE_LANGUAGE);
-  if (typeof id !== 'string' || !/^[1-9]\d{0,18}$/.test(id)) fail(`${at}.id`, 'must be a decimal number as text', id);
   if (typeof name !== 'string' || name.length > RULE_FIELDS.name.format.schema.maxLength!) fail(`${at}.name`, 'must be a short text', name);
   if (typeof enabled !== 'boolean') fail(`${at}.enabled`, 'must be true or false', enabled);
   const rule: Rule = {
-    id,
+    id: idAt(id, at),
     name,
     layer: oneOfAt(layer, LAYERS, `${at}.layer`),
     priority: wholeAt(priority, `${at}.priority`, RULE_FIELDS.priority.min, RULE_FIELDS.priority.max),

@@ -136,6 +136,27 @@ export const VARIABLES = {
     meaning: 'claim of such a token that lists the merchants to which it is limited, or * for all; if it is unset no such token is limited',
     parse: (text: string): string | undefined => (text === '' ? undefined : visibleText(text)),
   },
+  approvalExpiryMs: {
+    name: 'APPROVAL_EXPIRY_MS',
+    apps: ['rules-api'],
+    default: '86400000',
+    meaning: 'milliseconds for which a change of a protected rule waits for a second administrator',
+    parse: wholeNumber(1_000, 2_592_000_000, ' milliseconds'),
+  },
+  webhookAllowPrivate: {
+    name: 'WEBHOOK_ALLOW_PRIVATE',
+    apps: ['rules-api'],
+    default: 'false',
+    meaning: 'whether webhooks may lead to private addresses, and use http: true or false',
+    parse: (text: string): boolean => oneOf(['true', 'false'])(text) === 'true',
+  },
+  webhookTimeoutMs: {
+    name: 'WEBHOOK_TIMEOUT_MS',
+    apps: ['rules-api'],
+    default: '10000',
+    meaning: 'milliseconds that the receiver of a webhook has to answer',
+    parse: wholeNumber(100, 30_000, ' milliseconds'),
+  },
   ...GATEWAY_VARIABLES,
   logLevel: {
     name: 'LOG_LEVEL',

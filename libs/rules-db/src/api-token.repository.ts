@@ -4,7 +4,7 @@ import { API_TOKEN_NAME, ApiTokenEntity, type Role } from './api-token.entity.js
 import { violatedConstraint } from './availability.js';
 import { type Actor, recordChange } from './change.js';
 import { TokenNameTakenError, TokenNotFoundError, TooManyTokensError } from './errors.js';
-import { type HashedSecret, noteUse, replaceSecret, secretByPrefix } from './rotating-secret.js';
+import { type HashedSecret, noteUse, replaceSecret, secretsByPrefix } from './rotating-secret.js';
 
 /** More tokens than that nobody looks after. */
 export const MAX_TOKENS = 1_000;
@@ -78,7 +78,8 @@ export class ApiTokenRepository {
 
   /** The token that has this prefix, or had it before its last rotation. Whether it is still good says `until`. */
   async byPrefix(prefix: string): Promise<StoredToken | null> {
-    return secretByPrefix<StoredToken>(this.dataSource, 'api_token', 'id, name, role, merchants', prefix);
+    const [found] = await secretsByPrefix<StoredToken>(this.dataSource, 'api_token', 'id, name, role, merchants', [prefix]);
+    return found ?? null;
   }
 
   /** Notes that a token was used. */

@@ -8,6 +8,9 @@ export const AUDIT_ACTIONS = [
   'rule.replaced',
   'rule.reverted',
   'rule.deleted',
+  'override.created',
+  'override.deleted',
+  'override.ended',
   'bucket.reset',
   'bucket.adjusted',
   'bucket.blocked',
@@ -21,6 +24,16 @@ export const AUDIT_ACTIONS = [
   'api_key.created',
   'api_key.rotated',
   'api_key.deleted',
+  'approval.wanted',
+  'approval.approved',
+  'approval.rejected',
+  'approval.outdated',
+  'webhook.created',
+  'webhook.updated',
+  'webhook.rotated',
+  'webhook.tested',
+  'webhook.retried',
+  'webhook.deleted',
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

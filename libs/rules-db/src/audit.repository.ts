@@ -10,8 +10,10 @@ export interface AuditFilter {
   readonly merchantId?: string | null | undefined;
   /** Changes of this plan and its rules; null: none of any plan. */
   readonly plan?: string | null | undefined;
-  /** Null: the merchant or the plan itself. */
+  /** Null: the merchant itself, with the overrides of rules that it has, or the plan itself. */
   readonly ruleId?: string | null | undefined;
+  /** Only what was written of rules themselves, and not what was done to them for a merchant. */
+  readonly ofRuleItself?: boolean | undefined;
   /** Only these merchants; null: all. */
   readonly among?: readonly string[] | null | undefined;
   /** From this moment on. */
@@ -43,6 +45,13 @@ export class AuditRepository {
     return query.orderBy('audit.seq', 'DESC').limit(limit).getMany();
   }
 
+  /** The last change of a rule; null if the audit knows nothing of it. */
+  async lastOfRule(owner: RuleOwner, ruleId: string): Promise<AuditEntity | null> {
+    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
+    restrict(query, { ...ownerColumns(owner), ruleId });
+    return query.andWhere(`audit.action LIKE 'rule.%'`).orderBy('audit.seq', 'DESC').limit(1).getOne();
+  }
+
   /** What a rule was at a version; null if the audit knows nothing of it. */
   async ruleAt(owner: RuleOwner, ruleId: string, version: number): Promise<object | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
@@ -58,14 +67,19 @@ export class AuditRepository {
 /** Of a merchant, too, `plan` is written. */
 const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
 
-function restrict(query: SelectQueryBuilder<AuditEntity>, { actor, merchantId, plan, ruleId, among, since, until }: AuditFilter): void {
+function restrict(
+  query: SelectQueryBuilder<AuditEntity>,
+  { actor, merchantId, plan, ruleId, ofRuleItself = false, among, since, until }: AuditFilter,
+): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
     query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
   if (plan) query.andWhere(`audit.merchantId IS NULL AND ${PLAN} = :plan`, { plan });
   else if (plan === null && merchantId === null) query.andWhere(`${PLAN} IS NULL`);
   if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
-  if (ruleId !== undefined) query.andWhere(ruleId === null ? 'audit.ruleId IS NULL' : 'audit.ruleId = :ruleId', { ruleId });
+  if (ruleId !== undefined)
+    query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
+  if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);
   if (since !== undefined) query.andWhere('audit.at >= :since', { since });
   if (until !== undefined) query.andWhere('audit.at < :until', { until });
 }

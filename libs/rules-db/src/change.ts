@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { type AuditAction, AuditEntity } from './audit.entity.js';
+import { recordEvents } from './webhook-events.js';
 import { OutboxEntity } from './outbox.entity.js';
 
 /** Who makes a change, for the audit. */
@@ -8,6 +9,8 @@ export interface Actor {
   readonly requestId?: string;
   /** Why the change is made. */
   readonly reason?: string;
+  /** The second administrator, if the change waited for one. */
+  readonly approval?: { readonly id: string; readonly by: string };
 }
 
 /** A change of a merchant or a rule, for the audit and the outbox. */
@@ -41,8 +44,9 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
   await recordChanges(manager, [change]);
 }
 
-/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version. */
+/** The same for many changes of one transaction. The outbox gets one row for each owner, with the last version; receivers are told as well. */
 export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
+  await recordEvents(manager, changes);
   for (const some of chunksOf(changes, ROWS_AT_ONCE)) await manager.insert(AuditEntity, some.map(auditRow));
   const news = new Map<string, { merchantId: string | null; plan: string | null; version: number }>();
   for (const { merchantId, plan = null, version } of changes)
@@ -51,8 +55,11 @@ export async function recordChanges(manager: EntityManager, changes: readonly Ch
 }
 
 function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {
-  const { name: actor, requestId = null, reason = null } = by;
-  return { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+  const { name: actor, requestId = null, reason = null, approval } = by;
+  const row = { actor, requestId, reason, action, merchantId, ruleId: ruleId ?? null, before, after };
+  if (approval === undefined) return row;
+  // Inside of what the chain covers. A deletion has no state after it.
+  return after === null ? { ...row, before: { ...before, approval } } : { ...row, after: { ...after, approval } };
 }
 
 /** The items in lists of at most `size`. */

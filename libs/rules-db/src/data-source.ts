@@ -2,6 +2,7 @@ import pg from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { MIGRATIONS } from '#migrations';
 import { ApiTokenEntity } from './api-token.entity.js';
+import { ApprovalEntity } from './approval.entity.js';
 import { AuditEntity } from './audit.entity.js';
 import { BoundedPool } from './bounded-pool.js';
 import { DefaultRulesVersionEntity } from './default-rules-version.entity.js';
@@ -11,8 +12,10 @@ import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
+import { OverrideEntity } from './override.entity.js';
 import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
 import { RuleEntity } from './rule.entity.js';
+import { WebhookEntity } from './webhook.entity.js';
 
 export interface DataSourceSettings {
   /** The maximum of connections; 10 unless given. */
@@ -64,8 +67,11 @@ export function createDataSource(
       AuditEntity,
       OutboxEntity,
       ApiTokenEntity,
+      ApprovalEntity,
+      WebhookEntity,
       IdempotencyKeyEntity,
       MerchantApiKeyEntity,
+      OverrideEntity,
     ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.

@@ -139,3 +139,79 @@ export class TooManyApiKeysError extends Error {
     this.name = 'TooManyApiKeysError';
   }
 }
+
+/** There is no such approval. */
+export class ApprovalNotFoundError extends Error {
+  constructor(readonly approvalId: string) {
+    super(`there is no approval ${approvalId}`);
+    this.name = 'ApprovalNotFoundError';
+  }
+}
+
+/** As many changes wait for a second administrator as may. */
+export class TooManyApprovalsError extends Error {
+  constructor(readonly max: number) {
+    super(`${max} changes wait for a second administrator already`);
+    this.name = 'TooManyApprovalsError';
+  }
+}
+
+/** There is no such webhook. */
+export class WebhookNotFoundError extends Error {
+  constructor(readonly webhookId: string) {
+    super(`there is no webhook ${webhookId}`);
+    this.name = 'WebhookNotFoundError';
+  }
+}
+
+/** The webhook has no such delivery. */
+export class DeliveryNotFoundError extends Error {
+  constructor(readonly deliveryId: string) {
+    super(`there is no delivery ${deliveryId} here`);
+    this.name = 'DeliveryNotFoundError';
+  }
+}
+
+/** There are as many webhooks as there may be. */
+export class TooManyWebhooksError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} webhooks`);
+    this.name = 'TooManyWebhooksError';
+  }
+}
+
+/** The webhook is not enabled. */
+export class WebhookDisabledError extends Error {
+  constructor(readonly webhookId: string) {
+    super(`webhook ${webhookId} is not enabled`);
+    this.name = 'WebhookDisabledError';
+  }
+}
+
+/** The merchant has no override with this id. */
+export class OverrideNotFoundError extends Error {
+  constructor(readonly overrideId: string) {
+    super(`there is no override ${overrideId} here`);
+    this.name = 'OverrideNotFoundError';
+  }
+}
+
+/** What is stored does not let a rule be overridden. */
+export class OverrideConflictError extends Error {
+  constructor(
+    readonly why: 'active' | 'too_many' | 'shared' | 'unreadable' | 'worn',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'OverrideConflictError';
+  }
+}
+
+/** The override does not make limits of the limits of the rule. */
+export class OverrideFaultsError extends Error {
+  /** @param faults `at` is the path of a field, its parts separated by slashes; `code` that of the limit's fault, if it is one */
+  constructor(readonly faults: readonly { readonly at: string; readonly detail: string; readonly code?: string }[]) {
+    super(faults.map(({ at, detail }) => `${at}: ${detail}`).join('; '));
+    this.name = 'OverrideFaultsError';
+  }
+}

@@ -6,7 +6,7 @@ import { type Actor, recordChange } from './change.js';
 import { ApiKeyNameTakenError, ApiKeyNotFoundError, TooManyApiKeysError } from './errors.js';
 import { API_KEY_NAME, MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { raiseRulesVersion } from './merchant.repository.js';
-import { type HashedSecret, noteUse, replaceSecret, secretByPrefix } from './rotating-secret.js';
+import { type HashedSecret, noteUse, replaceSecret, secretsByPrefix } from './rotating-secret.js';
 
 /** A key for each service of a merchant, and some more. */
 export const MAX_API_KEYS_PER_MERCHANT = 100;
@@ -81,7 +81,8 @@ export class MerchantApiKeyRepository {
 
   /** The key that has this prefix, or had it before its last rotation. Whether it is still good says `until`. */
   async byPrefix(prefix: string): Promise<StoredApiKey | null> {
-    return apiKeyByPrefix(this.dataSource, prefix);
+    const [found] = await apiKeysByPrefix(this.dataSource, [prefix]);
+    return found ?? null;
   }
 
   /** Notes that a key was used. */
@@ -108,8 +109,8 @@ export class MerchantApiKeyRepository {
 }
 
 /** For those who only recognise keys. */
-export async function apiKeyByPrefix(dataSource: DataSource, prefix: string): Promise<StoredApiKey | null> {
-  return secretByPrefix<StoredApiKey>(dataSource, 'merchant_api_key', 'id, merchant_id AS "merchantId", user_id AS "user"', prefix);
+export async function apiKeysByPrefix(dataSource: DataSource, prefixes: readonly string[]): Promise<StoredApiKey[]> {
+  return secretsByPrefix<StoredApiKey>(dataSource, 'merchant_api_key', 'id, merchant_id AS "merchantId", user_id AS "user"', prefixes);
 }
 
 async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, MoreThan } from 'typeorm';
 import { type Labels, moveLimits } from '#limiter';
 import { violatedConstraint, violatedForeignKey } from './availability.js';
 import { type Actor, chunksOf, type Expected, isExpected } from './change.js';
@@ -6,6 +6,8 @@ import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
 import { MerchantExistsError, MerchantNotFoundError, UnknownPlanError, VersionConflictError } from './errors.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MERCHANT_PLAN, MerchantEntity } from './merchant.entity.js';
+import { OverrideEntity } from './override.entity.js';
+import { demandNoneProtected } from './protected-rule.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
@@ -127,14 +129,16 @@ export class MerchantRepository {
     });
   }
 
-  /** Deletes the merchant with its rules and API keys. @throws MerchantNotFoundError, VersionConflictError */
+  /** Deletes the merchant with its rules and API keys. @throws MerchantNotFoundError, VersionConflictError; ApprovalWantedError if one of the rules is protected: it has to be deleted first */
   async delete(id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const { merchant, rulesVersion } = await lockForWrite(manager, id, expected);
       const rules = await manager.findBy(RuleEntity, { merchantId: id });
       const apiKeys = await manager.findBy(MerchantApiKeyEntity, { merchantId: id });
+      demandNoneProtected(rules);
       await manager.insert(DeletedMerchantEntity, { merchantId: id, rulesVersion });
       await manager.delete(MerchantEntity, { id });
+      await endOverrides(manager, id, this.nowMs());
       const before = { ...merchant, rules, ...(apiKeys.length > 0 && { apiKeys }) };
       record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
@@ -167,6 +171,12 @@ async function moveRules(manager: EntityManager, { id, timeZone }: MerchantEntit
     const limits = moveLimits(rule.limits, timeZone, to, atMs);
     if (limits !== rule.limits) await manager.update(RuleEntity, { id: rule.id }, { limits: [...limits] });
   }
+}
+
+/** A merchant that comes back has none of them; buckets of default rules remember that there were some. */
+async function endOverrides(manager: EntityManager, merchantId: string, atMs: number): Promise<void> {
+  const at = new Date(atMs);
+  await manager.update(OverrideEntity, { merchantId, untilAt: MoreThan(at) }, { untilAt: at, deleted: true, endRecorded: true });
 }
 
 /** Escapes what LIKE would take for a wildcard. */

@@ -5,6 +5,7 @@ import { type Actor, type Change, type Expected, isExpected } from './change.js'
 import { PlanExistsError, PlanInUseError, PlanNotFoundError, TooManyPlansError, VersionConflictError } from './errors.js';
 import { MERCHANT_PLAN } from './merchant.entity.js';
 import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
+import { demandNoneProtected } from './protected-rule.js';
 import { RuleEntity } from './rule.entity.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 
@@ -76,7 +77,7 @@ export class PlanRepository {
     });
   }
 
-  /** Deletes the plan with its rules. @throws PlanNotFoundError, VersionConflictError; PlanInUseError while merchants have it */
+  /** Deletes the plan with its rules. @throws PlanNotFoundError, VersionConflictError; PlanInUseError while merchants have it; ApprovalWantedError if one of the rules is protected: it has to be deleted first */
   async delete(name: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const rulesVersion = await raisePlanVersion(manager, name);
@@ -84,6 +85,7 @@ export class PlanRepository {
       const merchants = await merchantsOf(manager, name);
       if (merchants > 0) throw new PlanInUseError(name, merchants > MOST_COUNTED ? `more than ${MOST_COUNTED}` : String(merchants));
       const rules = await manager.findBy(RuleEntity, { plan: name });
+      demandNoneProtected(rules);
       await manager.insert(DeletedPlanEntity, { plan: name, rulesVersion });
       await deleteUnused(manager, name);
       record(changeOf('plan.deleted', { ...plan, rules }, null, by, rulesVersion));

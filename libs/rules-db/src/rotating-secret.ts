@@ -55,23 +55,23 @@ export async function replaceSecret(
 }
 
 /**
- * The row whose secret has this prefix, or had it before its last rotation, with the hash that belongs to it and, as `until`, when it stops being good.
+ * The rows whose secrets have these prefixes, or had them before their last rotation, with the hash that belongs to it and, as `until`, when it stops
+ * being good.
  *
  * @param columns what else is read
  */
-export async function secretByPrefix<T extends HashedSecret>(
+export async function secretsByPrefix<T extends HashedSecret>(
   dataSource: DataSource,
   table: SecretTable,
   columns: string,
-  prefix: string,
-): Promise<T | null> {
-  const [row] = (await dataSource.query(
-    `SELECT ${columns}, prefix, hash, expires_at AS until FROM ${table} WHERE prefix = $1
+  prefixes: readonly string[],
+): Promise<T[]> {
+  return (await dataSource.query(
+    `SELECT ${columns}, prefix, hash, expires_at AS until FROM ${table} WHERE prefix = ANY($1)
      UNION ALL
-     SELECT ${columns}, former_prefix, former_hash, least(former_until, expires_at) FROM ${table} WHERE former_prefix = $1`,
-    [prefix],
+     SELECT ${columns}, former_prefix, former_hash, least(former_until, expires_at) FROM ${table} WHERE former_prefix = ANY($1)`,
+    [prefixes],
   )) as T[];
-  return row ?? null;
 }
 
 /** Notes that a secret was used. */

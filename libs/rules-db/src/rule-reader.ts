@@ -5,7 +5,9 @@ import {
   isPlanName,
   type MerchantSnapshot,
   type PlanSnapshot,
-  type Rule,
+  type RuleOverrides,
+  storedOverrides,
+  type StoredRules,
   storedRules,
   storedTimeZone,
   UnreadableError,
@@ -15,6 +17,14 @@ import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
   r.valid_from, r.valid_to, r.schedule, r.language`;
+
+/** The overrides that snapshots of a merchant have; null if there never was any, which is what nearly every merchant has. */
+const overridesOf = (merchant: string): string => `(
+  SELECT jsonb_agg(jsonb_build_object(
+    'ruleId', o.rule_id::text, 'id', o.id::text, 'number', o.number, 'multiply', o.multiply, 'limits', o.limits, 'before', o.limits_before,
+    'fromMs', round(extract(epoch FROM o.from_at) * 1000)::bigint, 'untilMs', round(extract(epoch FROM o.until_at) * 1000)::bigint,
+    'deleted', o.deleted) ORDER BY o.rule_id, o.number)
+  FROM rule_override o WHERE o.merchant_id = ${merchant} AND o.remembered) AS overrides`;
 
 /** Of a plan: see `planEnabled` of the entity. */
 const PLAN_RULE_COLUMNS = RULE_COLUMNS.replace('r.enabled', 'r.plan_enabled AS enabled');
@@ -58,6 +68,8 @@ interface Row extends RuleRow {
   readonly time_zone: string;
   /** The plan of the merchant. */
   readonly plan: string | null;
+  /** JSON of any shape. */
+  readonly overrides?: unknown;
 }
 
 /** A merchant whose stored rules, version or time zone cannot be parsed. */
@@ -87,11 +99,11 @@ export class RuleReader {
     if (!(await this.everExisted(merchantId))) return null;
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan FROM merchant WHERE id = $1
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan, ${overridesOf('$1')} FROM merchant WHERE id = $1
          UNION ALL
-         SELECT merchant_id, rules_version, false, 'Etc/UTC', NULL FROM deleted_merchant WHERE merchant_id = $1
+         SELECT merchant_id, rules_version, false, 'Etc/UTC', NULL, ${overridesOf('$1')} FROM deleted_merchant WHERE merchant_id = $1
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, m.overrides, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.exists DESC`,
       [merchantId],
@@ -109,15 +121,21 @@ export class RuleReader {
   async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<(MerchantSnapshot | UnreadableMerchant)[]> {
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan FROM merchant
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan, ${overridesOf('merchant.id')} FROM merchant
          WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, m.overrides, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.merchant_id`,
       [afterMerchantId, count],
     );
     return merchantsIn(rows);
+  }
+
+  /** The overrides that a merchant's snapshot has, the ones that ended included. @throws UnreadableError */
+  async overrides(merchantId: string): Promise<readonly RuleOverrides[]> {
+    const [row] = await this.query<{ overrides: unknown }>(`SELECT ${overridesOf('$1')}`, [merchantId]);
+    return storedOverrides(byRule(row?.overrides ?? []));
   }
 
   /** The number of merchants. */
@@ -136,7 +154,8 @@ export class RuleReader {
     const [defaults] = merchantsIn(rows);
     if (defaults === undefined) return { version: 0, rules: [] };
     if (!isReadable(defaults)) throw defaults.unreadable;
-    return { version: defaults.version, rules: defaults.rules };
+    const { version, rules, newerRules } = defaults;
+    return { version, rules, ...(newerRules && { newerRules }) };
   }
 
   /** The snapshot of a plan; `exists` is false if it was deleted. Null if it never existed. @throws UnreadableError */
@@ -182,7 +201,7 @@ export class RuleReader {
 
 /** @throws UnreadableError */
 function planIn({ plan_name: plan, exists, rules_version: version }: PlanRow, rows: readonly PlanRow[]): PlanSnapshot {
-  return { plan: planNameAt(plan, 'plan.name'), version: storedVersion(version, 'plan.rules_version'), exists, rules: rulesIn(rows) };
+  return { plan: planNameAt(plan, 'plan.name'), version: storedVersion(version, 'plan.rules_version'), exists, ...rulesIn(rows) };
 }
 
 /** Groups rows by merchant; the rows of one merchant are adjacent. */
@@ -196,7 +215,7 @@ function merchantsIn(rows: readonly Row[]): (MerchantSnapshot | UnreadableMercha
 }
 
 function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | UnreadableMerchant {
-  const { merchant_id: merchantId, exists } = first;
+  const { merchant_id: merchantId, exists, overrides } = first;
   let version = 0;
   try {
     version = storedVersion(first.rules_version, 'merchant.rules_version');
@@ -207,7 +226,8 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
       exists,
       timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
       ...(first.plan !== null && { plan: planNameAt(first.plan, 'merchant.plan') }),
-      rules: rulesIn(rows),
+      ...rulesIn(rows),
+      ...(overrides !== null && overrides !== undefined && { overrides: storedOverrides(byRule(overrides)) }),
     };
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
@@ -220,8 +240,16 @@ function planNameAt(value: unknown, at: string): string {
   return value;
 }
 
-function rulesIn(rows: readonly RuleRow[]): Rule[] {
+function rulesIn(rows: readonly RuleRow[]): StoredRules {
   return storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule));
+}
+
+/** Overrides as they are stored, one after the other, under the rules that they are of. */
+function byRule(overrides: unknown): unknown {
+  if (!Array.isArray(overrides)) return overrides;
+  const groups = new Map<unknown, unknown[]>();
+  for (const each of overrides as readonly { ruleId?: unknown }[]) groups.set(each.ruleId, [...(groups.get(each.ruleId) ?? []), each]);
+  return [...groups].map(([ruleId, periods]) => ({ ruleId, periods }));
 }
 
 /** The columns under the names of a rule's fields. storedRules checks their content. */

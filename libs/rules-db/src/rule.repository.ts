@@ -6,6 +6,7 @@ import { RuleNameTakenError, RuleNotFoundError, TooManyRulesError, VersionConfli
 import { MerchantEntity } from './merchant.entity.js';
 import { ownedBy, ownerColumns, raiseVersion, type RuleOwner, timeZoneOf } from './rule-owner.js';
 import { modeText } from './stored-mode.js';
+import { ApprovalWantedError, isProtected } from './protected-rule.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RULE_NAME_OF_PLAN, RuleEntity } from './rule.entity.js';
@@ -127,7 +128,7 @@ export class RuleRepository {
     await this.transactions.manager.query('SELECT 1 FROM default_rules_version FOR UPDATE');
   }
 
-  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError */
+  /** Replaces everything but the identity of a rule; live buckets of its limits keep what they hold. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, RuleNameTakenError, ApprovalWantedError */
   async replace(
     owner: RuleOwner,
     id: string,
@@ -147,6 +148,7 @@ export class RuleRepository {
       const values = { ...stored(written, owner), limits, version: before.version + 1 };
       const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
+      demandApproval(owner, before, written, action, by);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       record({ ...ownerColumns(owner), ruleId: id, action, before, after, version, by });
       return after;
@@ -157,7 +159,7 @@ export class RuleRepository {
    * Brings a deleted rule back under its id, as a new version. Its limits go on from what they were when it was deleted, so that buckets which are
    * still there are carried over as by any edit.
    * @param deleted what the rule was when it was deleted, as the audit has it
-   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version
+   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version; ApprovalWantedError
    */
   async restore(owner: RuleOwner, deleted: RuleEntity, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     return this.transactions.run(async (manager, record) => {
@@ -169,19 +171,21 @@ export class RuleRepository {
       const limits = editLimits(deleted.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner));
       const values = { ...stored(spec, owner), limits, version: deleted.version + 1 };
       await nameTaken(spec.name, insertWithId(manager, id, values));
+      demandApproval(owner, deleted, spec, 'rule.reverted', by);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
       record({ ...ownerColumns(owner), ruleId: id, action: 'rule.reverted', before: null, after, version, by });
       return after;
     });
   }
 
-  /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError */
+  /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, ApprovalWantedError */
   async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
       const { affected } = await manager.delete(RuleEntity, { id, version: before.version });
       if (affected !== 1) throw new VersionConflictError(before.version);
+      demandApproval(owner, before, null, 'rule.deleted', by);
       record({ ...ownerColumns(owner), ruleId: id, action: 'rule.deleted', before, after: null, version, by });
     });
   }
@@ -207,6 +211,15 @@ async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, ex
 }
 
 const NAMES: readonly (string | undefined)[] = [RULE_NAME_OF_MERCHANT, RULE_NAME_OF_DEFAULT, RULE_NAME_OF_PLAN];
+
+/** Called when a write has passed all other checks, within its transaction, which then ends without a trace. @throws ApprovalWantedError */
+function demandApproval(owner: RuleOwner, before: RuleEntity, after: RuleSpec | null, action: RuleAction, by: Actor): void {
+  if (by.approval !== undefined || !isProtected(before.labels)) return;
+  const { id: ruleId, version } = before;
+  throw new ApprovalWantedError([{ action, ...ownerColumns(owner), ruleId, version, before, after }]);
+}
+
+type RuleAction = 'rule.replaced' | 'rule.reverted' | 'rule.deleted';
 
 async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
   try {

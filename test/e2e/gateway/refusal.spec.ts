@@ -214,3 +214,62 @@ describe('who is asking', () => {
     for (const id of ids) expect([id, (await house.send(gateway, id)).status]).toEqual([id, 429]);
   });
 });
+
+describe('a rule with conditions', () => {
+  const LIMIT = { capacity: 1, refillTokens: 1, refillIntervalMs: 3_600_000 };
+  const statuses = async (merchantId: string, requests: readonly Parameters<House['send']>[2][]) => {
+    const found: number[] = [];
+    for (const request of requests) found.push((await house.send(gateway, merchantId, request)).status);
+    return found;
+  };
+
+  test('is enforced for the requests that fulfil them, however a client repeats or hides what it says', async () => {
+    const all = [
+      {
+        any: [
+          { field: 'header.X-Channel', equals: 'web' },
+          { field: 'query.channel', equals: 'web' },
+          { field: 'cookie.channel', equals: 'web' },
+        ],
+      },
+      { not: { field: 'host', endsWith: '.internal' } },
+    ];
+    await house.write('conditions', [rule({ ...LIMIT, match: { methods: [], paths: [], all } })]);
+    const web = { headers: { 'x-channel': 'web' } };
+    expect(await statuses('conditions', [web, {}, web])).toEqual([200, 200, 429]);
+    expect(
+      await statuses('conditions', [
+        { headers: { 'X-CHANNEL': ['app', 'web'] } },
+        { path: '/transactions?channel=app&ch%61nnel=web' },
+        { headers: { cookie: 'a=b; channel=web' } },
+        { headers: { ...web.headers, host: 'API.INTERNAL.:80' } },
+        { headers: { x_channel: 'web' } },
+      ]),
+    ).toEqual([429, 429, 429, 200, 200]);
+  });
+
+  test('has buckets of its own for each value of its key, and for none', async () => {
+    await house.write('keys', [rule({ ...LIMIT, key: ['merchant', 'header.x-device-id'] })]);
+    const of = (...values: string[]) => ({ headers: { 'x-device-id': values } });
+    const bytes = Buffer.from('gerät', 'utf8').toString('latin1');
+    expect(await statuses('keys', [{}, of(''), of('a'), of('a', 'a'), of('a, a'), of(bytes)])).toEqual([200, 200, 200, 200, 200, 200]);
+    expect(await statuses('keys', [{}, of(''), of('a'), of('a', 'a'), of('a, a'), of(bytes)])).toEqual([429, 429, 429, 429, 429, 429]);
+    expect((await house.redis.keys('tg:{keys}*')).every((key) => !key.includes('ger'))).toBe(true);
+  });
+
+  test('begins at its time, and one that only a newer gateway can read counts by its onStoreFailure', async () => {
+    const [past, future] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
+    await house.write('times', [
+      rule({ ...LIMIT, validFrom: past!, validTo: future! }),
+      rule({ ...LIMIT, id: '2', layer: 'user', validFrom: future! }),
+    ]);
+    expect(await statuses('times', [{}, {}])).toEqual([200, 429]);
+    const newer = { id: '9', language: 99, onStoreFailure: 'closed' as const, match: { methods: [], paths: ['/closed'] } };
+    await house.snapshots.write(
+      [{ merchantId: 'later', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer] }],
+      3_600_000,
+    );
+    expect(await statuses('later', [{ path: '/closed' }, { path: '/open' }])).toEqual([503, 200]);
+    expect(await house.metric(gateway, /^gateway_ignored_messages_total\{kind="rule",reason="newer_format"/)).toBe(1);
+  });
+});

@@ -60,6 +60,53 @@ describe('what the OpenAPI document says', () => {
     expectDocumented(await api.ask('DELETE', path, undefined, { 'if-match': '"2"' }), 'DELETE', one);
   });
 
+  it('holds for an override from beginning to end', async () => {
+    const all = '/v1/merchants/{merchantId}/overrides';
+    const one = `${all}/{overrideId}`;
+    const path = '/v1/merchants/overridden/overrides';
+    await api.ask('POST', '/v1/merchants', { id: 'overridden', name: 'x' });
+    const rule = await api.ask('POST', '/v1/merchants/overridden/rules', bodyOf('POST', '/v1/merchants/{merchantId}/rules', false));
+    const { id: ruleId } = rule.body as { id: string };
+    const until = new Date(Date.now() + 3_600_000).toISOString().replace('Z', '+00:00');
+    const body = { ruleId, multiply: 5, until, reason: 'the sale of the weekend' };
+    const created = await api.ask('POST', path, body);
+    expect(created).toMatchObject({ status: 201, body: { ruleId, multiply: 5, state: 'active', createdBy: 'admin' } });
+    expectDocumented(created, 'POST', all);
+    const again = await api.ask('POST', path, body);
+    expect(again).toMatchObject({ status: 409, body: { code: 'override.rule.taken' } });
+    expectDocumented(again, 'POST', all);
+    for (const [wrong, pointer] of [
+      [{ until: new Date(Date.now() - 1000).toISOString() }, '/until'],
+      [{ until: '2026-11-22T10:00:00' }, '/until'],
+      [{ until: new Date(Date.now() + 400 * 86_400_000).toISOString() }, '/until'],
+      [{ multiply: 1 }, '/multiply'],
+      [{ multiply: undefined }, '/multiply'],
+      [{ limits: [{ name: 'burst', capacity: 3 }] }, '/multiply'],
+      [{ multiply: undefined, limits: [{ name: 'burst' }] }, '/limits/0'],
+      [{ factor: 5 }, '/factor'],
+    ] as const) {
+      const refused = await api.ask('POST', path, { ...body, ...wrong });
+      expect(refused).toMatchObject({ status: 400, body: { errors: [expect.objectContaining({ pointer })] } });
+    }
+    const location = created.headers.get('location') ?? '';
+    expectDocumented(await api.ask('GET', path), 'GET', all);
+    expectDocumented(await api.ask('GET', location), 'GET', one);
+    expectDocumented(await api.ask('DELETE', location), 'DELETE', one);
+    expect((await api.ask('GET', location)).body).toMatchObject({ state: 'deleted' });
+    expectDocumented(await api.ask('GET', `${path}/999999`), 'GET', one);
+    const history = (await api.ask('GET', `/v1/merchants/overridden/rules/${ruleId}/history`)).body as { items: object[] };
+    expect(history.items).toMatchObject([
+      { action: 'override.deleted' },
+      { action: 'override.created', reason: 'the sale of the weekend' },
+      { action: 'rule.created' },
+    ]);
+    const { id } = (await api.ask('POST', path, { ...body, multiply: undefined, limits: [{ name: 'burst', capacity: 3 }] })).body as {
+      id: string;
+    };
+    expect((await api.ask('GET', `${path}?limit=1`)).body).toMatchObject({ nextCursor: expect.any(String) as string });
+    expect((await api.ask('GET', `${path}/${id}`)).body).toMatchObject({ limits: [{ name: 'burst', capacity: 3 }], state: 'active' });
+  });
+
   it.each([
     ['/v1/merchants/{merchantId}/rules', '/v1/merchants/ruled/rules'],
     ['/v1/plans/{plan}/rules', '/v1/plans/ruled/rules'],

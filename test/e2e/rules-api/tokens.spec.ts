@@ -76,6 +76,10 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/merchants/{merchantId}/buckets/adjust', 'editor', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/block', 'editor', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/unblock', 'editor', true],
+  ['GET', '/v1/merchants/{merchantId}/overrides', 'viewer', true],
+  ['POST', '/v1/merchants/{merchantId}/overrides', 'editor', true],
+  ['GET', '/v1/merchants/{merchantId}/overrides/{overrideId}', 'viewer', true],
+  ['DELETE', '/v1/merchants/{merchantId}/overrides/{overrideId}', 'editor', true],
   ['POST', '/v1/explain', 'viewer', true],
   ['POST', '/v1/rules/preview', 'viewer', true],
   ['GET', '/v1/merchants/{merchantId}/usage', 'viewer', true],
@@ -89,6 +93,20 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['GET', '/v1/merchants/{merchantId}/api-keys/{keyId}', 'viewer', true],
   ['POST', '/v1/merchants/{merchantId}/api-keys/{keyId}/rotate', 'admin', false],
   ['DELETE', '/v1/merchants/{merchantId}/api-keys/{keyId}', 'admin', false],
+  ['GET', '/v1/approvals', 'viewer', true],
+  ['GET', '/v1/approvals/{approvalId}', 'viewer', true],
+  ['POST', '/v1/approvals/{approvalId}/approve', 'approver', false],
+  ['POST', '/v1/approvals/{approvalId}/reject', 'approver', false],
+  ['GET', '/v1/webhooks', 'admin', false],
+  ['POST', '/v1/webhooks', 'admin', false],
+  ['GET', '/v1/webhooks/{webhookId}', 'admin', false],
+  ['PATCH', '/v1/webhooks/{webhookId}', 'admin', false],
+  ['DELETE', '/v1/webhooks/{webhookId}', 'admin', false],
+  ['POST', '/v1/webhooks/{webhookId}/rotate', 'admin', false],
+  ['POST', '/v1/webhooks/{webhookId}/test', 'admin', false],
+  ['GET', '/v1/webhooks/{webhookId}/deliveries', 'admin', false],
+  ['GET', '/v1/webhooks/{webhookId}/deliveries/{deliveryId}', 'admin', false],
+  ['POST', '/v1/webhooks/{webhookId}/deliveries/{deliveryId}/retry', 'admin', false],
   ['GET', '/v1/tokens', 'admin', false],
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],
@@ -114,9 +132,7 @@ describe('who may do what', () => {
       template
         .replace('{merchantId}', merchantId)
         .replace('{plan}', 'nothing')
-        .replace('{ruleId}', '999999')
-        .replace('{tokenId}', '999999')
-        .replace('{keyId}', '999999');
+        .replace(/\{\w+\}/g, '999999');
     const body = method === 'GET' || method === 'DELETE' ? undefined : {};
     const isAboutMerchant = template.includes('{merchantId}');
 
@@ -152,6 +168,118 @@ describe('who may do what', () => {
     expect((await api.ask('GET', '/v1/audit?actor=the%20ofAcme')).body).toMatchObject({
       items: [{ action: 'merchant.updated', actor: 'the ofAcme', merchantId: 'acme' }],
     });
+  });
+});
+
+describe('a rule that is labelled protected', () => {
+  const PROTECTED = { labels: { protected: 'true' } };
+  const rules = '/v1/merchants/acme/rules';
+  const made = async (name: string): Promise<string> =>
+    (await api.ask('POST', rules, ruleBody({ name, ...PROTECTED }))).headers.get('location') ?? '';
+  const wanted = async (change: Promise<Answer>): Promise<string> => {
+    const { status, headers, body } = await change;
+    expect([status, body.state, headers.get('etag')]).toEqual([202, 'wanted', null]);
+    expect(headers.get('location')).toBe(`/v1/approvals/${body.id}`);
+    return `/v1/approvals/${body.id}`;
+  };
+
+  it('changes when a second administrator approves it, and the history names both', async () => {
+    const path = await made('two eyes');
+    const reason = { 'if-match': '"1"', 'x-change-reason': 'ticket OPS-17' };
+    const approval = await wanted(api.ask('PATCH', path, { priority: 7, labels: { protected: 'false' } }, reason));
+    expect((await api.ask('GET', path)).body).toMatchObject({ version: 1, priority: 100 });
+    // Repeated, it is the same approval.
+    expect(await wanted(api.ask('PATCH', path, { priority: 7, labels: { protected: 'false' } }, reason))).toBe(approval);
+    expect((await api.ask('GET', approval)).body).toMatchObject({
+      state: 'wanted',
+      proposedBy: 'admin',
+      reason: 'ticket OPS-17',
+      change: {
+        action: 'rule.replaced',
+        merchantId: 'acme',
+        version: 1,
+        patch: expect.arrayContaining([{ op: 'replace', path: '/priority', value: 7 }]) as unknown[],
+      },
+    });
+    const own = await api.ask('POST', `${approval}/approve`, {});
+    expect([own.status, own.body.code]).toEqual([403, 'approval.own']);
+    const approved = await as('approver', 'POST', `${approval}/approve`, { reason: 'seen' });
+    expect([approved.status, approved.body.state, approved.body.decidedBy]).toEqual([200, 'approved', 'the approver']);
+    expect((await api.ask('GET', path)).body).toMatchObject({ version: 2, priority: 7 });
+    expect((await api.ask('GET', `${path}/history`)).body.items).toMatchObject([
+      { action: 'approval.approved', actor: 'the approver', reason: 'seen' },
+      { action: 'rule.replaced', actor: 'admin', approvedBy: 'the approver', reason: 'ticket OPS-17', version: 2 },
+      { action: 'approval.wanted', actor: 'admin', reason: 'ticket OPS-17' },
+      { action: 'rule.created', actor: 'admin' },
+    ]);
+    const again = await as('admin', 'POST', `${approval}/approve`, {});
+    expect([again.status, again.body.code]).toEqual([409, 'approval.not_wanted']);
+    // The label is gone.
+    expect((await api.ask('PATCH', path, { priority: 8 }, { 'if-match': '"2"' })).status).toBe(200);
+  });
+
+  it('is deleted and comes back by approval only', async () => {
+    const path = await made('deleted');
+    const deletion = await wanted(as('ofAcme', 'DELETE', path));
+    expect((await as('ofOther', 'POST', `${deletion}/approve`, {})).status).toBe(403);
+    expect((await as('ofOther', 'GET', deletion)).status).toBe(403);
+    expect((await as('ofOther', 'GET', '/v1/approvals')).body.items).toEqual([]);
+    expect((await api.ask('POST', `${deletion}/approve`, {})).status).toBe(200);
+    expect((await api.ask('GET', path)).status).toBe(404);
+    const revert = await wanted(as('editor', 'POST', `${path}/revert`, { version: 1 }));
+    expect((await api.ask('GET', path)).status).toBe(404);
+    expect((await api.ask('POST', `${revert}/approve`, {})).status).toBe(200);
+    expect((await api.ask('GET', path)).body).toMatchObject({ version: 2, name: 'deleted' });
+    expect((await api.ask('GET', `${path}/history`)).body.items[1]).toMatchObject({ action: 'rule.reverted', approvedBy: 'admin' });
+  });
+
+  it('is refused as any other where the change itself is wrong, and nothing waits', async () => {
+    const path = await made('checked');
+    await api.ask('POST', rules, ruleBody({ name: 'taken' }));
+    expect((await api.ask('PUT', path, ruleBody(), { 'if-match': '"9"' })).status).toBe(412);
+    expect((await api.ask('PATCH', path, { cost: -1 }, { 'if-match': '*' })).status).toBe(400);
+    expect((await api.ask('PATCH', path, { name: 'taken' }, { 'if-match': '*' })).status).toBe(409);
+    const { items } = (await api.ask('GET', `/v1/approvals?state=wanted&limit=200`)).body as { items: { change: { ruleId: string } }[] };
+    expect(items.filter(({ change }) => path.endsWith(`/${change.ruleId}`))).toEqual([]);
+  });
+
+  it('keeps what it is when the approval comes too late or is refused', async () => {
+    const path = await made('raced');
+    const first = await wanted(as('editor', 'PATCH', path, { priority: 1 }));
+    const second = await wanted(as('editor', 'PATCH', path, { priority: 2 }));
+    const third = await wanted(as('editor', 'PATCH', path, { priority: 3 }));
+    expect((await api.ask('POST', `${third}/reject`, {})).status).toBe(400);
+    expect((await api.ask('POST', `${third}/reject`, { reason: 'why?' })).body).toMatchObject({
+      state: 'rejected',
+      decisionReason: 'why?',
+    });
+    expect((await api.ask('POST', `${first}/approve`, {})).status).toBe(200);
+    const late = await api.ask('POST', `${second}/approve`, {});
+    expect([late.status, late.body.code]).toEqual([409, 'approval.outdated']);
+    const states = await Promise.all([first, second, third].map(async (each) => (await api.ask('GET', each)).body.state as string));
+    expect(states).toEqual(['approved', 'outdated', 'rejected']);
+    expect((await api.ask('GET', path)).body).toMatchObject({ version: 2, priority: 1 });
+    const { items } = (await api.ask('GET', '/v1/audit?limit=3')).body as { items: { action: string }[] };
+    expect(items.map(({ action }) => action)).toEqual(['approval.outdated', 'approval.approved', 'rule.replaced']);
+  });
+
+  it('is changed neither by a file nor with its merchant', async () => {
+    await api.ask('POST', '/v1/merchants', { id: 'guarded', name: 'Guarded' });
+    await api.ask('POST', '/v1/merchants/guarded/rules', ruleBody({ name: 'kept', ...PROTECTED }));
+    const file = (fields: object) => ({
+      version: 1,
+      merchants: [{ id: 'guarded', name: 'Guarded', rules: [ruleBody({ name: 'kept', ...fields })] }],
+    });
+    expect((await api.ask('POST', '/v1/apply', file(PROTECTED))).body).toMatchObject({ applied: true, changes: [] });
+    const preview = await api.ask('POST', '/v1/apply?dryRun=true', file({}));
+    expect([preview.status, preview.body.refusal.code]).toEqual([200, 'approval.needed']);
+    for (const refused of [
+      await api.ask('POST', '/v1/apply', file({})),
+      await api.ask('DELETE', '/v1/merchants/guarded', undefined, { 'if-match': '*' }),
+    ]) {
+      expect([refused.status, refused.body.code]).toEqual([409, 'approval.needed']);
+      expect(refused.body.detail).toContain('"kept"');
+    }
   });
 });
 

@@ -151,3 +151,43 @@ test('while Redis is away nothing is guessed', async () => {
     house.redisServer.thaw();
   }
 });
+
+test('an override is enforced and explained, ends by itself, and the history says so', async () => {
+  const slow = [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 10_000 }];
+  await api('POST', '/v1/merchants', { id: 'globex', name: 'Globex' });
+  const { id: ruleId } = (await api('POST', '/v1/merchants/globex/rules', ruleBody({ limits: slow }))).body as { id: string };
+  const send = async () => (await house.send(gateway, 'globex', { method: 'POST' })).status;
+  const asked = async () => {
+    const { status, body } = await api('POST', '/v1/explain', { merchantId: 'globex', request: { method: 'POST', path: '/transactions' } });
+    if (status !== 200) return undefined;
+    const { layers, buckets } = body as Explained & { layers: { considered: { override: { id: string } | null }[] }[] };
+    return { override: layers[0]!.considered[0]!.override, remaining: buckets[0]!.remaining };
+  };
+  await until('the rule is enforced', async () => (await house.snapshots.read('globex'))?.rules.length === 1);
+  expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
+  const ends = new Date(Date.now() + 6_000).toISOString();
+  const created = await api('POST', '/v1/merchants/globex/overrides', { ruleId, multiply: 1000, until: ends, reason: 'a sale' });
+  const { id } = created.body as { id: string };
+  // A thousand times the rate: what it refills within a moment is more than the rule itself would hold.
+  await until('the override has refilled the bucket', async () => {
+    const now = await asked();
+    return now?.override?.id === id && now.remaining >= 20;
+  });
+  // Until it has heard of the override, the gateway remembers its refusal.
+  await until('the gateway has heard of it', async () => (await send()) === 200);
+  const early = await Promise.all(Array.from({ length: 10 }, send));
+  expect(Date.now()).toBeLessThan(Date.parse(ends));
+  expect(early).toEqual(Array.from({ length: 10 }, () => 200));
+  await until('it has ended', async () => (await asked())?.override === null, 30_000);
+  const statuses = await Promise.all(Array.from({ length: 10 }, send));
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(3);
+  expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(7);
+  const history = async () =>
+    ((await api('GET', `/v1/merchants/globex/rules/${ruleId}/history`)).body as { items: { action: string; actor: string }[] }).items;
+  await until('the history says so', async () => (await history())[0]?.action === 'override.ended');
+  expect((await history()).map(({ action, actor }) => [action, actor])).toEqual([
+    ['override.ended', 'tollgate'],
+    ['override.created', 'admin'],
+    ['rule.created', 'admin'],
+  ]);
+});

@@ -33,7 +33,7 @@ beforeAll(async () => {
   const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
   rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
   preloader = await startApp('preloader', stores);
-  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header' });
   await api('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
   ruleId = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ limits: LIMITS }))).body as { id: string }).id;
   await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 1);
@@ -196,4 +196,39 @@ test('a merchant that asks for its limits too often is told to wait, and no othe
   expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(20);
   for (const { body, headers } of refused) expect([body.code, headers.get('retry-after')]).toEqual(['me.too_often', '1']);
   expect((await me(patient)).status).toBe(200);
+});
+
+test('a gateway knows a merchant by its API key, tells the upstream, and keeps the key to itself', async () => {
+  await api('POST', '/v1/merchants', { id: 'keyed', name: 'Keyed' });
+  await api('POST', '/v1/merchants/keyed/rules', ruleBody({ name: 'three', limits: LIMITS }));
+  const { key } = (await api('POST', '/v1/merchants/keyed/api-keys', { name: 'shop', user: 'u1' })).body as { key: string };
+  const headers = { authorization: `Bearer ${key}`, 'x-merchant-id': 'acme', 'x-user-id': 'root' };
+  const byKey = async () => (await house.send(gateway, undefined, { headers })).status;
+  await until('the rule is in Redis', async () => (await house.snapshots.read('keyed'))?.rules.length === 1);
+  house.received.length = 0;
+  expect(await byKey()).toBe(200);
+  expect(house.received[0]?.headers).toMatchObject({ 'x-merchant-id': 'keyed', 'x-user-id': 'u1' });
+  expect(house.received[0]?.headers).not.toHaveProperty('authorization');
+  // It is the merchant's bucket, and no other merchant's.
+  await until('the bucket of the merchant is empty', async () => (await byKey()) === 429);
+  expect(JSON.stringify(gateway.logs)).not.toContain(key.slice(-43));
+});
+
+test('an API key is refused at the gateway when it is wrong, whatever else the request says, and soon after it was revoked', async () => {
+  await api('POST', '/v1/merchants', { id: 'revoked', name: 'Revoked' });
+  // Of the rules for all nothing is left by now.
+  const { body: defaults } = await api('GET', '/v1/default-rules');
+  for (const rule of (defaults as { items: { id: string }[] }).items)
+    await api('DELETE', `/v1/default-rules/${rule.id}`, undefined, { 'if-match': '*' });
+  const { key, id } = (await api('POST', '/v1/merchants/revoked/api-keys', { name: 'shop' })).body as { key: string; id: string };
+  const byKey = async (text: string) =>
+    house.send(gateway, undefined, { headers: { authorization: `Bearer ${text}`, 'x-merchant-id': 'revoked' } });
+  await until('the merchant is known', async () => (await byKey(key)).status === 200);
+  const wrong = await byKey(key.slice(0, -1) + (key.endsWith('A') ? 'B' : 'A'));
+  expect([wrong.status, (JSON.parse(wrong.body) as { code: string }).code]).toEqual([401, 'identity.api_key_invalid']);
+  // Another token is none of ours: the header says who it is, and the upstream gets the token.
+  expect((await house.send(gateway, 'revoked', { headers: { authorization: 'Bearer of-the-upstream' } })).status).toBe(200);
+  expect(house.received.at(-1)?.headers.authorization).toBe('Bearer of-the-upstream');
+  await api('DELETE', `/v1/merchants/revoked/api-keys/${id}`);
+  await until('the key is refused', async () => (await byKey(key)).status === 401);
 });

@@ -3,17 +3,20 @@ import { promisify } from 'node:util';
 import type { DataSource } from 'typeorm';
 import {
   ApiTokenRepository,
+  ApprovalRepository,
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
   MerchantApiKeyRepository,
   MerchantRepository,
   migrate,
+  OverrideRepository,
   PlanRepository,
   revertAll,
   revertLast,
   RuleReader,
   RuleRepository,
+  WebhookRepository,
 } from '#rules-db';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -32,6 +35,11 @@ const TABLES = [
   'api_token',
   'idempotency_key',
   'merchant_api_key',
+  'approval',
+  'webhook',
+  'webhook_event',
+  'webhook_delivery',
+  'rule_override',
 ];
 
 /** Every row of every table, as text. */
@@ -64,13 +72,33 @@ describe('migrations', () => {
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    await rules.create(null, ruleSpec({ name: 'default', note: 'two\nlines', labels: { team: 'risk' } }), BY);
+    const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
+    await rules.create(
+      null,
+      ruleSpec({
+        name: 'default',
+        validTo: '2030-01-01T00:00:00Z',
+        schedule,
+        mode: { enforcePercent: 5 },
+        note: 'two\nlines',
+        labels: { team: 'risk' },
+      }),
+      BY,
+    );
     const plans = new PlanRepository(dataSource);
     for (const name of ['gone', 'pro']) await plans.create(name, { note: 'why', labels: { team: 'sales' } }, BY);
     await plans.delete('gone', 'any', BY);
     await rules.create({ plan: 'pro' }, ruleSpec({ name: 'default' }), BY);
     await merchants.create({ id: 'joined', name: 'Joined', timeZone: 'UTC', plan: 'pro' }, BY);
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
+    const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
+    await new ApprovalRepository(dataSource).want(change, BY, 1_000);
+    const webhook = { url: 'https://example.com/', events: ['rule.changed'], enabled: true, labels: {} } as const;
+    const { id } = await new WebhookRepository(dataSource).create(webhook, Buffer.alloc(32, 5), BY);
+    await new WebhookRepository(dataSource).test(id, (type) => type, BY);
+    const { id: ruleId } = (await rules.list('acme', { limit: 1 }))[0]!;
+    const override = { ruleId, numbers: { multiply: 5 }, untilMs: Date.now() + 60_000, reason: 'a sale' };
+    await new OverrideRepository(dataSource).create('acme', override, BY);
     const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
     const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
@@ -87,8 +115,11 @@ describe('migrations', () => {
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
       'Plans1795401000000',
+      'Overrides1795402000000',
       'RuleLanguage1795403000000',
       'MerchantApiKeys1795405000000',
+      'Approvals1795406000000',
+      'Webhooks1795406010000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -101,7 +132,7 @@ describe('migrations', () => {
   });
 
   it.each([
-    ['the newest', revertLast, 'SELECT * FROM merchant_api_key'],
+    ['the newest', revertLast, 'SELECT * FROM webhook'],
     ['all', revertAll, 'SELECT * FROM outbox'],
   ])('lose no row when %s are reverted and run again on a populated database', async (_which, revert, gone) => {
     await migrate(dataSource);

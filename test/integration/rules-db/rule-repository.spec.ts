@@ -8,6 +8,7 @@ import {
   ownerColumns,
   PlanRepository,
   type RuleOwner,
+  RuleReader,
   RuleRepository,
 } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -20,11 +21,13 @@ describe('RuleRepository', () => {
   let dataSource: DataSource;
   let close: () => Promise<void>;
   let rules: RuleRepository;
+  let reader: RuleReader;
   let nowMs = NOW;
 
   beforeAll(async () => {
     ({ dataSource, close } = await migratedDatabase());
     rules = new RuleRepository(dataSource, () => nowMs);
+    reader = new RuleReader(dataSource);
   });
   beforeEach(async () => {
     nowMs = NOW;
@@ -61,6 +64,31 @@ describe('RuleRepository', () => {
       expect(await dataSource.manager.find(AuditEntity, { where: { action: 'rule.created' } })).toMatchObject([
         { merchantId: ownerColumns(owner).merchantId, ruleId: '1', before: null, after: { name: 'card payments', ...ownerColumns(owner) } },
       ]);
+    });
+
+    it('keeps every part of the language, loses the parts that it is replaced without, and says which version one has to know', async () => {
+      const parts = {
+        mode: { enforcePercent: 10 },
+        validFrom: '2026-12-01T00:00:00+01:00',
+        schedule: { weekly: [{ days: ['mon' as const], from: '22:00', to: '06:00' }] },
+        match: { methods: [], paths: [], all: [{ not: { field: 'header.X-Channel', in: ['web', 7] } }] },
+        key: ['merchant', 'ip.prefix'],
+      };
+      const created = await rules.create(owner, ruleSpec(parts), BY);
+      expect(created).toMatchObject({ ...parts, validTo: null, language: 2 });
+      const snapshot = async () => {
+        if (owner === null) return reader.defaultRules();
+        return (await (typeof owner === 'string' ? reader.snapshot(owner) : reader.plan(owner.plan)))!;
+      };
+      expect((await snapshot()).rules).toEqual([expect.objectContaining(parts)]);
+      const replaced = await rules.replace(owner, created.id, [1], ruleSpec(), BY);
+      expect(replaced).toMatchObject({ ...ruleSpec(), validFrom: null, schedule: null, language: 1 });
+      await rules.delete(owner, created.id, [2], BY);
+      expect(await rules.restore(owner, replaced, [2], ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 2 });
+      await dataSource.query('UPDATE rule SET language = 99');
+      expect(await snapshot()).toMatchObject({ rules: [], newerRules: [{ id: created.id, language: 99, onStoreFailure: 'local' }] });
+      await dataSource.query(`UPDATE rule SET language = 2, mode = '{"enforcePercent":'`);
+      await expect(snapshot()).rejects.toThrow(/mode/);
     });
 
     it('is replaced if it has the expected version, and its limits keep their history', async () => {

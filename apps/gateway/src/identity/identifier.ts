@@ -27,18 +27,24 @@ export interface IdentitySource {
   readonly peer: string;
   /** Whether the peer is believed about the merchant and the client. */
   readonly trusted: boolean;
+  /** Whom its API key names, if that was looked up. */
+  readonly caller?: { readonly merchantId: string; readonly user: string | null } | null;
 }
 
 export type Identifier = (request: IdentitySource) => Identity;
 
 /**
  * Identifies the merchant by X-Merchant-Id, believed only from trusted peers, and the client's address: the peer,
- * or what trusted peers say in X-Forwarded-For.
+ * or what trusted peers say in X-Forwarded-For. Whom an API key names is believed from anybody.
+ *
+ * @param header false: X-Merchant-Id is believed from nobody
  */
-export function createIdentifier({ trusts }: { trusts: Trust }): Identifier {
+export function createIdentifier({ trusts, header = true }: { trusts: Trust; header?: boolean }): Identifier {
   const addresses = new KnownAddresses(trusts);
 
-  return ({ head: { merchantIds, merchantId: encoded, forwardedFor }, peer, trusted }) => {
+  return ({ head: { merchantIds, merchantId: encoded, forwardedFor }, peer, trusted, caller }) => {
+    if (caller) return { merchantId: caller.merchantId, ip: addressOf(peer, trusted, forwardedFor, addresses) };
+    if (!header) return { problem: 'no_identity', ip: addressOf(peer, trusted, forwardedFor, addresses) };
     if (!trusted) return { problem: merchantIds > 0 ? 'untrusted_peer' : 'no_identity', ip: peer };
     const ip = forwardedFor === '' ? peer : clientAddress(peer, forwardedFor, addresses);
     if (merchantIds === 0) return { problem: 'no_identity', ip };
@@ -46,6 +52,16 @@ export function createIdentifier({ trusts }: { trusts: Trust }): Identifier {
     const merchantId = decoded(encoded);
     return isMerchantId(merchantId) ? { merchantId, ip } : { problem: 'invalid_identity', ip };
   };
+}
+
+/** The address of the client alone. */
+export function createClientOf({ trusts }: { trusts: Trust }): (request: IdentitySource) => string {
+  const addresses = new KnownAddresses(trusts);
+  return ({ head: { forwardedFor }, peer, trusted }) => addressOf(peer, trusted, forwardedFor, addresses);
+}
+
+function addressOf(peer: string, trusted: boolean, forwardedFor: string, addresses: KnownAddresses): string {
+  return trusted && forwardedFor !== '' ? clientAddress(peer, forwardedFor, addresses) : peer;
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { IdentityHeaders } from '../identity/index.js';
+import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
+import type { Caller } from './hop-by-hop.js';
 
 /** What admission is told about a request. */
 export interface InboundRequest {
@@ -6,7 +7,7 @@ export interface InboundRequest {
   /** Path and query as they are forwarded; starts with a slash, has no fragment, only printable ASCII. */
   readonly target: string;
   /** What the headers say about the sender. */
-  readonly head: IdentityHeaders;
+  readonly head: IdentityHeaders & KeyHeaders;
   /** Remote address of the connection in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
@@ -17,6 +18,8 @@ export interface InboundRequest {
   readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
+  /** Whom an API key names; admission says so, for the upstream. */
+  caller: Caller | null;
   /**
    * Says which merchant the request counts for, before anything is waited for; a request that is forwarded without counts for its
    * peer. False: the merchant has its share of the requests in flight, and this one has been answered; there is nothing to decide.

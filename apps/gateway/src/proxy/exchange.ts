@@ -5,7 +5,7 @@ import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import { headerValues } from './header-values.js';
-import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
+import { type Caller, clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
@@ -50,6 +50,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   readonly trusted: boolean;
   readonly requestId: string;
   readonly head: RequestHead;
+  caller: Caller | null = null;
 
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
@@ -109,6 +110,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   belongsTo(merchantId: string): boolean {
+    // Who asks was looked up meanwhile, and the client has not waited.
+    if (this.phase === Phase.Ended) return false;
     if (this.load !== null) return true;
     this.load = this.plane.merchants.enter(merchantId);
     if (this.load !== null) return true;
@@ -220,7 +223,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   private headersToForward(): string[] {
-    return (this.forwardedHeaders ??= upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId));
+    return (this.forwardedHeaders ??= upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId, this.caller));
   }
 
   headersForUpstream(): string[] {

@@ -24,6 +24,7 @@ export const HeaderKind = {
   LookAlike: 14,
   /** Names another path than the request line does; some frameworks serve that one. */
   OtherPath: 15,
+  Authorization: 16,
 } as const;
 
 export type HeaderKind = (typeof HeaderKind)[keyof typeof HeaderKind];
@@ -39,6 +40,8 @@ export function headerKind(name: string): HeaderKind {
 
 function kindOf(name: string): HeaderKind {
   switch (name.charCodeAt(0) | 0x20) {
+    case 0x61: // a
+      return name.length === 13 && is(name, 'authorization') ? HeaderKind.Authorization : HeaderKind.Other;
     case 0x63: // c
       if (name.length === 10) return is(name, 'connection') ? HeaderKind.Connection : HeaderKind.Other;
       if (name.length === 14) return is(name, 'content-length') ? HeaderKind.ContentLength : HeaderKind.Other;

@@ -67,6 +67,25 @@ describe('headers for the upstream', () => {
     ]);
   });
 
+  it.each(['Bearer tgk_5f0c2a91be04_x', 'bearer  tgk_', 'BEARER TGK_x'])('do not include an API key of ours like %s', (value) => {
+    expect(forward(['Authorization', value])).toEqual(ADDED);
+    expect(forward(['authorization', value], { trusted: false })).toEqual(ADDED);
+  });
+
+  it.each(['Bearer eyJ.e30.x', 'Basic tgk_', 'Bearer xtgk_'])('include another Authorization like %s', (value) => {
+    expect(forward(['Authorization', value])).toEqual([['Authorization', value], ...ADDED]);
+    expect(forward(['Authorization', value], { connectionOptions: ['authorization'] })).toEqual(ADDED);
+  });
+
+  it('say who the caller is that was known by an API key, whatever the client says', () => {
+    const sent = ['X-Merchant-Id', 'other', 'x-user-id', 'root', 'X_User_Id', 'root', 'X-User', 'kept', 'Authorization', 'Bearer tgk_x'];
+    const by = (user: string | null) => pairs(upstreamHeaders(sent, SOURCE, SOURCE, SOURCE.requestId, { merchantId: 'Käse', user }));
+    const merchant = ['X-Merchant-Id', 'K\xc3\xa4se'];
+    expect(by(null)).toEqual([['X-User', 'kept'], ...ADDED, merchant]);
+    expect(by('u1')).toEqual([['X-User', 'kept'], ...ADDED, merchant, ['X-User-Id', 'u1']]);
+    expect(forward(['X-User-Id', 'u2'])).toEqual([['X-User-Id', 'u2'], ...ADDED]);
+  });
+
   it("continue a trusted peer's X-Forwarded-For, also over several headers", () => {
     expect(forward(['X-Forwarded-For', '1.1.1.1', 'x-forwarded-for', '2.2.2.2, 3.3.3.3'])[0]).toEqual([
       'X-Forwarded-For',

@@ -16,6 +16,13 @@ export interface ForwardedHead {
   readonly host: string;
 }
 
+/** Whose request it is, where the gateway found that out by an API key. */
+export interface Caller {
+  readonly merchantId: string;
+  /** Null: no user in particular. */
+  readonly user: string | null;
+}
+
 /** Where the request came from. */
 export interface Hop {
   /** Whether the peer may say who the client is and where the request came from. */
@@ -31,6 +38,7 @@ export interface Hop {
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
  *   -Proto and -Host stay; what other peers say about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
+ * - An API key of ours in Authorization is left out. For a caller that was known by it, so are X-Merchant-Id and X-User-Id of the client, which are set instead.
  * - From any sender, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
@@ -39,6 +47,7 @@ export function upstreamHeaders(
   { connectionOptions: named, host }: ForwardedHead,
   { trusted, peer }: Hop,
   requestId: string,
+  caller: Caller | null = null,
 ): string[] {
   const headers: string[] = [];
   let forwardedFor = '';
@@ -47,10 +56,12 @@ export function upstreamHeaders(
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!;
     const value = rawHeaders[i + 1]!;
-    switch (headerKind(name)) {
+    const kind = headerKind(name);
+    switch (kind) {
+      case HeaderKind.Authorization:
       case HeaderKind.Other:
       case HeaderKind.RateLimit:
-        if (named === null || !named.includes(name.toLowerCase())) headers.push(name, value);
+        if (!isOurs(kind, name, value, caller) && (named === null || !named.includes(name.toLowerCase()))) headers.push(name, value);
         break;
       case HeaderKind.ForwardedFor:
         if (trusted && value !== '') forwardedFor += `${value}, `;
@@ -69,7 +80,7 @@ export function upstreamHeaders(
         break;
       case HeaderKind.MerchantId:
       case HeaderKind.ForwardedOther:
-        if (trusted) headers.push(name, value);
+        if (trusted && (caller === null || kind !== HeaderKind.MerchantId)) headers.push(name, value);
         break;
       default:
         // Of this hop, or written anew below.
@@ -80,7 +91,31 @@ export function upstreamHeaders(
   if (!hasProto) headers.push('X-Forwarded-Proto', 'http');
   if (!hasHost && host !== '') headers.push('X-Forwarded-Host', host);
   headers.push('X-Request-Id', requestId);
+  return caller === null ? headers : withCaller(headers, caller);
+}
+
+/** It is a secret of the client and us. */
+const API_KEY = /^bearer +tgk_/i;
+
+/** What is between the client and us, or what we say ourselves. */
+function isOurs(kind: HeaderKind, name: string, value: string, caller: Caller | null): boolean {
+  return kind === HeaderKind.Authorization ? API_KEY.test(value) : caller !== null && isUserId(name);
+}
+
+/** `X_User_Id` as well: CGI makes one variable of both. */
+function isUserId(name: string): boolean {
+  return name.length === 9 && name.toLowerCase().replaceAll('_', '-') === 'x-user-id';
+}
+
+function withCaller(headers: string[], { merchantId, user }: Caller): string[] {
+  headers.push('X-Merchant-Id', onTheWire(merchantId));
+  if (user !== null) headers.push('X-User-Id', onTheWire(user));
   return headers;
+}
+
+/** UTF-8, a character each byte, as Node writes headers. */
+function onTheWire(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /** The answer's headers, and what they say about its body. */

@@ -1,4 +1,4 @@
-import type { IdentityHeaders } from '../identity/index.js';
+import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 import { addConnectionOptions } from './hop-by-hop.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -14,7 +14,7 @@ const HOST = /^(?:[A-Za-z0-9\-._~%!$&'()*+,;=]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5
 export const CHUNKED = -1;
 
 /** What one look at the raw headers tells about a request. */
-export class RequestHead implements IdentityHeaders {
+export class RequestHead implements IdentityHeaders, KeyHeaders {
   /** Why the request is refused, or null. When set, nothing else here is to be relied on. */
   problem: Problem | null = null;
   host = '';
@@ -25,6 +25,8 @@ export class RequestHead implements IdentityHeaders {
   /** Lower-case names that the Connection header declares to be for this hop only; null: none. */
   connectionOptions: string[] | null = null;
   merchantIds = 0;
+  authorizations = 0;
+  authorization = '';
   merchantId = '';
   forwardedFor = '';
   /** How many headers of a kind there are; what follows from that is said above. */
@@ -90,6 +92,10 @@ function scanHeaders(head: RequestHead, rawHeaders: readonly string[]): Problem 
       case HeaderKind.MerchantId:
         head.merchantIds++;
         head.merchantId = value;
+        break;
+      case HeaderKind.Authorization:
+        head.authorizations++;
+        head.authorization = value;
         break;
       case HeaderKind.ForwardedFor:
         head.forwardedFor = head.forwardedFor === '' ? value : `${head.forwardedFor},${value}`;

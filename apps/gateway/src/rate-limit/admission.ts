@@ -1,17 +1,24 @@
 import { isVerdict, type Enforcer, type NoVerdictReason, type Outcome } from '#enforcement';
+import type { ByApiKey } from '../identity/index.js';
 import type { Admission, Admit } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
-import { identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
+import { apiKeyRefusal, identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
+
+type Request = Parameters<Admit>[0];
 
 export interface AdmissionDependencies {
   readonly describe: Describe;
   readonly enforcer: Pick<Enforcer, 'check' | 'countUndescribed'>;
+  /** Finds out who is known by an API key, where callers are. */
+  readonly readKey?: ((request: Request, done: (found: ByApiKey) => void) => void) | undefined;
+  /** Whether X-Merchant-Id comes first: then the API key is looked at only where there is none. */
+  readonly headerFirst?: boolean;
 }
 
 /** Decides about every request of the gateway: who is asking, may it pass, and what is answered. */
-export function createAdmit({ describe, enforcer }: AdmissionDependencies): Admit {
-  return (request, done) => {
+export function createAdmit({ describe, enforcer, readKey, headerFirst = false }: AdmissionDependencies): Admit {
+  const admit: Admit = (request, done) => {
     const descriptor = describe(request);
     if ('problem' in descriptor) {
       enforcer.countUndescribed(descriptor.problem);
@@ -21,6 +28,19 @@ export function createAdmit({ describe, enforcer }: AdmissionDependencies): Admi
     if (request.belongsTo(descriptor.merchantId)) {
       enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, request.requestId)), request.requestId);
     }
+  };
+  if (readKey === undefined) return admit;
+  return (request, done) => {
+    if (headerFirst && request.head.merchantIds > 0) return admit(request, done);
+    readKey(request, (found) => {
+      if (typeof found === 'string') {
+        enforcer.countUndescribed(found);
+        done(apiKeyRefusal(found, request.requestId));
+        return;
+      }
+      request.caller = found;
+      admit(request, done);
+    });
   };
 }
 

@@ -30,6 +30,7 @@ export function createDescribe({ identify, pathCaseSensitive, countryHeader }: D
     if ('problem' in identity) return identity;
     const { merchantId, ip } = identity;
     const more = countryHeader !== '' && request.trusted ? new FactsWithCountry(request, countryHeader) : request;
-    return { merchantId, ip, method: request.method, target: request.target, ignorePathCase: !pathCaseSensitive, more };
+    const user = request.caller?.user ?? undefined;
+    return { merchantId, ip, method: request.method, target: request.target, ignorePathCase: !pathCaseSensitive, user, more };
   };
 }

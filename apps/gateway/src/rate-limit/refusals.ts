@@ -1,6 +1,6 @@
 import type { Limit, Verdict } from '#limiter';
 import { problemTypeUri, type ProblemType } from '#platform';
-import type { IdentityProblem } from '../identity/index.js';
+import type { ApiKeyProblem, IdentityProblem } from '../identity/index.js';
 import type { Admission } from '../proxy/index.js';
 import { msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
@@ -137,6 +137,35 @@ const IDENTITY_PROBLEMS = {
   duplicate_identity: [400, 'identity.repeated', 'There is more than one X-Merchant-Id header.'],
   invalid_identity: [400, 'identity.malformed', 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
 } as const satisfies Record<IdentityProblem, readonly [number, string, string]>;
+
+export function apiKeyRefusal(problem: ApiKeyProblem, requestId: string): Refusal {
+  const type = 'unidentified-merchant';
+  switch (problem) {
+    case 'duplicate_api_key':
+      return refusal({
+        status: 400,
+        type,
+        code: 'identity.authorization_repeated',
+        title: 'Bad Request',
+        detail: 'There is more than one Authorization header.',
+        requestId,
+      });
+    case 'invalid_api_key':
+      return refusal({
+        status: 401,
+        type,
+        code: 'identity.api_key_invalid',
+        title: 'Unauthorized',
+        detail: 'The API key is not valid.',
+        requestId,
+        headers: ['WWW-Authenticate', 'Bearer realm="tollgate", error="invalid_token"'],
+      });
+    case 'too_many_unknown_keys':
+      return unavailable('identity.too_many_lookups', 'Too many API keys that do not exist were tried lately.', requestId);
+    case 'keys_unavailable':
+      return unavailable('identity.keys_unavailable', 'It cannot be said at the moment whose API key this is.', requestId);
+  }
+}
 
 export function identityRefusal(problem: IdentityProblem, requestId: string): Refusal {
   const [status, code, detail] = IDENTITY_PROBLEMS[problem];

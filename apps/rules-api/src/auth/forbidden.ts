@@ -20,3 +20,9 @@ export function forbidden([code, detail]: Refusal): ProblemError {
 export function demandAmong(merchantId: string, among: readonly string[] | null): void {
   if (among !== null && !among.includes(merchantId)) throw forbidden(LIMITED_TO_OTHERS);
 }
+
+/** For what belongs to one merchant, or to all of them: null. @throws ProblemError 403 */
+export function demandVisible(merchantId: string | null, among: readonly string[] | null): void {
+  if (merchantId !== null) demandAmong(merchantId, among);
+  else if (among !== null) throw forbidden(CONCERNS_OTHERS);
+}

@@ -49,11 +49,15 @@ export const MyMerchantId = createParamDecorator((_: unknown, context: Execution
 });
 
 /** Who makes the request and why, for the audit. */
-export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor => {
-  const request = context.switchToHttp().getRequest<FastifyRequest>();
+export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor =>
+  actorOf(context.switchToHttp().getRequest<FastifyRequest>()),
+);
+
+/** The same, of a request that has a valid token. */
+export function actorOf(request: FastifyRequest): Actor {
   const reason = changeReason(request.headers['x-change-reason']);
   return { name: principalOf(request)!.name, requestId: request.id, ...(reason !== undefined && { reason }) };
-});
+}
 
 /** The merchants to which the bearer is limited; null: all. */
 export const LimitedTo = createParamDecorator((_: unknown, context: ExecutionContext): readonly string[] | null => {

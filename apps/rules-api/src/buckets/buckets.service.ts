@@ -4,6 +4,7 @@ import {
   type BucketReading,
   type Fault,
   InvalidOperationError,
+  isAddressField,
   type KeyPart,
   NewerRulesError,
   OperationNotPossibleError,
@@ -128,7 +129,11 @@ export class BucketsService {
     if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
     const { rules: defaults } = await this.rules.defaultRules();
     const plan = snapshot.plan === undefined ? undefined : await this.rules.plan(snapshot.plan);
-    return bucketsOfMerchant({ merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, plan: plan?.rules ?? [], defaults }, values);
+    return bucketsOfMerchant(
+      { merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, plan: plan?.rules ?? [], defaults, overrides: snapshot.overrides },
+      values,
+      this.live.nowMs,
+    );
   }
 
   private async readingNow(named: NamedBucket): Promise<BucketReading | undefined> {
@@ -181,7 +186,7 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
 
 /** A bucket is named here by the address and the method only. */
 function missingPart(part: KeyPart): Fault {
-  const field = part === 'ip.prefix' ? 'ip' : part;
+  const field = isAddressField(part) ? 'ip' : part;
   return field === 'ip' || field === 'method'
     ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail: `must be given, because the key of the rule has ${part}` }
     : {

@@ -31,6 +31,11 @@ export class LiveBuckets implements BucketLooker {
     this.snapshots = new RedisSnapshotStore(this.redis);
   }
 
+  /** What time it is at Redis, as far as that is known here: by it overrides end. */
+  get nowMs(): number {
+    return Date.now() + (this.store?.clockOffsetMs ?? 0);
+  }
+
   /** @throws ProblemError 503 if there is no Redis to ask */
   demandConfigured(): void {
     if (this.store === undefined) throw this.unavailable('this Rules API knows no Redis: set BUCKETS_REDIS_URL');

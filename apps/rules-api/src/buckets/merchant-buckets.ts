@@ -1,5 +1,19 @@
 import { canonicalAddress } from '#addresses';
-import { type Bucket, bucketKey, bucketOf, type KeyPart, type Limit, type Rule, type RuleSource } from '#limiter';
+import {
+  type Bucket,
+  bucketKey,
+  bucketOf,
+  canBeOverridden,
+  isAddressField,
+  type KeyPart,
+  type Limit,
+  type Rule,
+  type RuleOrigin,
+  type RuleOverrides,
+  type RuleSource,
+  ruleUnder,
+  SOURCES,
+} from '#limiter';
 
 /** The parts of a key that no merchant has by itself. */
 export interface KeyValues {
@@ -25,28 +39,38 @@ interface RulesOfMerchant {
   readonly own: readonly Rule[];
   readonly plan: readonly Rule[];
   readonly defaults: readonly Rule[];
+  readonly overrides?: readonly RuleOverrides[] | undefined;
 }
 
 /** Every bucket of the enabled rules that concern a merchant: its own rules first, then those of its plan, then the default ones, each by id, limits as they are written. */
-export function bucketsOfMerchant({ merchantId, timeZone, own, plan, defaults }: RulesOfMerchant, values: KeyValues): NamedBucket[] {
-  const ofRules = (rules: readonly Rule[], source: NamedBucket['source']): NamedBucket[] =>
+export function bucketsOfMerchant(
+  { merchantId, timeZone, own, plan, defaults, overrides = [] }: RulesOfMerchant,
+  values: KeyValues,
+  atMs = Date.now(),
+): NamedBucket[] {
+  const underOverride = (rule: Rule, origin: RuleOrigin): Rule => {
+    const its = overrides.find(({ ruleId }) => ruleId === rule.id);
+    return its && canBeOverridden(rule, origin) ? ruleUnder(rule, its, { atMs }, timeZone) : rule;
+  };
+  const ofRules = (rules: readonly Rule[], origin: RuleOrigin): NamedBucket[] =>
     [...rules]
       .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
+      .map((rule) => underOverride(rule, origin))
       .flatMap((rule) =>
         rule.limits.map((limit) => {
           const needs = rule.key.filter((part) => !isGiven(part, values));
           const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
           const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
-          return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
+          return { rule, source: SOURCES[origin], limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
-  return [...ofRules(own, 'merchant'), ...ofRules(plan, 'plan'), ...ofRules(defaults, 'default')];
+  return [...ofRules(own, 'own'), ...ofRules(plan, 'plan'), ...ofRules(defaults, 'default')];
 }
 
 /** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
 function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
   if (part === 'merchant') return true;
-  return part === 'method' ? method !== undefined : ip !== undefined && (part === 'ip' || part === 'ip.prefix');
+  return part === 'method' ? method !== undefined : ip !== undefined && isAddressField(part);
 }
 
 /** Whether other merchants take from the same bucket: it is a default rule's or a plan's, whose key does not tell merchants apart. */

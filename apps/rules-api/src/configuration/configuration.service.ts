@@ -11,6 +11,7 @@ import {
 } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
+import { approvalNeeded } from '../http/approval-needed.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
 import type {
@@ -152,7 +153,11 @@ export class ConfigurationService {
 
 const NO_PLANS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };
 
-function refusalOf({ deletions }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+function refusalOf({ deletions, protectedRules }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+  if (protectedRules.length > 0) {
+    const { code, detail } = approvalNeeded(protectedRules);
+    return { code, detail };
+  }
   for (const [what, { deleted, of }] of Object.entries(deletions)) {
     if (deleted * 100 <= of * maxDeletePercent) continue;
     const detail =

@@ -10,6 +10,7 @@ import {
   type RuleEntity,
   type RuleOwner,
   type RuleRepository,
+  isProtected,
 } from '#rules-db';
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
@@ -34,6 +35,8 @@ export interface Plan {
   readonly steps: readonly PlannedChanges[];
   /** How much of what the document manages would be deleted. */
   readonly deletions: Readonly<Record<'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
+  /** The names of the protected rules that the document would change or delete. */
+  readonly protectedRules: readonly string[];
 }
 
 /** Merchants whose rules are read at once. */
@@ -45,6 +48,7 @@ const READ_AT_ONCE = 200;
  */
 export class Planner {
   private readonly steps: PlannedChanges[] = [];
+  private readonly protectedRules: string[] = [];
   private readonly deletions = { merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
 
   constructor(
@@ -58,7 +62,7 @@ export class Planner {
     if (deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
     for (let at = 0; at < sorted.length; at += READ_AT_ONCE) await this.planMerchants(sorted.slice(at, at + READ_AT_ONCE));
     if (defaultRules) this.planRules(null, defaultRules, await this.repositories.rules.ofOwners(null));
-    return { steps: this.steps, deletions: this.deletions };
+    return { steps: this.steps, deletions: this.deletions, protectedRules: this.protectedRules };
   }
 
   private async planPlans(wanted: readonly ConfiguredPlan[], merchants: readonly ConfiguredMerchant[]): Promise<void> {
@@ -113,8 +117,9 @@ export class Planner {
     const about = aboutRulesOf(owner);
     const names = new Set(wanted.map(({ name }) => name));
     this.deletions.rules.of += stored.length;
-    for (const { id, name } of stored.filter((rule) => !names.has(rule.name))) {
+    for (const { id, name, labels } of stored.filter((rule) => !names.has(rule.name))) {
       this.deletions.rules.deleted++;
+      if (isProtected(labels)) this.protectedRules.push(name);
       this.add({ action: 'delete', ...about, id: name, patch: [{ op: 'remove', path: '' }] }, ({ rules }, by) =>
         rules.delete(owner, id, 'any', by),
       );
@@ -126,8 +131,9 @@ export class Planner {
       // What cannot be read has nothing that could be compared: it is replaced as a whole.
       const readable = this.unreadable.faultOf(before) === undefined;
       const patch = readable ? (createPatch(ruleSpec(before), spec) as PatchStep[]) : [{ op: 'replace', path: '', value: spec }];
-      if (patch.length > 0)
-        this.add({ action: 'update', ...about, id: spec.name, patch }, ({ rules }, by) => rules.replace(owner, before.id, 'any', spec, by));
+      if (patch.length === 0) continue;
+      if (isProtected(before.labels)) this.protectedRules.push(spec.name);
+      this.add({ action: 'update', ...about, id: spec.name, patch }, ({ rules }, by) => rules.replace(owner, before.id, 'any', spec, by));
     }
     const fresh = wanted.filter(({ name }) => !former.has(name));
     if (fresh.length > 0) {
@@ -142,9 +148,10 @@ export class Planner {
     for (;;) {
       const page = await this.repositories.merchants.list({ after, limit: READ_AT_ONCE });
       const others = page.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
-      const rules = others.length === 0 ? 0 : (await this.repositories.rules.ofOwners(others)).length;
-      this.deletions.rules.of += rules;
-      this.deletions.rules.deleted += rules;
+      const rules = others.length === 0 ? [] : await this.repositories.rules.ofOwners(others);
+      this.deletions.rules.of += rules.length;
+      this.deletions.rules.deleted += rules.length;
+      this.protectedRules.push(...rules.filter(({ labels }) => isProtected(labels)).map(({ name }) => name));
       this.deletions.merchants.of += others.length;
       this.deletions.merchants.deleted += others.length;
       for (const id of others) {

@@ -34,6 +34,14 @@ class WhyNotView {
   got: unknown;
 }
 
+class OverrideInForce {
+  @ApiProperty({ type: String, example: '3' })
+  id: string;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  until: string;
+}
+
 class ConsideredView {
   @ApiProperty({ type: String, example: '17' })
   ruleId: string;
@@ -52,6 +60,9 @@ class ConsideredView {
 
   @ApiPropertyOptional({ type: WhyNotView, nullable: true, description: 'Why it is not the one; null for the chosen rule.' })
   why: WhyNotView | null;
+
+  @ApiProperty({ type: OverrideInForce, nullable: true, description: 'The override that is in force for the merchant.' })
+  override: OverrideInForce | null;
 }
 
 class LayerView {

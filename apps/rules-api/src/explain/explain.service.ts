@@ -6,16 +6,30 @@ import {
   type Descriptor,
   type DisabledRule,
   explainChoice,
+  isAddressField,
   type ExplainedLayer,
   LookingStore,
   type MerchantRules,
   merchantRules,
+  type OverrideTime,
+  type Phase,
+  phaseAt,
   RateLimiter,
   type Rule,
+  timeOfBucket,
+  timeOfStore,
   type Verdict,
 } from '#limiter';
 import type { ProblemError } from '#platform';
-import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, type RuleOwner, RuleRepository } from '#rules-db';
+import {
+  MerchantNotFoundError,
+  MerchantRepository,
+  MAX_RULES_PER_OWNER,
+  type RuleEntity,
+  type RuleOwner,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { DecisionsService } from '../decisions/decisions.service.js';
@@ -32,6 +46,7 @@ export class ExplainService {
   constructor(
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(RuleReader) private readonly reader: RuleReader,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
     @Inject(DecisionsService) private readonly decisions: DecisionsService,
@@ -45,11 +60,12 @@ export class ExplainService {
     const { merchantId, request, ...how } = await this.described(body, among);
     demandAmong(merchantId, among);
     this.live.demandConfigured();
-    const { compiled, disabled } = await this.rulesOf(merchantId);
+    const { compile, phase, disabled } = await this.rulesOf(merchantId);
     const descriptor = { ...describedRequest(merchantId, request), ...how };
-    demandKeyParts(compiled, descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
-    const layers = explainChoice(compiled, descriptor, disabled, Date.now);
-    return explanation(await this.check(compiled, descriptor), layers);
+    const now: OverrideTime = { atMs: this.live.nowMs };
+    demandKeyParts(compile(now), descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
+    const { verdict, time } = await this.check(compile, phase, descriptor, now);
+    return explanation(verdict, explainChoice(compile(time), descriptor, disabled, Date.now));
   }
 
   /** The request that the body describes, or that of the receipt that it names. */
@@ -65,7 +81,7 @@ export class ExplainService {
     return { merchantId: receipt.merchantId, request: { method, path, ...(ip !== undefined && { ip }) }, ignorePathCase };
   }
 
-  private async rulesOf(merchantId: string): Promise<{ compiled: MerchantRules; disabled: DisabledRule[] }> {
+  private async rulesOf(merchantId: string): Promise<RulesOfMerchant> {
     const merchant = await this.merchants.find(merchantId);
     if (!merchant) throw new MerchantNotFoundError(merchantId);
     const { plan: planName } = merchant;
@@ -74,10 +90,12 @@ export class ExplainService {
       planName === null ? undefined : this.rulesOfOwner({ plan: planName }),
       this.rulesOfOwner(null),
     ]);
+    const overrides = await this.reader.overrides(merchantId);
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
     return {
-      compiled: merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, plan }),
+      compile: (time) => merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, plan, overrides, time }),
+      phase: ({ atMs }) => phaseAt(overrides, atMs),
       disabled: [...disabledOf(own, 'merchant'), ...disabledOf(plan ?? [], 'plan'), ...disabledOf(defaults, 'default')],
     };
   }
@@ -92,14 +110,35 @@ export class ExplainService {
     return rule;
   };
 
-  private async check(rules: MerchantRules, descriptor: Descriptor): Promise<Verdict> {
-    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(rules, descriptor, resolve));
-    if (outcome instanceof Error) throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
+  /** As a gateway does: where an override has ended by the clock of Redis, or not yet, that holds. */
+  private async check(
+    compile: RulesOfMerchant['compile'],
+    phase: RulesOfMerchant['phase'],
+    descriptor: Descriptor,
+    time: OverrideTime,
+    attempts = MOST_ATTEMPTS,
+  ): Promise<{ verdict: Verdict; time: OverrideTime }> {
+    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(compile(time), descriptor, resolve));
+    if (outcome instanceof Error) {
+      const next = timeOfStore(phase(time), outcome.atUs / 1000) ?? timeOfBucket(phase(time));
+      if (next !== undefined && attempts > 1) return this.check(compile, phase, descriptor, next, attempts - 1);
+      throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
+    }
     // What gateways do then is theirs to say: a local bucket is in a gateway, not here.
     if (outcome.reason === 'store_unavailable') throw this.live.unavailable('Redis does not say what the buckets hold');
-    return outcome;
+    return { verdict: outcome, time };
   }
 }
+
+/** The rules of a merchant, at any time. */
+interface RulesOfMerchant {
+  readonly compile: (time: OverrideTime) => MerchantRules;
+  readonly phase: (time: OverrideTime) => Phase;
+  readonly disabled: DisabledRule[];
+}
+
+/** Once for the clock of Redis, once for a bucket that knows more. */
+const MOST_ATTEMPTS = 3;
 
 interface DescribedRequest {
   readonly merchantId: string;
@@ -113,7 +152,7 @@ function notApplicable(field: string, detail: string): ProblemError {
 
 function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string | undefined, pointer: string): void {
   const { enforced, shadow } = rules.choose(descriptor, Date.now);
-  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some((part) => part === 'ip' || part === 'ip.prefix'));
+  const needsIp = [...enforced, ...shadow].find(({ rule }) => rule.key.some(isAddressField));
   if (needsIp === undefined || ip !== undefined) return;
   const detail = `must be given, because the key of rule ${needsIp.rule.id} has the address`;
   throw badBody([{ pointer, code: 'explain.ip.missing', detail }]);
@@ -128,13 +167,14 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Expla
     layers: layers.map(({ layer, considered }) => ({
       layer,
       chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
-      considered: considered.map(({ rule: { id, name }, source, mode, matched, why }) => ({
+      considered: considered.map(({ rule: { id, name }, source, mode, matched, why, override }) => ({
         ruleId: id,
         name,
         source,
         mode,
         matched,
         why,
+        override: override === undefined ? null : { id: override.id, until: new Date(override.untilMs).toISOString() },
       })),
     })),
     buckets: limits.map(({ ruleId, limit, decision }, i) => {

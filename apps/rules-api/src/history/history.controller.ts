@@ -2,6 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseIn
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, Expected } from '#rules-db';
+import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -74,6 +75,7 @@ export class HistoryController {
   @Post('plans/:plan/rules/:ruleId/revert')
   @HttpCode(200)
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Writes('Revert a rule of a plan to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revertOfPlan(
     @Param('plan', PlanNamePipe) plan: string,
@@ -89,6 +91,7 @@ export class HistoryController {
   @Post('merchants/:merchantId/rules/:ruleId/revert')
   @HttpCode(200)
   @Needs('editor', 'merchant')
+  @WaitsForApproval()
   @Writes('Revert a rule of a merchant to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revert(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -104,6 +107,7 @@ export class HistoryController {
   @Post('default-rules/:ruleId/revert')
   @HttpCode(200)
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Writes('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revertDefault(
     @Param('ruleId', RuleIdPipe) ruleId: string,

@@ -110,6 +110,12 @@ export class ChangeView {
   @ApiProperty({ type: String, nullable: true, description: 'The request that made it' })
   requestId: string | null;
 
+  @ApiPropertyOptional({ type: String, example: '5', description: 'The approval that it waited for, or that was decided' })
+  approvalId?: string;
+
+  @ApiPropertyOptional({ type: String, example: 'second admin', description: 'The second administrator, if the change waited for one' })
+  approvedBy?: string;
+
   @ApiProperty({ type: [PatchStep], description: 'The difference as a JSON Patch (RFC 6902)' })
   patch: PatchStep[];
 }
@@ -123,7 +129,7 @@ export class ChangePage {
 }
 
 /** What a change shows of a rule or merchant: what an administrator wrote, and not what the database keeps beside it. */
-const INTERNAL = new Set(['id', 'merchantId', 'version', 'rulesVersion', 'createdAt', 'updatedAt']);
+const INTERNAL = new Set(['id', 'approval', 'merchantId', 'version', 'rulesVersion', 'createdAt', 'updatedAt']);
 /** Of limits: how live buckets follow edits. */
 const INTERNAL_OF_LIMIT = new Set(['id', 'generation', 'since', 'previous']);
 
@@ -151,6 +157,7 @@ export function changeView({
     version: typeof version === 'number' ? version : null,
     reason,
     requestId,
+    ...approvalOf(after ?? before),
     patch: merchant === null ? differenceOf(withoutPlan(before), withoutPlan(after)) : differenceOf(before, after),
   };
 }
@@ -167,7 +174,14 @@ function withoutPlan(image: object | null): object | null {
   return others;
 }
 
-function differenceOf(before: object | null, after: object | null): PatchStep[] {
+/** What is stored beside the change; see `recordChanges`. */
+function approvalOf(stored: object | null): Pick<ChangeView, 'approvalId' | 'approvedBy'> {
+  const { id, by } = (stored as { approval?: { id?: unknown; by?: unknown } } | null)?.approval ?? {};
+  return { ...(typeof id === 'string' && { approvalId: id }), ...(typeof by === 'string' && { approvedBy: by }) };
+}
+
+/** As a JSON Patch of what an administrator writes. */
+export function differenceOf(before: object | null, after: object | null): PatchStep[] {
   if (after === null) return [{ op: 'remove', path: '' }];
   if (before === null) return [{ op: 'add', path: '', value: written(after) }];
   return createPatch(written(before), written(after));

@@ -35,7 +35,7 @@ export class HistoryService {
     return this.page({ actor, merchantId: merchant, plan, among, since: moment(since), until: moment(until) }, page);
   }
 
-  /** Of the merchant itself, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
+  /** Of the merchant itself and its overrides, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
   async ofMerchant(merchantId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
     const page = await this.page({ merchantId, ruleId: null }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new MerchantNotFoundError(merchantId);
@@ -65,7 +65,7 @@ export class HistoryService {
     if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
     const spec = writable(ruleSpec(readable(past, version)), version);
     if (await this.rules.find(owner, ruleId)) return ruleView(await this.rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'));
-    const [last] = await this.audit.list({ ...ownerColumns(owner), ruleId }, { limit: 1 });
+    const last = await this.audit.lastOfRule(owner, ruleId);
     if (last?.action !== 'rule.deleted') throw new RuleNotFoundError(ruleId);
     const deleted = readable(last.before, (last.before as RuleEntity).version);
     return ruleView(await this.rules.restore(owner, deleted, expected, spec, by));

@@ -1,7 +1,17 @@
 import type { PipeTransform } from '@nestjs/common';
 import { isMerchantId, isPlanName, PLAN_NAME, shown } from '#limiter';
 import { ProblemError } from '#platform';
-import { ApiKeyNotFoundError, MerchantNotFoundError, PlanNotFoundError, RuleNotFoundError, TokenNotFoundError } from '#rules-db';
+import {
+  ApiKeyNotFoundError,
+  ApprovalNotFoundError,
+  DeliveryNotFoundError,
+  MerchantNotFoundError,
+  OverrideNotFoundError,
+  PlanNotFoundError,
+  RuleNotFoundError,
+  TokenNotFoundError,
+  WebhookNotFoundError,
+} from '#rules-db';
 
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
@@ -50,6 +60,38 @@ export class TokenIdPipe implements PipeTransform {
 export class ApiKeyIdPipe implements PipeTransform {
   transform(value: string): string {
     if (!isId(value)) throw new ApiKeyNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The approval id of a path, likewise. */
+export class ApprovalIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new ApprovalNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The webhook id of a path, likewise. */
+export class WebhookIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new WebhookNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The delivery id of a path, likewise. */
+export class DeliveryIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new DeliveryNotFoundError(value.slice(0, 200));
+    return value;
+  }
+}
+
+/** The override id of a path, likewise. */
+export class OverrideIdPipe implements PipeTransform {
+  transform(value: string): string {
+    if (!isId(value)) throw new OverrideNotFoundError(value.slice(0, 200));
     return value;
   }
 }

@@ -3,9 +3,14 @@ import { ProblemDetailsFilter, ProblemError } from '#platform';
 import {
   ApiKeyNameTakenError,
   ApiKeyNotFoundError,
+  ApprovalNotFoundError,
+  ApprovalWantedError,
+  DeliveryNotFoundError,
   isDatabaseUnavailable,
   MerchantExistsError,
   MerchantNotFoundError,
+  OverrideConflictError,
+  OverrideNotFoundError,
   PlanInUseError,
   PlanNotFoundError,
   PoolBusyError,
@@ -14,12 +19,17 @@ import {
   TokenNameTakenError,
   TokenNotFoundError,
   TooManyApiKeysError,
+  TooManyApprovalsError,
   TooManyPlansError,
   TooManyRulesError,
   TooManyTokensError,
+  TooManyWebhooksError,
   UnknownPlanError,
   VersionConflictError,
+  WebhookDisabledError,
+  WebhookNotFoundError,
 } from '#rules-db';
+import { approvalNeeded } from './approval-needed.js';
 import { entityTag } from './entity-tag.js';
 import { badBody } from './validation.pipe.js';
 
@@ -37,25 +47,48 @@ const NOT_FOUND = [
   [PlanNotFoundError, 'plan.not_found'],
   [TokenNotFoundError, 'token.not_found'],
   [ApiKeyNotFoundError, 'api_key.not_found'],
+  [OverrideNotFoundError, 'override.not_found'],
+  [ApprovalNotFoundError, 'approval.not_found'],
+  [WebhookNotFoundError, 'webhook.not_found'],
+  [DeliveryNotFoundError, 'webhook.delivery.not_found'],
 ] as const;
+
+const CONFLICTS = [
+  [TooManyRulesError, 'rule.too_many'],
+  [TooManyPlansError, 'plan.too_many'],
+  [PlanInUseError, 'plan.in_use'],
+  [TooManyTokensError, 'token.too_many'],
+  [TooManyApiKeysError, 'api_key.too_many'],
+  [TooManyApprovalsError, 'approval.too_many'],
+  [TooManyWebhooksError, 'webhook.too_many'],
+  [WebhookDisabledError, 'webhook.disabled'],
+] as const;
+
+const OVERRIDE_CONFLICTS: Readonly<Record<OverrideConflictError['why'], string>> = {
+  active: 'override.rule.taken',
+  too_many: 'override.too_many',
+  shared: 'override.rule.shared',
+  unreadable: 'override.rule.unreadable',
+  worn: 'override.rule.worn',
+};
 
 /** The problem that an error of rules-db stands for; nothing for other errors. */
 export function asProblem(error: unknown): ProblemError | undefined {
   const notFound = NOT_FOUND.find(([type]) => error instanceof type);
   if (notFound) return new ProblemError({ status: 404, code: notFound[1], detail: (error as Error).message });
+  const conflict = CONFLICTS.find(([type]) => error instanceof type);
+  if (conflict) return new ProblemError({ status: 409, code: conflict[1], detail: (error as Error).message });
   if (error instanceof MerchantExistsError) {
     return taken('merchant.id.taken', '/id', error);
   }
   if (error instanceof RuleNameTakenError) return taken('rule.name.taken', '/name', error);
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
   if (error instanceof ApiKeyNameTakenError) return taken('api_key.name.taken', '/name', error);
-  if (error instanceof TooManyRulesError) return new ProblemError({ status: 409, code: 'rule.too_many', detail: error.message });
-  if (error instanceof TooManyPlansError) return new ProblemError({ status: 409, code: 'plan.too_many', detail: error.message });
-  if (error instanceof PlanInUseError) return new ProblemError({ status: 409, code: 'plan.in_use', detail: error.message });
   if (error instanceof UnknownPlanError)
     return badBody([{ pointer: '/plan', code: 'merchant.plan.not_found', detail: `must be the name of a plan, and ${error.message}` }]);
-  if (error instanceof TooManyTokensError) return new ProblemError({ status: 409, code: 'token.too_many', detail: error.message });
-  if (error instanceof TooManyApiKeysError) return new ProblemError({ status: 409, code: 'api_key.too_many', detail: error.message });
+  if (error instanceof ApprovalWantedError) return approvalNeeded(error.changes.map(({ before }) => (before as { name: string }).name));
+  if (error instanceof OverrideConflictError)
+    return new ProblemError({ status: 409, code: OVERRIDE_CONFLICTS[error.why], detail: error.message });
   if (error instanceof VersionConflictError) {
     const tag = entityTag(error.current);
     return new ProblemError({

@@ -1,5 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import { ApproveDto, RejectDto } from '../approvals/approval.dto.js';
+import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
 import { CreateApiKeyDto, RotateApiKeyDto } from '../api-keys/api-key.dto.js';
 import { ApiKeysModule } from '../api-keys/api-keys.module.js';
@@ -20,10 +22,14 @@ import { PlanDto } from '../plans/plan.dto.js';
 import { PlansModule } from '../plans/plans.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
+import { CreateOverrideDto } from '../overrides/override.dto.js';
+import { OverridesModule } from '../overrides/overrides.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { TokensModule } from '../tokens/tokens.module.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
 import { UsageModule } from '../usage/usage.module.js';
+import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/webhook.dto.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
@@ -33,17 +39,7 @@ export function serveOpenApi(app: INestApplication): void {
 
 /** The document of an app that is complete but for its start. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const frame = new DocumentBuilder()
-    .setTitle('Tollgate Rules API')
-    .setDescription(
-      'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
-        'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
-    )
-    .setVersion('1')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'A token of an administrator or a machine.' }, TOKEN_SCHEME)
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key of a merchant.' }, MERCHANT_KEY_SCHEME)
-    .build();
-  const document = SwaggerModule.createDocument(app, frame, {
+  const document = SwaggerModule.createDocument(app, frame(), {
     include: [
       MerchantsModule,
       PlansModule,
@@ -54,10 +50,13 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
       BucketsModule,
       MeModule,
       ExplainModule,
+      OverridesModule,
       PreviewModule,
       UsageModule,
       DecisionsModule,
       ConfigurationModule,
+      ApprovalsModule,
+      WebhooksModule,
     ],
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
@@ -70,6 +69,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     UpdateMerchantDto,
     PlanDto,
     RevertDto,
+    CreateOverrideDto,
     CreateTokenDto,
     RotateTokenDto,
     CreateApiKeyDto,
@@ -81,11 +81,31 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
     ExplainDto,
     PreviewDto,
     ConfigurationDto,
+    ApproveDto,
+    RejectDto,
+    WebhookDto,
+    RotateSecretDto,
+    SendDto,
   ]);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
   schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);
+  schemas[WebhookPatch.name] = patchSchema(schemas[WebhookDto.name]!);
   closeObjects(schemas);
   return document;
+}
+
+/** What the document says of the whole API. */
+function frame() {
+  return new DocumentBuilder()
+    .setTitle('Tollgate Rules API')
+    .setDescription(
+      'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
+        'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
+    )
+    .setVersion('1')
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'A token of an administrator or a machine.' }, TOKEN_SCHEME)
+    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key of a merchant.' }, MERCHANT_KEY_SCHEME)
+    .build();
 }
 
 /** Fields that are not known are refused, and none are sent: the document says so of every object. */

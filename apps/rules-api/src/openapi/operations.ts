@@ -1,5 +1,6 @@
 import { applyDecorators, type Type, UseInterceptors } from '@nestjs/common';
 import {
+  ApiAcceptedResponse,
   ApiBearerAuth,
   ApiBody,
   ApiConsumes,
@@ -32,7 +33,7 @@ const PROBLEMS = {
   400: 'The request is malformed, or fields of it are wrong: then errors names them.',
   401: 'The token is missing or not valid.',
   403: 'The role of the token does not allow this, or the token is limited to other merchants.',
-  404: 'Not found: no merchant, plan, rule, token or API key has this id.',
+  404: 'Not found: no merchant, plan, rule, override, token or API key has this id.',
   409: 'The id or the name is already in use, the owner has the maximum number of rules, merchants have the plan, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
@@ -137,6 +138,16 @@ export function ShowsMerchant(summary: string, page: Type, { query }: { readonly
     ApiOkResponse({ type: page, description: 'A page of the list.' }),
     KnowsQuery('limit', 'cursor', ...query),
   );
+}
+
+/** POST that begins what goes on after the answer: 202. */
+export function Begins(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiAcceptedResponse({ type: view, description: 'Begun.' }), changeReason());
+}
+
+/** POST that decides about what waits: 200. */
+export function Decides(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
 /** POST that asks and changes nothing: 200. */

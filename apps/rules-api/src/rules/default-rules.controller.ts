@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Pu
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, Expected } from '#rules-db';
+import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -48,6 +49,7 @@ export class DefaultRulesController {
 
   @Put(':ruleId')
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Writes('Replace a default rule', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -62,6 +64,7 @@ export class DefaultRulesController {
 
   @Patch(':ruleId')
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Patches('Change a default rule by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -77,6 +80,7 @@ export class DefaultRulesController {
   @Delete(':ruleId')
   @HttpCode(204)
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Deletes('Delete a default rule')
   async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
     await this.rules.delete(null, ruleId, expected, by);

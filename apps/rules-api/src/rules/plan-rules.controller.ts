@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Pu
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, Expected } from '#rules-db';
+import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -53,6 +54,7 @@ export class PlanRulesController {
 
   @Put(':ruleId')
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Writes('Replace a rule of a plan', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('plan', PlanNamePipe) plan: string,
@@ -68,6 +70,7 @@ export class PlanRulesController {
 
   @Patch(':ruleId')
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Patches('Change a rule of a plan by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('plan', PlanNamePipe) plan: string,
@@ -84,6 +87,7 @@ export class PlanRulesController {
   @Delete(':ruleId')
   @HttpCode(204)
   @Needs('editor', 'nothing')
+  @WaitsForApproval()
   @Deletes('Delete a rule of a plan')
   async delete(
     @Param('plan', PlanNamePipe) plan: string,

@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Pu
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, Expected } from '#rules-db';
+import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -52,6 +53,7 @@ export class RulesController {
 
   @Put(':ruleId')
   @Needs('editor', 'merchant')
+  @WaitsForApproval()
   @Writes('Replace a rule of a merchant', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -67,6 +69,7 @@ export class RulesController {
 
   @Patch(':ruleId')
   @Needs('editor', 'merchant')
+  @WaitsForApproval()
   @Patches('Change a rule of a merchant by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
@@ -83,6 +86,7 @@ export class RulesController {
   @Delete(':ruleId')
   @HttpCode(204)
   @Needs('editor', 'merchant')
+  @WaitsForApproval()
   @Deletes('Delete a rule of a merchant')
   async delete(
     @Param('merchantId', MerchantIdPipe) merchantId: string,

@@ -15,6 +15,8 @@ export interface PlanCacheOptions {
   readonly read: (name: string, newerThan?: number) => Promise<PlanSnapshot | null>;
   readonly maxBytes: number;
   readonly now: () => number;
+  /** Rules of a plan are used from now on. */
+  readonly onAdopted: (plan: PlanSnapshot) => void;
   /** A plan is held no longer; whoever refers to it has to let go of it, or its memory stays. */
   readonly onDropped: (plan: HeldPlan) => void;
 }
@@ -104,13 +106,17 @@ export class PlanCache {
     }
     if (held) {
       // A read that was overtaken by a newer one brings nothing.
-      if (snapshot.version > held.snapshot.version) held.snapshot = snapshot;
+      if (snapshot.version > held.snapshot.version) {
+        held.snapshot = snapshot;
+        this.options.onAdopted(snapshot);
+      }
       this.plans.resize(held, bytesOfPlan(held.snapshot));
       return held;
     }
     const readAgainAtMs = this.missed.delete(name) ? NOW : FRESH;
     const plan = { name, snapshot, readAgainAtMs, used: false, bytes: bytesOfPlan(snapshot) };
     this.plans.set(name, plan);
+    this.options.onAdopted(snapshot);
     return plan;
   }
 

@@ -448,6 +448,8 @@ describe('an override', () => {
   const overrides: RuleOverrides[] = [{ ruleId: '1', periods: [period] }];
   const limitInUse = (rules: unknown) => (rules as MerchantRules).layers[0]?.enforced[0]?.rule.limits[0] as { limit: number } | undefined;
 
+  const refused = (cache: RuleCache, atMs: number) => ({ rules: cache.get('acme')!, atUs: atMs * 1000 });
+
   function overriddenMerchant() {
     const store = { nowMs: START_MS };
     const { cold, cache } = create({ storeNow: () => store.nowMs });
@@ -476,10 +478,10 @@ describe('an override', () => {
     const { store, cold, cache } = overriddenMerchant();
     await cache.load('acme');
     const reads = cold.reads;
-    expect(limitInUse(await cache.reload('acme', undefined, END_MS * 1000))).toMatchObject({ limit: 10 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, END_MS)))).toMatchObject({ limit: 10 });
     expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
     store.nowMs = END_MS;
-    expect(limitInUse(await cache.reload('acme', undefined, (END_MS - 1) * 1000))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, END_MS - 1)))).toMatchObject({ limit: 50 });
     expect(cold.reads).toBe(reads);
   });
 
@@ -487,7 +489,7 @@ describe('an override', () => {
     const { cold, cache } = overriddenMerchant();
     await cache.load('acme');
     // In this phase the bucket is newer, and there are no newer rules.
-    expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 10 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 10 });
     expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
     expect(cold.reads).toBe(2);
     // The next one is known from a newer snapshot.
@@ -501,10 +503,61 @@ describe('an override', () => {
     expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 70 });
   });
 
+  test('is not taken for ended by a request that was decided by older rules', async () => {
+    const { cold, cache } = overriddenMerchant();
+    const overridden = cold.merchants.get('acme')!;
+    cold.merchants.set('acme', { merchantId: 'acme', version: 0, exists: true, timeZone: 'Etc/UTC', rules: [] });
+    await cache.load('acme');
+    const asked = refused(cache, START_MS);
+    cold.merchants.set('acme', overridden);
+    // Both were asked by the same rules, and one of them is told so late that the other has learned of the override.
+    expect(limitInUse(await cache.reload('acme', undefined, asked))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, asked))).toMatchObject({ limit: 50 });
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 50 });
+  });
+
+  test('of a rule of the plan changes the numbers of its merchant only, ends, and is not taken for ended where the plan is newer', async () => {
+    const { store, cold, cache } = overriddenMerchant();
+    cold.defaults = { version: 1, rules: [] };
+    const plan = { plan: 'pro', version: 1, exists: true, rules: [{ ...ruleOf(1), limits } as Rule] };
+    cold.plans.set('pro', plan);
+    for (const id of ['acme', 'other']) cold.merchants.set(id, { ...cold.merchants.get(id)!, plan: 'pro' });
+    expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.load('other'))).toMatchObject({ limit: 10 });
+    cold.plans.set('pro', { ...plan, version: 2 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 50 });
+    // Now nothing is newer but the bucket.
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 10 });
+    store.nowMs = END_MS;
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+  });
+
   test('is not taken for ended where the default rules are newer', async () => {
     const { cold, cache } = overriddenMerchant();
     await cache.load('acme');
     cold.defaults = { ...cold.defaults, version: 2 };
-    expect(limitInUse(await cache.reload('acme', undefined, START_MS * 1000))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 50 });
   });
+});
+
+test('rules that only a newer version can read are told, and a closed one of the defaults or of the plan counts for every merchant that has it', async () => {
+  const told: string[] = [];
+  const { cold, cache } = create({ onNewerRule: ({ id, language }) => void told.push(`${id} in ${language}`) });
+  const newer = (id: string) => ({ id, language: 9, onStoreFailure: 'closed' as const, match: { methods: [], paths: ['/own'] } });
+  const merchant = { merchantId: 'acme', version: 2, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer('7')], plan: 'pro' };
+  cold.merchants.set('acme', merchant);
+  cold.defaults = { version: 1, rules: [], newerRules: [{ ...newer('8'), match: { methods: [], paths: ['/all'] } }] };
+  cold.plans.set('pro', {
+    plan: 'pro',
+    version: 1,
+    exists: true,
+    rules: [],
+    newerRules: [{ ...newer('9'), match: { methods: [], paths: ['/plan'] } }],
+  });
+  const rules = (await cache.load('acme')) as MerchantRules;
+  const closed = ['/own', '/plan', '/all', '/'].map((target) => rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target }).closed);
+  expect([closed, told]).toEqual([
+    [true, true, true, false],
+    ['8 in 9', '9 in 9', '7 in 9'],
+  ]);
 });

@@ -7,6 +7,7 @@ import {
   type MakeTake,
   type MerchantRules,
   type MerchantSnapshot,
+  type NewerRule,
   type OverrideTime,
   type Phase,
   type PlanSnapshot,
@@ -64,6 +65,8 @@ export interface RuleCacheOptions {
   maxLoading?: number;
   /** Of the store that the limiter asks: see `merchantRules`. */
   makeTake?: MakeTake;
+  /** Told of rules that were read and are written in a newer version of the language. */
+  onNewerRule?: (rule: NewerRule) => void;
   /** Milliseconds that never step back. */
   now?: () => number;
   /** What time it is at the store of the buckets, as far as that is known here: by it overrides end. */
@@ -104,6 +107,7 @@ export class RuleCache {
       read: (name, newerThan) => options.cold.readPlan(name, newerThan),
       maxBytes: options.maxPlanBytes ?? maxBytes / 4,
       now: this.now,
+      onAdopted: (plan) => this.tellNewer(plan),
       onDropped: (plan) => this.forgetMerchantsOf(plan),
     });
   }
@@ -188,10 +192,13 @@ export class RuleCache {
    * A bucket was written under newer rules than those of `get`, or their numbers do not hold now: those of the present, read again, as far as
    * there are any.
    *
-   * @param atUs when it was, by the clock of the store; 0 if that is not known
+   * @param asked the rules that were asked by, and when it was, by the clock of the store; 0 if that is not known
    */
-  async reload(merchantId: string, peer?: string, atUs = 0): Promise<KnownRules> {
+  async reload(merchantId: string, peer?: string, asked?: { readonly rules: KnownRules; readonly atUs: number }): Promise<KnownRules> {
+    const { atUs = 0 } = asked ?? {};
     const entry = this.entryOf(merchantId);
+    // Another request has learned it meanwhile: what the bucket says is not said of these rules.
+    if (entry?.phase !== undefined && asked !== undefined && entry.rules !== asked.rules) return entry.rules;
     const phase = entry?.phase;
     const time = phase && atUs > 0 ? timeOfStore(phase, atUs / 1000) : undefined;
     if (entry && time) return this.recompile(entry, time);
@@ -266,7 +273,10 @@ export class RuleCache {
   }
 
   private adopt(defaults: DefaultRulesSnapshot): DefaultRulesSnapshot {
-    if (this.defaults === undefined || defaults.version > this.defaults.version) this.defaults = defaults;
+    if (this.defaults === undefined || defaults.version > this.defaults.version) {
+      this.defaults = defaults;
+      this.tellNewer(defaults);
+    }
     return this.defaults;
   }
 
@@ -320,6 +330,7 @@ export class RuleCache {
     const planRules = plan?.snapshot;
     const atMs = newest?.overrides === undefined ? 0 : this.storeNow();
     const rules = this.compile(merchantId, newest, { defaults, plan: planRules }, { atMs });
+    if (newest) this.tellNewer(newest);
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
     const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
@@ -361,7 +372,12 @@ export class RuleCache {
       makeTake: this.options.makeTake,
       overrides: snapshot?.overrides,
       time,
+      newerRules: newerRulesOf(snapshot, plan, defaults),
     });
+  }
+
+  private tellNewer({ newerRules = [] }: MerchantSnapshot | PlanSnapshot | DefaultRulesSnapshot): void {
+    for (const rule of newerRules) this.options.onNewerRule?.(rule);
   }
 
   /** Most unknown ids come once, so `get` never counts what their request has made ready. */
@@ -399,6 +415,13 @@ export class RuleCache {
 function phaseOf(overrides: NonNullable<MerchantSnapshot['overrides']>, { atMs, forGood = false }: OverrideTime): Phase {
   const phase = phaseAt(overrides, atMs);
   return forGood ? { ...phase, fromMs: -Infinity } : phase;
+}
+
+const NO_NEWER_RULES: readonly NewerRule[] = [];
+
+/** None for nearly every merchant: then nothing is copied. */
+function newerRulesOf(...snapshots: readonly ({ readonly newerRules?: readonly NewerRule[] } | null | undefined)[]): readonly NewerRule[] {
+  return snapshots.some((each) => each?.newerRules) ? snapshots.flatMap((each) => each?.newerRules ?? []) : NO_NEWER_RULES;
 }
 
 function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {

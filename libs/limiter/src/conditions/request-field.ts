@@ -105,6 +105,11 @@ export function isFieldToCome(name: string): boolean {
   return NOT_ENFORCED.some((prefix) => name.startsWith(prefix) && name.length > prefix.length);
 }
 
+/** Whether a field follows from the address of the client. */
+export function isAddressField(name: string): boolean {
+  return name === 'ip' || name === 'ip.prefix';
+}
+
 /** The one spelling of the name of a field. */
 export function canonicalField(name: string): string {
   return name.startsWith('header.') ? name.toLowerCase() : name;

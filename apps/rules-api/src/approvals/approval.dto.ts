@@ -1,0 +1,106 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { Fields } from '#limiter';
+import { type Approval, APPROVAL_STATES, type ApprovalState } from '#rules-db';
+import { differenceOf, PatchStep } from '../history/history.dto.js';
+import { tableDto } from '../http/table-dto.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { APPROVE_FIELDS, REJECT_FIELDS } from './approval-fields.js';
+
+export class ApproveDto extends tableDto('approval', APPROVE_FIELDS) {}
+
+export class RejectDto extends tableDto('approval', REJECT_FIELDS) {}
+
+const STATE = { kind: 'choice', values: APPROVAL_STATES, explanation: 'Only approvals in this state.' } as const;
+
+export const APPROVAL_FILTERS = ['state'];
+
+export class ApprovalQueryDto extends PageQueryDto {
+  static override readonly fields = { ...PageQueryDto.fields, state: STATE } as const satisfies Fields;
+
+  @ApiPropertyOptional({ enum: APPROVAL_STATES, description: STATE.explanation })
+  state?: ApprovalState;
+}
+
+/** What is to be changed. */
+export class ProposedChangeView {
+  @ApiProperty({ type: String, example: 'rule.replaced', description: 'What the audit will call it' })
+  action: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule, and for one of a plan' })
+  merchantId: string | null;
+
+  @ApiPropertyOptional({ type: String, example: 'pro', description: 'Of a rule of a plan' })
+  plan?: string;
+
+  @ApiProperty({ type: String, nullable: true, example: '17' })
+  ruleId: string | null;
+
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    example: 3,
+    description: 'The version that it replaces; another one makes the approval outdated',
+  })
+  version: number | null;
+
+  @ApiProperty({ type: [PatchStep], description: 'The difference as a JSON Patch (RFC 6902)' })
+  patch: PatchStep[];
+}
+
+/** A change that waits for a second administrator, or waited. */
+export class ApprovalView {
+  @ApiProperty({ type: String, example: '5' })
+  id: string;
+
+  @ApiProperty({ enum: APPROVAL_STATES })
+  state: ApprovalState;
+
+  @ApiProperty({ type: String, example: 'admin', description: 'Who wants the change' })
+  proposedBy: string;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  proposedAt: string;
+
+  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'Why it is wanted' })
+  reason: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', description: 'After that nobody can approve it any more' })
+  expiresAt: string;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Who approved or rejected it' })
+  decidedBy: string | null;
+
+  @ApiProperty({ type: String, format: 'date-time', nullable: true })
+  decidedAt: string | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Why it was decided so' })
+  decisionReason: string | null;
+
+  @ApiProperty({ type: ProposedChangeView })
+  change: ProposedChangeView;
+}
+
+export class ApprovalPage {
+  @ApiProperty({ type: [ApprovalView] })
+  items: ApprovalView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
+  nextCursor: string | null;
+}
+
+export function approvalView(approval: Approval): ApprovalView {
+  const { id, state, proposedBy, createdAt, reason, expiresAt, decidedBy, decidedAt, decisionReason, change } = approval;
+  const { action, merchantId, plan, ruleId, version, before, after } = change;
+  return {
+    id,
+    state,
+    proposedBy,
+    proposedAt: createdAt.toISOString(),
+    reason,
+    expiresAt: expiresAt.toISOString(),
+    decidedBy,
+    decidedAt: decidedAt?.toISOString() ?? null,
+    decisionReason,
+    change: { action, merchantId, ...(plan && { plan }), ruleId, version, patch: differenceOf(before, after) },
+  };
+}

@@ -1,0 +1,66 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import type { OverrideEntity } from '#rules-db';
+import { tableDto } from '../http/table-dto.js';
+import { OVERRIDE_FIELDS } from './override-fields.js';
+
+export class CreateOverrideDto extends tableDto('override', OVERRIDE_FIELDS) {}
+
+export const OVERRIDE_STATES = ['active', 'ended', 'deleted'] as const;
+export type OverrideState = (typeof OVERRIDE_STATES)[number];
+
+/** An override as the API shows it. */
+export class OverrideView {
+  @ApiProperty({ type: String, example: '3' })
+  id: string;
+
+  @ApiProperty({ type: String, example: '17' })
+  ruleId: string;
+
+  @ApiPropertyOptional({ type: 'integer', example: 5 })
+  multiply?: number;
+
+  @ApiPropertyOptional({
+    type: [Object],
+    description: 'The numbers in place of those of limits, each under the name that the limit had then',
+  })
+  limits?: Record<string, unknown>[];
+
+  @ApiProperty({ type: String, format: 'date-time', description: 'When it began' })
+  from: string;
+
+  @ApiProperty({ type: String, format: 'date-time', description: 'When it ends, or has ended' })
+  until: string;
+
+  @ApiProperty({ enum: OVERRIDE_STATES, description: 'Whether it is in force, has ended by itself, or was ended by hand' })
+  state: OverrideState;
+
+  @ApiProperty({ type: String, nullable: true, example: 'the sale of the weekend' })
+  reason: string | null;
+
+  @ApiProperty({ type: String, example: 'admin', description: 'Who began it' })
+  createdBy: string;
+}
+
+export class OverridePage {
+  @ApiProperty({ type: [OverrideView] })
+  items: OverrideView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page; null on the last one' })
+  nextCursor: string | null;
+}
+
+export function overrideView(
+  { id, ruleId: rule, multiply, limits, fromAt, untilAt, deleted, reason, createdBy: by }: OverrideEntity,
+  nowMs: number,
+): OverrideView {
+  return {
+    id,
+    ruleId: rule,
+    ...(multiply === null ? { limits: (limits ?? []).map(({ name: limit, numbers }) => ({ name: limit, ...numbers })) } : { multiply }),
+    from: fromAt.toISOString(),
+    until: untilAt.toISOString(),
+    state: deleted ? 'deleted' : untilAt.getTime() <= nowMs ? 'ended' : 'active',
+    reason,
+    createdBy: by,
+  };
+}

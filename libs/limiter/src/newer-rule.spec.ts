@@ -1,0 +1,53 @@
+import { burst, FakeClock } from '../testing/index.js';
+import { startLimits } from './limit-edit.js';
+import { MemoryBucketStore } from './memory-bucket-store.js';
+import { merchantRules } from './merchant-rules.js';
+import type { NewerRule } from './newer-rule.js';
+import { type CheckOutcome, RateLimiter } from './rate-limiter.js';
+import type { Rule } from './rule.js';
+
+const RULE: Rule = {
+  id: '1',
+  name: 'known',
+  layer: 'merchant',
+  priority: 1,
+  enabled: true,
+  mode: 'enforce',
+  match: { methods: [], paths: [] },
+  key: ['merchant'],
+  limits: startLimits([burst()], 0),
+  cost: 1,
+  onStoreFailure: 'open',
+};
+
+function outcomeOf(newerRules: readonly NewerRule[], method = 'GET', target = '/payments/1', own: readonly Rule[] = [RULE]): unknown {
+  const store = new MemoryBucketStore(new FakeClock().now);
+  const rules = merchantRules('acme', own, [], { newerRules });
+  let outcome: CheckOutcome | undefined;
+  new RateLimiter(store, store).check(rules, { merchantId: 'acme', ip: '', method, target }, (answer) => (outcome = answer));
+  return outcome instanceof Error ? outcome : [outcome!.allowed, outcome!.reason];
+}
+
+const newer = (changes: Partial<NewerRule> = {}): NewerRule => ({
+  id: '2',
+  language: 9,
+  onStoreFailure: 'closed',
+  match: { methods: [], paths: [] },
+  ...changes,
+});
+
+test('a rule that only a newer version can read refuses what it may concern, if it is closed', () => {
+  expect(outcomeOf([newer()])).toEqual([false, 'store_unavailable']);
+  expect(outcomeOf([newer({ match: { methods: ['GET'], paths: ['/payments/**'] } })], 'HEAD')).toEqual([false, 'store_unavailable']);
+  expect(outcomeOf([newer({ match: { methods: [], paths: ['/payments/**'] } })], 'GET', '/payments/1', [])).toEqual([
+    false,
+    'store_unavailable',
+  ]);
+});
+
+test.each([
+  ['is not closed', newer({ onStoreFailure: 'open' })],
+  ['would have a local bucket', newer({ onStoreFailure: 'local' })],
+  ['is for another path', newer({ match: { methods: [], paths: ['/refunds/**'] } })],
+  ['is for another method', newer({ match: { methods: ['POST'], paths: [] } })],
+])('the other rules decide beside one that %s', (_, rule) => expect(outcomeOf([rule])).toEqual([true, 'allowed']));
