@@ -37,56 +37,61 @@ export function serveOpenApi(app: INestApplication): void {
   SwaggerModule.setup('docs', app, openApiDocument(app), { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
 }
 
+const MODULES = [
+  MerchantsModule,
+  PlansModule,
+  RulesModule,
+  HistoryModule,
+  TokensModule,
+  ApiKeysModule,
+  BucketsModule,
+  MeModule,
+  ExplainModule,
+  OverridesModule,
+  PreviewModule,
+  UsageModule,
+  DecisionsModule,
+  ConfigurationModule,
+  ApprovalsModule,
+  WebhooksModule,
+];
+
+/** Bodies that are described by tables of fields. */
+const TABLE_DTOS = [
+  RuleDto,
+  ReplaceRuleDto,
+  RuleView,
+  WrittenRule,
+  CreateMerchantDto,
+  UpdateMerchantDto,
+  PlanDto,
+  RevertDto,
+  CreateOverrideDto,
+  CreateTokenDto,
+  RotateTokenDto,
+  CreateApiKeyDto,
+  RotateApiKeyDto,
+  ResetBucketsDto,
+  AdjustBucketDto,
+  BlockBucketDto,
+  UnblockBucketDto,
+  ExplainDto,
+  PreviewDto,
+  ConfigurationDto,
+  ApproveDto,
+  RejectDto,
+  WebhookDto,
+  RotateSecretDto,
+  SendDto,
+];
+
 /** The document of an app that is complete but for its start. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, frame(), {
-    include: [
-      MerchantsModule,
-      PlansModule,
-      RulesModule,
-      HistoryModule,
-      TokensModule,
-      ApiKeysModule,
-      BucketsModule,
-      MeModule,
-      ExplainModule,
-      OverridesModule,
-      PreviewModule,
-      UsageModule,
-      DecisionsModule,
-      ConfigurationModule,
-      ApprovalsModule,
-      WebhooksModule,
-    ],
+    include: MODULES,
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
-  addTableSchemas(schemas, [
-    RuleDto,
-    ReplaceRuleDto,
-    RuleView,
-    WrittenRule,
-    CreateMerchantDto,
-    UpdateMerchantDto,
-    PlanDto,
-    RevertDto,
-    CreateOverrideDto,
-    CreateTokenDto,
-    RotateTokenDto,
-    CreateApiKeyDto,
-    RotateApiKeyDto,
-    ResetBucketsDto,
-    AdjustBucketDto,
-    BlockBucketDto,
-    UnblockBucketDto,
-    ExplainDto,
-    PreviewDto,
-    ConfigurationDto,
-    ApproveDto,
-    RejectDto,
-    WebhookDto,
-    RotateSecretDto,
-    SendDto,
-  ]);
+  addTableSchemas(schemas, TABLE_DTOS);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
   schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);
   schemas[WebhookPatch.name] = patchSchema(schemas[WebhookDto.name]!);
