@@ -54,4 +54,27 @@ export async function restoreColumn(runner: QueryRunner, table: string, column: 
   await runner.query(`DROP TABLE ${archive}`);
 }
 
+/** Archives the rows in which a column is not null, with all of their columns, and deletes them. */
+export async function archiveRows(runner: QueryRunner, table: string, column: string): Promise<void> {
+  await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
+  await runner.query(`CREATE TABLE ${archivedRows(table, column)} AS SELECT * FROM "${table}" WHERE "${column}" IS NOT NULL`);
+  await runner.query(`DELETE FROM "${table}" WHERE "${column}" IS NOT NULL`);
+}
+
+/** Brings archived rows back, under their ids; does nothing if none are archived. Columns that the table no longer has are left out. */
+export async function restoreRows(runner: QueryRunner, table: string, column: string): Promise<void> {
+  const archive = archivedRows(table, column);
+  const found = (await runner.query(
+    `SELECT a.attname AS name FROM pg_attribute a JOIN pg_attribute b ON b.attname = a.attname AND b.attrelid = $2::regclass
+     WHERE a.attrelid = to_regclass($1) AND a.attnum > 0 AND NOT a.attisdropped AND NOT b.attisdropped`,
+    [archive, `"${table}"`],
+  )) as { name: string }[];
+  if (found.length === 0) return;
+  const columns = found.map(({ name }) => `"${name}"`).join(', ');
+  await runner.query(`INSERT INTO "${table}" (${columns}) OVERRIDING SYSTEM VALUE SELECT ${columns} FROM ${archive}`);
+  await runner.query(`DROP TABLE ${archive}`);
+}
+
+const archivedRows = (table: string, column: string): string => `${ARCHIVE_SCHEMA}."${table} of ${column}"`;
+
 const archivedColumn = (table: string, column: string): string => `${ARCHIVE_SCHEMA}."${table}.${column}"`;

@@ -5,6 +5,7 @@ import { AuditChain1795400000000 } from './1795400000000-audit-chain.js';
 import { ApiTokens1795400100000 } from './1795400100000-api-tokens.js';
 import { Labels1795400200000 } from './1795400200000-labels.js';
 import { IdempotencyKeys1795400300000 } from './1795400300000-idempotency-keys.js';
+import { Plans1795401000000 } from './1795401000000-plans.js';
 import { Overrides1795402000000 } from './1795402000000-overrides.js';
 import { RuleLanguage1795403000000 } from './1795403000000-rule-language.js';
 import { MerchantApiKeys1795405000000 } from './1795405000000-merchant-api-keys.js';
@@ -21,6 +22,7 @@ export const MIGRATIONS = [
   ApiTokens1795400100000,
   Labels1795400200000,
   IdempotencyKeys1795400300000,
+  Plans1795401000000,
   Overrides1795402000000,
   RuleLanguage1795403000000,
   MerchantApiKeys1795405000000,

@@ -46,7 +46,7 @@ describe('tollgate', () => {
     [['preload', '--fast'], "Unknown option '--fast'"],
     [['load', 'burst', 'twice'], 'Too many arguments'],
     [['faults', '--publish', '--only', 'Redis'], '--publish is only for a whole run.'],
-    [['get', 'weather'], 'What is listed must be one of merchants, rules, default-rules, tokens; got weather.'],
+    [['get', 'weather'], 'What is listed must be one of merchants, plans, rules, default-rules, tokens; got weather.'],
     [['get', 'rules'], 'rules needs --merchant'],
     [['history'], 'Say of what'],
     [['revert', 'x', '1'], 'It must be a whole number from 1.'],

@@ -1,4 +1,4 @@
-import { asJson, ABOUT_CONNECTION, merchant, reason, rulesPath, wholeArgument } from './api/options.js';
+import { asJson, ABOUT_CONNECTION, merchant, plan, reason, rulesPath, wholeArgument } from './api/options.js';
 import { reasonHeader, RulesApi } from './api/rules-api.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { print } from './shared/output.js';
@@ -8,21 +8,22 @@ export function command() {
     .argument('<rule>', 'the id of the rule', wholeArgument)
     .argument('<version>', 'the version whose numbers hold again; history shows which there were', wholeArgument)
     .addOption(merchant())
+    .addOption(plan())
     .addOption(reason())
     .addOption(asJson())
     .addHelpText(
       'after',
       afterHelp(
         [
-          'Without --merchant the rule is a default rule. The change is refused if somebody else changes the rule meanwhile.',
+          'Without --merchant and --plan the rule is a default rule. The change is refused if somebody else changes the rule meanwhile.',
           ABOUT_CONNECTION,
         ],
         ['npx tollgate revert 17 2 --merchant acme --reason "back to normal"', 'npx tollgate revert 3 1'],
       ),
     )
-    .action(async (ruleId, version, { merchant: merchantId, reason: why, json }) => {
+    .action(async (ruleId, version, { merchant: merchantId, plan: planName, reason: why, json }) => {
       const api = RulesApi.of(process.env);
-      const path = `${rulesPath(merchantId)}/${ruleId}`;
+      const path = `${rulesPath(merchantId, planName)}/${ruleId}`;
       const standing = await api.send(path);
       await standing.arrayBuffer();
       // A rule that is not there, or cannot be read, has no ETag: whatever is there is replaced.

@@ -124,7 +124,7 @@ export class Preloader {
       drain: (max, publish) =>
         drainOutbox(this.database.dataSource, max, publish, ({ id }) => {
           this.metrics.unreadable('outbox');
-          logger.error({ outboxRow: id }, 'a row of the outbox names no merchant and is deleted');
+          logger.error({ outboxRow: id }, 'a row of the outbox names neither a merchant nor a plan and is deleted');
         }),
       enqueue: (reloads) => this.reloads.enqueue(reloads),
       canEnqueue: () => this.database.dataSource.isInitialized && this.reloads.handle.connected,
@@ -155,8 +155,8 @@ export class Preloader {
       handle: async (data) => {
         const outcome = await withDeadline(reload.run(data), RELOAD_TIMEOUT_MS, { what: 'reloading a merchant' });
         metrics.reload(outcome);
-        logger.debug({ merchantId: data.merchantId, version: data.version, outcome }, 'a merchant is reloaded');
-        await failedJobs.clear(data.merchantId);
+        logger.debug({ merchantId: data.merchantId, plan: data.plan, version: data.version, outcome }, 'a merchant is reloaded');
+        await failedJobs.clear(data);
         return outcome;
       },
       onUnreadable: () => metrics.unreadable('job'),

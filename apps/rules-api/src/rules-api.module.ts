@@ -10,6 +10,7 @@ import {
   MerchantApiKeyRepository,
   MerchantRepository,
   OverrideRepository,
+  PlanRepository,
   RuleReader,
   RuleRepository,
 } from '#rules-db';
@@ -32,6 +33,7 @@ import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
 import { MeModule } from './me/me.module.js';
 import { MerchantsModule } from './merchants/merchants.module.js';
+import { PlansModule } from './plans/plans.module.js';
 import { PreviewModule } from './preview/preview.module.js';
 import { OverridesModule } from './overrides/overrides.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
@@ -90,6 +92,7 @@ class DatabaseModule {
     const providers = [
       { provide: RulesDatabase, useValue: database },
       { provide: MerchantRepository, useValue: new MerchantRepository(dataSource) },
+      { provide: PlanRepository, useValue: new PlanRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
       { provide: OverrideRepository, useValue: new OverrideRepository(dataSource) },
@@ -119,6 +122,7 @@ export class RulesApiModule {
         DatabaseModule.register(dependencies),
         ManagementModule.register(dependencies),
         MerchantsModule,
+        PlansModule,
         RulesModule,
         HistoryModule,
         TokensModule,

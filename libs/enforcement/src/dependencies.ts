@@ -96,6 +96,7 @@ function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
       rules.changed(merchantId);
       apiKeys.changed(merchantId);
     },
+    plansChanged: (plan) => rules.plansChanged(plan),
     changedSome: (concerns, defaults) => {
       rules.changedSome(concerns, defaults);
       apiKeys.changedSome(concerns);

@@ -39,6 +39,7 @@ async function open(source: Partial<RuleSourceConnection> = {}, options: Partial
       connect: () => Promise.resolve(),
       snapshot: (merchantId) => Promise.resolve(merchantId === 'acme' ? ACME : null),
       defaultRules: () => Promise.resolve({ version: 1, rules: [] }),
+      plan: () => Promise.resolve(null),
       close: () => Promise.resolve(),
       ...source,
     },
@@ -85,6 +86,16 @@ test('a flood of unknown ids is answered without asking the rule source about ea
   const refused = outcomes.filter(({ reason }) => reason === 'too_many_unknown').length;
   expect(refused).toBe(500 - reads);
   expect(reads).toBeLessThan(50);
+});
+
+test('a merchant whose plan cannot be read is not let through by the rest of its rules', async () => {
+  const snapshot = () => Promise.resolve({ ...ACME, plan: 'pro' });
+  const fails = await open({ snapshot, plan: () => Promise.reject(new Error('away')) });
+  expect(await fails.check(of('acme'))).toEqual({ allowed: false, reason: 'rules_unavailable' });
+  const none = await open({ snapshot, plan: () => Promise.resolve(null) });
+  expect(await none.check(of('acme'))).toEqual({ allowed: false, reason: 'rules_unavailable' });
+  const there = await open({ snapshot, plan: () => Promise.resolve({ plan: 'pro', version: 1, exists: true, rules: [] }) });
+  expect(await there.check(of('acme'))).toMatchObject({ allowed: true });
 });
 
 test('without Redis and without a rule source there is no verdict, and the enforcer says that it has no rules', async () => {

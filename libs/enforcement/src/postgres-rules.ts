@@ -20,6 +20,7 @@ export function postgresRules(databaseUrl: string, applicationName = 'tollgate-e
     connect: (options: ConnectOptions) => connectWhenUp(dataSource, options),
     snapshot: (merchantId) => reader.snapshot(merchantId),
     defaultRules: () => reader.defaultRules(),
+    plan: (name) => reader.plan(name),
     apiKeys: async (prefixes) => (await apiKeysByPrefix(dataSource, prefixes)).flatMap(readable),
     close: async () => {
       if (dataSource.isInitialized) await dataSource.destroy();

@@ -1,12 +1,21 @@
-import { isMerchantId, MERCHANT_ID_MAX_LENGTH, UnreadableError } from '#limiter';
+import { isMerchantId, isPlainObject, isPlanName, MERCHANT_ID_MAX_LENGTH, UnreadableError } from '#limiter';
 import type { Redis } from 'ioredis';
 import { reconnect } from './redis-connection.js';
-import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_COUNTER, changeCounterOf, isChangeCounter } from './redis-keys.js';
+import {
+  CHANGES_CHANNEL,
+  CHANGE_COUNTERS_KEY,
+  DEFAULT_RULES_COUNTER,
+  PLANS_COUNTER,
+  changeCounterOf,
+  isChangeCounter,
+} from './redis-keys.js';
 import { parsed, type OnUnreadable, type Parsed } from './stored.js';
 
 export interface ChangeListener {
   /** The rules of this merchant changed, or the default rules if null. */
   changed(merchantId: string | null): void;
+  /** The rules of this plan changed, or those of some plans if null. */
+  plansChanged(plan: string | null): void;
   /** The rules of some merchants changed: those that this holds for. `defaults` if the default rules did as well. */
   changedSome(concerns: (merchantId: string) => boolean, defaults: boolean): void;
 }
@@ -47,8 +56,9 @@ export class ChangeFeed {
   /** Anybody who reaches Redis can publish: what is no message of ours is ignored, and the counters are compared all the same. */
   private heard(message: string): void {
     const change = parseChange(message);
-    if ('value' in change) this.listener.changed(change.value);
-    else this.onUnreadable({ kind: 'change', ...change });
+    if (!('value' in change)) this.onUnreadable({ kind: 'change', ...change });
+    else if (change.value !== null && typeof change.value === 'object') this.listener.plansChanged(change.value.plan);
+    else this.listener.changed(change.value);
   }
 
   private readonly follow = (): void => reconnect(this.subscriber);
@@ -68,11 +78,15 @@ export class ChangeFeed {
     const before = this.counters;
     this.counters = counters;
     // Nothing to compare with: what was read until now may have been read before a change whose message nobody heard.
-    if (before === undefined) return this.listener.changedSome(() => true, true);
+    if (before === undefined) {
+      this.listener.plansChanged(null);
+      return this.listener.changedSome(() => true, true);
+    }
     const different = new Set<string>();
     for (const counter of [...before.keys(), ...counters.keys()]) {
       if (before.get(counter) !== counters.get(counter)) different.add(counter);
     }
+    if (different.delete(PLANS_COUNTER)) this.listener.plansChanged(null);
     if (different.size === 0) return;
     const defaults = different.delete(DEFAULT_RULES_COUNTER);
     this.listener.changedSome((merchantId) => different.has(changeCounterOf(merchantId)), defaults);
@@ -81,10 +95,11 @@ export class ChangeFeed {
 
 const MOST_MESSAGE_CHARACTERS = 6 * MERCHANT_ID_MAX_LENGTH + 2;
 
-/** Never throws. A merchant's id, or null for the default rules. */
-export function parseChange(message: string): Parsed<string | null> {
+/** Never throws. A merchant's id, null for the default rules, or a plan. */
+export function parseChange(message: string): Parsed<string | null | { readonly plan: string }> {
   return parsed(message, MOST_MESSAGE_CHARACTERS, (value) => {
-    if (value !== null && !isMerchantId(value)) throw new UnreadableError('must be the id of a merchant, or null');
+    if (isPlainObject(value) && isPlanName(value['plan'])) return { plan: value['plan'] };
+    if (value !== null && !isMerchantId(value)) throw new UnreadableError('must be the id of a merchant, null or a plan');
     return value;
   });
 }

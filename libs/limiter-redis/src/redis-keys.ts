@@ -8,6 +8,11 @@ export const BUCKET_PREFIX = 'tg:';
 
 export const DEFAULT_RULES_KEY = 'tg:default-rules';
 
+/** The rules of a plan. Names of plans are letters, digits and hyphens. */
+export function planKey(plan: string): string {
+  return `tg:plan:${plan}`;
+}
+
 /** A hash of counters that grow when the rules of a merchant change: see ChangeFeed. */
 export const CHANGE_COUNTERS_KEY = 'tg:changes';
 
@@ -17,7 +22,7 @@ export const PLATFORM_LOAD_KEY = 'tg:load';
 /** The merchants whose rules a gateway that starts will need first: see busy-merchants.ts. */
 export const BUSY_MERCHANTS_KEY = 'tg:busy';
 
-/** Where changes are announced as they happen: a merchant id, or nothing for the default rules. */
+/** Where changes are announced as they happen: a merchant id, nothing for the default rules, or a plan. */
 export const CHANGES_CHANNEL = 'tg:changes';
 
 /** A hash of what became of a merchant's requests in one hour, by rule: see usage-format.ts. The hour counts from 1970; '' is for what is counted for nobody. */
@@ -54,11 +59,15 @@ export function changeCounterOf(merchantId: string | null): string {
 }
 
 export const DEFAULT_RULES_COUNTER = 'default';
+/** One for all plans: there are few, and each is read once for all of its merchants. */
+export const PLANS_COUNTER = 'plans';
 export const CHANGE_COUNTERS = 1024;
 
 /** Whether a field of the hash is one of them. */
 export function isChangeCounter(field: string): boolean {
-  return field === DEFAULT_RULES_COUNTER || (/^(0|[1-9]\d{0,3})$/.test(field) && Number(field) < CHANGE_COUNTERS);
+  return (
+    field === DEFAULT_RULES_COUNTER || field === PLANS_COUNTER || (/^(0|[1-9]\d{0,3})$/.test(field) && Number(field) < CHANGE_COUNTERS)
+  );
 }
 
 /** FNV-1a over UTF-16 code units (Fowler, Noll, Vo). */

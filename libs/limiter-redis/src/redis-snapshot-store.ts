@@ -1,17 +1,28 @@
-import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
+import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, DEFAULT_RULES_KEY, changeCounterOf, snapshotKey } from './redis-keys.js';
+import {
+  CHANGES_CHANNEL,
+  CHANGE_COUNTERS_KEY,
+  DEFAULT_RULES_KEY,
+  PLANS_COUNTER,
+  changeCounterOf,
+  planKey,
+  snapshotKey,
+} from './redis-keys.js';
 import { Script } from './scripts.js';
-import { MOST_SNAPSHOT_CHARACTERS, parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
-import { otherType, type OnUnreadable, type Parsed, type UnreadableReason } from './stored.js';
+import { MOST_SNAPSHOT_CHARACTERS, parseDefaultRules, parseMerchantSnapshot, parsePlanSnapshot, snapshotText } from './snapshot-format.js';
+import { otherType, type OnUnreadable, type Parsed, type StoredKind, type UnreadableReason } from './stored.js';
 
 const writeScript = new Script('write-snapshots');
 const mendScript = new Script('mend-snapshot');
 
 /** UTF-8 has at most three bytes for a UTF-16 code unit. */
 const MOST_BYTES = 3 * MOST_SNAPSHOT_CHARACTERS;
+
+/** Long enough for every job about the plan that is still on its way. */
+const DELETED_PLAN_LIVES_MS = 86_400_000;
 
 /** What stands in Redis: a value, or something that cannot be read, or neither. */
 export interface Found<T> {
@@ -50,6 +61,10 @@ export class RedisSnapshotStore {
     return this.findAt(DEFAULT_RULES_KEY, 'default_rules', parseDefaultRules);
   }
 
+  findPlan(plan: string): Promise<Found<PlanSnapshot>> {
+    return this.findAt(planKey(plan), 'plan', (text) => parsePlanSnapshot(text, plan));
+  }
+
   /** One round trip. Counts those written and those that Redis had in a newer version. */
   async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<{ written: number; newer: number }> {
     if (snapshots.length === 0) return { written: 0, newer: 0 };
@@ -61,6 +76,13 @@ export class RedisSnapshotStore {
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */
   async writeDefaultRules(snapshot: DefaultRulesSnapshot): Promise<boolean> {
     const [written] = (await writeScript.run(this.redis, [DEFAULT_RULES_KEY], ['0', snapshotText(snapshot)])) as [number, number];
+    return written === 1;
+  }
+
+  /** True if it was newer than what was there. Like default rules, a plan does not expire; what is left of a deleted one does. */
+  async writePlan(snapshot: PlanSnapshot): Promise<boolean> {
+    const ttlMs = snapshot.exists ? '0' : String(DELETED_PLAN_LIVES_MS);
+    const [written] = (await writeScript.run(this.redis, [planKey(snapshot.plan)], [ttlMs, snapshotText(snapshot)])) as [number, number];
     return written === 1;
   }
 
@@ -79,6 +101,10 @@ export class RedisSnapshotStore {
     return this.mendAt(DEFAULT_RULES_KEY, snapshotText(snapshot), parseDefaultRules, instead, 0);
   }
 
+  mendPlan(snapshot: PlanSnapshot, instead: UnreadableText): Promise<boolean> {
+    return this.mendAt(planKey(snapshot.plan), snapshotText(snapshot), (text) => parsePlanSnapshot(text, snapshot.plan), instead, 0);
+  }
+
   /**
    * Tells the gateways that the rules of these merchants changed (null: the default rules). The counters are the truth
    * that every gateway polls, the message only makes it quick, so that a lost message costs time and nothing else.
@@ -93,7 +119,15 @@ export class RedisSnapshotStore {
     for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
   }
 
-  private async findAt<T>(key: string, kind: 'snapshot' | 'default_rules', parse: (text: string) => Parsed<T>): Promise<Found<T>> {
+  /** The same for plans. Gateways that know no plans ignore the message and the counter. */
+  async announcePlans(plans: readonly string[]): Promise<void> {
+    if (plans.length === 0) return;
+    const pipeline = this.redis.pipeline().hincrby(CHANGE_COUNTERS_KEY, PLANS_COUNTER, 1);
+    for (const plan of plans) pipeline.publish(CHANGES_CHANNEL, JSON.stringify({ plan }));
+    for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
+  }
+
+  private async findAt<T>(key: string, kind: StoredKind, parse: (text: string) => Parsed<T>): Promise<Found<T>> {
     // Not GET: what stands there may be of any size.
     const bytes = await this.redis.getrangeBuffer(key, 0, MOST_BYTES).catch(otherType);
     if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };

@@ -1,4 +1,5 @@
 import {
+  isPlanName,
   languageOf,
   objectAt,
   storedOverrides,
@@ -8,6 +9,7 @@ import {
   wholeAt,
   type DefaultRulesSnapshot,
   type MerchantSnapshot,
+  type PlanSnapshot,
 } from '#limiter';
 import { parsed, StoredError, type Parsed } from './stored.js';
 
@@ -29,11 +31,11 @@ export const MOST_VERSIONS = 1_000_000_000_000;
 /** A hundred rules of eight limits and what they remember of their edits are far below it. */
 export const MOST_SNAPSHOT_CHARACTERS = 8 * 1024 * 1024;
 
-export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot): string {
+export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): string {
   return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify(stored(snapshot));
 }
 
-function stored({ newerRules = [], ...snapshot }: MerchantSnapshot | DefaultRulesSnapshot): object {
+function stored({ newerRules = [], ...snapshot }: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): object {
   const { rules } = snapshot;
   const hasOverrides = 'overrides' in snapshot && snapshot.overrides !== undefined;
   if (!hasOverrides && newerRules.length === 0 && rules.every((rule) => languageOf(rule) === 1))
@@ -46,12 +48,12 @@ function stored({ newerRules = [], ...snapshot }: MerchantSnapshot | DefaultRule
 export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<MerchantSnapshot> {
   return parsedBody(text, (fields) => {
     if (fields['merchantId'] !== merchantId) throw new UnreadableError('merchantId: is another one');
-    if (typeof fields['exists'] !== 'boolean') throw new UnreadableError('exists: must be true or false');
     return {
       merchantId,
       version: versionOf(text, fields),
-      exists: fields['exists'],
+      exists: existsIn(fields),
       timeZone: storedTimeZone(fields['timeZone']),
+      ...planIn(fields),
       ...storedRules(fields['rules']),
       ...(fields['overrides'] !== undefined && { overrides: storedOverrides(fields['overrides']) }),
     };
@@ -61,6 +63,26 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
 /** Never throws. */
 export function parseDefaultRules(text: string): Parsed<DefaultRulesSnapshot> {
   return parsedBody(text, (fields) => ({ version: versionOf(text, fields), ...storedRules(fields['rules']) }));
+}
+
+/** Never throws. */
+export function parsePlanSnapshot(text: string, plan: string): Parsed<PlanSnapshot> {
+  return parsedBody(text, (fields) => {
+    if (fields['plan'] !== plan) throw new UnreadableError('plan: is another one');
+    return { plan, version: versionOf(text, fields), exists: existsIn(fields), ...storedRules(fields['rules']) };
+  });
+}
+
+function existsIn({ exists }: Readonly<Record<string, unknown>>): boolean {
+  if (typeof exists !== 'boolean') throw new UnreadableError('exists: must be true or false');
+  return exists;
+}
+
+/** A merchant whose plan cannot be read must not be limited by the rest alone, so its whole snapshot cannot be read. */
+function planIn({ plan }: Readonly<Record<string, unknown>>): { readonly plan?: string } {
+  if (plan === undefined || plan === null) return {};
+  if (!isPlanName(plan)) throw new UnreadableError('plan: must be the name of a plan');
+  return { plan };
 }
 
 function parsedBody<T>(text: string, read: (fields: Readonly<Record<string, unknown>>) => T): Parsed<T> {

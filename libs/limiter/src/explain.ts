@@ -5,6 +5,7 @@ import { type EffectiveMode, modeOf } from './enforced-share.js';
 import type { MerchantRules, NowMs } from './merchant-rules.js';
 import type { OverridePeriod } from './override.js';
 import { askedMethod, mismatchOf, type Mismatch, type RuleLayer } from './rule-matcher.js';
+import { type RuleSource, SOURCES } from './rule-origin.js';
 import type { RuleTemplate } from './rule-template.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
 
@@ -30,7 +31,7 @@ export const WHY_NOT = [
 
 export interface ConsideredRule {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'default';
+  readonly source: RuleSource;
   /** What the rule does with this request. */
   readonly mode: EffectiveMode;
   /** Whether its conditions hold, be it chosen or displaced by another one. */
@@ -51,7 +52,7 @@ export interface ExplainedLayer {
 /** Rules that are switched off, and whose they are. */
 export interface DisabledRule {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'default';
+  readonly source: RuleSource;
 }
 
 /**
@@ -89,7 +90,7 @@ function explainedLayer({ enforced, shadow }: RuleLayer, request: AskedRequest):
       .filter((template) => template.modeFor(request.descriptor) === mode)
       .map((template): ConsideredRule => {
         const { rule, override } = template;
-        const about = { rule, source: template.isOwn ? ('merchant' as const) : ('default' as const), mode, override };
+        const about = { rule, source: SOURCES[template.source], mode, override };
         const mismatch = mismatchOf(template, method, request);
         if (mismatch !== undefined) return { ...about, matched: false, chosen: false, why: whyNot(template, mismatch, method, request) };
         if (chosen !== undefined) return { ...about, matched: true, chosen: false, why: displaced(rule, chosen.rule) };
@@ -134,7 +135,7 @@ function bounded(text: string): string {
   return text.length > MOST_SHOWN_CHARACTERS ? `${text.slice(0, MOST_SHOWN_CHARACTERS)}…` : text;
 }
 
-/** On a tie the merchant's own rule is asked before a default one, then the older one. */
+/** On a tie the merchant's own rule is asked before its plan's, its plan's before a default one, then the older one. */
 function displaced({ priority }: Rule, by: Rule): WhyNot {
   const expected = `more than ${by.priority}, the priority of rule ${by.id}`;
   return { code: 'displaced', field: 'priority', expected, got: priority };

@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { startedLimit } from '../testing/index.js';
 import type { LimitSpec } from './limit.js';
 import { merchantRules, type MerchantRules } from './merchant-rules.js';
@@ -85,6 +86,76 @@ test('a rule whose buckets depend on the request keeps nothing for the merchant'
   expect(rules.takes()).toEqual([]);
 });
 
+test('rules of a plan are compiled once for all of its merchants, also beside own rules', () => {
+  const [plan, defaults] = [[rule('1'), rule('2', { mode: 'shadow' })], [rule('3')]];
+  const [one, other, own] = [
+    merchantRules('one', [], defaults, { plan, timeZone: 'Europe/Berlin' }),
+    merchantRules('other', [], defaults, { plan, timeZone: 'Asia/Tokyo' }),
+    merchantRules('own', [rule('4')], defaults, { plan }),
+  ];
+  expect(other.layers).toBe(one.layers);
+  expect(own.layers[0]!.enforced.map((each) => each.rule.id)).toEqual(['4', '1', '3']);
+  expect(own.layers[0]!.enforced[1]).toBe(one.layers[0]!.enforced[0]);
+  // The default rules are those that merchants without a plan have.
+  expect(one.layers[0]!.enforced[1]).toBe(merchantRules('without', [], defaults).layers[0]!.enforced[0]);
+});
+
+test('an edit of the default rules compiles no rule of a plan again', () => {
+  const plan = [rule('1')];
+  const before = merchantRules('acme', [], [rule('2')], { plan }).layers[0]!.enforced;
+  const after = merchantRules('acme', [], [rule('3')], { plan }).layers[0]!.enforced;
+  expect(after.map((each) => each.rule.id)).toEqual(['1', '3']);
+  expect(after[0]).toBe(before[0]);
+});
+
+test('a plan without rules changes nothing', () => {
+  const defaults = [rule('1')];
+  expect(merchantRules('one', [], defaults, { plan: [] }).layers).toBe(merchantRules('other', [], defaults).layers);
+});
+
+test('merchants of one plan do not share buckets', () => {
+  const plan = [rule('1')];
+  const keys = ['one', 'other'].map((id) => choose(merchantRules(id, [], [], { plan }))[0]!.takes!.limits[0]!.key);
+  expect(keys).toEqual(['{one}1.0', '{other}1.0']);
+});
+
+describe('the order of a layer', () => {
+  const chosenOf = (own: Rule[], plan: Rule[], defaults: Rule[]) =>
+    merchantRules('acme', own, defaults, { plan }).layers[0]!.enforced.map((each) => each.rule.id);
+
+  test.each<[string, Rule[], Rule[], Rule[], string[]]>([
+    ['on a tie own before plan, plan before default', [rule('30')], [rule('20')], [rule('10')], ['30', '20', '10']],
+    ['a higher priority before everything', [rule('1')], [rule('2', { priority: 101 })], [rule('3', { priority: 102 })], ['3', '2', '1']],
+    [
+      'of the same source the older first',
+      [rule('12'), rule('9')],
+      [rule('8'), rule('7')],
+      [rule('6'), rule('5')],
+      ['9', '12', '7', '8', '5', '6'],
+    ],
+  ])('%s', (_title, own, plan, defaults, order) => expect(chosenOf(own, plan, defaults)).toEqual(order));
+
+  test('is that of one sort over everything, whatever the rules are', () => {
+    const rules = fc.array(fc.record({ priority: fc.integer({ min: 0, max: 3 }), source: fc.constantFrom('own', 'plan', 'default') }), {
+      maxLength: 12,
+    });
+    fc.assert(
+      fc.property(rules, (drawn) => {
+        const all = drawn.map(({ priority, source }, i) => ({ priority, source, id: String(i + 1) }));
+        const of = (source: string) => all.filter((each) => each.source === source).map(({ id, priority }) => rule(id, { priority }));
+        const expected = [...all].sort(
+          (a, b) =>
+            b.priority - a.priority ||
+            ['own', 'plan', 'default'].indexOf(a.source) - ['own', 'plan', 'default'].indexOf(b.source) ||
+            Number(a.id) - Number(b.id),
+        );
+        const { layers } = merchantRules('acme', of('own'), of('default'), { plan: of('plan') });
+        expect((layers[0]?.enforced ?? []).map((each) => each.rule.id)).toEqual(expected.map(({ id }) => id));
+      }),
+    );
+  });
+});
+
 describe('the time zone of the merchant', () => {
   /** Where the day of a merchant begins that contains noon in UTC. */
   const startOfDay = (defaults: Rule[], timeZone: string) => {
@@ -99,6 +170,16 @@ describe('the time zone of the merchant', () => {
     expect(startOfDay(defaults, 'Europe/Berlin')).toBe('2026-06-01T22:00:00.000Z');
     expect(startOfDay(defaults, 'Asia/Tokyo')).toBe('2026-06-01T15:00:00.000Z');
     expect(startOfDay(defaults, 'Europe/Berlin')).toBe('2026-06-01T22:00:00.000Z');
+  });
+
+  test('counts for rules of a plan that follow the calendar, and only for those', () => {
+    const [plan, defaults] = [[rule('1', {}, DAILY)], [rule('2', { layer: 'user' })]];
+    const enforced = (timeZone: string) =>
+      merchantRules('acme', [], defaults, { plan, timeZone }).layers.map((layer) => layer.enforced[0]!);
+    const [berlin, tokyo] = [enforced('Europe/Berlin'), enforced('Asia/Tokyo')];
+    expect(berlin[0]).not.toBe(tokyo[0]);
+    expect(berlin[1]).toBe(tokyo[1]);
+    expect(enforced('Europe/Berlin')[0]).toBe(berlin[0]);
   });
 
   test('makes no second set of rules where it makes no difference', () => {

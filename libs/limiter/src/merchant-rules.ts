@@ -6,6 +6,7 @@ import { ClosedByNewerRules, type NewerRule } from './newer-rule.js';
 import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
+import type { RuleOrigin } from './rule-origin.js';
 import { RuleTemplate } from './rule-template.js';
 import type { BucketTake, MakeTake } from './take.js';
 
@@ -20,7 +21,7 @@ export interface ChosenRules {
   readonly closed: boolean;
 }
 
-/** The rules that concern one merchant, its own and the default ones. They never change: an edit makes a new object. */
+/** The rules that concern one merchant: its own, those of its plan and the default ones. They never change: an edit makes a new object. */
 export class MerchantRules {
   /** A merchant mostly sends the same request again, so its rules need not be matched again. */
   private last: { readonly method: string; readonly target: string; readonly chosen: ChosenRules } | undefined;
@@ -134,6 +135,8 @@ interface SharedRules {
 export interface MerchantRulesOptions {
   /** Of the merchant; Etc/UTC unless given. */
   readonly timeZone?: string | undefined;
+  /** The rules of its plan: the same array for the same rules. */
+  readonly plan?: readonly Rule[] | undefined;
   /** Makes the takes that are the same for every request of the merchant: those of the store that is going to be asked. */
   readonly makeTake?: MakeTake | undefined;
   /** Of the merchant, for any of these rules. */
@@ -145,7 +148,7 @@ export interface MerchantRulesOptions {
 }
 
 /**
- * Compiles the rules of a merchant. Default rules are compiled once for each list and shared by all merchants: a merchant without
+ * Compiles the rules of a merchant. Default rules and those of a plan are compiled once for each list and shared by all merchants: a merchant without
  * rules of its own shares the whole, one with own rules puts them between.
  *
  * @param defaults the same array for the same rules
@@ -154,12 +157,10 @@ export function merchantRules(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS, newerRules = [] }: MerchantRulesOptions = {},
+  { timeZone, plan, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS, newerRules = [] }: MerchantRulesOptions = {},
 ): MerchantRules {
-  const shared = sharedRules(defaults, timeZone);
-  const templates = templatesOf(own, true, timeZone);
-  const layers = own.length === 0 ? shared.layers : mergedLayers(templates, shared.layers);
-  const shape = own.length === 0 ? shared.shape : bothShapes(shapeOf(templates), shared.shape);
+  const shared = plan === undefined ? defaultRules(defaults, timeZone) : planRules(plan, defaults, timeZone);
+  const { layers, shape } = own.length === 0 ? shared : merged(templatesOf(own, 'own', timeZone), shared);
   const closing = newerRules.length === 0 ? undefined : new ClosedByNewerRules(newerRules);
   return new MerchantRules(
     merchantId,
@@ -189,23 +190,59 @@ function overriddenLayers(layers: readonly RuleLayer[], overrides: readonly Rule
   return layers.map((layer) => ({ ...layer, enforced: layer.enforced.map(under), shadow: layer.shadow.map(under) }));
 }
 
-/** By the list of default rules, then by time zone, if it makes a difference. A list that is no longer in use goes, and all that was compiled from it. */
-const SHARED = new WeakMap<readonly Rule[], Map<string, SharedRules>>();
 /** The IANA database has about six hundred names, and spellings of them are no reason to keep more. */
 const MOST_TIME_ZONES = 1000;
 
-function sharedRules(defaults: readonly Rule[], timeZone: string | undefined): SharedRules {
-  const zone = defaults.some(dependsOnTimeZone) ? (timeZone ?? '') : '';
-  let byZone = SHARED.get(defaults);
-  if (byZone === undefined) SHARED.set(defaults, (byZone = new Map()));
-  let shared = byZone.get(zone);
-  if (shared === undefined) {
+/** What is made of a list of rules, by time zone. A list that is no longer in use goes, and all that was compiled from it. */
+type ByList<T> = WeakMap<readonly Rule[], Map<string, T>>;
+
+const DEFAULTS: ByList<SharedRules> = new WeakMap();
+const PLAN_TEMPLATES: ByList<readonly RuleTemplate[]> = new WeakMap();
+/** With the default rules that they were merged with, which are the same for all merchants until they are edited. */
+const PLANS: ByList<{ readonly defaults: readonly Rule[]; readonly shared: SharedRules }> = new WeakMap();
+
+function defaultRules(defaults: readonly Rule[], timeZone: string | undefined): SharedRules {
+  const zone = zoneFor(defaults, timeZone);
+  return kept(DEFAULTS, defaults, zone, () => {
+    const templates = templatesOf(defaults, 'default', zone === '' ? undefined : zone);
+    return { layers: layersOf(templates), shape: shapeOf(templates) };
+  });
+}
+
+function planRules(plan: readonly Rule[], defaults: readonly Rule[], timeZone: string | undefined): SharedRules {
+  const planZone = zoneFor(plan, timeZone);
+  // A zone in which neither makes a difference is none.
+  const zone = planZone === '' ? zoneFor(defaults, timeZone) : planZone;
+  const merge = () => {
+    const templates = kept(PLAN_TEMPLATES, plan, planZone, () => templatesOf(plan, 'plan', planZone === '' ? undefined : planZone));
+    return { defaults, shared: merged(templates, defaultRules(defaults, timeZone)) };
+  };
+  const found = kept(PLANS, plan, zone, merge);
+  if (found.defaults === defaults) return found.shared;
+  PLANS.get(plan)!.delete(zone);
+  return kept(PLANS, plan, zone, merge).shared;
+}
+
+function kept<T>(all: ByList<T>, rules: readonly Rule[], zone: string, make: () => T): T {
+  let byZone = all.get(rules);
+  if (byZone === undefined) all.set(rules, (byZone = new Map()));
+  let found = byZone.get(zone);
+  if (found === undefined) {
     if (byZone.size >= MOST_TIME_ZONES) byZone.clear();
-    const templates = templatesOf(defaults, false, zone === '' ? undefined : zone);
-    shared = { layers: layersOf(templates), shape: shapeOf(templates) };
-    byZone.set(zone, shared);
+    found = make();
+    byZone.set(zone, found);
   }
-  return shared;
+  return found;
+}
+
+function merged(templates: readonly RuleTemplate[], shared: SharedRules): SharedRules {
+  if (templates.length === 0) return shared;
+  return { layers: mergedLayers(templates, shared.layers), shape: bothShapes(shapeOf(templates), shared.shape) };
+}
+
+/** The time zone of a merchant if it makes a difference to these rules, otherwise an empty text. */
+function zoneFor(rules: readonly Rule[], timeZone: string | undefined): string {
+  return rules.some(dependsOnTimeZone) ? (timeZone ?? '') : '';
 }
 
 /** Whether it or a limit of it goes by the merchant's time zone, or a limit once did. */
@@ -215,6 +252,6 @@ function dependsOnTimeZone({ limits, schedule }: Rule): boolean {
   );
 }
 
-function templatesOf(rules: readonly Rule[], isOwn: boolean, timeZone: string | undefined): RuleTemplate[] {
-  return rules.filter(({ enabled }) => enabled).map((rule) => new RuleTemplate(rule, isOwn, timeZone));
+function templatesOf(rules: readonly Rule[], source: RuleOrigin, timeZone: string | undefined): RuleTemplate[] {
+  return rules.filter(({ enabled }) => enabled).map((rule) => new RuleTemplate(rule, source, timeZone));
 }

@@ -8,6 +8,7 @@ import { MAX_PREVIOUS, specOf, succeeded } from './limit-edit.js';
 import { LIMIT, type LimitSpec } from './limit-fields.js';
 import { limitFaults, type LimitFault } from './limit-faults.js';
 import { capacityOf, excessOf, type InForce, type Limit, type LimitStart, type PastLimit } from './limit.js';
+import type { RuleOrigin } from './rule-origin.js';
 import type { Rule } from './rule.js';
 
 /** Numbers in place of those of one limit. */
@@ -144,8 +145,8 @@ export function concerns(override: OverrideNumbers, limitId: number): boolean {
 }
 
 /** Whether the buckets of a rule are a merchant's own, so that an override for it changes nothing for others. */
-export function canBeOverridden({ key }: Pick<Rule, 'key'>, isOwn: boolean): boolean {
-  return isOwn || key.includes('merchant');
+export function canBeOverridden({ key }: Pick<Rule, 'key'>, source: RuleOrigin): boolean {
+  return source === 'own' || key.includes('merchant');
 }
 
 /** A rule with the limits that are in force at a time. */

@@ -1,6 +1,7 @@
 import type { AskedRequest } from './asked-request.js';
 import type { EffectiveMode } from './enforced-share.js';
 import { LAYERS, type Layer } from './rule.js';
+import { RULE_ORIGINS } from './rule-origin.js';
 import type { RuleTemplate } from './rule-template.js';
 import type { InactiveReason } from './schedule/active-times.js';
 
@@ -37,9 +38,13 @@ function layerOf(layer: Layer, rules: readonly RuleTemplate[]): RuleLayer {
   return { layer, enforced: inMode('enforce'), shadow: inMode('shadow') };
 }
 
-/** The highest priority first, then the merchant's own, then the older. */
+/** The highest priority first; on a tie the merchant's own before its plan's, its plan's before a default one; then the older. */
 function inOrder(a: RuleTemplate, b: RuleTemplate): number {
-  return b.rule.priority - a.rule.priority || Number(b.isOwn) - Number(a.isOwn) || compareIds(a.rule.id, b.rule.id);
+  return b.rule.priority - a.rule.priority || rankOf(a) - rankOf(b) || compareIds(a.rule.id, b.rule.id);
+}
+
+function rankOf({ source }: RuleTemplate): number {
+  return RULE_ORIGINS.indexOf(source);
 }
 
 /** Ids are decimal strings, the older the smaller. */

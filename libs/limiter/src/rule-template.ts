@@ -4,12 +4,13 @@ import type { Descriptor } from './descriptor.js';
 import { modeOf, type EffectiveMode } from './enforced-share.js';
 import { bucketsOf, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
 import { activeOverride, canBeOverridden, ruleUnder, type OverridePeriod, type OverrideTime, type RuleOverrides } from './override.js';
+import type { RuleOrigin } from './rule-origin.js';
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
 import type { Rule } from './rule.js';
 import { activeTimes, type ActiveTimes } from './schedule/active-times.js';
 import type { MakeTake } from './take.js';
 
-/** The part of a compiled rule in which there is nothing of a merchant, so that all merchants share that of a default rule. */
+/** The part of a compiled rule in which there is nothing of a merchant, so that all merchants share that of a default rule, and those of a plan that of its rules. */
 export class RuleTemplate {
   /** Whether the buckets of a merchant are the same for all of its requests. */
   readonly isMerchantKeyed: boolean;
@@ -24,7 +25,7 @@ export class RuleTemplate {
 
   constructor(
     readonly rule: Rule,
-    readonly isOwn: boolean,
+    readonly source: RuleOrigin,
     private readonly timeZone: string | undefined,
     /** The override that is in force. */
     readonly override?: OverridePeriod,
@@ -37,9 +38,9 @@ export class RuleTemplate {
 
   /** The same under the overrides that it has for one merchant. */
   under(overrides: RuleOverrides, time: OverrideTime): RuleTemplate {
-    if (!canBeOverridden(this.rule, this.isOwn)) return this;
+    if (!canBeOverridden(this.rule, this.source)) return this;
     const rule = ruleUnder(this.rule, overrides, time, this.timeZone);
-    return new RuleTemplate(rule, this.isOwn, this.timeZone, activeOverride(overrides, time.atMs));
+    return new RuleTemplate(rule, this.source, this.timeZone, activeOverride(overrides, time.atMs));
   }
 
   get isPathless(): boolean {

@@ -11,11 +11,25 @@ export interface MerchantSnapshot {
   readonly exists: boolean;
   /** IANA name, for limits that follow the calendar and name no zone of their own. */
   readonly timeZone: string;
+  /** The name of its plan, if it has one: its rules are a snapshot of their own, which all merchants of the plan share. */
+  readonly plan?: string;
   /** The enabled rules, in no particular order. */
   readonly rules: readonly Rule[];
-  /** Of these rules, or of default ones; missing if there never was any. */
+  /** Of these rules, of those of its plan or of default ones; missing if there never was any. */
   readonly overrides?: readonly RuleOverrides[];
   /** Those of its enabled rules that only a newer version can read. */
+  readonly newerRules?: readonly NewerRule[];
+}
+
+/** The rules of a plan at one version. */
+export interface PlanSnapshot {
+  readonly plan: string;
+  /** Grows with every change of the plan's rules. */
+  readonly version: number;
+  /** False marks a plan that was deleted. */
+  readonly exists: boolean;
+  /** The enabled rules, in no particular order. */
+  readonly rules: readonly Rule[];
   readonly newerRules?: readonly NewerRule[];
 }
 

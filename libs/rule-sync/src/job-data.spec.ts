@@ -4,6 +4,7 @@ import { readPreloadJob, readReloadJob, readWalk, UnreadableJobError } from './j
 import { reloadKey } from './queues.js';
 
 const RELOAD = { merchantId: 'acme', version: 4, changedAtMs: 1_795_000_000_000 };
+const PLAN_JOB = { format: 2, merchantId: null, plan: 'pro', version: 4, changedAtMs: null };
 const WALK = { jobId: '7', cursor: 'm-00010', done: 11, skipped: 1, total: 50, startedAtMs: 1_795_000_000_000, resumes: 0 };
 const PRELOAD = { requestedBy: 'schedule', walk: WALK };
 
@@ -11,6 +12,7 @@ describe('the data of a job', () => {
   test('is parsed as it was written', () => {
     expect(readReloadJob(RELOAD)).toEqual(RELOAD);
     expect(readReloadJob({ merchantId: null, version: 0, changedAtMs: null })).toEqual({ merchantId: null, version: 0, changedAtMs: null });
+    expect(readReloadJob(PLAN_JOB)).toEqual({ merchantId: null, plan: 'pro', version: 4, changedAtMs: null });
     expect(readPreloadJob(PRELOAD)).toEqual(PRELOAD);
     expect(readPreloadJob({ requestedBy: 'boot' })).toEqual({ requestedBy: 'boot' });
   });
@@ -31,7 +33,11 @@ describe('a job without a merchant, or of a later format, is refused with the re
     [{ ...RELOAD, merchantId: '' }, /merchantId/],
     [{ ...RELOAD, merchantId: 'x'.repeat(100_000) }, /^.{1,150}$/],
     [{ ...RELOAD, merchantId: { id: 'acme' } }, /got an object/],
-    [{ ...RELOAD, format: 2 }, /format 2, and this preloader reads format 1: a newer one/],
+    [{ ...RELOAD, format: 3 }, /format 3, and this preloader reads format 2: a newer one/],
+    [{ ...RELOAD, format: 0 }, /format 0/],
+    [{ ...RELOAD, format: 2 }, /plan must be the name of a plan, and merchantId null/],
+    [{ ...PLAN_JOB, merchantId: 'acme' }, /plan must be/],
+    [{ ...PLAN_JOB, plan: 'No Name' }, /plan must be.*got "No Name"/],
   ])('%j', (data, why) => expect(() => readReloadJob(data)).toThrow(why));
 
   test('a full preload without a known requester is refused', () =>

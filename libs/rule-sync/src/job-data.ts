@@ -1,4 +1,4 @@
-import { isMerchantId } from '#limiter';
+import { isMerchantId, isPlanName } from '#limiter';
 import type { PreloadJobData, PreloadReason, PreloadWalk, ReloadJobData } from './queues.js';
 
 /**
@@ -6,6 +6,8 @@ import type { PreloadJobData, PreloadReason, PreloadWalk, ReloadJobData } from '
  * fields are ignored. A change of what a known field means needs the next format.
  */
 const JOB_FORMAT = 1;
+/** Of a job about a plan. A preloader that knows no plans would take it for one about the default rules; now it says that it cannot read it. */
+export const PLAN_JOB_FORMAT = 2;
 
 const REASONS: readonly PreloadReason[] = ['schedule', 'boot', 'command'];
 
@@ -19,11 +21,19 @@ export class UnreadableJobError extends Error {
 
 /** Parses the data of a reload job. @throws UnreadableJobError */
 export function readReloadJob(data: unknown): ReloadJobData {
-  const { merchantId, version, changedAtMs } = fieldsOf(data);
+  const { format, merchantId, plan, version, changedAtMs } = fieldsOf(data, PLAN_JOB_FORMAT);
+  const isAboutPlan = format === PLAN_JOB_FORMAT;
   if (merchantId !== null && !isMerchantId(merchantId))
     throw new UnreadableJobError(`merchantId must be that of a merchant, or null, got ${shown(merchantId)}`);
+  if (isAboutPlan && !(merchantId === null && isPlanName(plan)))
+    throw new UnreadableJobError(`plan must be the name of a plan, and merchantId null, got ${shown(plan)}`);
   // Both are hints, because the reload reads PostgreSQL again. A wrong hint must not stop it.
-  return { merchantId, version: isCount(version) ? version : 0, changedAtMs: isCount(changedAtMs) ? changedAtMs : null };
+  return {
+    merchantId,
+    ...(isAboutPlan && { plan: plan as string }),
+    version: isCount(version) ? version : 0,
+    changedAtMs: isCount(changedAtMs) ? changedAtMs : null,
+  };
 }
 
 /** Parses the data of a full preload. An invalid checkpoint is left out: the run then begins anew. @throws UnreadableJobError */
@@ -46,12 +56,12 @@ export function readWalk(value: unknown): PreloadWalk | undefined {
   return { jobId, cursor, done, skipped, total, startedAtMs, resumes };
 }
 
-function fieldsOf(data: unknown): Readonly<Record<string, unknown>> {
+function fieldsOf(data: unknown, newestFormat = JOB_FORMAT): Readonly<Record<string, unknown>> {
   if (!isObject(data)) throw new UnreadableJobError(`the job must carry an object, got ${shown(data)}`);
   const { format = JOB_FORMAT } = data;
-  if (format !== JOB_FORMAT)
+  if (!Number.isSafeInteger(format) || (format as number) < JOB_FORMAT || (format as number) > newestFormat)
     throw new UnreadableJobError(
-      `the job is of format ${shown(format)}, and this preloader reads format ${JOB_FORMAT}: a newer one has written it`,
+      `the job is of format ${shown(format)}, and this preloader reads format ${newestFormat}: a newer one has written it`,
     );
   return data;
 }

@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ReloadJobData } from './queues.js';
+import { type ReloadJobData, reloadKey, type ReloadSubject } from './queues.js';
 
 /** A row of the outbox: this merchant changed. */
-export interface OutboxRow {
+export interface OutboxRow extends ReloadSubject {
   readonly id: string;
-  /** Null stands for the default rules. */
-  readonly merchantId: string | null;
   readonly version: number;
   /** When it changed; null if the row does not say. */
   readonly createdAt: Date | null;
@@ -87,13 +85,15 @@ export class OutboxRelay {
   }
 }
 
-/** Merges rows into one reload for each merchant, with its highest version and the time of its oldest change. */
+/** Merges rows into one reload for each merchant and plan, with its highest version and the time of its oldest change. */
 export function collapse(rows: readonly OutboxRow[]): ReloadJobData[] {
-  const reloads = new Map<string | null, ReloadJobData>();
-  for (const { merchantId, version, createdAt } of rows) {
-    const earlier = reloads.get(merchantId);
-    reloads.set(merchantId, {
+  const reloads = new Map<string, ReloadJobData>();
+  for (const { merchantId, plan, version, createdAt } of rows) {
+    const key = reloadKey(merchantId, plan);
+    const earlier = reloads.get(key);
+    reloads.set(key, {
       merchantId,
+      ...(plan !== undefined && { plan }),
       version: Math.max(version, earlier?.version ?? 0),
       changedAtMs: older(createdAt?.getTime() ?? null, earlier?.changedAtMs ?? null),
     });

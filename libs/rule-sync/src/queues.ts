@@ -15,10 +15,15 @@ export const PRELOAD_QUEUE = 'full-preloads';
 export const RELOAD_JOB = 'reload-merchant';
 export const PRELOAD_JOB = 'preload-all';
 
-/** "This merchant changed": read it again and write it to Redis. */
-export interface ReloadJobData {
-  /** Null stands for the default rules. */
+/** Whose rules changed. */
+export interface ReloadSubject {
+  /** Null stands for the default rules, unless a plan is named. */
   readonly merchantId: string | null;
+  readonly plan?: string;
+}
+
+/** "This merchant changed": read it again and write it to Redis. */
+export interface ReloadJobData extends ReloadSubject {
   readonly version: number;
   /** When the change was committed, in milliseconds since 1970; null if the reload was not caused by a change. */
   readonly changedAtMs: number | null;
@@ -59,10 +64,11 @@ export const ATTEMPTS = 5;
 export const FIRST_RETRY_MS = 500;
 
 /**
- * The deduplication id of the reloads of one merchant (null: of the default rules). It is a digest, because a merchant id may hold
+ * The deduplication id of the reloads of one merchant (null: of the default rules, or of a plan). It is a digest, because a merchant id may hold
  * any character, and a colon in an id has a meaning for BullMQ.
  */
-export function reloadKey(merchantId: string | null): string {
+export function reloadKey(merchantId: string | null, plan?: string): string {
+  if (plan !== undefined) return `p-${createHash('sha256').update(plan, 'utf8').digest('base64url')}`;
   if (merchantId === null) return 'default-rules';
   return `m-${createHash('sha256').update(merchantId, 'utf8').digest('base64url')}`;
 }

@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { PLAN_JOB_FORMAT } from './job-data.js';
 import { QueueHandle } from './queue-handle.js';
 import {
   ATTEMPTS,
@@ -35,8 +36,8 @@ export class ReloadQueue {
       queue.addBulk(
         reloads.map((data) => ({
           name: RELOAD_JOB,
-          data,
-          opts: { deduplication: { id: reloadKey(data.merchantId), keepLastIfActive: true } },
+          data: data.plan === undefined ? data : { format: PLAN_JOB_FORMAT, ...data },
+          opts: { deduplication: { id: reloadKey(data.merchantId, data.plan), keepLastIfActive: true } },
         })),
       ),
     );

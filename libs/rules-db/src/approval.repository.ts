@@ -114,6 +114,7 @@ function auditOf(action: AuditAction, before: Approval | null, after: Approval, 
   const { merchantId, change } = after;
   return {
     merchantId,
+    plan: change.plan ?? null,
     ...(change.ruleId !== null && { ruleId: change.ruleId }),
     action,
     before: before && written(before),
@@ -124,7 +125,8 @@ function auditOf(action: AuditAction, before: Approval | null, after: Approval, 
 
 /** What the audit keeps of it. */
 function written({ id, state, proposedBy, expiresAt, decidedBy, decisionReason, change }: Approval): object {
-  return { approval: { id }, state, proposedBy, expiresAt, decidedBy, decisionReason, change };
+  const { plan = null } = change;
+  return { ...(plan !== null && { plan }), approval: { id }, state, proposedBy, expiresAt, decidedBy, decisionReason, change };
 }
 
 async function deleteOld(manager: EntityManager): Promise<void> {

@@ -15,6 +15,9 @@ export const AUDIT_ACTIONS = [
   'bucket.adjusted',
   'bucket.blocked',
   'bucket.unblocked',
+  'plan.created',
+  'plan.replaced',
+  'plan.deleted',
   'token.created',
   'token.rotated',
   'token.deleted',
@@ -39,6 +42,8 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 @Index('audit_by_seq', ['seq'], { unique: true })
 @Index('audit_of_merchant', ['merchantId', 'seq'])
 @Index('audit_of_rule', ['ruleId', 'seq'])
+// An expression: the plan is a part of what was written.
+@Index('audit_of_plan', { synchronize: false })
 @Index('audit_of_actor', ['actor', 'seq'])
 export class AuditEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'audit_pkey' })
@@ -56,7 +61,7 @@ export class AuditEntity {
   @Column({ type: 'text' })
   action: AuditAction;
 
-  /** Null: a default rule changed. */
+  /** Null: a default rule changed, or a plan: then `before` and `after` have its name in `plan`. */
   @Column({ name: 'merchant_id', type: 'text', collation: 'C', nullable: true })
   merchantId: string | null;
 

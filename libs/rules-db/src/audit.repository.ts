@@ -1,13 +1,16 @@
 import type { DataSource, SelectQueryBuilder } from 'typeorm';
 import { AuditEntity } from './audit.entity.js';
 import { type Change, recordChange } from './change.js';
+import { ownerColumns, type RuleOwner } from './rule-owner.js';
 
 /** Which rows of the audit. What is not given says nothing. */
 export interface AuditFilter {
   readonly actor?: string | undefined;
   /** Null: the default rules. */
   readonly merchantId?: string | null | undefined;
-  /** Null: the merchant itself, with the overrides of rules that it has. */
+  /** Changes of this plan and its rules; null: none of any plan. */
+  readonly plan?: string | null | undefined;
+  /** Null: the merchant itself, with the overrides of rules that it has, or the plan itself. */
   readonly ruleId?: string | null | undefined;
   /** Only what was written of rules themselves, and not what was done to them for a merchant. */
   readonly ofRuleItself?: boolean | undefined;
@@ -42,17 +45,17 @@ export class AuditRepository {
     return query.orderBy('audit.seq', 'DESC').limit(limit).getMany();
   }
 
-  /** The last change of a rule; null if the audit knows nothing of it. @param merchantId null: a default rule */
-  async lastOfRule(merchantId: string | null, ruleId: string): Promise<AuditEntity | null> {
+  /** The last change of a rule; null if the audit knows nothing of it. */
+  async lastOfRule(owner: RuleOwner, ruleId: string): Promise<AuditEntity | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
-    restrict(query, { merchantId, ruleId });
+    restrict(query, { ...ownerColumns(owner), ruleId });
     return query.andWhere(`audit.action LIKE 'rule.%'`).orderBy('audit.seq', 'DESC').limit(1).getOne();
   }
 
-  /** What a rule was at a version; null if the audit knows nothing of it. @param merchantId null: a default rule */
-  async ruleAt(merchantId: string | null, ruleId: string, version: number): Promise<object | null> {
+  /** What a rule was at a version; null if the audit knows nothing of it. */
+  async ruleAt(owner: RuleOwner, ruleId: string, version: number): Promise<object | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
-    restrict(query, { merchantId, ruleId });
+    restrict(query, { ...ownerColumns(owner), ruleId });
     const row = await query
       .andWhere(`audit.after ->> 'version' = :version`, { version: String(version) })
       .orderBy('audit.seq', 'DESC')
@@ -61,13 +64,18 @@ export class AuditRepository {
   }
 }
 
+/** Of a merchant, too, `plan` is written. */
+const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
+
 function restrict(
   query: SelectQueryBuilder<AuditEntity>,
-  { actor, merchantId, ruleId, ofRuleItself = false, among, since, until }: AuditFilter,
+  { actor, merchantId, plan, ruleId, ofRuleItself = false, among, since, until }: AuditFilter,
 ): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
     query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
+  if (plan) query.andWhere(`audit.merchantId IS NULL AND ${PLAN} = :plan`, { plan });
+  else if (plan === null && merchantId === null) query.andWhere(`${PLAN} IS NULL`);
   if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });

@@ -17,6 +17,12 @@ export function violatedConstraint(error: unknown): string | undefined {
   return driverError?.code === '23505' && typeof driverError.constraint === 'string' ? driverError.constraint : undefined;
 }
 
+/** The name of the foreign key that a write violated; undefined if the write failed for another reason. */
+export function violatedForeignKey(error: unknown): string | undefined {
+  const { driverError } = error as { driverError?: { code?: unknown; constraint?: unknown } };
+  return driverError?.code === '23503' && typeof driverError.constraint === 'string' ? driverError.constraint : undefined;
+}
+
 /** Unwraps an error: TypeORM wraps the driver's error, and Node wraps one error for each address of a name. */
 function reasons(error: unknown): { code?: string; text: string }[] {
   if (typeof error !== 'object' || error === null) return [];

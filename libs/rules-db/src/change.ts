@@ -16,8 +16,10 @@ export interface Actor {
 
 /** A change of a merchant or a rule, for the audit and the outbox. */
 export interface Change {
-  /** Null: a default rule. */
+  /** Null: a default rule, or what `plan` says. */
   readonly merchantId: string | null;
+  /** The plan that changed, or a rule of it. For the audit it stands in `before` and `after`. */
+  readonly plan?: string | null;
   readonly ruleId?: string;
   readonly action: AuditAction;
   readonly before: object | null;
@@ -47,10 +49,10 @@ export async function recordChange(manager: EntityManager, change: Change): Prom
 export async function recordChanges(manager: EntityManager, changes: readonly Change[]): Promise<void> {
   await recordEvents(manager, changes);
   for (const some of chunksOf(changes, MADE_AT_ONCE)) await insertRows<AuditEntity>(manager, AuditEntity, some.map(auditRow));
-  const versions = new Map<string | null, number>();
-  for (const { merchantId, version } of changes) if (version !== undefined) versions.set(merchantId, version);
-  const news = [...versions].map(([merchantId, version]) => ({ merchantId, version }));
-  await insertRows<OutboxEntity>(manager, OutboxEntity, news);
+  const news = new Map<string, Pick<OutboxEntity, 'merchantId' | 'plan' | 'version'>>();
+  for (const { merchantId, plan = null, version } of changes)
+    if (version !== undefined) news.set(JSON.stringify([merchantId, plan]), { merchantId, plan, version });
+  await insertRows<OutboxEntity>(manager, OutboxEntity, [...news.values()]);
 }
 
 function auditRow({ merchantId, ruleId, action, before, after, by }: Change) {

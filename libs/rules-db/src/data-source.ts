@@ -13,6 +13,7 @@ import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { OverrideEntity } from './override.entity.js';
+import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { WebhookEntity } from './webhook.entity.js';
 
@@ -58,6 +59,8 @@ export function createDataSource(
     logging: false,
     entities: [
       MerchantEntity,
+      PlanEntity,
+      DeletedPlanEntity,
       RuleEntity,
       DefaultRulesVersionEntity,
       DeletedMerchantEntity,

@@ -70,6 +70,52 @@ export class TooManyTokensError extends Error {
   }
 }
 
+/** There is no such plan. */
+export class PlanNotFoundError extends Error {
+  constructor(readonly plan: string) {
+    super(`there is no plan ${JSON.stringify(plan)}`);
+    this.name = 'PlanNotFoundError';
+  }
+}
+
+/** A merchant is written with a plan that does not exist. */
+export class UnknownPlanError extends Error {
+  constructor(readonly plan: string) {
+    super(`there is no plan ${JSON.stringify(plan)}`);
+    this.name = 'UnknownPlanError';
+  }
+}
+
+/** There already is a plan of this name. */
+export class PlanExistsError extends Error {
+  constructor(readonly plan: string) {
+    super(`there already is a plan ${JSON.stringify(plan)}`);
+    this.name = 'PlanExistsError';
+  }
+}
+
+/** Merchants have the plan, so it cannot be deleted. */
+export class PlanInUseError extends Error {
+  /** @param merchants how many, in words */
+  constructor(
+    readonly plan: string,
+    readonly merchants: string,
+  ) {
+    super(
+      `plan ${JSON.stringify(plan)} is that of ${merchants} ${merchants === '1' ? 'merchant' : 'merchants'}; give them another one first`,
+    );
+    this.name = 'PlanInUseError';
+  }
+}
+
+/** There are as many plans as there may be. */
+export class TooManyPlansError extends Error {
+  constructor(readonly max: number) {
+    super(`there may be at most ${max} plans`);
+    this.name = 'TooManyPlansError';
+  }
+}
+
 /** The merchant has no API key with this id. */
 export class ApiKeyNotFoundError extends Error {
   constructor(readonly keyId: string) {

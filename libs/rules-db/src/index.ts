@@ -20,6 +20,8 @@ export { byBytes, type MerchantEdit, MerchantRepository, type MerchantSpec } fro
 export * from './migrate.js';
 export * from './outbox.entity.js';
 export * from './outbox.js';
+export * from './plan.entity.js';
+export { MAX_PLANS, PlanRepository, type PlanSpec } from './plan.repository.js';
 export type { HashedSecret } from './rotating-secret.js';
 export * from './protected-rule.js';
 export * from './override.entity.js';
@@ -28,6 +30,7 @@ export * from './rule.entity.js';
 export { MAX_RULES_PER_OWNER, type RuleEdits } from './rule-edits.js';
 export * from './rule-owner.js';
 export * from './rule.repository.js';
+export { ownerColumns, ownerOf, type PlanOwner, type RuleOwner } from './rule-owner.js';
 export * from './rule-reader.js';
 export * from './transactions.js';
 export * from './webhook.entity.js';

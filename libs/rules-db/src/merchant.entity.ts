@@ -1,6 +1,9 @@
-import { Check, Column, CreateDateColumn, Entity, Index, PrimaryColumn, UpdateDateColumn } from 'typeorm';
+import { Check, Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, UpdateDateColumn } from 'typeorm';
 import type { Labels } from '#limiter';
 import { bigintNumber } from './bigint-number.js';
+import { PlanEntity } from './plan.entity.js';
+
+export const MERCHANT_PLAN = 'merchant_plan_fkey';
 
 /** A customer whose requests are limited. */
 @Entity('merchant')
@@ -8,6 +11,7 @@ import { bigintNumber } from './bigint-number.js';
 // Only the migration can say which kind of index they are.
 @Index('merchant_labels', { synchronize: false })
 @Index('merchant_name_prefix', { synchronize: false })
+@Index('merchant_of_plan', ['plan', 'id'], { where: 'plan IS NOT NULL' })
 export class MerchantEntity {
   @PrimaryColumn({ type: 'text', collation: 'C', primaryKeyConstraintName: 'merchant_pkey' })
   id: string;
@@ -21,6 +25,15 @@ export class MerchantEntity {
 
   @Column({ type: 'jsonb', default: {} })
   labels: Labels;
+
+  /** Whose rules it shares; null: of none. */
+  @Column({ type: 'text', collation: 'C', nullable: true })
+  plan: string | null;
+
+  /** Only declares the foreign key; queries use `plan`. */
+  @ManyToOne(() => PlanEntity, { nullable: true })
+  @JoinColumn({ name: 'plan', foreignKeyConstraintName: MERCHANT_PLAN })
+  planOfMerchant?: unknown;
 
   /** Counts the changes of this row; the API shows it as the ETag. */
   @Column({ type: 'integer' })

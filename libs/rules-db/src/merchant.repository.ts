@@ -1,13 +1,13 @@
 import { DataSource, type EntityManager, In, MoreThan } from 'typeorm';
 import { type Labels, moveLimits } from '#limiter';
-import { violatedConstraint } from './availability.js';
+import { violatedConstraint, violatedForeignKey } from './availability.js';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { DeletedMerchantEntity } from './deleted-merchant.entity.js';
-import { MerchantExistsError, MerchantNotFoundError, VersionConflictError } from './errors.js';
+import { MerchantExistsError, MerchantNotFoundError, UnknownPlanError, VersionConflictError } from './errors.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
-import { MerchantEntity } from './merchant.entity.js';
+import { MERCHANT_PLAN, MerchantEntity } from './merchant.entity.js';
 import { OverrideEntity } from './override.entity.js';
-import { ApprovalWantedError, isProtected } from './protected-rule.js';
+import { demandNoneProtected } from './protected-rule.js';
 import { chunksOf, insertRows, updateRows } from './row-sets.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
@@ -19,6 +19,8 @@ export interface MerchantSpec {
   readonly name: string;
   readonly timeZone: string;
   readonly labels?: Labels;
+  /** Null: none. */
+  readonly plan?: string | null;
 }
 
 export type MerchantChanges = Partial<Omit<MerchantSpec, 'id'>>;
@@ -36,6 +38,7 @@ export interface MerchantFilter {
   readonly label?: { readonly key: string; readonly value: string } | undefined;
   /** It has this label, or one of its rules has. */
   readonly labelledInPart?: { readonly key: string; readonly value: string } | undefined;
+  readonly plan?: string | undefined;
   /** Only these; null: all. */
   readonly among?: readonly string[] | null | undefined;
 }
@@ -58,7 +61,7 @@ export class MerchantRepository {
     this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
   }
 
-  /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError */
+  /** Creates a merchant. Its version continues from that of a deleted merchant with this id. @throws MerchantExistsError, UnknownPlanError */
   async create(spec: MerchantSpec, by: Actor): Promise<MerchantEntity> {
     return this.transactions.run(async (manager, record) => {
       // The insert comes before the tombstone is read, because it waits for a deletion that is not committed yet.
@@ -83,12 +86,14 @@ export class MerchantRepository {
     namePrefix,
     label,
     labelledInPart,
+    plan,
     among = null,
   }: MerchantFilter & { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
     if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
     if (namePrefix !== undefined) query.andWhere(`lower(merchant.name) LIKE lower(:name) || '%'`, { name: withoutWildcards(namePrefix) });
+    if (plan !== undefined) query.andWhere('merchant.plan = :plan', { plan });
     // The second condition is that of the index.
     if (label)
       query.andWhere(`merchant.labels @> :label AND merchant.labels <> '{}'`, { label: JSON.stringify({ [label.key]: label.value }) });
@@ -115,7 +120,7 @@ export class MerchantRepository {
    * Changes a merchant. A new time zone is an edit of the limits that follow it: live buckets keep their content.
    *
    * @param spec what changes, or what makes it from the merchant as it stands. It is called while the merchant is locked; if it throws, nothing is changed.
-   * @throws MerchantNotFoundError, VersionConflictError
+   * @throws MerchantNotFoundError, VersionConflictError, UnknownPlanError
    */
   async update(
     id: string,
@@ -126,10 +131,10 @@ export class MerchantRepository {
     return this.transactions.run(async (manager, record) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
       const changes = typeof spec === 'function' ? spec(before) : spec;
-      const { affected } = await manager.update(
-        MerchantEntity,
-        { id, version: before.version },
-        { ...changes, version: before.version + 1 },
+      const where = { id, version: before.version };
+      const { affected } = await knownPlan(
+        changes.plan,
+        manager.update(MerchantEntity, where, { ...changes, version: before.version + 1 }),
       );
       if (affected !== 1) throw new VersionConflictError(before.version);
       if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
@@ -139,16 +144,16 @@ export class MerchantRepository {
     });
   }
 
-  /** Creates merchants of different ids, some hundred at most, in a few statements. @throws MerchantExistsError */
+  /** Creates merchants of different ids, some hundred at most, in a few statements. @throws MerchantExistsError, UnknownPlanError */
   async createAll(specs: readonly MerchantSpec[], by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const ids = specs.map(({ id }) => id);
-      const inserted = await idTaken(
-        ids.join(', '),
+      const inserted = await createdAll(
+        specs,
         insertRows<MerchantEntity, 'id' | 'createdAt' | 'updatedAt'>(
           manager,
           MerchantEntity,
-          specs.map((spec) => ({ labels: {}, ...spec, version: 1, rulesVersion: 1 })),
+          specs.map((spec) => ({ ...complete(spec), version: 1, rulesVersion: 1 })),
           ['id', 'createdAt', 'updatedAt'],
         ),
       );
@@ -158,7 +163,7 @@ export class MerchantRepository {
       const times = new Map(inserted.map((row) => [row.id, row]));
       for (const spec of specs) {
         const version = (versions.get(spec.id) ?? 0) + 1;
-        const after = { labels: {}, ...spec, version, rulesVersion: version, ...times.get(spec.id) };
+        const after = { ...complete(spec), version, rulesVersion: version, ...times.get(spec.id) };
         record({ merchantId: spec.id, action: 'merchant.created', before: null, after, version, by });
       }
     });
@@ -166,17 +171,20 @@ export class MerchantRepository {
 
   /**
    * Changes merchants that the caller has locked, in a few statements.
-   * @throws VersionConflictError if one of them is not what was read
+   * @throws VersionConflictError if one of them is not what was read, UnknownPlanError
    */
   async updateAll(changed: readonly MerchantEdit[], by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const ids = changed.map(({ before }) => before.id);
       const raised = await raiseRulesVersions(manager, ids);
-      const updated = await updateRows<MerchantEntity, 'id' | 'updatedAt'>(manager, MerchantEntity, changed.map(editedRow(changed)), {
-        keys: ['id'],
-        raises: 'version',
-        returning: ['id', 'updatedAt'],
-      });
+      const updated = await knownPlan(
+        plansOf(changed.map(({ changes }) => changes)),
+        updateRows<MerchantEntity, 'id' | 'updatedAt'>(manager, MerchantEntity, changed.map(editedRow(changed)), {
+          keys: ['id'],
+          raises: 'version',
+          returning: ['id', 'updatedAt'],
+        }),
+      );
       const times = new Map(updated.map(({ id, updatedAt }) => [id, updatedAt]));
       for (const { before, changes } of changed) {
         const [rulesVersion, updatedAt] = [raised.get(before.id), times.get(before.id)];
@@ -236,21 +244,6 @@ export class MerchantRepository {
   }
 }
 
-function demandNoneProtected(rules: readonly RuleEntity[]): void {
-  const kept = rules.filter(({ labels }) => isProtected(labels));
-  if (kept.length === 0) return;
-  throw new ApprovalWantedError(
-    kept.map((before) => ({
-      action: 'rule.deleted',
-      merchantId: before.merchantId,
-      ruleId: before.id,
-      version: before.version,
-      before,
-      after: null,
-    })),
-  );
-}
-
 /** The order of ids in the database, whose collation is C. */
 export function byBytes(a: string, b: string): number {
   return Buffer.compare(Buffer.from(a), Buffer.from(b));
@@ -295,6 +288,11 @@ function byMerchant<T extends { readonly merchantId: string | null }>(rows: read
   return groups;
 }
 
+/** What a merchant is created without. */
+function complete(spec: MerchantSpec): Required<MerchantSpec> {
+  return { ...spec, labels: spec.labels ?? {}, plan: spec.plan ?? null };
+}
+
 /** Rows of one statement name the same columns: all that any of the edits changes. */
 function editedRow(edits: readonly MerchantEdit[]): (edit: MerchantEdit) => Partial<MerchantEntity> {
   const names = [...new Set(edits.flatMap(({ changes }) => Object.keys(changes)))];
@@ -336,7 +334,7 @@ async function lockForWrite(manager: EntityManager, id: string, expected: Expect
 }
 
 async function insertNew(manager: EntityManager, spec: MerchantSpec): Promise<void> {
-  await idTaken(spec.id, manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 }));
+  await knownPlan(spec.plan, idTaken(spec.id, manager.insert(MerchantEntity, { ...spec, version: 0, rulesVersion: 0 })));
 }
 
 async function idTaken<T>(id: string, write: Promise<T>): Promise<T> {
@@ -344,6 +342,24 @@ async function idTaken<T>(id: string, write: Promise<T>): Promise<T> {
     return await write;
   } catch (error) {
     if (violatedConstraint(error) === 'merchant_pkey') throw new MerchantExistsError(id);
+    throw error;
+  }
+}
+
+async function createdAll<T>(specs: readonly MerchantSpec[], write: Promise<T>): Promise<T> {
+  return knownPlan(plansOf(specs), idTaken(specs.map(({ id }) => id).join(', '), write));
+}
+
+/** The plans that these merchants get, for an error. */
+function plansOf(changes: readonly MerchantChanges[]): string {
+  return [...new Set(changes.map(({ plan }) => plan).filter((plan) => typeof plan === 'string'))].join(', ');
+}
+
+async function knownPlan<T>(plan: string | null | undefined, write: Promise<T>): Promise<T> {
+  try {
+    return await write;
+  } catch (error) {
+    if (violatedForeignKey(error) === MERCHANT_PLAN) throw new UnknownPlanError(String(plan));
     throw error;
   }
 }

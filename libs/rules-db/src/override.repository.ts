@@ -1,4 +1,4 @@
-import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
+import { DataSource, type EntityManager, MoreThan } from 'typeorm';
 import {
   canBeOverridden,
   concerns,
@@ -9,12 +9,15 @@ import {
   MOST_PERIODS,
   overrideFaults,
   type OverrideNumbers,
+  type RuleOrigin,
 } from '#limiter';
 import { type Actor, recordChanges } from './change.js';
 import { OverrideConflictError, OverrideFaultsError, OverrideNotFoundError, RuleNotFoundError } from './errors.js';
+import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion } from './merchant.repository.js';
 import { type NamedNumbers, OverrideEntity } from './override.entity.js';
 import { RuleEntity } from './rule.entity.js';
+import { ownedBy, type RuleOwner } from './rule-owner.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 
@@ -140,19 +143,21 @@ export async function recordEndedOverrides(dataSource: DataSource, max: number):
 
 /** The rule that a merchant has under this id, its own or one that it shares: the one place that says which rules concern a merchant. @throws RuleNotFoundError */
 async function overridableRule(manager: EntityManager, merchantId: string, id: string): Promise<RuleEntity> {
-  const rule = await manager.findOne(RuleEntity, {
-    where: [
-      { id, merchantId },
-      { id, merchantId: IsNull() },
-    ],
-  });
+  const { plan } = await manager.findOneByOrFail(MerchantEntity, { id: merchantId });
+  const owners: readonly RuleOwner[] = [merchantId, ...(plan === null ? [] : [{ plan }]), null];
+  const rule = await manager.findOne(RuleEntity, { where: owners.map((owner) => ({ id, ...ownedBy(owner) })) });
   if (!rule) throw new RuleNotFoundError(id);
   if (!isReadableRule(rule)) throw new OverrideConflictError('unreadable', `rule ${id} cannot be read, so nothing of it can be overridden`);
-  if (!canBeOverridden(rule, rule.merchantId !== null)) {
-    const detail = `the key of rule ${id} does not have merchant: its buckets are those of all merchants, and cannot have other numbers for one`;
+  if (!canBeOverridden(rule, originOf(rule))) {
+    const detail = `the key of rule ${id} does not have merchant: its buckets are those of several merchants, and cannot have other numbers for one`;
     throw new OverrideConflictError('shared', detail);
   }
   return rule;
+}
+
+function originOf({ merchantId, plan }: RuleEntity): RuleOrigin {
+  if (merchantId !== null) return 'own';
+  return plan === null ? 'default' : 'plan';
 }
 
 function demandRoom(rule: RuleEntity, last: OverrideEntity | null, active: number, nowMs: number): void {

@@ -7,6 +7,8 @@ export interface ProposedChange {
   readonly action: string;
   /** Null: what concerns all merchants, like a default rule. */
   readonly merchantId: string | null;
+  /** The plan, if it is a rule of one. */
+  readonly plan?: string | null;
   readonly ruleId: string | null;
   /** The version that the change replaces; null where there is none. */
   readonly version: number | null;
@@ -46,4 +48,24 @@ export function demandApprovalOfOverride(
   by: { readonly approval?: unknown },
 ): void {
   if (by.approval === undefined && (isProtected(labels) || !(factor <= allowedFactor))) throw new ApprovalWantedError([change]);
+}
+
+interface StoredRule {
+  readonly id: string;
+  readonly merchantId: string | null;
+  readonly plan: string | null;
+  readonly version: number;
+  readonly labels: Readonly<Record<string, unknown>>;
+}
+
+/** For rules that would go with their owner. @throws ApprovalWantedError */
+export function demandNoneProtected(rules: readonly StoredRule[]): void {
+  const kept = rules.filter(({ labels }) => isProtected(labels));
+  if (kept.length === 0) return;
+  throw new ApprovalWantedError(
+    kept.map((before) => {
+      const { merchantId, plan, id: ruleId, version } = before;
+      return { action: 'rule.deleted', merchantId, plan, ruleId, version, before, after: null };
+    }),
+  );
 }

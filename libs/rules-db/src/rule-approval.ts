@@ -1,7 +1,7 @@
 import type { RuleSpec } from '#limiter';
 import type { Actor } from './change.js';
 import { ApprovalWantedError, isProtected, type ProposedChange } from './protected-rule.js';
-import type { RuleOwner } from './rule-owner.js';
+import { ownerColumns, type RuleOwner } from './rule-owner.js';
 import type { RuleEntity } from './rule.entity.js';
 
 /** A change of a rule that stands. */
@@ -23,5 +23,5 @@ export function demandApproval(changes: readonly RuleChange[], by: Actor): void 
 }
 
 function proposal({ owner, before, after, action }: RuleChange): ProposedChange {
-  return { action, merchantId: owner, ruleId: before.id, version: before.version, before, after };
+  return { action, ...ownerColumns(owner), ruleId: before.id, version: before.version, before, after };
 }

@@ -6,8 +6,8 @@ import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersions } from './merchant.repository.js';
 import { insertRows, updateRows } from './row-sets.js';
 import { demandApproval } from './rule-approval.js';
-import { ownedBy, raiseVersion, type RuleOwner } from './rule-owner.js';
-import { complete, nameTaken } from './rule-row.js';
+import { type OwnerColumns, ownerColumns, ownerOf, raiseVersion, type RuleOwner } from './rule-owner.js';
+import { complete, nameTaken, stored } from './rule-row.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 
@@ -46,7 +46,7 @@ export async function makeEdits(manager: EntityManager, edits: readonly RuleEdit
     by,
   );
   for (const { owner, deleted, replaced: replacements, created: specs } of edits) {
-    const about = { merchantId: owner, version: owners.get(owner)!.version, by };
+    const about = { ...ownerColumns(owner), version: owners.get(owner)!.version, by };
     for (const before of deleted) record({ ...about, ruleId: before.id, action: 'rule.deleted', before, after: null });
     for (const { before } of replacements)
       record({ ...about, ruleId: before.id, action: 'rule.replaced', before, after: replaced.get(before.id)! });
@@ -58,7 +58,7 @@ export async function makeEdits(manager: EntityManager, edits: readonly RuleEdit
 }
 
 /** A rule as it is stored, in the form of the audit. */
-type Stored = Omit<RuleEntity, 'merchant'>;
+type Stored = Omit<RuleEntity, 'merchant' | 'planOfRule' | 'showEnabled'>;
 
 interface Owner {
   /** The new version of the snapshot. */
@@ -67,16 +67,17 @@ interface Owner {
 }
 
 async function raiseVersions(manager: EntityManager, owners: readonly RuleOwner[]): Promise<Map<RuleOwner, Owner>> {
-  const ids = owners.filter((owner) => owner !== null);
+  const ids = owners.filter((owner) => typeof owner === 'string');
   const versions = ids.length === 0 ? new Map<string, number>() : await raiseRulesVersions(manager, ids);
   const merchants =
     ids.length === 0 ? [] : await manager.find(MerchantEntity, { select: { id: true, timeZone: true }, where: { id: In(ids) } });
   const timeZones = new Map(merchants.map(({ id, timeZone }) => [id, timeZone]));
   const raised = new Map<RuleOwner, Owner>();
   for (const owner of owners) {
-    const version = owner === null ? await raiseVersion(manager, null) : versions.get(owner);
+    const ofMerchant = typeof owner === 'string';
+    const version = ofMerchant ? versions.get(owner) : await raiseVersion(manager, owner);
     if (version === undefined) throw new MerchantNotFoundError(String(owner));
-    raised.set(owner, { version, timeZone: owner === null ? undefined : timeZones.get(owner) });
+    raised.set(owner, { version, timeZone: ofMerchant ? timeZones.get(owner) : undefined });
   }
   return raised;
 }
@@ -109,10 +110,10 @@ async function replaceRules(
       after.set(before.id, { ...before, ...complete(spec), limits, version: before.version + 1 });
     }
   }
-  const rows = edits.flatMap(({ replaced }) =>
+  const rows = edits.flatMap(({ owner, replaced }) =>
     replaced.map(({ before: { id }, spec }) => {
       const { limits, version } = after.get(id)!;
-      return { id, ...complete(spec), limits, version };
+      return { id, ...stored(spec, owner), limits, version };
     }),
   );
   const updated = await updateRows<RuleEntity, 'id' | 'updatedAt'>(manager, RuleEntity, rows, {
@@ -125,34 +126,43 @@ async function replaceRules(
   return after;
 }
 
+const keyOf = ({ merchantId, plan }: OwnerColumns): string => JSON.stringify([merchantId, plan]);
+
 async function demandRoom(manager: EntityManager, edits: readonly RuleEdits[]): Promise<void> {
   const creating = edits.filter(({ created }) => created.length > 0);
-  const owners = creating.map(({ owner }) => owner).filter((owner) => owner !== null);
-  const counted = (await manager.query('SELECT merchant_id, count(*)::int AS rules FROM rule WHERE merchant_id = ANY($1) GROUP BY 1', [
-    owners,
-  ])) as { merchant_id: string; rules: number }[];
-  const others = new Map<RuleOwner, number>(counted.map(({ merchant_id: owner, rules }) => [owner, rules]));
-  if (creating.some(({ owner }) => owner === null)) others.set(null, await manager.countBy(RuleEntity, ownedBy(null)));
+  const owners = creating.map(({ owner }) => ownerColumns(owner));
+  const counted = (await manager.query(
+    `SELECT merchant_id AS "merchantId", plan, count(*)::int AS rules FROM rule WHERE merchant_id = ANY($1) GROUP BY 1, 2
+     UNION ALL SELECT merchant_id, plan, count(*)::int FROM rule WHERE plan = ANY($2) GROUP BY 1, 2
+     UNION ALL SELECT merchant_id, plan, count(*)::int FROM rule WHERE $3 AND merchant_id IS NULL AND plan IS NULL GROUP BY 1, 2`,
+    [
+      owners.map(({ merchantId }) => merchantId).filter((id) => id !== null),
+      owners.map(({ plan }) => plan).filter((plan) => plan !== null),
+      creating.some(({ owner }) => owner === null),
+    ],
+  )) as (OwnerColumns & { rules: number })[];
+  const others = new Map(counted.map(({ rules, ...owner }) => [keyOf(owner), rules]));
   for (const { owner, created } of creating)
-    if ((others.get(owner) ?? 0) + created.length > MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
+    if ((others.get(keyOf(ownerColumns(owner))) ?? 0) + created.length > MAX_RULES_PER_OWNER)
+      throw new TooManyRulesError(MAX_RULES_PER_OWNER);
 }
 
 /** The new rules by their owners and names. */
 async function createRules(manager: EntityManager, edits: readonly RuleEdits[], nowMs: number): Promise<Map<string, Stored>> {
-  const rows = edits.flatMap(({ owner, created }) =>
-    created.map((spec) => ({ ...complete(spec), limits: startLimits(spec.limits, nowMs), merchantId: owner, version: 1 })),
-  );
+  const created = edits.flatMap(({ owner, created: specs }) => specs.map((spec) => ({ owner, spec })));
+  const rows = created.map(({ owner, spec }) => ({ ...stored(spec, owner), limits: startLimits(spec.limits, nowMs), version: 1 }));
   const names = rows.length <= MAX_RULES_PER_OWNER ? rows.map(({ name }) => name).join(', ') : 'that the document gives to a new rule';
-  type Given = 'id' | 'merchantId' | 'name' | 'createdAt' | 'updatedAt';
-  const returning: readonly Given[] = ['id', 'merchantId', 'name', 'createdAt', 'updatedAt'];
+  type Given = 'id' | 'merchantId' | 'plan' | 'name' | 'createdAt' | 'updatedAt';
+  const returning: readonly Given[] = ['id', 'merchantId', 'plan', 'name', 'createdAt', 'updatedAt'];
   const inserted = await nameTaken(names, insertRows<RuleEntity, Given>(manager, RuleEntity, rows, returning));
-  const given = new Map(inserted.map((row) => [nameOf(row.merchantId, row.name), row]));
+  const given = new Map(inserted.map((row) => [nameOf(ownerOf(row), row.name), row]));
   return new Map(
-    rows.map((row) => {
-      const key = nameOf(row.merchantId, row.name);
-      return [key, { ...row, ...given.get(key)! }];
+    created.map(({ owner, spec }, i) => {
+      const key = nameOf(owner, spec.name);
+      const { limits, version } = rows[i]!;
+      return [key, { ...complete(spec), limits, version, ...given.get(key)! }];
     }),
   );
 }
 
-const nameOf = (owner: RuleOwner, name: string): string => JSON.stringify([owner, name]);
+const nameOf = (owner: RuleOwner, name: string): string => JSON.stringify([ownerColumns(owner), name]);

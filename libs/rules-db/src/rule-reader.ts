@@ -2,9 +2,12 @@ import type { DataSource } from 'typeorm';
 import {
   type DefaultRulesSnapshot,
   isMerchantId,
+  isPlanName,
   type MerchantSnapshot,
+  type PlanSnapshot,
   type RuleOverrides,
   storedOverrides,
+  type StoredRules,
   storedRules,
   storedTimeZone,
   UnreadableError,
@@ -23,8 +26,11 @@ const overridesOf = (merchant: string): string => `(
     'deleted', o.deleted) ORDER BY o.rule_id, o.number)
   FROM rule_override o WHERE o.merchant_id = ${merchant} AND o.remembered) AS overrides`;
 
-/** One merchant with one of its enabled rules, or with nulls if it has none. The columns hold JSON of any shape and any text. */
-interface Row extends Readonly<
+/** Of a plan: see `planEnabled` of the entity. */
+const PLAN_RULE_COLUMNS = RULE_COLUMNS.replace('r.enabled', 'r.plan_enabled AS enabled');
+
+/** The columns hold JSON of any shape and any text; nulls if there is no rule. */
+interface RuleRow extends Readonly<
   Record<
     | 'name'
     | 'layer'
@@ -44,11 +50,24 @@ interface Row extends Readonly<
     unknown
   >
 > {
+  readonly rule_id: string | null;
+}
+
+/** One plan with one of its enabled rules. */
+interface PlanRow extends RuleRow {
+  readonly plan_name: string;
+  readonly rules_version: string;
+  readonly exists: boolean;
+}
+
+/** One merchant with one of its enabled rules. */
+interface Row extends RuleRow {
   readonly merchant_id: string;
   readonly rules_version: string;
   readonly exists: boolean;
   readonly time_zone: string;
-  readonly rule_id: string | null;
+  /** The plan of the merchant. */
+  readonly plan: string | null;
   /** JSON of any shape. */
   readonly overrides?: unknown;
 }
@@ -80,11 +99,11 @@ export class RuleReader {
     if (!(await this.everExisted(merchantId))) return null;
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, ${overridesOf('$1')} FROM merchant WHERE id = $1
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan, ${overridesOf('$1')} FROM merchant WHERE id = $1
          UNION ALL
-         SELECT merchant_id, rules_version, false, 'Etc/UTC', ${overridesOf('$1')} FROM deleted_merchant WHERE merchant_id = $1
+         SELECT merchant_id, rules_version, false, 'Etc/UTC', NULL, ${overridesOf('$1')} FROM deleted_merchant WHERE merchant_id = $1
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.overrides, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, m.overrides, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.exists DESC`,
       [merchantId],
@@ -102,10 +121,10 @@ export class RuleReader {
   async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<(MerchantSnapshot | UnreadableMerchant)[]> {
     const rows = await this.query<Row>(
       `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, ${overridesOf('merchant.id')} FROM merchant
+         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan, ${overridesOf('merchant.id')} FROM merchant
          WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2
        )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.overrides, ${RULE_COLUMNS}
+       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, m.overrides, ${RULE_COLUMNS}
        FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
        ORDER BY m.merchant_id`,
       [afterMerchantId, count],
@@ -128,14 +147,42 @@ export class RuleReader {
   /** The snapshot of the default rules. @throws UnreadableError */
   async defaultRules(): Promise<DefaultRulesSnapshot> {
     const rows = await this.query<Row>(
-      `SELECT 'default rules' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone, ${RULE_COLUMNS}
-       FROM default_rules_version v LEFT JOIN rule r ON r.merchant_id IS NULL AND r.enabled`,
+      `SELECT 'default rules' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone,
+         NULL AS plan, ${RULE_COLUMNS}
+       FROM default_rules_version v LEFT JOIN rule r ON r.merchant_id IS NULL AND r.plan IS NULL AND r.enabled`,
     );
     const [defaults] = merchantsIn(rows);
     if (defaults === undefined) return { version: 0, rules: [] };
     if (!isReadable(defaults)) throw defaults.unreadable;
     const { version, rules, newerRules } = defaults;
     return { version, rules, ...(newerRules && { newerRules }) };
+  }
+
+  /** The snapshot of a plan; `exists` is false if it was deleted. Null if it never existed. @throws UnreadableError */
+  async plan(name: string): Promise<PlanSnapshot | null> {
+    const rows = await this.query<PlanRow>(
+      `WITH p AS (
+         SELECT name AS plan_name, rules_version, true AS exists FROM plan WHERE name = $1
+         UNION ALL
+         SELECT plan, rules_version, false FROM deleted_plan WHERE plan = $1
+       )
+       SELECT p.plan_name, p.rules_version, p.exists, ${PLAN_RULE_COLUMNS}
+       FROM p LEFT JOIN rule r ON r.plan = p.plan_name AND r.plan_enabled
+       ORDER BY p.exists DESC`,
+      [name],
+    );
+    const [first] = rows;
+    return first === undefined
+      ? null
+      : planIn(
+          first,
+          rows.filter(({ exists }) => exists === first.exists),
+        );
+  }
+
+  /** The names of all plans. */
+  async planNames(): Promise<string[]> {
+    return (await this.query<{ name: string }>('SELECT name FROM plan ORDER BY name')).map(({ name }) => name);
   }
 
   /** Asked first, because a flood of ids that nobody created asks for little else, and this costs less than half of what the rules do. */
@@ -150,6 +197,11 @@ export class RuleReader {
   private async query<T>(sql: string, parameters: unknown[] = []): Promise<T[]> {
     return this.dataSource.query(sql, parameters);
   }
+}
+
+/** @throws UnreadableError */
+function planIn({ plan_name: plan, exists, rules_version: version }: PlanRow, rows: readonly PlanRow[]): PlanSnapshot {
+  return { plan: planNameAt(plan, 'plan.name'), version: storedVersion(version, 'plan.rules_version'), exists, ...rulesIn(rows) };
 }
 
 /** Groups rows by merchant; the rows of one merchant are adjacent. */
@@ -173,13 +225,23 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
       version,
       exists,
       timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
-      ...storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule)),
+      ...(first.plan !== null && { plan: planNameAt(first.plan, 'merchant.plan') }),
+      ...rulesIn(rows),
       ...(overrides !== null && overrides !== undefined && { overrides: storedOverrides(byRule(overrides)) }),
     };
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     return { merchantId, version, unreadable: error };
   }
+}
+
+function planNameAt(value: unknown, at: string): string {
+  if (!isPlanName(value)) throw new UnreadableError(`${at}: is no name of a plan`);
+  return value;
+}
+
+function rulesIn(rows: readonly RuleRow[]): StoredRules {
+  return storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule));
 }
 
 /** Overrides as they are stored, one after the other, under the rules that they are of. */
@@ -208,7 +270,7 @@ function asRule({
   valid_to: validTo,
   schedule,
   language,
-}: Row): unknown {
+}: RuleRow): unknown {
   return {
     id,
     name,

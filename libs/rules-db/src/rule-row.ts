@@ -2,22 +2,31 @@ import type { EntityManager } from 'typeorm';
 import { languageOf, type RuleSpec } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { RuleNameTakenError } from './errors.js';
-import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, type RuleEntity } from './rule.entity.js';
+import { ownerColumns, type RuleOwner } from './rule-owner.js';
+import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RULE_NAME_OF_PLAN, type RuleEntity } from './rule.entity.js';
 import { modeText } from './stored-mode.js';
 
-/** What a rule is written without is not left as it was. */
-export function complete(spec: RuleSpec): CompleteRule {
+/** What a rule is written without is not left as it was. A rule of a plan is stored as one that is not enabled: see `planEnabled`. */
+export function stored(spec: RuleSpec, owner: RuleOwner) {
+  const columns = ownerColumns(owner);
+  const isOfPlan = columns.plan !== null;
+  const enabled = { enabled: spec.enabled && !isOfPlan, planEnabled: isOfPlan ? spec.enabled : null };
+  return { ...complete(spec), ...columns, ...enabled };
+}
+
+/** The parts of a rule, also those that it is written without. */
+export function complete(spec: RuleSpec): Required<RuleSpec> & Pick<RuleEntity, 'language'> {
   return { penalty: null, note: '', labels: {}, validFrom: null, validTo: null, schedule: null, ...spec, language: languageOf(spec) };
 }
 
-export type CompleteRule = Required<RuleSpec> & Pick<RuleEntity, 'language'>;
+const NAMES: readonly (string | undefined)[] = [RULE_NAME_OF_MERCHANT, RULE_NAME_OF_DEFAULT, RULE_NAME_OF_PLAN];
 
 export async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {
   try {
     return await write;
   } catch (error) {
     const constraint = violatedConstraint(error);
-    if (constraint === RULE_NAME_OF_MERCHANT || constraint === RULE_NAME_OF_DEFAULT) throw new RuleNameTakenError(name);
+    if (NAMES.includes(constraint)) throw new RuleNameTakenError(name);
     throw error;
   }
 }
@@ -26,14 +35,15 @@ export async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> 
 export async function insertWithId(
   manager: EntityManager,
   id: string,
-  values: Omit<CompleteRule, 'limits'> & Pick<RuleEntity, 'limits' | 'merchantId' | 'version'>,
+  values: Omit<ReturnType<typeof stored>, 'limits'> & Pick<RuleEntity, 'limits' | 'version'>,
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
   const { validFrom, validTo, schedule, language } = values;
   await manager.query(
-    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version, valid_from, valid_to, schedule, language)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+    `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version,
+       valid_from, valid_to, schedule, language, plan, plan_enabled)
+     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
     [
       id,
       merchantId,
@@ -53,6 +63,8 @@ export async function insertWithId(
       validTo,
       schedule ? JSON.stringify(schedule) : null,
       language,
+      values.plan,
+      values.planEnabled,
     ],
   );
 }

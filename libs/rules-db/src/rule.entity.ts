@@ -1,15 +1,29 @@
-import { Check, Column, CreateDateColumn, Entity, Index, JoinColumn, ManyToOne, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import {
+  AfterLoad,
+  Check,
+  Column,
+  CreateDateColumn,
+  Entity,
+  Index,
+  JoinColumn,
+  ManyToOne,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
 import type { KeyPart, Labels, Layer, Limit, Mode, Penalty, Rule, RuleMatch, Schedule, StoreFailurePolicy } from '#limiter';
 import { MerchantEntity } from './merchant.entity.js';
+import { PlanEntity } from './plan.entity.js';
 import { modeColumn } from './stored-mode.js';
 
 export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';
 export const RULE_NAME_OF_DEFAULT = 'rule_name_of_default';
+export const RULE_NAME_OF_PLAN = 'rule_name_of_plan';
 
-/** A rule as it is stored. A rule without a merchant is a default rule. */
+/** A rule as it is stored. A rule without a merchant and without a plan is a default rule. */
 @Entity('rule')
 @Index(RULE_NAME_OF_MERCHANT, ['merchantId', 'name'], { unique: true, where: 'merchant_id IS NOT NULL' })
-@Index(RULE_NAME_OF_DEFAULT, ['name'], { unique: true, where: 'merchant_id IS NULL' })
+@Index(RULE_NAME_OF_DEFAULT, ['name'], { unique: true, where: 'merchant_id IS NULL AND plan IS NULL' })
+@Index(RULE_NAME_OF_PLAN, ['plan', 'name'], { unique: true, where: 'plan IS NOT NULL' })
 @Index('rule_by_priority', ['merchantId', 'priority', 'id'])
 @Check('rule_labels_object', `jsonb_typeof(labels) = 'object'`)
 export class RuleEntity implements Rule {
@@ -24,6 +38,14 @@ export class RuleEntity implements Rule {
   @JoinColumn({ name: 'merchant_id', foreignKeyConstraintName: 'rule_merchant_fkey' })
   merchant?: unknown;
 
+  @Column({ type: 'text', collation: 'C', nullable: true })
+  plan: string | null;
+
+  /** Only declares the foreign key; queries use `plan`. */
+  @ManyToOne(() => PlanEntity, { nullable: true, onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'plan', foreignKeyConstraintName: 'rule_plan_fkey' })
+  planOfRule?: unknown;
+
   @Column({ type: 'text' })
   name: string;
 
@@ -35,6 +57,13 @@ export class RuleEntity implements Rule {
 
   @Column({ type: 'boolean' })
   enabled: boolean;
+
+  /**
+   * Whether a rule of a plan is enabled; null for others. In its row `enabled` is false, so that gateways and preloaders of before, which know
+   * no plans, do not take it for an enabled default rule and limit every merchant by it.
+   */
+  @Column({ name: 'plan_enabled', type: 'boolean', nullable: true })
+  planEnabled?: boolean | null;
 
   @Column({ type: 'text', transformer: modeColumn })
   mode: Mode;
@@ -86,4 +115,11 @@ export class RuleEntity implements Rule {
 
   @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
   updatedAt: Date;
+
+  /** Nobody else needs to know how it is stored. */
+  @AfterLoad()
+  showEnabled(): void {
+    if (this.plan !== null && this.planEnabled !== null && this.planEnabled !== undefined) this.enabled = this.planEnabled;
+    delete this.planEnabled;
+  }
 }

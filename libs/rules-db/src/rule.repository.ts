@@ -1,15 +1,28 @@
-import { DataSource, type EntityManager, In, IsNull } from 'typeorm';
+import { DataSource, type EntityManager, type FindOptionsWhere, In, IsNull, type SelectQueryBuilder } from 'typeorm';
 import { editLimits, type Layer, type RuleSpec, startLimits } from '#limiter';
 import { type Actor, type Expected, isExpected } from './change.js';
 import { RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
+import { MerchantEntity } from './merchant.entity.js';
 import { isProtected, PROTECTED_LABEL } from './protected-rule.js';
 import { demandApproval } from './rule-approval.js';
 import { makeEdits, MAX_RULES_PER_OWNER, type RuleEdits } from './rule-edits.js';
-import { ownedBy, raiseVersion, type RuleOwner, timeZoneOf } from './rule-owner.js';
-import { complete, insertWithId, nameTaken } from './rule-row.js';
+import { ownedBy, ownerColumns, raiseVersion, type RuleOwner, timeZoneOf } from './rule-owner.js';
+import { insertWithId, nameTaken, stored } from './rule-row.js';
 import { RuleEntity } from './rule.entity.js';
 import { isReadableRule } from './stored-row.js';
 import { separateTransactions, type Transactions } from './transactions.js';
+
+/** Rules of one layer, by whose they are. */
+export interface Competitors {
+  readonly own: RuleEntity[];
+  readonly plan: RuleEntity[];
+  readonly defaults: RuleEntity[];
+}
+
+interface Label {
+  readonly key: string;
+  readonly value: string;
+}
 
 /** The position of a rule in the list by priority. */
 export interface RulePosition {
@@ -35,15 +48,15 @@ export class RuleRepository {
     this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
   }
 
-  /** Creates a rule; its limits start now. @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError */
+  /** Creates a rule; its limits start now. @throws MerchantNotFoundError, PlanNotFoundError, RuleNameTakenError, TooManyRulesError */
   async create(owner: RuleOwner, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
-      const values = { ...complete(spec), limits: startLimits(spec.limits, this.nowMs()), merchantId: owner, version: 1 };
+      const values = { ...stored(spec, owner), limits: startLimits(spec.limits, this.nowMs()), version: 1 };
       const { identifiers } = await nameTaken(spec.name, manager.insert(RuleEntity, values));
       const after = await manager.findOneByOrFail(RuleEntity, { id: identifiers[0]!['id'] as string });
-      record({ merchantId: owner, ruleId: after.id, action: 'rule.created', before: null, after, version, by });
+      record({ ...ownerColumns(owner), ruleId: after.id, action: 'rule.created', before: null, after, version, by });
       return after;
     });
   }
@@ -52,7 +65,7 @@ export class RuleRepository {
    * Makes the edits of several owners in a few statements, with one new version of the snapshot of each owner. The caller has locked the owners, and read
    * the rules since. Of each owner deletions come first, so that a name can go from one rule to another one.
    * @param edits of different owners, together some thousand rules at most
-   * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError, VersionConflictError if a rule is not what was read, ApprovalWantedError
+   * @throws MerchantNotFoundError, PlanNotFoundError, RuleNameTakenError, TooManyRulesError, VersionConflictError if a rule is not what was read, ApprovalWantedError
    */
   async editAll(edits: readonly RuleEdits[], by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
@@ -72,15 +85,25 @@ export class RuleRepository {
     return query.orderBy('rule.priority', 'DESC').addOrderBy('rule.id', 'ASC').limit(limit).getMany();
   }
 
-  /**
-   * All rules of these merchants, or the default rules, or those of them that have a label: the highest priority first, and among equals by name.
-   */
-  async ofOwners(owners: readonly string[] | null, label?: { readonly key: string; readonly value: string }): Promise<RuleEntity[]> {
-    const query = this.transactions.manager
-      .createQueryBuilder(RuleEntity, 'rule')
-      .where({ merchantId: owners === null ? IsNull() : In([...owners]) });
+  /** All rules of these merchants, or the default rules, or those of them that have a label: the highest priority first, and among equals by name. */
+  async ofOwners(owners: readonly string[] | null, label?: Label): Promise<RuleEntity[]> {
+    const where = owners === null ? { merchantId: IsNull(), plan: IsNull() } : { merchantId: In([...owners]) };
+    return this.labelled(where, label).orderBy('rule.merchantId').addOrderBy('rule.priority', 'DESC').addOrderBy('rule.name').getMany();
+  }
+
+  /** All rules of these plans, or those of them that have a label, in the same order. */
+  async ofPlans(names: readonly string[], label?: Label): Promise<RuleEntity[]> {
+    return this.labelled({ plan: In([...names]) }, label)
+      .orderBy('rule.plan')
+      .addOrderBy('rule.priority', 'DESC')
+      .addOrderBy('rule.name')
+      .getMany();
+  }
+
+  private labelled(where: FindOptionsWhere<RuleEntity>, label: Label | undefined): SelectQueryBuilder<RuleEntity> {
+    const query = this.transactions.manager.createQueryBuilder(RuleEntity, 'rule').where(where);
     if (label) query.andWhere('rule.labels @> :label', { label: JSON.stringify({ [label.key]: label.value }) });
-    return query.orderBy('rule.merchantId').addOrderBy('rule.priority', 'DESC').addOrderBy('rule.name').getMany();
+    return query;
   }
 
   /** How many rules these merchants have together. */
@@ -90,25 +113,35 @@ export class RuleRepository {
 
   /** Those of the rules of these merchants that are protected. */
   async protectedOf(owners: readonly string[]): Promise<RuleEntity[]> {
-    const labelled = await this.transactions.manager
-      .createQueryBuilder(RuleEntity, 'rule')
-      .where({ merchantId: In([...owners]) })
-      .andWhere('jsonb_exists(rule.labels, :label)', { label: PROTECTED_LABEL })
+    const labelled = await this.labelled({ merchantId: In([...owners]) }, undefined)
+      .andWhere('jsonb_exists(rule.labels, :protected)', { protected: PROTECTED_LABEL })
       .orderBy('rule.merchantId')
       .addOrderBy('rule.name')
       .getMany();
     return labelled.filter(({ labels }) => isProtected(labels));
   }
 
-  /** The enabled rules that are asked in the same layer for the owner's requests: its own ones and the default rules. */
-  async competitors(owner: RuleOwner, layer: Layer): Promise<{ own: RuleEntity[]; defaults: RuleEntity[] }> {
-    const inLayer = { layer, enabled: true };
-    const owners = owner === null ? [{ merchantId: IsNull() }] : [{ merchantId: owner }, { merchantId: IsNull() }];
-    const rules = await this.transactions.manager.find(RuleEntity, { where: owners.map((each) => ({ ...each, ...inLayer })) });
-    return { own: rules.filter(({ merchantId }) => merchantId !== null), defaults: rules.filter(({ merchantId }) => merchantId === null) };
+  /**
+   * The enabled rules that are asked in the same layer for the owner's requests: those of the owner, of its plan, if it is a merchant that has one,
+   * and the default rules.
+   */
+  async competitors(owner: RuleOwner, layer: Layer): Promise<Competitors> {
+    const { manager } = this.transactions;
+    const merchant = typeof owner === 'string' ? await manager.findOneBy(MerchantEntity, { id: owner }) : null;
+    const owners = [owner, merchant?.plan ? { plan: merchant.plan } : null, null];
+    const where = owners.map((each) => {
+      const { plan } = ownerColumns(each);
+      return { ...ownedBy(each), layer, ...(plan === null ? { enabled: true } : { planEnabled: true }) };
+    });
+    const rules = await manager.find(RuleEntity, { where });
+    return {
+      own: rules.filter(({ merchantId }) => merchantId !== null),
+      plan: rules.filter(({ plan }) => plan !== null),
+      defaults: rules.filter(({ merchantId, plan }) => merchantId === null && plan === null),
+    };
   }
 
-  /** The number of rules, the default rules included. */
+  /** The number of rules, those of plans and the default rules included. */
   async count(): Promise<number> {
     return this.transactions.manager.count(RuleEntity);
   }
@@ -135,12 +168,12 @@ export class RuleRepository {
       const limits = isReadableRule(before)
         ? editLimits(before.limits, written.limits, this.nowMs(), await timeZoneOf(manager, owner))
         : startLimits(written.limits, this.nowMs());
-      const values = { ...complete(written), limits, version: before.version + 1 };
+      const values = { ...stored(written, owner), limits, version: before.version + 1 };
       const { affected } = await nameTaken(written.name, manager.update(RuleEntity, { id, version: before.version }, values));
       if (affected !== 1) throw new VersionConflictError(before.version);
       demandApproval([{ owner, before, after: written, action }], by);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      record({ merchantId: owner, ruleId: id, action, before, after, version, by });
+      record({ ...ownerColumns(owner), ruleId: id, action, before, after, version, by });
       return after;
     });
   }
@@ -159,11 +192,11 @@ export class RuleRepository {
       if (there || !isExpected(expected, deleted.version)) throw new VersionConflictError(there?.version ?? deleted.version);
       if ((await manager.countBy(RuleEntity, ownedBy(owner))) >= MAX_RULES_PER_OWNER) throw new TooManyRulesError(MAX_RULES_PER_OWNER);
       const limits = editLimits(deleted.limits, spec.limits, this.nowMs(), await timeZoneOf(manager, owner));
-      const values = { ...complete(spec), limits, merchantId: owner, version: deleted.version + 1 };
+      const values = { ...stored(spec, owner), limits, version: deleted.version + 1 };
       await nameTaken(spec.name, insertWithId(manager, id, values));
       demandApproval([{ owner, before: deleted, after: spec, action: 'rule.reverted' }], by);
       const after = await manager.findOneByOrFail(RuleEntity, { id });
-      record({ merchantId: owner, ruleId: id, action: 'rule.reverted', before: null, after, version, by });
+      record({ ...ownerColumns(owner), ruleId: id, action: 'rule.reverted', before: null, after, version, by });
       return after;
     });
   }
@@ -176,7 +209,7 @@ export class RuleRepository {
       const { affected } = await manager.delete(RuleEntity, { id, version: before.version });
       if (affected !== 1) throw new VersionConflictError(before.version);
       demandApproval([{ owner, before, after: null, action: 'rule.deleted' }], by);
-      record({ merchantId: owner, ruleId: id, action: 'rule.deleted', before, after: null, version, by });
+      record({ ...ownerColumns(owner), ruleId: id, action: 'rule.deleted', before, after: null, version, by });
     });
   }
 }

@@ -47,6 +47,16 @@ describe('eventsOf', () => {
     expect(eventsOf([deleted([])])).toEqual([]);
   });
 
+  it('tells of the rules of a plan apart from default ones, and that they went with their plan', () => {
+    const rule = (plan: string | null) => ({ merchantId: null, plan, ruleId: '1', action: 'rule.replaced', before: {}, after: {}, by });
+    const deleted = { merchantId: null, plan: 'free', action: 'plan.deleted', before: { rules: [{ id: '7' }] }, after: null, by };
+    expect(eventsOf([rule('pro'), rule(null), deleted]).map(({ data }) => (data as { plan?: string }).plan)).toEqual([
+      'pro',
+      undefined,
+      'free',
+    ]);
+  });
+
   it('names the second administrator of an approved change', () => {
     const approved = { merchantId: 'acme', ruleId: '1', action: 'rule.replaced', before: {}, after: { version: 2 } };
     expect(eventsOf([{ ...approved, by: { ...by, approval: { id: '5', by: 'second' } } }])).toMatchObject([

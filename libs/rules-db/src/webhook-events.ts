@@ -5,6 +5,7 @@ import type { WebhookEventType } from './webhook.entity.js';
 /** As much of a change as receivers are told. */
 interface Told {
   readonly merchantId: string | null;
+  readonly plan?: string | null;
   readonly ruleId?: string;
   readonly action: string;
   readonly before: object | null;
@@ -35,19 +36,20 @@ const ROWS_AT_ONCE = 1_000;
 
 /** What the changes of one transaction are to receivers: one event for all changed rules of an owner, so that a large file is not a flood of events. */
 export function eventsOf(changes: readonly Told[]): WebhookEvent[] {
-  const ofOwners = new Map<string | null, { readonly rules: ChangedRule[]; readonly by: Told['by'] }>();
+  const ofOwners = new Map<string, { readonly owner: object; readonly rules: ChangedRule[]; readonly by: Told['by'] }>();
   for (const change of changes) {
     const rules = changedRules(change);
     if (rules.length === 0) continue;
-    const { merchantId, by } = change;
-    const ofOwner = ofOwners.get(merchantId) ?? { rules: [], by };
+    const owner = ownerIn(change);
+    const key = JSON.stringify(owner);
+    const ofOwner = ofOwners.get(key) ?? { owner, rules: [], by: change.by };
     ofOwner.rules.push(...rules);
-    ofOwners.set(merchantId, ofOwner);
+    ofOwners.set(key, ofOwner);
   }
   return [
-    ...[...ofOwners].map(([merchantId, { rules, by }]): WebhookEvent => ({
+    ...[...ofOwners.values()].map(({ owner, rules, by }): WebhookEvent => ({
       type: 'rule.changed',
-      data: { merchantId, changes: rules, ...actorsOf(by) },
+      data: { ...owner, changes: rules, ...actorsOf(by) },
     })),
     ...changes.filter(({ action }) => action === 'approval.wanted').map(wantedApproval),
   ];
@@ -68,19 +70,27 @@ export async function recordEvents(manager: EntityManager, changes: readonly Tol
   }
 }
 
+/** Whose rules they are; a plan is named only where it is one. */
+function ownerIn({ merchantId, plan }: Pick<Told, 'merchantId' | 'plan'>): object {
+  return { merchantId, ...(plan && { plan }) };
+}
+
 function changedRules({ action, ruleId, before, after }: Told): ChangedRule[] {
   if (action.startsWith('rule.')) {
     return [{ ruleId: ruleId ?? null, action, version: (after as { version?: number } | null)?.version ?? null }];
   }
-  if (action !== 'merchant.deleted') return [];
+  if (action !== 'merchant.deleted' && action !== 'plan.deleted') return [];
   const { rules = [] } = before as { rules?: readonly { readonly id: string }[] };
   return rules.map(({ id }) => ({ ruleId: id, action: 'rule.deleted', version: null }));
 }
 
-function wantedApproval({ merchantId, after, by }: Told): WebhookEvent {
+function wantedApproval({ merchantId, plan, after, by }: Told): WebhookEvent {
   const { approval, expiresAt, change } = after as { approval: { id: string }; expiresAt: Date; change: ProposedChange };
   const { action, ruleId, version } = change;
-  return { type: 'approval.wanted', data: { approvalId: approval.id, merchantId, ruleId, action, version, expiresAt, ...actorsOf(by) } };
+  return {
+    type: 'approval.wanted',
+    data: { approvalId: approval.id, ...ownerIn({ merchantId, plan: plan ?? null }), ruleId, action, version, expiresAt, ...actorsOf(by) },
+  };
 }
 
 function actorsOf({ name: actor, approval, reason, requestId }: Told['by']): object {

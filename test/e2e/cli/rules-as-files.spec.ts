@@ -230,6 +230,19 @@ describe('what stands and what stood', () => {
     expect(await json('get', 'default-rules')).toMatchObject([{ id, name: 'for all' }]);
   });
 
+  it('plans are applied, listed, looked back on and reverted like merchants and their rules', async () => {
+    const plans = (capacity: number) =>
+      `version: 1\nplans:\n- name: pro\n  rules:\n  - name: shared\n    limits:\n    - { name: burst, algorithm: token_bucket, capacity: ${capacity}, refillTokens: 5, refillIntervalMs: 1000 }\n`;
+    expect((await tollgate('apply', file(plans(10)))).stdout).toContain('+ plan pro\n+ rule "shared" of plan pro\n');
+    await tollgate('apply', file(plans(20)));
+    expect(await json('get', 'plans')).toMatchObject([{ name: 'pro', version: 1 }]);
+    const [{ id }] = await json<[{ id: string }]>('get', 'rules', '--plan', 'pro');
+    expect(await tollgate('revert', id, '1', '--plan', 'pro')).toMatchObject({ code: 0 });
+    expect(await json('history', '--plan', 'pro', '--rule', id)).toMatchObject([{ action: 'rule.reverted', plan: 'pro' }, {}, {}]);
+    expect((await tollgate('history', '--plan', 'pro')).stdout).toMatch(/plan\.created +plan pro/);
+    expect(await tollgate('get', 'rules', '--plan', 'pro', '--merchant', 'acme')).toMatchObject({ code: 2 });
+  });
+
   it('audit list filters', async () => {
     expect(await json('audit', 'list', '--actor', 'nobody')).toEqual([]);
     expect(await tollgate('audit', 'list', '--since', 'yesterday')).toMatchObject({

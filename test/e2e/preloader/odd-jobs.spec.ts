@@ -35,7 +35,7 @@ const carried = async (id: string) => {
 test('invalid jobs and jobs of a later format fail at once with a plain reason, and the next edit is reloaded', async () => {
   const before = await metric(app, 'preloader_unreadable_total', { what: 'job' });
   const odd: [unknown, RegExp][] = [
-    [{ format: 2, merchant: 'acme' }, /format 2.*a newer one has written it/],
+    [{ format: 3, merchant: 'acme' }, /format 3.*a newer one has written it/],
     [{ merchantId: { id: 'acme' } }, /merchantId must be/],
     [null, /carry an object, got null/],
     [['acme'], /carry an object, got a list/],

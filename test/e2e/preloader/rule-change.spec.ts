@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, changeCounterOf } from '#limiter-redis';
+import { CHANGES_CHANNEL, CHANGE_COUNTERS_KEY, changeCounterOf, planKey } from '#limiter-redis';
+import { PlanRepository } from '#rules-db';
 import { BUSY } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -14,12 +15,12 @@ describe('a change in PostgreSQL', () => {
   let house: House;
   let app: RunningApp;
   let subscriber: Redis;
-  const announced: (string | null)[] = [];
+  const announced: unknown[] = [];
 
   beforeAll(async () => {
     house = await House.open();
     subscriber = house.redis.duplicate();
-    subscriber.on('message', (_, message: string) => announced.push(JSON.parse(message) as string | null));
+    subscriber.on('message', (_, message: string) => announced.push(JSON.parse(message)));
     await subscriber.subscribe(CHANGES_CHANNEL);
     app = await house.preloader();
     await until('the first full preload', () => app.logs.some(({ msg }) => msg === 'full preload done'));
@@ -55,6 +56,22 @@ describe('a change in PostgreSQL', () => {
       await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
     },
   );
+
+  test('of a plan reaches Redis once for all of its merchants, and a full preload brings back what is lost', async () => {
+    const plans = new PlanRepository(house.dataSource);
+    await plans.create('pro', { note: '', labels: {} }, BY);
+    for (const id of ['first', 'second']) await house.merchants.create({ ...merchant(id), plan: 'pro' }, BY);
+    for (const id of ['first', 'second']) expect(await snapshotOf(id, 1)).toMatchObject({ plan: 'pro', rules: [] });
+    const rulesInRedis = async () => (await house.snapshots.findPlan('pro')).value?.rules.map(({ name }) => name);
+    await house.rules.create({ plan: 'pro' }, ruleSpec(), BY);
+    await until('the rule is in Redis', async () => (await rulesInRedis())?.length === 1, CARRIED_WITHIN_MS);
+    await until('the announcement', () => announced.some((each) => (each as { plan?: string } | null)?.plan === 'pro'), CARRIED_WITHIN_MS);
+    await snapshotOf('first', 1);
+    await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
+    await house.redis.del(planKey('pro'));
+    await house.preloads.request();
+    await until('the plan is in Redis again', async () => (await rulesInRedis())?.[0] === ruleSpec().name, CARRIED_WITHIN_MS);
+  });
 
   test('that deletes a merchant leaves a tombstone, and a new merchant of the same id continues from its version', async () => {
     await house.merchants.create(merchant('brief'), BY);

@@ -453,3 +453,74 @@ describe('exporting a file', () => {
     }
   });
 });
+
+describe('plans in a file', () => {
+  const file = {
+    version: 1,
+    plans: [{ name: 'pro', note: 'for those who pay', rules: [rule('shared', { priority: 7 })] }],
+    merchants: [{ id: 'of-pro', name: 'x', plan: 'pro', rules: [] }],
+  };
+  const about = ({ body }: Answer) =>
+    (body as { changes: { action: string; kind: string; id: string; plan?: string }[] }).changes.map(({ action, kind, id, plan }) => [
+      action,
+      kind,
+      id,
+      plan,
+    ]);
+
+  it('are made before the merchants that name them, exported before them, and a second time nothing changes', async () => {
+    const done = await apply(file);
+    expect([done.status, about(done)]).toEqual([
+      200,
+      [
+        ['create', 'plan', 'pro', 'pro'],
+        ['create', 'plan_rule', 'shared', 'pro'],
+        ['create', 'merchant', 'of-pro', undefined],
+      ],
+    ]);
+    expect(about(await apply(file))).toEqual([]);
+    for (const format of ['yaml', 'json']) {
+      const all = await text(`/v1/export?format=${format}`);
+      const parsed = parse(all) as typeof file;
+      expect(all.indexOf('plans')).toBeLessThan(all.indexOf('merchants'));
+      expect(parsed.plans).toMatchObject([
+        { name: 'pro', note: 'for those who pay', labels: {}, rules: [{ name: 'shared', priority: 7 }] },
+      ]);
+      expect(parsed.merchants.find(({ id }) => id === 'of-pro')).toMatchObject({ plan: 'pro' });
+      expect(about(await apply(parsed))).toEqual([]);
+    }
+    expect(await exported('?merchant=of-pro')).not.toHaveProperty('plans');
+  });
+
+  it('are changed, and their rules deleted, as those of merchants; one that is not in the file is left alone', async () => {
+    const [plan] = file.plans;
+    const changed = await apply({ version: 1, plans: [{ ...plan, note: 'new', rules: [] }] }, '?maxDeletePercent=100');
+    expect(about(changed)).toEqual([
+      ['update', 'plan', 'pro', 'pro'],
+      ['delete', 'plan_rule', 'shared', 'pro'],
+    ]);
+    expect(about(await apply({ version: 1, plans: [] }))).toEqual([]);
+    expect((await call('GET', '/v1/plans/pro')).body).toMatchObject({ note: 'new' });
+    const left = await apply({ version: 1, merchants: [{ id: 'of-pro', name: 'x' }] });
+    expect((left.body as Result).changes).toMatchObject([{ patch: [{ op: 'replace', path: '/plan', value: null }] }]);
+  });
+
+  it.each(['', '?dryRun=true'])('that no file and nobody has made are refused%s, and the merchant named', async (query) => {
+    const answer = await apply(
+      {
+        version: 1,
+        merchants: [
+          { id: 'a', name: 'x' },
+          { id: 'b', name: 'x', plan: 'gold' },
+        ],
+      },
+      query,
+    );
+    expect([answer.status, answer.body.errors]).toMatchObject([400, [{ pointer: '/merchants/1/plan', code: 'merchant.plan.not_found' }]]);
+  });
+
+  it('with the same name twice are refused', async () => {
+    const answer = await apply({ version: 1, plans: [{ name: 'twice' }, { name: 'twice' }] });
+    expect([answer.status, answer.body.errors]).toMatchObject([400, [{ pointer: '/plans/1/name', code: 'plan.name.repeated' }]]);
+  });
+});

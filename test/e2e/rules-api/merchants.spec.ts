@@ -1,3 +1,4 @@
+import { ruleBody } from '../../support/factories/rules.js';
 import { type Api, startRulesApi } from './api.js';
 
 describe('merchants', () => {
@@ -17,6 +18,7 @@ describe('merchants', () => {
       name: 'Acme',
       timeZone: 'Europe/Berlin',
       labels: {},
+      plan: null,
       version: 1,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
       updatedAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
@@ -179,11 +181,118 @@ describe('merchants', () => {
       ['cursor=%00', 'cursor', 'must be the nextCursor of a page of this list, got "\\u0000"'],
       [`cursor=${Buffer.from('["rules",1,"1"]').toString('base64url')}`, 'cursor', 'must be the nextCursor of a page of this list'],
       [`cursor=${Buffer.from('["merchants",{"a":1}]').toString('base64url')}`, 'cursor', 'must be the nextCursor of a page of this list'],
-      ['page=2', 'page', 'is not known here; limit, cursor, name and label are'],
+      ['page=2', 'page', 'is not known here; limit, cursor, name, label and plan are'],
     ])('are refused for ?%s', async (query, parameter, detail) => {
       const { status, body } = await api.ask('GET', `/v1/merchants?${query}`);
       expect(status).toBe(400);
       expect(body.errors).toEqual([{ parameter, code: expect.stringMatching(/^query\./) as string, detail }]);
+    });
+  });
+
+  describe('and plans', () => {
+    const rule = (name: string, capacity: number) => ruleBody({ name, limits: [{ ...LIMIT, capacity }] });
+    const LIMIT = { name: 'burst', algorithm: 'token_bucket', refillTokens: 1, refillIntervalMs: 1_000 };
+
+    it('a plan is created, read, replaced and deleted; what is read can be sent back', async () => {
+      const created = await api.ask('PUT', '/v1/plans/free', { note: 'for everybody' });
+      expect([created.status, created.headers.get('etag'), created.headers.get('location')]).toEqual([201, '"1"', '/v1/plans/free']);
+      expect(created.body).toMatchObject({ name: 'free', note: 'for everybody', labels: {}, version: 1 });
+      const again = await api.ask('PUT', '/v1/plans/free', {});
+      expect([again.status, again.body.code]).toEqual([428, 'if_match.missing']);
+      const replaced = await api.ask('PUT', '/v1/plans/free', { ...created.body, labels: { team: 'sales' } }, { 'if-match': '"1"' });
+      expect([replaced.status, replaced.headers.get('etag'), replaced.body.labels]).toEqual([200, '"2"', { team: 'sales' }]);
+      const stale = await api.ask('PUT', '/v1/plans/free', {}, { 'if-match': '"1"' });
+      expect([stale.status, stale.body.code, stale.headers.get('etag')]).toEqual([412, 'version.changed', '"2"']);
+      expect((await api.ask('PUT', '/v1/plans/none', {}, { 'if-match': '*' })).body).toMatchObject({ status: 404, code: 'plan.not_found' });
+      expect((await api.ask('PUT', '/v1/plans/No%20Name', {})).body).toMatchObject({ status: 400, code: 'plan.name.malformed' });
+      expect((await api.ask('GET', '/v1/plans')).body).toMatchObject({ items: [{ name: 'free' }], nextCursor: null });
+      expect((await api.ask('DELETE', '/v1/plans/free')).status).toBe(428);
+      expect((await api.ask('DELETE', '/v1/plans/free', undefined, { 'if-match': '"2"' })).status).toBe(204);
+      expect((await api.ask('GET', '/v1/plans/free')).status).toBe(404);
+      const { items } = (await api.ask('GET', '/v1/plans/free/history')).body;
+      expect(items.map(({ action, plan, merchantId }: Record<string, unknown>) => [action, plan, merchantId])).toEqual([
+        ['plan.deleted', 'free', null],
+        ['plan.replaced', 'free', null],
+        ['plan.created', 'free', null],
+      ]);
+      expect(items[1].patch).toEqual([{ op: 'add', path: '/labels/team', value: 'sales' }]);
+      expect((await api.ask('GET', '/v1/plans/nothing/history')).status).toBe(404);
+    });
+
+    it('plans come page by page, by name', async () => {
+      for (const name of ['b', 'a', 'c']) await api.ask('PUT', `/v1/plans/${name}`, {});
+      const first = (await api.ask('GET', '/v1/plans?limit=2')).body;
+      expect(first.items.map(({ name }: { name: string }) => name)).toEqual(['a', 'b']);
+      const second = (await api.ask('GET', `/v1/plans?limit=2&cursor=${first.nextCursor}`)).body;
+      expect([second.items.map(({ name }: { name: string }) => name), second.nextCursor]).toEqual([['c'], null]);
+    });
+
+    it('a rule of a plan is written, changed, reverted and deleted like any other, and belongs to its plan alone', async () => {
+      await api.ask('PUT', '/v1/plans/pro', {});
+      const rules = '/v1/plans/pro/rules';
+      const created = await api.ask('POST', rules, rule('payments', 10));
+      expect([created.status, created.headers.get('etag')]).toEqual([201, '"1"']);
+      const one = created.headers.get('location')!;
+      expect(one).toBe(`${rules}/${created.body.id}`);
+      expect((await api.ask('POST', rules, rule('payments', 10))).body.code).toBe('rule.name.taken');
+      expect((await api.ask('POST', '/v1/default-rules', rule('payments', 10))).status).toBe(201);
+      const patched = await api.ask('PATCH', one, { priority: 7 }, { 'if-match': '"1"' });
+      expect([patched.status, patched.body.priority]).toEqual([200, 7]);
+      expect((await api.ask('PUT', one, { ...patched.body, enabled: false }, { 'if-match': '"2"' })).body.enabled).toBe(false);
+      expect((await api.ask('GET', `${rules}?enabled=false`)).body.items).toMatchObject([{ name: 'payments', enabled: false }]);
+      expect((await api.ask('POST', `${one}/revert`, { version: 1 }, { 'if-match': '"3"' })).body).toMatchObject({
+        priority: 100,
+        enabled: true,
+        version: 4,
+      });
+      expect((await api.ask('DELETE', one, undefined, { 'if-match': '"4"' })).status).toBe(204);
+      expect((await api.ask('POST', `${one}/revert`, { version: 2 }, { 'if-match': '*' })).body).toMatchObject({ priority: 7, version: 5 });
+      const { items } = (await api.ask('GET', `${one}/history`)).body;
+      expect(items.map(({ action }: { action: string }) => action)).toEqual([
+        'rule.reverted',
+        'rule.deleted',
+        'rule.reverted',
+        'rule.replaced',
+        'rule.replaced',
+        'rule.created',
+      ]);
+      expect(items[4]).toMatchObject({ plan: 'pro', ruleId: created.body.id, patch: [{ op: 'replace', path: '/priority', value: 7 }] });
+      for (const elsewhere of ['/v1/default-rules', '/v1/plans/a/rules', '/v1/merchants/list-1/rules']) {
+        expect((await api.ask('GET', `${elsewhere}/${created.body.id}`)).status).toBe(404);
+        expect((await api.ask('GET', `${elsewhere}/${created.body.id}/history`)).status).toBe(404);
+      }
+      const audited = (await api.ask('GET', '/v1/audit?plan=pro')).body.items;
+      expect(audited.map(({ action }: { action: string }) => action)).toEqual([
+        ...items.map(({ action }: { action: string }) => action),
+        'plan.created',
+      ]);
+      expect((await api.ask('POST', '/v1/plans/nothing/rules', rule('x', 1))).body.code).toBe('plan.not_found');
+      expect((await api.ask('GET', '/v1/plans/nothing/rules')).body.code).toBe('plan.not_found');
+    });
+
+    it('a merchant has at most one plan, which exists, and which is not deleted while it has it', async () => {
+      await api.ask('PUT', '/v1/plans/gold', {});
+      const created = await api.ask('POST', '/v1/merchants', { id: 'golden', name: 'x', plan: 'gold' });
+      expect([created.status, created.body.plan]).toEqual([201, 'gold']);
+      await api.ask('POST', '/v1/merchants', { id: 'joins', name: 'x' });
+      expect((await api.ask('PATCH', '/v1/merchants/joins', { plan: 'gold' }, { 'if-match': '"1"' })).body).toMatchObject({
+        plan: 'gold',
+        version: 2,
+      });
+      const listed = (await api.ask('GET', '/v1/merchants?plan=gold')).body.items;
+      expect(listed.map(({ id }: { id: string }) => id)).toEqual(['golden', 'joins']);
+      for (const plan of ['nothing', 'No Name', 7]) {
+        const refused = await api.ask('PATCH', '/v1/merchants/joins', { plan }, { 'if-match': '*' });
+        expect([plan, refused.status, refused.body.errors?.[0]?.pointer]).toEqual([plan, 400, '/plan']);
+      }
+      const inUse = await api.ask('DELETE', '/v1/plans/gold', undefined, { 'if-match': '*' });
+      expect([inUse.status, inUse.body.code]).toEqual([409, 'plan.in_use']);
+      expect(inUse.body.detail).toMatch(/^plan "gold" is that of 2 merchants; give them another one first/);
+      expect((await api.ask('PATCH', '/v1/merchants/joins', { plan: null }, { 'if-match': '*' })).body.plan).toBeNull();
+      await api.ask('DELETE', '/v1/merchants/golden', undefined, { 'if-match': '*' });
+      expect((await api.ask('DELETE', '/v1/plans/gold', undefined, { 'if-match': '*' })).status).toBe(204);
+      const [, , changed] = (await api.ask('GET', '/v1/merchants/joins/history')).body.items.reverse();
+      expect(changed).toMatchObject({ plan: null, patch: [{ op: 'replace', path: '/plan', value: null }] });
     });
   });
 });

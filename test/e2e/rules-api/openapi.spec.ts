@@ -109,9 +109,11 @@ describe('what the OpenAPI document says', () => {
 
   it.each([
     ['/v1/merchants/{merchantId}/rules', '/v1/merchants/ruled/rules'],
+    ['/v1/plans/{plan}/rules', '/v1/plans/ruled/rules'],
     ['/v1/default-rules', '/v1/default-rules'],
   ])('holds for a rule at %s from beginning to end', async (template, path) => {
     await api.ask('POST', '/v1/merchants', { id: 'ruled', name: 'x' });
+    await api.ask('PUT', '/v1/plans/ruled', {});
     const one = `${template}/{ruleId}`;
     const minimal = await api.ask('POST', path, bodyOf('POST', template, false));
     expect(minimal.status).toBe(201);
@@ -130,6 +132,21 @@ describe('what the OpenAPI document says', () => {
     const other = await api.ask('POST', path, { ...bodyOf('POST', template, true), name: 'other' });
     expectDocumented(await api.ask('PUT', other.headers.get('location') ?? '', bodyOf('PUT', one, false), { 'if-match': '*' }), 'PUT', one);
     expectDocumented(await api.ask('DELETE', location, undefined, { 'if-match': '"3"' }), 'DELETE', one);
+  });
+
+  it('holds for a plan from beginning to end', async () => {
+    const [all, one, path] = ['/v1/plans', '/v1/plans/{plan}', '/v1/plans/pro'];
+    const created = await api.ask('PUT', path, bodyOf('PUT', one, true));
+    expect(created.status).toBe(201);
+    expectDocumented(created, 'PUT', one);
+    expectDocumented(await api.ask('PUT', path, bodyOf('PUT', one, false), { 'if-match': '"1"' }), 'PUT', one);
+    expectDocumented(await api.ask('GET', all), 'GET', all);
+    expectDocumented(await api.ask('GET', path), 'GET', one);
+    const used = await api.ask('POST', '/v1/merchants', { id: 'of-pro', name: 'x', plan: 'pro' });
+    expectDocumented(used, 'POST', '/v1/merchants');
+    expectDocumented(await api.ask('DELETE', path, undefined, { 'if-match': '*' }), 'DELETE', one);
+    await api.ask('DELETE', '/v1/merchants/of-pro', undefined, { 'if-match': '*' });
+    expectDocumented(await api.ask('DELETE', path, undefined, { 'if-match': '*' }), 'DELETE', one);
   });
 
   it('are the defaults that a rule gets', async () => {
@@ -187,6 +204,8 @@ describe('what the OpenAPI document says', () => {
       ['/v1/merchants/{merchantId}/rules', '/v1/merchants/nobody/rules'],
       ['/v1/merchants/{merchantId}/rules/{ruleId}', '/v1/merchants/ruled/rules/999'],
       ['/v1/default-rules/{ruleId}', '/v1/default-rules/999'],
+      ['/v1/plans/{plan}', '/v1/plans/nothing'],
+      ['/v1/plans/{plan}/rules/{ruleId}', '/v1/plans/nothing/rules/999'],
     ] as const) {
       for (const method of Object.keys(paths[template] ?? {}).map((name) => name.toUpperCase())) {
         const writes = method !== 'GET' && method !== 'DELETE';

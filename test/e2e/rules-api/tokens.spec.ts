@@ -57,6 +57,19 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['DELETE', '/v1/default-rules/{ruleId}', 'editor', false],
   ['GET', '/v1/default-rules/{ruleId}/history', 'viewer', true],
   ['POST', '/v1/default-rules/{ruleId}/revert', 'editor', false],
+  ['GET', '/v1/plans', 'viewer', true],
+  ['GET', '/v1/plans/{plan}', 'viewer', true],
+  ['PUT', '/v1/plans/{plan}', 'editor', false],
+  ['DELETE', '/v1/plans/{plan}', 'editor', false],
+  ['GET', '/v1/plans/{plan}/history', 'viewer', true],
+  ['GET', '/v1/plans/{plan}/rules', 'viewer', true],
+  ['POST', '/v1/plans/{plan}/rules', 'editor', false],
+  ['GET', '/v1/plans/{plan}/rules/{ruleId}', 'viewer', true],
+  ['PUT', '/v1/plans/{plan}/rules/{ruleId}', 'editor', false],
+  ['PATCH', '/v1/plans/{plan}/rules/{ruleId}', 'editor', false],
+  ['DELETE', '/v1/plans/{plan}/rules/{ruleId}', 'editor', false],
+  ['GET', '/v1/plans/{plan}/rules/{ruleId}/history', 'viewer', true],
+  ['POST', '/v1/plans/{plan}/rules/{ruleId}/revert', 'editor', false],
   ['GET', '/v1/audit', 'viewer', true],
   ['GET', '/v1/merchants/{merchantId}/buckets', 'viewer', true],
   ['POST', '/v1/merchants/{merchantId}/buckets/reset', 'editor', true],
@@ -115,7 +128,11 @@ describe('who may do what', () => {
 
   describe.each(MATRIX)('%s %s', (method, template, role, ofAcme) => {
     // No such rule and token: whoever may ask is told so, and nothing is done.
-    const path = (merchantId: string) => template.replace('{merchantId}', merchantId).replace(/\{\w+\}/g, '999999');
+    const path = (merchantId: string) =>
+      template
+        .replace('{merchantId}', merchantId)
+        .replace('{plan}', 'nothing')
+        .replace(/\{\w+\}/g, '999999');
     const body = method === 'GET' || method === 'DELETE' ? undefined : {};
     const isAboutMerchant = template.includes('{merchantId}');
 

@@ -102,6 +102,42 @@ test.each([
   expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toEqual([pointer]);
 });
 
+test('a rule of a plan is enforced for its merchants, explained as such, and an edit of it is felt', async () => {
+  const path = '/of-the-plan';
+  const rule = (refillIntervalMs: number) =>
+    ruleBody({
+      name: 'shared',
+      layer: 'user',
+      match: { methods: [], paths: [path] },
+      limits: [{ ...LIMITS[0], capacity: 1, refillIntervalMs }],
+    });
+  await api('PUT', '/v1/plans/pro', {});
+  const { body: created } = await api('POST', '/v1/plans/pro/rules', rule(86_400_000));
+  for (const id of ['one', 'other']) await api('POST', '/v1/merchants', { id, name: id, plan: 'pro' });
+  await until('the merchants and their plan are in Redis', async () =>
+    Boolean((await house.snapshots.read('other')) && (await house.snapshots.findPlan('pro')).value?.rules.length),
+  );
+  const before = await house.snapshots.read('one');
+  const send = async (id: string) => (await house.send(gateway, id, { path })).status;
+  expect([await send('one'), await send('one'), await send('other')]).toEqual([200, 429, 200]);
+  // Merchants without the plan are not concerned.
+  expect(await send('acme')).toBe(200);
+  const of = (merchantId: string) => api('POST', '/v1/explain', { merchantId, request: { method: 'GET', path } });
+  const explanation = (await of('one')).body;
+  expect(explanation.verdict.reason).toBe('over_limit');
+  expect(explanation.layers.find(({ layer }: { layer: string }) => layer === 'user')).toMatchObject({
+    chosen: created.id,
+    considered: [{ ruleId: created.id, source: 'plan', matched: true }],
+  });
+  const buckets = (await api('GET', '/v1/merchants/one/buckets')).body.items;
+  expect(buckets).toMatchObject([{ ruleId: created.id, source: 'plan', remaining: 0 }]);
+  const edited = await ask(rulesApi.url, 'PUT', `/v1/plans/pro/rules/${created.id}`, rule(1), { 'if-match': '*' });
+  expect(edited.status).toBe(200);
+  await until('the edit is felt', async () => (await send('one')) === 200);
+  expect(await send('other')).toBe(200);
+  expect(await house.snapshots.read('one')).toEqual(before);
+});
+
 test('of a merchant that does not exist nothing is explained', async () => {
   expect((await api('POST', '/v1/explain', { merchantId: 'nobody', request: { method: 'GET', path: '/' } })).status).toBe(404);
 });

@@ -35,6 +35,7 @@ async function opened() {
       connect: () => Promise.resolve(),
       snapshot: (merchantId) => Promise.resolve(merchantId === 'acme' ? ACME : null),
       defaultRules: () => Promise.resolve({ version: 1, rules: [] }),
+      plan: () => Promise.resolve(null),
       close: () => Promise.resolve(),
     },
     logger: { info: () => {}, warn: () => {} },

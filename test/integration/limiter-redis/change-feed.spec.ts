@@ -15,6 +15,7 @@ let redis: Redis;
 let subscriber: Redis;
 let feed: ChangeFeed;
 let messages: (string | null)[];
+let plans: (string | null)[];
 let polled: number;
 const undo: (() => void)[] = [];
 
@@ -30,8 +31,14 @@ beforeEach(async () => {
   subscriber = createRedis(subscriberForwarder.url, 'subscriber');
   await until('the connections are ready', () => redis.status === 'ready' && subscriber.status === 'ready');
   messages = [];
+  plans = [];
   polled = 0;
-  feed = new ChangeFeed(redis, subscriber, { changed: (merchantId) => messages.push(merchantId), changedSome: () => polled++ }, 50);
+  feed = new ChangeFeed(
+    redis,
+    subscriber,
+    { changed: (merchantId) => messages.push(merchantId), plansChanged: (plan) => plans.push(plan), changedSome: () => polled++ },
+    50,
+  );
   await feed.start();
   undo.push(() => {
     feed.stop();
@@ -83,6 +90,30 @@ test('a connection that only listens hears again soon after its way was black fo
   await announced(server, 'back', 3_000);
 });
 
+test('the plan that changed is heard by its name, and nobody else is concerned', async () => {
+  const publisher = createRedis(server.url, 'limiter');
+  await until('the connection is ready', () => publisher.status === 'ready');
+  messages = [];
+  for (const odd of ['{"plan":"No Name"}', '{"plan":7}', '{}']) await publisher.publish(CHANGES_CHANNEL, odd);
+  plans = [];
+  await new RedisSnapshotStore(publisher).announcePlans(['pro']);
+  await until('the message is heard, and the counter is seen', () => plans.includes('pro') && plans.includes(null));
+  expect(new Set(plans)).toEqual(new Set(['pro', null]));
+  expect(messages).toEqual([]);
+  publisher.disconnect();
+});
+
+test('a change of a plan whose message was lost is found by its counter', async () => {
+  subscriberForwarder.swallow();
+  const publisher = createRedis(server.url, 'limiter');
+  await until('the connection is ready', () => publisher.status === 'ready');
+  plans = [];
+  await new RedisSnapshotStore(publisher).announcePlans(['pro']);
+  await until('the counter is seen', () => plans.length > 0);
+  expect(plans[0]).toBeNull();
+  publisher.disconnect();
+});
+
 test('polls go on after nothing came back', async () => {
   forwarder.swallow();
   await announced(server, 'unseen');
@@ -94,7 +125,12 @@ test('a change that was announced to nobody before the first poll that is answer
   const early = createRedis(forwarder.url, 'limiter');
   const concerned: boolean[] = [];
   const changedSome = (concerns: (merchantId: string) => boolean, defaults: boolean) => concerned.push(concerns('acme') && defaults);
-  const second = new ChangeFeed(early, subscriber, { changed: () => {}, changedSome }, 50);
+  const second = new ChangeFeed(
+    early,
+    subscriber,
+    { changed: () => {}, plansChanged: (plan) => concerned.push(plan === null), changedSome },
+    50,
+  );
   undo.push(() => {
     second.stop();
     early.disconnect();
@@ -102,8 +138,8 @@ test('a change that was announced to nobody before the first poll that is answer
   // The connection is not there yet: this poll fails, and what a gateway reads meanwhile may change unheard.
   await second.start();
   expect(concerned).toEqual([]);
-  await until('a poll is answered', () => concerned.length > 0);
-  expect(concerned[0]).toBe(true);
+  await until('a poll is answered', () => concerned.length > 1);
+  expect(concerned).toEqual([true, true]);
 });
 
 test('a read that was under way does not wait for ever', async () => {

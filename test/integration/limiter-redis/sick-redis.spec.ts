@@ -211,7 +211,11 @@ describe('a Redis that does not let in', () => {
     const { store, redis, failures } = await watchedStore(withUser('tollgate:secret'));
     const subscriber = createRedis(withUser('tollgate:secret'), 'subscriber');
     const messages: (string | null)[] = [];
-    const feed = new ChangeFeed(redis, subscriber, { changed: (merchantId) => messages.push(merchantId), changedSome: () => {} });
+    const feed = new ChangeFeed(redis, subscriber, {
+      changed: (merchantId) => messages.push(merchantId),
+      plansChanged: () => {},
+      changedSome: () => {},
+    });
     undo.push(() => {
       feed.stop();
       subscriber.disconnect();

@@ -1,15 +1,17 @@
 import {
   createRedis,
   DEFAULT_RULES_KEY,
+  planKey,
   RedisSnapshotStore,
   reportLoad,
   snapshotKey,
   PLATFORM_LOAD_KEY,
   type Unreadable,
 } from '#limiter-redis';
-import type { MerchantSnapshot } from '#limiter';
+import type { MerchantSnapshot, PlanSnapshot } from '#limiter';
 import type { Redis } from 'ioredis';
 import { merchantSnapshot } from '../../support/factories/merchants.js';
+import { rule } from '../../support/factories/rules.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 
@@ -32,7 +34,7 @@ afterAll(async () => {
 });
 
 beforeEach(async () => {
-  await redis.del(snapshotKey('acme'), DEFAULT_RULES_KEY, PLATFORM_LOAD_KEY);
+  await redis.del(snapshotKey('acme'), DEFAULT_RULES_KEY, planKey('pro'), PLATFORM_LOAD_KEY);
   unreadable = [];
   store = new RedisSnapshotStore(redis, (what) => unreadable.push(what));
 });
@@ -93,6 +95,55 @@ test('nothing is replaced by what nobody can read, and no format of later at all
   const later = await store.find('acme');
   expect(later.unreadable?.reason).toBe('newer_format');
   expect(await store.mend(snapshot(3), later.unreadable!, 60_000)).toBe(false);
+});
+
+describe('a plan', () => {
+  const RULES = [rule()];
+  const plan = (version: number, changes: Partial<PlanSnapshot> = {}): PlanSnapshot => ({
+    plan: 'pro',
+    version,
+    exists: true,
+    rules: RULES,
+    ...changes,
+  });
+
+  test('lives for ever, and an older one never overwrites a newer one', async () => {
+    expect(await store.writePlan(plan(5))).toBe(true);
+    expect([await store.writePlan(plan(4)), await store.writePlan(plan(5))]).toEqual([false, false]);
+    expect(await store.findPlan('pro')).toEqual({ value: plan(5) });
+    expect(await redis.pttl(planKey('pro'))).toBe(-1);
+  });
+
+  test('that was deleted leaves a tombstone for a day, and one that is created again takes its place', async () => {
+    await store.writePlan(plan(5));
+    await store.writePlan(plan(6, { exists: false, rules: [] }));
+    expect(await store.writePlan(plan(5))).toBe(false);
+    expect((await store.findPlan('pro')).value?.exists).toBe(false);
+    expect(await redis.pttl(planKey('pro'))).toBeGreaterThan(3_600_000);
+    await store.writePlan(plan(7));
+    expect(await redis.pttl(planKey('pro'))).toBe(-1);
+  });
+
+  test.each([
+    ['of a later format', '0000000000000009{"format":2}', 'newer_format'],
+    ['of another name', '0000000000000009{"format":1,"plan":"free","version":9,"exists":true,"rules":[]}', 'malformed'],
+    ['that does not say whether it exists', '0000000000000009{"format":1,"plan":"pro","version":9,"rules":[]}', 'malformed'],
+    ['with a rule that is none', '0000000000000009{"format":1,"plan":"pro","version":9,"exists":true,"rules":[{}]}', 'malformed'],
+  ])('%s is not believed; only what is no later format is replaced', async (_what, text, reason) => {
+    await redis.set(planKey('pro'), text);
+    const found = await store.findPlan('pro');
+    expect(found).toMatchObject({ value: null, unreadable: { reason } });
+    expect(unreadable).toMatchObject([{ kind: 'plan', reason }]);
+    expect(await store.mendPlan(plan(3), found.unreadable!)).toBe(reason !== 'newer_format');
+  });
+
+  test('is named by the snapshots of its merchants, and a name that is none makes such a snapshot unreadable', async () => {
+    const ofPro = { ...snapshot(1), plan: 'pro' };
+    await store.write([ofPro], 60_000);
+    expect(await store.read('acme')).toEqual(ofPro);
+    await redis.set(snapshotKey('acme'), (await redis.get(snapshotKey('acme')))!.replace('"pro"', '"No Name"'));
+    expect(await store.find('acme')).toMatchObject({ value: null, unreadable: { reason: 'malformed' } });
+  });
 });
 
 test('garbage among the load reports is removed, and counts for nothing', async () => {

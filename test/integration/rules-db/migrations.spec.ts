@@ -12,6 +12,7 @@ import {
   MerchantRepository,
   migrate,
   OverrideRepository,
+  PlanRepository,
   revertAll,
   revertLast,
   RuleReader,
@@ -27,6 +28,8 @@ const TABLES = [
   'rule',
   'default_rules_version',
   'deleted_merchant',
+  'plan',
+  'deleted_plan',
   'audit',
   'audit_head',
   'outbox',
@@ -83,6 +86,11 @@ describe('migrations', () => {
       }),
       BY,
     );
+    const plans = new PlanRepository(dataSource);
+    for (const name of ['gone', 'pro']) await plans.create(name, { note: 'why', labels: { team: 'sales' } }, BY);
+    await plans.delete('gone', 'any', BY);
+    await rules.create({ plan: 'pro' }, ruleSpec({ name: 'default' }), BY);
+    await merchants.create({ id: 'joined', name: 'Joined', timeZone: 'UTC', plan: 'pro' }, BY);
     await new IdempotencyKeyRepository(dataSource).claim({ bearer: 'ci', key: 'one', requestHash: Buffer.alloc(32, 1) });
     const change = { action: 'rule.deleted', merchantId: 'acme', ruleId: '1', version: 1, before: { id: '1' }, after: null };
     await new ApprovalRepository(dataSource).want(change, BY, 1_000);
@@ -107,6 +115,7 @@ describe('migrations', () => {
       'ApiTokens1795400100000',
       'Labels1795400200000',
       'IdempotencyKeys1795400300000',
+      'Plans1795401000000',
       'Overrides1795402000000',
       'RuleLanguage1795403000000',
       'MerchantApiKeys1795405000000',
@@ -136,15 +145,20 @@ describe('migrations', () => {
 
     await revert(dataSource);
     await expect(dataSource.query(gone)).rejects.toThrow(/does not exist/);
+    // A plan's rule would be a default rule to an application that knows no plans.
+    if (revert === revertLast)
+      expect(await dataSource.query('SELECT name FROM rule WHERE merchant_id IS NULL')).toEqual([{ name: 'default' }]);
     await migrate(dataSource);
 
     expect(await contents(dataSource)).toEqual(before);
     // Keys, sequences and constraints work on.
     const second = await new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY);
-    expect(second.id).toBe('4');
+    expect(second.id).toBe('5');
     await expect(new RuleRepository(dataSource).create('acme', ruleSpec({ name: 'second' }), BY)).rejects.toThrow(/already/);
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(9);
+    expect((await new RuleReader(dataSource).plan('pro'))?.rules).toHaveLength(1);
+    expect((await new RuleReader(dataSource).snapshot('joined'))?.plan).toBe('pro');
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(14);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });
@@ -157,7 +171,7 @@ describe('migrations', () => {
     }
     await dataSource.initialize();
     await populate();
-    expect(await new RuleReader(dataSource).merchantCount()).toBe(1);
+    expect(await new RuleReader(dataSource).merchantCount()).toBe(2);
   });
 
   it('succeed in each of several processes that start at once', async () => {

@@ -1,6 +1,16 @@
 import type { DataSource } from 'typeorm';
 import type { TokenBucketSpec } from '#limiter';
-import { AuditEntity, drainOutbox, MAX_RULES_PER_OWNER, MerchantRepository, type RuleOwner, RuleReader, RuleRepository } from '#rules-db';
+import {
+  AuditEntity,
+  drainOutbox,
+  MAX_RULES_PER_OWNER,
+  MerchantRepository,
+  ownerColumns,
+  PlanRepository,
+  type RuleOwner,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { BY } from '../../support/factories/merchants.js';
 import { emptyTables, migratedDatabase } from './database.js';
@@ -24,29 +34,35 @@ describe('RuleRepository', () => {
     await emptyTables(dataSource);
     await dataSource.query('UPDATE default_rules_version SET version = 0');
     await new MerchantRepository(dataSource).create({ id: 'acme', name: 'Acme', timeZone: 'UTC' }, BY);
+    await new PlanRepository(dataSource).create('pro', { note: '', labels: {} }, BY);
     await drainOutbox(dataSource, 100, () => Promise.resolve());
   });
   afterAll(() => close());
 
   async function outbox() {
-    const rows: [string | null, number][] = [];
+    const rows: [RuleOwner, number][] = [];
     await drainOutbox(dataSource, 1_000, (found) =>
-      Promise.resolve(void rows.push(...found.map((row) => [row.merchantId, row.version] as [string | null, number]))),
+      Promise.resolve(
+        void rows.push(
+          ...found.map(({ merchantId, plan, version }): [RuleOwner, number] => [plan === undefined ? merchantId : { plan }, version]),
+        ),
+      ),
     );
     return rows;
   }
 
   describe.each<[string, RuleOwner, number]>([
     ['of a merchant', 'acme', 2],
+    ['of a plan', { plan: 'pro' }, 2],
     ['by default', null, 1],
   ])('a rule %s', (_name, owner, firstVersion) => {
     it('is created with its limits started, its version, audit row and outbox row', async () => {
       const created = await rules.create(owner, ruleSpec(), BY);
-      expect(created).toMatchObject({ ...ruleSpec(), id: '1', merchantId: owner, version: 1 });
+      expect(created).toMatchObject({ ...ruleSpec(), ...ownerColumns(owner), id: '1', version: 1 });
       expect(created.limits).toMatchObject([{ id: 0, generation: 0, since: { atMs: NOW, tokens: 10 }, previous: [] }]);
       expect(await outbox()).toEqual([[owner, firstVersion]]);
       expect(await dataSource.manager.find(AuditEntity, { where: { action: 'rule.created' } })).toMatchObject([
-        { merchantId: owner, ruleId: '1', before: null, after: { name: 'card payments' } },
+        { merchantId: ownerColumns(owner).merchantId, ruleId: '1', before: null, after: { name: 'card payments', ...ownerColumns(owner) } },
       ]);
     });
 
@@ -60,12 +76,15 @@ describe('RuleRepository', () => {
       };
       const created = await rules.create(owner, ruleSpec(parts), BY);
       expect(created).toMatchObject({ ...parts, validTo: null, language: 2 });
-      const snapshot = async () => (owner === null ? reader.defaultRules() : (await reader.snapshot(owner))!);
+      const snapshot = async () => {
+        if (owner === null) return reader.defaultRules();
+        return (await (typeof owner === 'string' ? reader.snapshot(owner) : reader.plan(owner.plan)))!;
+      };
       expect((await snapshot()).rules).toEqual([expect.objectContaining(parts)]);
       const replaced = await rules.replace(owner, created.id, [1], ruleSpec(), BY);
       expect(replaced).toMatchObject({ ...ruleSpec(), validFrom: null, schedule: null, language: 1 });
       await rules.delete(owner, created.id, [2], BY);
-      expect(await rules.restore(owner, { ...replaced }, [2], ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 2 });
+      expect(await rules.restore(owner, replaced, [2], ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 2 });
       await dataSource.query('UPDATE rule SET language = 99');
       expect(await snapshot()).toMatchObject({ rules: [], newerRules: [{ id: created.id, language: 99, onStoreFailure: 'local' }] });
       await dataSource.query(`UPDATE rule SET language = 2, mode = '{"enforcePercent":'`);
@@ -128,7 +147,8 @@ describe('RuleRepository', () => {
 
   it('may have the same name under another owner', async () => {
     await rules.create('acme', ruleSpec(), BY);
-    await expect(rules.create(null, ruleSpec(), BY)).resolves.toMatchObject({ merchantId: null });
+    await expect(rules.create(null, ruleSpec(), BY)).resolves.toMatchObject({ merchantId: null, plan: null });
+    await expect(rules.create({ plan: 'pro' }, ruleSpec(), BY)).resolves.toMatchObject({ merchantId: null, plan: 'pro' });
   });
 
   it('belongs to its owner alone', async () => {
@@ -138,12 +158,38 @@ describe('RuleRepository', () => {
     expect(await rules.find('acme', byDefault.id)).toBeNull();
     await expect(rules.delete(null, own.id, 'any', BY)).rejects.toThrow(/no rule/);
     await expect(rules.replace('acme', byDefault.id, 'any', ruleSpec(), BY)).rejects.toThrow(/no rule/);
-    expect(await rules.list('acme', { limit: 10 })).toHaveLength(1);
+    const shared = await rules.create({ plan: 'pro' }, ruleSpec(), BY);
+    for (const owner of [null, 'acme', { plan: 'free' }]) expect(await rules.find(owner, shared.id)).toBeNull();
+    await expect(rules.delete(null, shared.id, 'any', BY)).rejects.toThrow(/no rule/);
+    for (const owner of [null, 'acme', { plan: 'pro' }]) expect(await rules.list(owner, { limit: 10 })).toHaveLength(1);
+    expect((await rules.ofOwners(null)).map(({ id }) => id)).toEqual([byDefault.id]);
+    expect((await rules.ofPlans(['pro', 'free'])).map(({ id }) => id)).toEqual([shared.id]);
   });
 
-  it('needs a merchant that exists', async () => {
+  it('of a plan is enabled or not as it was written, and never an enabled default rule to whoever knows no plans', async () => {
+    const on = await rules.create({ plan: 'pro' }, ruleSpec(), BY);
+    const off = await rules.create({ plan: 'pro' }, ruleSpec({ name: 'off', enabled: false }), BY);
+    expect([on.enabled, off.enabled]).toEqual([true, false]);
+    await rules.replace({ plan: 'pro' }, off.id, 'any', ruleSpec({ name: 'on by now' }), BY);
+    expect((await rules.list({ plan: 'pro' }, { limit: 10 })).map(({ enabled }) => enabled)).toEqual([true, true]);
+    // The condition of gateways and preloaders of before.
+    expect(await dataSource.query('SELECT id FROM rule WHERE merchant_id IS NULL AND enabled')).toEqual([]);
+    const [audited] = await dataSource.manager.find(AuditEntity, { where: { ruleId: on.id } });
+    expect(audited?.after).toMatchObject({ enabled: true });
+    expect(audited?.after).not.toHaveProperty('planEnabled');
+    await rules.delete({ plan: 'pro' }, on.id, 'any', BY);
+    expect(await rules.restore({ plan: 'pro' }, on, 'any', ruleSpec(), BY)).toMatchObject({
+      id: on.id,
+      plan: 'pro',
+      enabled: true,
+      version: 2,
+    });
+  });
+
+  it('needs a merchant or a plan that exists', async () => {
     await expect(rules.create('nobody', ruleSpec(), BY)).rejects.toThrow('there is no merchant "nobody"');
     await expect(rules.delete('nobody', '1', 'any', BY)).rejects.toThrow(/no merchant/);
+    await expect(rules.create({ plan: 'nothing' }, ruleSpec(), BY)).rejects.toThrow('there is no plan "nothing"');
     expect(await outbox()).toEqual([]);
   });
 

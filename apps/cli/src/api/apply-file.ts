@@ -14,7 +14,8 @@ export interface ApplyOptions {
 
 interface Change {
   readonly action: 'create' | 'update' | 'delete';
-  readonly kind: 'merchant' | 'rule' | 'default_rule';
+  readonly kind: 'plan' | 'plan_rule' | 'merchant' | 'rule' | 'default_rule';
+  readonly plan?: string;
   readonly id: string;
   readonly merchantId: string | null;
   readonly patch: readonly { readonly op: string; readonly path: string; readonly value?: unknown }[];
@@ -52,7 +53,9 @@ function inWords({ changes, applied, refusal }: ApplyResult): string {
   return [...lines, summary, ...(refusal ? [`apply would refuse it: ${refusal.detail}.`] : [])].join('\n');
 }
 
-function nameOf({ kind, id, merchantId }: Change): string {
+function nameOf({ kind, id, merchantId, plan }: Change): string {
+  if (kind === 'plan') return `plan ${id}`;
+  if (kind === 'plan_rule') return `rule "${id}" of plan ${plan}`;
   if (kind === 'merchant') return `merchant ${id}`;
   return kind === 'rule' ? `rule "${id}" of ${merchantId}` : `default rule "${id}"`;
 }

@@ -7,6 +7,7 @@ export interface Change {
   readonly actor: string;
   readonly action: string;
   readonly merchantId: string | null;
+  readonly plan?: string | null;
   readonly ruleId: string | null;
   readonly version: number | null;
   readonly reason: string | null;
@@ -16,12 +17,12 @@ export interface Change {
 const COLUMNS = ['place', 'at', 'by', 'action', 'merchant', 'rule', 'version', 'changed', 'reason'];
 
 export function changesTable(changes: readonly Change[]): string {
-  const rows = changes.map(({ id, at, actor, action, merchantId, ruleId, version, patch, reason }) => [
+  const rows = changes.map(({ id, at, actor, action, merchantId, plan, ruleId, version, patch, reason }) => [
     id,
     at,
     actor,
     action,
-    merchantId ?? '-',
+    merchantId ?? (plan ? `plan ${plan}` : '-'),
     ruleId ?? '-',
     String(version ?? '-'),
     patch.map(({ path }) => path || 'all').join(' '),

@@ -5,6 +5,7 @@ import type { Faults } from '../shared/options.js';
 export const asJson = () => new Option('--json', 'print JSON instead of a table');
 export const reason = () => new Option('--reason <text>', 'why the change is made; the history keeps it');
 export const merchant = () => new Option('--merchant <id>', 'the merchant');
+export const plan = () => new Option('--plan <name>', 'the plan').conflicts('merchant');
 
 export const ABOUT_CONNECTION = `The Rules API is the one of npx tollgate login, or of the variables
   TOLLGATE_URL    its address
@@ -37,7 +38,8 @@ export function wholeArgument(text: string): string {
 export const overridesPath = (merchantId: string): string => `/v1/merchants/${encodeURIComponent(merchantId)}/overrides`;
 export const bucketsPath = (merchantId: string): string => `/v1/merchants/${encodeURIComponent(merchantId)}/buckets`;
 
-/** The address of the rules of a merchant, or of the default rules. */
-export function rulesPath(merchantId: string | undefined): string {
+/** The address of the rules of a merchant or a plan, or of the default rules. */
+export function rulesPath(merchantId: string | undefined, plan?: string): string {
+  if (plan !== undefined) return `/v1/plans/${encodeURIComponent(plan)}/rules`;
   return merchantId === undefined ? '/v1/default-rules' : `/v1/merchants/${encodeURIComponent(merchantId)}/rules`;
 }

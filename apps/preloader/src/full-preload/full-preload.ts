@@ -1,8 +1,8 @@
-import { type DefaultRulesSnapshot, type MerchantSnapshot, UnreadableError } from '#limiter';
+import { type MerchantSnapshot, UnreadableError } from '#limiter';
 import { withDeadline } from '#waiting';
 import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
 import type { Logger } from '#platform';
-import type { PreloadWalk, ReloadJobData } from '#rule-sync';
+import type { PreloadWalk, ReloadJobData, ReloadSubject } from '#rule-sync';
 import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
@@ -34,17 +34,32 @@ export interface FullPreloadOptions {
 export class FullPreload {
   constructor(private readonly options: FullPreloadOptions) {}
 
-  /** Begins a walk. The default rules are written first, because every merchant needs them. */
+  /** Begins a walk. The default rules are written first, because every merchant needs them, then the plans, which merchants share. */
   async begin(jobId: string, nowMs: number): Promise<PreloadWalk> {
     const { reader, store } = this.options;
-    const [defaultRules, total] = await Promise.all([readableDefaults(reader), reader.merchantCount()]);
+    const [defaultRules, total] = await Promise.all([readable(reader.defaultRules()), reader.merchantCount()]);
     const walk = { jobId, cursor: null, done: 0, skipped: 0, total, startedAtMs: nowMs, resumes: 0 };
-    if (defaultRules instanceof UnreadableError) {
-      await this.skipUnreadable({ merchantId: null, version: 0 }, defaultRules);
-      return { ...walk, skipped: 1 };
+    if (defaultRules instanceof UnreadableError) await this.skipUnreadable({ merchantId: null, version: 0 }, defaultRules);
+    else if (await store.writeDefaultRules(defaultRules)) await store.announce([null]);
+    const skipped = (defaultRules instanceof UnreadableError ? 1 : 0) + (await this.writePlans());
+    return { ...walk, skipped };
+  }
+
+  /** One after the other: they are few, and each may be large. Returns how many were skipped. */
+  private async writePlans(): Promise<number> {
+    const { reader, store, metrics } = this.options;
+    let skipped = 0;
+    for (const name of await reader.planNames()) {
+      const plan = await readable(reader.plan(name));
+      if (plan instanceof UnreadableError) {
+        await this.skipUnreadable({ merchantId: null, plan: name, version: 0 }, plan);
+        skipped += 1;
+      } else if (plan !== null && (await withDeadline(store.writePlan(plan), CHUNK_TIMEOUT_MS, { what: 'writing a plan to Redis' }))) {
+        metrics.snapshotsWritten.inc();
+        await store.announcePlans([name]);
+      }
     }
-    if (await store.writeDefaultRules(defaultRules)) await store.announce([null]);
-    return walk;
+    return skipped;
   }
 
   /**
@@ -117,18 +132,22 @@ export class FullPreload {
     metrics.snapshotsWritten.inc(written);
   }
 
-  private async skipUnreadable(whose: { merchantId: string | null; version: number }, error: UnreadableError): Promise<void> {
+  private async skipUnreadable(whose: Whose, error: UnreadableError): Promise<void> {
     this.options.metrics.unreadable('rules');
     await this.skip(whose, error);
   }
 
   /** Leaves a merchant to a job of its own, which retries it and, if that does not help, is listed as a failed job. */
-  private async skip({ merchantId, version }: { merchantId: string | null; version: number }, err: unknown): Promise<void> {
+  private async skip({ merchantId, plan, version }: Whose, err: unknown): Promise<void> {
     const { enqueueReloads, logger, metrics } = this.options;
-    logger.warn({ merchantId, version, err }, 'rules could not be preloaded and are left to a reload job of their own');
-    await enqueueReloads([{ merchantId, version, changedAtMs: null }]);
+    logger.warn({ merchantId, plan, version, err }, 'rules could not be preloaded and are left to a reload job of their own');
+    await enqueueReloads([{ merchantId, ...(plan !== undefined && { plan }), version, changedAtMs: null }]);
     metrics.preloadSkippedMerchants.inc();
   }
+}
+
+interface Whose extends ReloadSubject {
+  readonly version: number;
 }
 
 interface ChunkResult {
@@ -141,9 +160,9 @@ function advance(walk: PreloadWalk, { cursor, merchants, skipped }: ChunkResult)
   return { ...walk, cursor, done: walk.done + merchants, skipped: walk.skipped + skipped };
 }
 
-async function readableDefaults(reader: RuleReader): Promise<DefaultRulesSnapshot | UnreadableError> {
+async function readable<T>(read: Promise<T>): Promise<T | UnreadableError> {
   try {
-    return await reader.defaultRules();
+    return await read;
   } catch (error) {
     if (error instanceof UnreadableError) return error;
     throw error;

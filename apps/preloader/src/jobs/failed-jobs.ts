@@ -7,6 +7,7 @@ import {
   readReloadJob,
   RELOAD_QUEUE,
   type ReloadJobData,
+  type ReloadSubject,
   reloadKey,
   type ReloadQueue,
 } from '#rule-sync';
@@ -25,8 +26,9 @@ const LATEST_KEY = `${QUEUE_PREFIX}:set-aside`;
 export interface FailedJob {
   readonly id: string;
   readonly queue: string;
-  /** Null for the default rules and for a full preload. */
+  /** Null for the default rules, a plan and a full preload. */
   readonly merchant: string | null;
+  readonly plan: string | null;
   readonly version: number | null;
   readonly error: string;
   readonly attempts: number;
@@ -54,15 +56,15 @@ export class FailedJobs {
   async record(job: Job<ReloadJobData>): Promise<void> {
     const data = readable(job);
     if (data === undefined) return;
-    const key = reloadKey(data.merchantId);
+    const key = reloadKey(data.merchantId, data.plan);
     const earlier = await this.call(this.redis.hget(LATEST_KEY, key));
     await this.call(this.redis.hset(LATEST_KEY, key, String(job.id)));
     if (earlier !== null && earlier !== job.id) await this.drop(earlier);
   }
 
-  /** Drops the failed reload of a merchant, because a later one succeeded. Null stands for the default rules. */
-  async clear(merchantId: string | null): Promise<void> {
-    const key = reloadKey(merchantId);
+  /** Drops the failed reload of a merchant or a plan, because a later one succeeded. */
+  async clear({ merchantId, plan }: ReloadSubject): Promise<void> {
+    const key = reloadKey(merchantId, plan);
     const jobId = await this.call(this.redis.hget(LATEST_KEY, key));
     if (jobId === null) return;
     await this.drop(jobId);
@@ -106,6 +108,7 @@ function describe(job: Job): FailedJob {
     id: String(job.id),
     queue: isReload ? RELOAD_QUEUE : PRELOAD_QUEUE,
     merchant: data?.merchantId ?? null,
+    plan: data?.plan ?? null,
     version: data?.version ?? null,
     error: (job.failedReason ?? '').slice(0, MAX_ERROR_LENGTH),
     attempts: job.attemptsMade,

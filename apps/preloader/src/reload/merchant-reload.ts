@@ -14,18 +14,23 @@ export interface MerchantReloadOptions {
 }
 
 /**
- * Copies one changed merchant, or the default rules, from PostgreSQL to Redis and tells the gateways. The version in the job does
+ * Copies one changed merchant, a plan or the default rules from PostgreSQL to Redis and tells the gateways. The version in the job does
  * not matter: PostgreSQL is read now, and Redis keeps the newer of the two snapshots.
  */
 export class MerchantReload {
   constructor(private readonly options: MerchantReloadOptions) {}
 
-  async run({ merchantId, changedAtMs }: ReloadJobData): Promise<'written' | 'not_newer' | 'missing'> {
+  async run({ merchantId, plan, changedAtMs }: ReloadJobData): Promise<'written' | 'not_newer' | 'missing'> {
     const { store, metrics } = this.options;
-    const outcome = merchantId === null ? await this.copyDefaultRules() : await this.copyMerchant(merchantId);
+    const outcome =
+      plan !== undefined
+        ? await this.copyPlan(plan)
+        : merchantId === null
+          ? await this.copyDefaultRules()
+          : await this.copyMerchant(merchantId);
     if (outcome === 'missing') return outcome;
     // Also if Redis already had this version: an earlier attempt may have died between writing and announcing.
-    await store.announce([merchantId]);
+    await (plan === undefined ? store.announce([merchantId]) : store.announcePlans([plan]));
     if (outcome === 'written') metrics.snapshotsWritten.inc();
     if (changedAtMs !== null) metrics.announced(changedAtMs, Date.now());
     return outcome;
@@ -34,6 +39,13 @@ export class MerchantReload {
   private async copyDefaultRules(): Promise<'written' | 'not_newer'> {
     const snapshot = await this.options.reader.defaultRules();
     return (await this.options.store.writeDefaultRules(snapshot)) ? 'written' : 'not_newer';
+  }
+
+  /** Its merchants are left alone: their snapshots name it, and their gateways read it once for all. */
+  private async copyPlan(plan: string): Promise<'written' | 'not_newer' | 'missing'> {
+    const snapshot = await this.options.reader.plan(plan);
+    if (snapshot === null) return 'missing';
+    return (await this.options.store.writePlan(snapshot)) ? 'written' : 'not_newer';
   }
 
   private async copyMerchant(merchantId: string): Promise<'written' | 'not_newer' | 'missing'> {

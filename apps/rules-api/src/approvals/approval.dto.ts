@@ -26,8 +26,11 @@ export class ProposedChangeView {
   @ApiProperty({ type: String, example: 'rule.replaced', description: 'What the audit will call it' })
   action: string;
 
-  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule' })
+  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule, and for one of a plan' })
   merchantId: string | null;
+
+  @ApiPropertyOptional({ type: String, example: 'pro', description: 'Of a rule of a plan' })
+  plan?: string;
 
   @ApiProperty({ type: String, nullable: true, example: '17' })
   ruleId: string | null;
@@ -87,7 +90,7 @@ export class ApprovalPage {
 
 export function approvalView(approval: Approval): ApprovalView {
   const { id, state, proposedBy, createdAt, reason, expiresAt, decidedBy, decidedAt, decisionReason, change } = approval;
-  const { action, merchantId, ruleId, version, before, after } = change;
+  const { action, merchantId, plan, ruleId, version, before, after } = change;
   return {
     id,
     state,
@@ -98,6 +101,6 @@ export function approvalView(approval: Approval): ApprovalView {
     decidedBy,
     decidedAt: decidedAt?.toISOString() ?? null,
     decisionReason,
-    change: { action, merchantId, ruleId, version, patch: differenceOf(before, after) },
+    change: { action, merchantId, ...(plan && { plan }), ruleId, version, patch: differenceOf(before, after) },
   };
 }

@@ -7,6 +7,7 @@ import {
   ApprovalRepository,
   inOneTransaction,
   MerchantNotFoundError,
+  PlanNotFoundError,
   RuleNotFoundError,
   type Transactions,
   VersionConflictError,
@@ -97,6 +98,7 @@ function isOutdated(error: unknown): boolean {
     error instanceof VersionConflictError ||
     error instanceof RuleNotFoundError ||
     error instanceof MerchantNotFoundError ||
+    error instanceof PlanNotFoundError ||
     (error instanceof ProblemError && error.code === 'body.invalid')
   );
 }

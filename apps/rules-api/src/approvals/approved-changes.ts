@@ -3,8 +3,10 @@ import { ProblemError } from '#platform';
 import {
   type Actor,
   AuditRepository,
+  ownerOf,
   type ProposedChange,
   type RuleEntity,
+  type RuleOwner,
   RuleRepository,
   type Transactions,
   VersionConflictError,
@@ -20,8 +22,8 @@ export class ApprovedChanges {
   private readonly byAction: Readonly<Partial<Record<string, CarryOut>>> = {
     'rule.replaced': (change, transaction, by) => this.replaceRule(change, transaction, by),
     'rule.reverted': (change, transaction, by) => this.replaceRule(change, transaction, by),
-    'rule.deleted': ({ merchantId, ruleId, version }, transaction, by) =>
-      new RuleRepository(transaction).delete(merchantId, ruleId!, [version!], by),
+    'rule.deleted': (change, transaction, by) =>
+      new RuleRepository(transaction).delete(ownerOfRule(change), change.ruleId!, [change.version!], by),
   };
 
   constructor(@Inject(AuditRepository) private readonly audit: AuditRepository) {}
@@ -36,21 +38,23 @@ export class ApprovedChanges {
     await carryOut(change, transaction, by);
   }
 
-  private async replaceRule(
-    { action, merchantId, ruleId, version, after }: ProposedChange,
-    transaction: Transactions,
-    by: Actor,
-  ): Promise<void> {
+  private async replaceRule(change: ProposedChange, transaction: Transactions, by: Actor): Promise<void> {
+    const { action, ruleId, version, after } = change;
+    const owner = ownerOfRule(change);
     const rules = new RuleRepository(transaction);
     const spec = ruleSpec(validated(after, ReplaceRuleDto));
     const isRevert = action === 'rule.reverted';
-    if (isRevert && !(await rules.find(merchantId, ruleId!))) {
-      const last = await this.audit.lastOfRule(merchantId, ruleId!);
+    if (isRevert && !(await rules.find(owner, ruleId!))) {
+      const last = await this.audit.lastOfRule(owner, ruleId!);
       // It came back and was deleted again meanwhile, or the merchant was.
       if (last?.action !== 'rule.deleted') throw new VersionConflictError(version!);
-      await rules.restore(merchantId, last.before as RuleEntity, [version!], spec, by);
+      await rules.restore(owner, last.before as RuleEntity, [version!], spec, by);
     } else {
-      await rules.replace(merchantId, ruleId!, [version!], spec, by, isRevert ? 'rule.reverted' : 'rule.replaced');
+      await rules.replace(owner, ruleId!, [version!], spec, by, isRevert ? 'rule.reverted' : 'rule.replaced');
     }
   }
+}
+
+function ownerOfRule({ merchantId, plan = null }: ProposedChange): RuleOwner {
+  return ownerOf({ merchantId, plan });
 }

@@ -30,8 +30,8 @@ export class BucketView {
   @ApiProperty({ type: String, example: 'card payments' })
   rule: string;
 
-  @ApiProperty({ enum: ['merchant', 'default'], description: 'Whose rule it is.' })
-  source: 'merchant' | 'default';
+  @ApiProperty({ enum: ['merchant', 'plan', 'default'], description: 'Whose rule it is.' })
+  source: 'merchant' | 'plan' | 'default';
 
   @ApiProperty({ type: String, example: 'burst' })
   limit: string;

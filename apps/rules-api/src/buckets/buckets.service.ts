@@ -128,8 +128,9 @@ export class BucketsService {
     const snapshot = await this.rules.snapshot(merchantId);
     if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
     const { rules: defaults } = await this.rules.defaultRules();
+    const plan = snapshot.plan === undefined ? undefined : await this.rules.plan(snapshot.plan);
     return bucketsOfMerchant(
-      { merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, defaults, overrides: snapshot.overrides },
+      { merchantId, timeZone: snapshot.timeZone, own: snapshot.rules, plan: plan?.rules ?? [], defaults, overrides: snapshot.overrides },
       values,
       this.live.nowMs,
     );

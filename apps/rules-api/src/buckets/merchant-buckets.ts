@@ -8,8 +8,11 @@ import {
   type KeyPart,
   type Limit,
   type Rule,
+  type RuleOrigin,
   type RuleOverrides,
+  type RuleSource,
   ruleUnder,
+  SOURCES,
 } from '#limiter';
 
 /** The parts of a key that no merchant has by itself. */
@@ -21,7 +24,7 @@ export interface KeyValues {
 /** A bucket that a rule has for a merchant. */
 export interface NamedBucket {
   readonly rule: Rule;
-  readonly source: 'merchant' | 'default';
+  readonly source: RuleSource;
   readonly limit: Limit;
   /** Parts of the key for which there is no value. */
   readonly needs: readonly KeyPart[];
@@ -34,33 +37,34 @@ interface RulesOfMerchant {
   readonly merchantId: string;
   readonly timeZone: string;
   readonly own: readonly Rule[];
+  readonly plan: readonly Rule[];
   readonly defaults: readonly Rule[];
   readonly overrides?: readonly RuleOverrides[] | undefined;
 }
 
-/** Every bucket of the enabled rules that concern a merchant: its own rules first, then the default ones, each by id, limits as they are written. */
+/** Every bucket of the enabled rules that concern a merchant: its own rules first, then those of its plan, then the default ones, each by id, limits as they are written. */
 export function bucketsOfMerchant(
-  { merchantId, timeZone, own, defaults, overrides = [] }: RulesOfMerchant,
+  { merchantId, timeZone, own, plan, defaults, overrides = [] }: RulesOfMerchant,
   values: KeyValues,
   atMs = Date.now(),
 ): NamedBucket[] {
-  const underOverride = (rule: Rule, source: NamedBucket['source']): Rule => {
+  const underOverride = (rule: Rule, origin: RuleOrigin): Rule => {
     const its = overrides.find(({ ruleId }) => ruleId === rule.id);
-    return its && canBeOverridden(rule, source === 'merchant') ? ruleUnder(rule, its, { atMs }, timeZone) : rule;
+    return its && canBeOverridden(rule, origin) ? ruleUnder(rule, its, { atMs }, timeZone) : rule;
   };
-  const ofRules = (rules: readonly Rule[], source: NamedBucket['source']): NamedBucket[] =>
+  const ofRules = (rules: readonly Rule[], origin: RuleOrigin): NamedBucket[] =>
     [...rules]
       .sort((a, b) => a.id.length - b.id.length || (a.id < b.id ? -1 : 1))
-      .map((rule) => underOverride(rule, source))
+      .map((rule) => underOverride(rule, origin))
       .flatMap((rule) =>
         rule.limits.map((limit) => {
           const needs = rule.key.filter((part) => !isGiven(part, values));
           const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
           const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
-          return { rule, source, limit, needs, key, bucket: bucketOf(limit, timeZone) };
+          return { rule, source: SOURCES[origin], limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
-  return [...ofRules(own, 'merchant'), ...ofRules(defaults, 'default')];
+  return [...ofRules(own, 'own'), ...ofRules(plan, 'plan'), ...ofRules(defaults, 'default')];
 }
 
 /** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
@@ -69,7 +73,7 @@ function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
   return part === 'method' ? method !== undefined : ip !== undefined && isAddressField(part);
 }
 
-/** Whether other merchants take from the same bucket: it is a default rule's, whose key does not tell merchants apart. */
+/** Whether other merchants take from the same bucket: it is a default rule's or a plan's, whose key does not tell merchants apart. */
 export function isShared({ rule, source }: NamedBucket): boolean {
-  return source === 'default' && !rule.key.includes('merchant');
+  return source !== 'merchant' && !rule.key.includes('merchant');
 }

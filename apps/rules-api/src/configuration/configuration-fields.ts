@@ -1,8 +1,9 @@
-import { type Fields, RULE_FIELDS } from '#limiter';
-import { MAX_RULES_PER_OWNER } from '#rules-db';
+import { type Fields, PLAN_NAME, RULE_FIELDS } from '#limiter';
+import { MAX_PLANS, MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_ID } from '../http/text-formats.js';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 import { LABEL_FILTER } from '../pagination/label-filter.js';
+import { PLAN_FIELDS } from '../plans/plan-fields.js';
 
 /** Far more than a body of the largest size can name. */
 const MAX_MERCHANTS = 1_000_000;
@@ -24,7 +25,18 @@ export const CONFIGURED_MERCHANT_FIELDS = {
   },
 } as const satisfies Fields;
 
-/** Merchants and rules as a file. */
+/** A plan in a file. */
+export const CONFIGURED_PLAN_FIELDS = {
+  name: { kind: 'text', format: PLAN_NAME, required: true, example: 'pro', explanation: 'The name of the plan.' },
+  ...PLAN_FIELDS,
+  rules: {
+    ...RULES,
+    default: [],
+    explanation: 'All rules of the plan. They are told apart by their names; a rule that is not in the list is deleted.',
+  },
+} as const satisfies Fields;
+
+/** Plans, merchants and rules as a file. */
 export const CONFIGURATION_FIELDS = {
   version: { kind: 'whole_number', min: 1, max: 1, required: true, example: 1, explanation: 'The version of this format.' },
   merchants: {
@@ -35,6 +47,14 @@ export const CONFIGURATION_FIELDS = {
     default: [],
     explanation:
       'Merchants with their rules. A merchant that is not in the list is left alone, unless deleteMerchants asks for its deletion.',
+  },
+  plans: {
+    kind: 'list',
+    of: { kind: 'object', fields: CONFIGURED_PLAN_FIELDS, explanation: 'A plan.' },
+    min: 0,
+    max: MAX_PLANS,
+    default: [],
+    explanation: 'Plans with their rules. A plan that is not in the list is left alone.',
   },
   defaultRules: {
     ...RULES,

@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { completed, RULE_FIELDS, type RuleSpec } from '#limiter';
 import { ruleBody } from '../../../../test/support/factories/rules.js';
 import { configurationSchema } from './configuration-schema.js';
-import type { ConfiguredMerchant } from './configuration.dto.js';
+import type { ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
 
@@ -25,12 +25,16 @@ const merchant: ConfiguredMerchant = {
   rules: [rule({ labels: { team: 'risk' } }), rule({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 1_000 } })],
 };
 
+const plan: ConfiguredPlan = { name: 'pro', note: 'why', labels: { team: 'risk' }, rules: [rule({ name: 'of a plan' })] };
+
 async function written(format: 'yaml' | 'json', merchants: ConfiguredMerchant[], defaultRules: RuleSpec[] | undefined): Promise<string> {
-  async function* pieces() {
-    yield await Promise.resolve(merchants);
+  async function* pieces<T>(some: T[]) {
+    yield await Promise.resolve(some);
   }
+  const plans = pieces(merchants.length > 0 ? [plan] : []);
+  const read = { plans, merchants: pieces(merchants), defaultRules: () => Promise.resolve(defaultRules) };
   let text = '';
-  for await (const piece of WRITERS[format]({ merchants: pieces(), defaultRules: () => Promise.resolve(defaultRules) })) text += piece;
+  for await (const piece of WRITERS[format](read)) text += piece;
   return text;
 }
 

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { RuleSpec } from '#limiter';
-import type { MerchantSpec } from '#rules-db';
+import type { MerchantSpec, PlanSpec } from '#rules-db';
 import { PatchStep } from '../history/history.dto.js';
 import { tableDto } from '../http/table-dto.js';
 import { APPLY_QUERY_FIELDS, CONFIGURATION_FIELDS, EXPORT_QUERY_FIELDS } from './configuration-fields.js';
@@ -10,9 +10,15 @@ export class ConfigurationDto extends tableDto('configuration', CONFIGURATION_FI
 
 /** A document without faults, every default filled in. */
 export interface Configuration {
+  readonly plans: readonly ConfiguredPlan[];
   readonly merchants: readonly ConfiguredMerchant[];
   /** Undefined: the default rules are not managed by this document. */
   readonly defaultRules: readonly RuleSpec[] | undefined;
+}
+
+export interface ConfiguredPlan extends PlanSpec {
+  readonly name: string;
+  readonly rules: readonly RuleSpec[];
 }
 
 export interface ConfiguredMerchant extends MerchantSpec {
@@ -73,7 +79,7 @@ export class ApplyQueryDto {
 }
 
 export const CHANGE_ACTIONS = ['create', 'update', 'delete'] as const;
-export const CHANGE_KINDS = ['merchant', 'rule', 'default_rule'] as const;
+export const CHANGE_KINDS = ['plan', 'plan_rule', 'merchant', 'rule', 'default_rule'] as const;
 
 /** One difference between a document and what is stored. */
 export class AppliedChange {
@@ -86,7 +92,7 @@ export class AppliedChange {
   @ApiProperty({
     type: String,
     example: 'card payments',
-    description: 'Of a merchant its id. Of a rule its name, which its owner has only once.',
+    description: 'Of a merchant its id, of a plan its name. Of a rule its name, which its owner has only once.',
   })
   id: string;
 
@@ -94,9 +100,12 @@ export class AppliedChange {
     type: String,
     nullable: true,
     example: 'acme',
-    description: 'The merchant, or the owner of the rule. Null for a default rule.',
+    description: 'The merchant, or the owner of the rule. Null for a default rule and for a plan.',
   })
   merchantId: string | null;
+
+  @ApiPropertyOptional({ type: String, example: 'pro', description: 'The plan, or the plan of the rule, if it is one' })
+  plan?: string;
 
   @ApiProperty({ type: [PatchStep], description: 'The difference as a JSON Patch (RFC 6902)' })
   patch: PatchStep[];

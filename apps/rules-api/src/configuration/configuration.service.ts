@@ -5,6 +5,7 @@ import {
   inOneTransaction,
   MerchantNotFoundError,
   MerchantRepository,
+  PlanRepository,
   type RuleEntity,
   RuleRepository,
   tryLockForApply,
@@ -15,14 +16,23 @@ import { approvalNeeded } from '../http/approval-needed.js';
 import { invalidQuery } from '../http/invalid-query.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
-import type { ApplyQueryDto, ApplyRefusal, ApplyResult, Configuration, ConfiguredMerchant, ExportQueryDto } from './configuration.dto.js';
+import type {
+  ApplyQueryDto,
+  ApplyRefusal,
+  ApplyResult,
+  Configuration,
+  ConfiguredMerchant,
+  ConfiguredPlan,
+  ExportQueryDto,
+} from './configuration.dto.js';
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
 import { type Plan, Planner, type Repositories } from './plan.js';
 import { demandSelected, type Selection, selectionIn } from './selection.js';
 
-/** Merchants that an export reads at once. */
+/** Merchants that an export reads at once, and plans, which may have more rules each. */
 const EXPORTED_AT_ONCE = 200;
+const PLANS_AT_ONCE = 20;
 
 /** Merchants and rules as files. */
 @Injectable()
@@ -33,6 +43,7 @@ export class ConfigurationService {
   constructor(
     @Inject(RulesDatabase) private readonly database: RulesDatabase,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
   ) {}
@@ -53,12 +64,24 @@ export class ConfigurationService {
     }
     const defaultRules = async () =>
       merchant === undefined ? (await this.rules.ofOwners(null, selection)).map(this.exportedRule) : undefined;
-    return WRITERS[format]({ merchants: withFirst(), defaultRules });
+    const plans = merchant === undefined ? this.exportedPlans(selection) : NO_PLANS;
+    return WRITERS[format]({ plans, merchants: withFirst(), defaultRules });
   }
 
   private async mustBeVisible(merchant: string, among: readonly string[] | null): Promise<void> {
     demandAmong(merchant, among);
     if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
+  }
+
+  private async *exportedPlans(selection: Selection | undefined): AsyncGenerator<ConfiguredPlan[]> {
+    for (let after: string | undefined; ;) {
+      const page = await this.plans.list({ after, limit: PLANS_AT_ONCE, labelledInPart: selection });
+      const rules = new Map<string | null, RuleEntity[]>(page.map(({ name }) => [name, []]));
+      for (const rule of await this.rules.ofPlans([...rules.keys()] as string[], selection)) rules.get(rule.plan)?.push(rule);
+      yield page.map(({ name, note, labels }) => ({ name, note, labels, rules: rules.get(name)!.map(this.exportedRule) }));
+      if (page.length < PLANS_AT_ONCE) return;
+      after = page.at(-1)!.name;
+    }
   }
 
   private async *exportedMerchants(
@@ -69,7 +92,14 @@ export class ConfigurationService {
       const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among, labelledInPart: selection });
       const rules = new Map<string | null, RuleEntity[]>(page.map(({ id }) => [id, []]));
       for (const rule of await this.rules.ofOwners([...rules.keys()] as string[], selection)) rules.get(rule.merchantId)?.push(rule);
-      yield page.map(({ id, name, timeZone, labels }) => ({ id, name, timeZone, labels, rules: rules.get(id)!.map(this.exportedRule) }));
+      yield page.map(({ id, name, timeZone, labels, plan }) => ({
+        id,
+        name,
+        timeZone,
+        labels,
+        ...(plan !== null && { plan }),
+        rules: rules.get(id)!.map(this.exportedRule),
+      }));
       if (page.length < EXPORTED_AT_ONCE) return;
       after = page.at(-1)!.id;
     }
@@ -101,7 +131,7 @@ export class ConfigurationService {
   }
 
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
-    const plan = await this.plan({ merchants: this.merchants, rules: this.rules }, document, query, undefined);
+    const plan = await this.plan({ merchants: this.merchants, plans: this.plans, rules: this.rules }, document, query, undefined);
     const refusal = refusalOf(plan, Number(query.maxDeletePercent));
     return { changes: [...plan.changes], applied: false, ...(refusal && { refusal }) };
   }
@@ -110,9 +140,14 @@ export class ConfigurationService {
     return inOneTransaction(this.database.dataSource, async (transaction) => {
       // A document locks many owners, and deleteMerchants some that it does not name: two documents at once could wait for each other.
       if (!(await tryLockForApply(transaction))) throw busy();
-      const repositories = { merchants: new MerchantRepository(transaction), rules: new RuleRepository(transaction) };
-      // Everything is locked before anything is compared, merchants by id and default rules last, as every other writer does.
+      const repositories = {
+        merchants: new MerchantRepository(transaction),
+        plans: new PlanRepository(transaction),
+        rules: new RuleRepository(transaction),
+      };
+      // Everything is locked before anything is compared, merchants by id, then plans, and default rules last, as every other writer does.
       await repositories.merchants.lock(document.merchants.map(({ id }) => id));
+      await repositories.plans.lock(document.plans.map(({ name }) => name));
       if (document.defaultRules) await repositories.rules.lockDefaultRules();
       const plan = await this.plan(repositories, document, query, by);
       const refusal = refusalOf(plan, Number(query.maxDeletePercent));
@@ -127,6 +162,8 @@ export class ConfigurationService {
     return new Planner(repositories, this.unreadable, options).plan(document);
   }
 }
+
+const NO_PLANS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };
 
 function busy(): ProblemError {
   const detail = 'another document is being applied; try again when it is done';

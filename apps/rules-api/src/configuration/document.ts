@@ -14,8 +14,9 @@ import { ProblemError } from '#platform';
 import { MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 import { badBody, MAX_DEPTH, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
-import type { Configuration, ConfiguredMerchant } from './configuration.dto.js';
-import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS } from './configuration-fields.js';
+import { PLAN_FIELDS } from '../plans/plan-fields.js';
+import type { Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
+import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS, CONFIGURED_PLAN_FIELDS } from './configuration-fields.js';
 
 /** So many rules are checked before other requests have their turn. */
 const CHECKED_AT_ONCE = 200;
@@ -31,6 +32,7 @@ export async function readConfiguration(body: unknown): Promise<Configuration> {
   }
   const reader = new DocumentReader();
   reader.object(body, CONFIGURATION_FIELDS, { pointer: '', code: 'configuration' });
+  const plans = await readPlans(reader, body['plans']);
   const merchants: ConfiguredMerchant[] = [];
   const ids = new Set<unknown>();
   for (const [i, merchant] of listIn(body['merchants']).entries()) {
@@ -42,7 +44,20 @@ export async function readConfiguration(body: unknown): Promise<Configuration> {
   }
   const defaultRules = body['defaultRules'] === undefined ? undefined : await reader.rules(body['defaultRules'], '/defaultRules');
   reader.demandNone();
-  return { merchants, defaultRules };
+  return { plans, merchants, defaultRules };
+}
+
+async function readPlans(reader: DocumentReader, value: unknown): Promise<ConfiguredPlan[]> {
+  const plans: ConfiguredPlan[] = [];
+  const names = new Set<unknown>();
+  for (const [i, plan] of listIn(value).entries()) {
+    const pointer = `/plans/${i}`;
+    if (!reader.object(plan, CONFIGURED_PLAN_FIELDS, { pointer, code: 'plan' })) continue;
+    reader.isNew(names, plan['name'], { pointer: `${pointer}/name`, code: 'plan.name.repeated', detail: 'stands in the document twice' });
+    const rules = await reader.rules(plan['rules'], `${pointer}/rules`);
+    plans.push({ ...(completed(plan, PLAN_FIELDS) as unknown as ConfiguredPlan), name: plan['name'] as string, rules });
+  }
+  return plans;
 }
 
 class DocumentReader {

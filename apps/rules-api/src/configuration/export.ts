@@ -1,9 +1,11 @@
 import { stringify } from 'yaml';
-import type { Configuration, ConfiguredMerchant } from './configuration.dto.js';
+import type { Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 import { configurationSchemaUrl } from './configuration-schema.js';
 
-/** Merchants and default rules piece by piece, as they are read. */
+/** Plans, merchants and default rules piece by piece, as they are read. */
 export interface Pieces {
+  /** Before the merchants that name them. */
+  readonly plans: AsyncIterable<readonly ConfiguredPlan[]>;
   readonly merchants: AsyncIterable<readonly ConfiguredMerchant[]>;
   /** Undefined: the document does not manage them. */
   readonly defaultRules: () => Promise<Configuration['defaultRules']>;
@@ -14,20 +16,36 @@ export type Writer = (pieces: Pieces) => AsyncGenerator<string>;
 
 export const WRITERS: Readonly<Record<'yaml' | 'json', Writer>> = { yaml: yamlOf, json: jsonOf };
 
-async function* jsonOf({ merchants, defaultRules }: Pieces): AsyncGenerator<string> {
-  yield '{"version":1,\n"merchants":[';
-  let separator = '\n';
-  for await (const some of merchants) {
-    if (some.length === 0) continue;
-    yield separator + some.map((merchant) => JSON.stringify(merchant)).join(',\n');
-    separator = ',\n';
+async function* jsonOf({ plans, merchants, defaultRules }: Pieces): AsyncGenerator<string> {
+  yield '{"version":1,';
+  let hasPlans = false;
+  for await (const text of jsonItems(plans)) {
+    yield hasPlans ? text : `\n"plans":[${text}`;
+    hasPlans = true;
   }
+  yield `${hasPlans ? '\n],' : ''}\n"merchants":[`;
+  yield* jsonItems(merchants);
   const rules = await defaultRules();
   yield rules === undefined ? '\n]}\n' : `\n],\n"defaultRules":[\n${rules.map((rule) => JSON.stringify(rule)).join(',\n')}\n]}\n`;
 }
 
-async function* yamlOf({ merchants, defaultRules }: Pieces): AsyncGenerator<string> {
+async function* jsonItems(pieces: AsyncIterable<readonly unknown[]>): AsyncGenerator<string> {
+  let separator = '\n';
+  for await (const some of pieces) {
+    if (some.length === 0) continue;
+    yield separator + some.map((each) => JSON.stringify(each)).join(',\n');
+    separator = ',\n';
+  }
+}
+
+async function* yamlOf({ plans, merchants, defaultRules }: Pieces): AsyncGenerator<string> {
   yield `# yaml-language-server: $schema=${configurationSchemaUrl()}\nversion: 1\n`;
+  let hasPlans = false;
+  for await (const some of plans) {
+    if (some.length === 0) continue;
+    yield `${hasPlans ? '' : 'plans:\n'}${yamlText(some)}`;
+    hasPlans = true;
+  }
   let isEmpty = true;
   for await (const some of merchants) {
     if (some.length === 0) continue;

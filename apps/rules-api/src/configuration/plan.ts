@@ -7,7 +7,10 @@ import {
   MAX_RULES_PER_OWNER,
   type MerchantEdit,
   type MerchantEntity,
+  MAX_PLANS,
   type MerchantRepository,
+  type PlanEntity,
+  type PlanRepository,
   type RuleEdits,
   type RuleEntity,
   type RuleOwner,
@@ -17,12 +20,14 @@ import {
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import type { UnreadableRules } from '../rules/unreadable-rules.js';
-import type { AppliedChange, Configuration, ConfiguredMerchant } from './configuration.dto.js';
+import { badBody, MAX_ERRORS } from '../http/validation.pipe.js';
+import type { AppliedChange, Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 import { isSelected, notSelected, type Selection } from './selection.js';
 
 /** What reads and writes; in apply all of it in one transaction. */
 export interface Repositories {
   readonly merchants: MerchantRepository;
+  readonly plans: PlanRepository;
   readonly rules: RuleRepository;
 }
 
@@ -60,8 +65,8 @@ interface Compared {
 
 /**
  * Compares a document with what is stored, and makes the changes if it is told who makes them. Document and storage are walked side by side in the
- * order of merchants' ids, page by page, and of each page the changes are made before the next page is read: merchants by id, default rules last, and of
- * each owner deletions before new rules, because an owner has a maximum number of them.
+ * order of merchants' ids, page by page, and of each page the changes are made before the next page is read: plans first, because merchants name them,
+ * then merchants by id, default rules last, and of each owner deletions before new rules, because an owner has a maximum number of them.
  */
 export class Planner {
   private readonly changes: AppliedChange[] = [];
@@ -74,12 +79,54 @@ export class Planner {
     private readonly options: PlanOptions,
   ) {}
 
-  async plan({ merchants, defaultRules }: Configuration): Promise<Plan> {
+  async plan({ plans, merchants, defaultRules }: Configuration): Promise<Plan> {
     const sorted = [...merchants].sort((a, b) => byBytes(a.id, b.id));
+    await this.planPlans(plans, merchants);
     if (this.options.deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
     for (const page of pagesOf(sorted)) await this.planMerchants(page);
     if (defaultRules) await this.finish([this.compared(null, defaultRules, await this.repositories.rules.ofOwners(null))]);
     return { changes: this.changes, deletions: this.deletions, protectedRules: this.protectedRules };
+  }
+
+  private async planPlans(wanted: readonly ConfiguredPlan[], merchants: readonly ConfiguredMerchant[]): Promise<void> {
+    const { plans, rules } = this.repositories;
+    const stored = new Map((await plans.list({ limit: MAX_PLANS })).map((plan) => [plan.name, plan]));
+    demandPlans(merchants, new Set([...stored.keys(), ...wanted.map(({ name }) => name)]));
+    const sorted = [...wanted].sort((a, b) => byBytes(a.name, b.name));
+    for (const page of pagesOf(sorted)) {
+      const ofPlan = new Map<string | null, RuleEntity[]>(page.map(({ name }) => [name, []]));
+      for (const rule of await rules.ofPlans(page.map(({ name }) => name))) ofPlan.get(rule.plan)?.push(rule);
+      const compared: Compared[] = [];
+      for (const each of page) {
+        const change = await this.writePlan(each, stored.get(each.name));
+        compared.push(this.compared({ plan: each.name }, each.rules, ofPlan.get(each.name)!, change));
+      }
+      await this.finish(compared);
+    }
+  }
+
+  /** The change of a plan, made. There are few of them, so each is a statement of its own. */
+  private async writePlan(
+    { name, rules: _rules, ...spec }: ConfiguredPlan,
+    before: PlanEntity | undefined,
+  ): Promise<AppliedChange | undefined> {
+    const { by } = this;
+    const { selection } = this.options;
+    const about = { kind: 'plan', id: name, merchantId: null, plan: name } as const;
+    if (!isSelected(selection, spec)) {
+      // Its rules are managed, and it is not.
+      if (before === undefined) throw notSelected(`the new plan ${JSON.stringify(name)}`, selection!);
+      return undefined;
+    }
+    if (before === undefined) {
+      if (by) await this.repositories.plans.create(name, spec, by);
+      return { action: 'create', ...about, patch: added(spec) };
+    }
+    if (!isSelected(selection, before)) throw notSelected(`the plan ${JSON.stringify(name)}`, selection!);
+    const patch = createPatch({ note: before.note, labels: before.labels }, spec) as PatchStep[];
+    if (patch.length === 0) return undefined;
+    if (by) await this.repositories.plans.replace(name, 'any', spec, by);
+    return { action: 'update', ...about, patch };
   }
 
   private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
@@ -128,12 +175,12 @@ export class Planner {
 
   private compared(owner: RuleOwner, wanted: readonly RuleSpec[], all: readonly RuleEntity[], first?: AppliedChange): Compared {
     const { selection } = this.options;
-    const about = { kind: owner === null ? ('default_rule' as const) : ('rule' as const), merchantId: owner };
+    const about = aboutRulesOf(owner);
     const changes = first ? [first] : [];
     const names = new Set(wanted.map(({ name }) => name));
     const stored = all.filter((rule) => isSelected(selection, rule));
     const outside = all.find((rule) => names.has(rule.name) && !isSelected(selection, rule));
-    if (outside) throw notSelected(`the rule ${JSON.stringify(outside.name)} of ${owner ?? 'nobody'}`, selection!);
+    if (outside) throw notSelected(`the rule ${JSON.stringify(outside.name)} of ${ownerName(owner)}`, selection!);
     const deleted = stored.filter(({ name }) => !names.has(name));
     this.deletions.rules.of += stored.length;
     this.deletions.rules.deleted += deleted.length;
@@ -202,9 +249,9 @@ export class Planner {
   }
 }
 
-/** The merchants in pages of a bounded number of merchants and, a merchant more or less, of rules. */
-export function* pagesOf(merchants: readonly ConfiguredMerchant[]): Generator<ConfiguredMerchant[]> {
-  let page: ConfiguredMerchant[] = [];
+/** Merchants or plans in pages of a bounded number of them and, one of them more or less, of rules. */
+export function* pagesOf<T extends { readonly rules: readonly unknown[] }>(merchants: readonly T[]): Generator<T[]> {
+  let page: T[] = [];
   let rules = 0;
   for (const merchant of merchants) {
     page.push(merchant);
@@ -217,11 +264,37 @@ export function* pagesOf(merchants: readonly ConfiguredMerchant[]): Generator<Co
 }
 
 function editOf(before: MerchantEntity, { id: _id, ...wanted }: Omit<ConfiguredMerchant, 'rules'>): MerchantEdit & { patch: PatchStep[] } {
-  const { name, timeZone, labels } = before;
-  const patch = createPatch({ name, timeZone, labels }, wanted) as PatchStep[];
+  const { name, timeZone, labels, plan } = before;
+  const patch = createPatch({ name, timeZone, labels, plan }, wanted) as PatchStep[];
   // An unchanged time zone that was written again would count as an edit of the limits that follow it.
   const { timeZone: wantedZone, ...others } = wanted;
   return { before, changes: { ...others, ...(wantedZone !== timeZone && { timeZone: wantedZone }) }, patch };
+}
+
+function ownerName(owner: RuleOwner): string {
+  if (owner === null) return 'nobody';
+  return typeof owner === 'string' ? owner : `the plan ${owner.plan}`;
+}
+
+function aboutRulesOf(owner: RuleOwner): Pick<AppliedChange, 'kind' | 'merchantId' | 'plan'> {
+  if (owner === null) return { kind: 'default_rule', merchantId: null };
+  return typeof owner === 'string' ? { kind: 'rule', merchantId: owner } : { kind: 'plan_rule', merchantId: null, plan: owner.plan };
+}
+
+/** The database would refuse it too, and not say which merchant it is. */
+function demandPlans(merchants: readonly ConfiguredMerchant[], known: ReadonlySet<string>): void {
+  const faults = merchants.flatMap(({ plan }, i) =>
+    typeof plan !== 'string' || known.has(plan)
+      ? []
+      : [
+          {
+            pointer: `/merchants/${i}/plan`,
+            code: 'merchant.plan.not_found',
+            detail: `must be the name of a plan, and there is no plan ${JSON.stringify(plan)}`,
+          },
+        ],
+  );
+  if (faults.length > 0) throw badBody(faults.slice(0, MAX_ERRORS));
 }
 
 function added(value: unknown): PatchStep[] {

@@ -17,13 +17,15 @@ test.each([
 test('each rule of a document without the label that select asks for is a fault of its own', () => {
   const [inside, outside] = [ruleSpec({ labels: { team: 'risk' } }), ruleSpec({ name: 'outside' })];
   const merchants = [{ id: 'acme', name: 'Acme', timeZone: 'UTC', rules: [inside, outside] }];
+  const plans = [{ name: 'pro', note: '', labels: {}, rules: [outside] }];
   const errors = [
+    { pointer: '/plans/0/rules/0/labels', code: 'rule.labels.not_selected', detail: expect.stringContaining('team=risk') as string },
     { pointer: '/merchants/0/rules/1/labels', code: 'rule.labels.not_selected', detail: expect.stringContaining('team=risk') as string },
   ];
-  expect(() => demandSelected({ merchants, defaultRules: [inside] }, risk)).toThrow(
+  expect(() => demandSelected({ plans, merchants, defaultRules: [inside] }, risk)).toThrow(
     expect.objectContaining({ status: 400, errors }) as Error,
   );
-  expect(() => demandSelected({ merchants, defaultRules: undefined }, undefined)).not.toThrow();
+  expect(() => demandSelected({ plans, merchants, defaultRules: undefined }, undefined)).not.toThrow();
 });
 
 test('a page of a document has a bounded number of merchants and of rules, and no merchant is lost', () => {

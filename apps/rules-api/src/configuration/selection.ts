@@ -30,10 +30,11 @@ export function isSelected(selection: Selection | undefined, { labels }: Labelle
  * Every rule of a document has to carry the label that selects what the document manages: otherwise it would be created, and the next apply would not know it.
  * @throws ProblemError 400 that names the first rules without it
  */
-export function demandSelected({ merchants, defaultRules = [] }: Configuration, selection: Selection | undefined): void {
+export function demandSelected({ plans, merchants, defaultRules = [] }: Configuration, selection: Selection | undefined): void {
   if (selection === undefined) return;
   const detail = `must have the label ${selection.key}=${selection.value}, because select asks for it`;
   const lists = [
+    ...plans.map(({ rules }, i) => ({ rules, pointer: `/plans/${i}/rules` })),
     ...merchants.map(({ rules }, i) => ({ rules, pointer: `/merchants/${i}/rules` })),
     { rules: defaultRules, pointer: '/defaultRules' },
   ];

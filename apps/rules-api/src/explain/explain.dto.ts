@@ -49,8 +49,8 @@ class ConsideredView {
   @ApiProperty({ type: String, example: 'card payments' })
   name: string;
 
-  @ApiProperty({ enum: ['merchant', 'default'] })
-  source: 'merchant' | 'default';
+  @ApiProperty({ enum: ['merchant', 'plan', 'default'] })
+  source: 'merchant' | 'plan' | 'default';
 
   @ApiProperty({ enum: MODES, description: 'What the rule does with this request.' })
   mode: string;

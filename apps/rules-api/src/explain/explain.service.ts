@@ -21,7 +21,15 @@ import {
   type Verdict,
 } from '#limiter';
 import type { ProblemError } from '#platform';
-import { MerchantNotFoundError, MerchantRepository, MAX_RULES_PER_OWNER, type RuleEntity, RuleReader, RuleRepository } from '#rules-db';
+import {
+  MerchantNotFoundError,
+  MerchantRepository,
+  MAX_RULES_PER_OWNER,
+  type RuleEntity,
+  type RuleOwner,
+  RuleReader,
+  RuleRepository,
+} from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { DecisionsService } from '../decisions/decisions.service.js';
@@ -76,17 +84,24 @@ export class ExplainService {
   private async rulesOf(merchantId: string): Promise<RulesOfMerchant> {
     const merchant = await this.merchants.find(merchantId);
     if (!merchant) throw new MerchantNotFoundError(merchantId);
-    const [own = [], defaults = []] = await Promise.all(
-      [merchantId, null].map(async (owner) => (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable)),
-    );
+    const { plan: planName } = merchant;
+    const [own, plan, defaults] = await Promise.all([
+      this.rulesOfOwner(merchantId),
+      planName === null ? undefined : this.rulesOfOwner({ plan: planName }),
+      this.rulesOfOwner(null),
+    ]);
     const overrides = await this.reader.overrides(merchantId);
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
     return {
-      compile: (time) => merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, overrides, time }),
+      compile: (time) => merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, plan, overrides, time }),
       phase: ({ atMs }) => phaseAt(overrides, atMs),
-      disabled: [...disabledOf(own, 'merchant'), ...disabledOf(defaults, 'default')],
+      disabled: [...disabledOf(own, 'merchant'), ...disabledOf(plan ?? [], 'plan'), ...disabledOf(defaults, 'default')],
     };
+  }
+
+  private async rulesOfOwner(owner: RuleOwner): Promise<Rule[]> {
+    return (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable);
   }
 
   private readonly readable = (rule: RuleEntity): Rule => {

@@ -7,7 +7,7 @@ import { Needs } from '../auth/access.js';
 import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
-import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
+import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
 import { Lists, Writes } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
@@ -24,7 +24,7 @@ export class HistoryController {
 
   @Get('audit')
   @Needs('viewer', 'filtered')
-  @Lists('List all changes, the newest first', ChangePage, { query: ['actor', 'merchant', 'since', 'until'] })
+  @Lists('List all changes, the newest first', ChangePage, { query: ['actor', 'merchant', 'plan', 'since', 'until'] })
   async audit(@Query() query: AuditQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<ChangeView>> {
     return this.history.list(query, among);
   }
@@ -52,6 +52,40 @@ export class HistoryController {
   @Lists('List the changes of a default rule, the newest first', ChangePage, { belowSomething: true })
   async ofDefaultRule(@Param('ruleId', RuleIdPipe) ruleId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofRule(null, ruleId, query);
+  }
+
+  @Get('plans/:plan/history')
+  @Needs('viewer', 'anything')
+  @Lists('List the changes of a plan, the newest first', ChangePage, { belowSomething: true })
+  async ofPlan(@Param('plan', PlanNamePipe) plan: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.history.ofPlan(plan, query);
+  }
+
+  @Get('plans/:plan/rules/:ruleId/history')
+  @Needs('viewer', 'anything')
+  @Lists('List the changes of a rule of a plan, the newest first', ChangePage, { belowSomething: true })
+  async ofPlanRule(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @Query() query: PageQueryDto,
+  ): Promise<Page<ChangeView>> {
+    return this.history.ofRule({ plan }, ruleId, query);
+  }
+
+  @Post('plans/:plan/rules/:ruleId/revert')
+  @HttpCode(200)
+  @Needs('editor', 'nothing')
+  @WaitsForApproval()
+  @Writes('Revert a rule of a plan to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  async revertOfPlan(
+    @Param('plan', PlanNamePipe) plan: string,
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: Expected,
+    @Body() { version }: RevertDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<RuleView> {
+    return tagged(reply, await this.history.revert({ plan }, ruleId, expected, version, by));
   }
 
   @Post('merchants/:merchantId/rules/:ruleId/revert')

@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPatch } from 'rfc6902';
-import type { Fields } from '#limiter';
+import { type Fields, PLAN_NAME } from '#limiter';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
 import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
@@ -26,6 +26,7 @@ const AUDIT_QUERY_FIELDS = {
     format: MERCHANT_ID,
     explanation: 'Only changes of this merchant and its rules.',
   },
+  plan: { kind: 'text', format: PLAN_NAME, explanation: 'Only changes of this plan and its rules.' },
   since: { kind: 'text', format: MOMENT, explanation: 'Only changes at this moment or later.' },
   until: { kind: 'text', format: MOMENT, explanation: 'Only changes before this moment.' },
 } as const satisfies Fields;
@@ -39,6 +40,9 @@ export class AuditQueryDto extends PageQueryDto {
 
   @ApiPropertyOptional({ type: String, ...AUDIT_QUERY_FIELDS.merchant.format.schema, description: AUDIT_QUERY_FIELDS.merchant.explanation })
   merchant?: string;
+
+  @ApiPropertyOptional({ type: String, ...AUDIT_QUERY_FIELDS.plan.format.schema, description: AUDIT_QUERY_FIELDS.plan.explanation })
+  plan?: string;
 
   @ApiPropertyOptional({ type: String, format: 'date-time', description: AUDIT_QUERY_FIELDS.since.explanation })
   since?: string;
@@ -88,10 +92,13 @@ export class ChangeView {
   @ApiProperty({ enum: AUDIT_ACTIONS })
   action: AuditAction;
 
-  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule' })
+  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule, a plan or a token' })
   merchantId: string | null;
 
-  @ApiProperty({ type: String, nullable: true, example: '17', description: 'Null for a change of the merchant itself' })
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The plan that changed, or that of the rule' })
+  plan: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: '17', description: 'Null for a change of the merchant or the plan itself' })
   ruleId: string | null;
 
   @ApiProperty({ type: 'integer', nullable: true, example: 2, description: 'The version that the change led to; null for a deletion' })
@@ -145,13 +152,26 @@ export function changeView({
     actor: by,
     action,
     merchantId: merchant,
+    plan: planOf(merchant, before, after),
     ruleId,
     version: typeof version === 'number' ? version : null,
     reason,
     requestId,
     ...approvalOf(after ?? before),
-    patch: differenceOf(before, after),
+    patch: merchant === null ? differenceOf(withoutPlan(before), withoutPlan(after)) : differenceOf(before, after),
   };
+}
+
+/** Of a merchant the plan is a field like others; of a plan and its rules it says whose they are. */
+function planOf(merchantId: string | null, before: object | null, after: object | null): string | null {
+  const { plan } = (after ?? before ?? {}) as { plan?: unknown };
+  return merchantId === null && typeof plan === 'string' ? plan : null;
+}
+
+function withoutPlan(image: object | null): object | null {
+  if (image === null) return null;
+  const { plan: _plan, ...others } = image as { plan?: unknown };
+  return others;
 }
 
 /** What is stored beside the change; see `recordChanges`. */

@@ -7,6 +7,8 @@ import {
   AuditRepository,
   type Expected,
   MerchantNotFoundError,
+  ownerColumns,
+  PlanNotFoundError,
   RuleNotFoundError,
   type RuleEntity,
   type RuleOwner,
@@ -28,9 +30,9 @@ export class HistoryService {
   ) {}
 
   /** @param among only changes of these merchants; null: all */
-  async list({ actor, merchant, since, until, ...page }: AuditQueryDto, among: readonly string[] | null): Promise<Page<ChangeView>> {
+  async list({ actor, merchant, plan, since, until, ...page }: AuditQueryDto, among: readonly string[] | null): Promise<Page<ChangeView>> {
     const moment = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
-    return this.page({ actor, merchantId: merchant, among, since: moment(since), until: moment(until) }, page);
+    return this.page({ actor, merchantId: merchant, plan, among, since: moment(since), until: moment(until) }, page);
   }
 
   /** Of the merchant itself and its overrides, without its rules. It outlives the merchant. @throws MerchantNotFoundError if there never was one */
@@ -40,9 +42,16 @@ export class HistoryService {
     return page;
   }
 
+  /** Of the plan itself, without its rules. It outlives the plan. @throws PlanNotFoundError if there never was one */
+  async ofPlan(plan: string, query: PageQueryDto): Promise<Page<ChangeView>> {
+    const page = await this.page({ plan, ruleId: null }, query);
+    if (page.items.length === 0 && query.cursor === undefined) throw new PlanNotFoundError(plan);
+    return page;
+  }
+
   /** It outlives the rule. @throws RuleNotFoundError if there never was one */
   async ofRule(owner: RuleOwner, ruleId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
-    const page = await this.page({ merchantId: owner, ruleId }, query);
+    const page = await this.page({ ...ownerColumns(owner), ruleId }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new RuleNotFoundError(ruleId);
     return page;
   }
@@ -63,7 +72,7 @@ export class HistoryService {
   }
 
   private async refuseUnknownVersion(owner: RuleOwner, ruleId: string, version: number): Promise<never> {
-    const known = await this.audit.list({ merchantId: owner, ruleId }, { limit: 1 });
+    const known = await this.audit.list({ ...ownerColumns(owner), ruleId }, { limit: 1 });
     if (known.length === 0) throw new RuleNotFoundError(ruleId);
     throw new ProblemError({
       status: 400,

@@ -5,7 +5,7 @@ import type { Expected } from '#rules-db';
 
 /** What has an identity and a version, as the API shows it. */
 export interface Versioned {
-  readonly id: string;
+  readonly id?: string;
   readonly version: number;
 }
 
@@ -42,6 +42,12 @@ export const IfMatch = createParamDecorator((_: unknown, context: ExecutionConte
   return expectedVersions(context.switchToHttp().getRequest<FastifyRequest>().headers['if-match']);
 });
 
+/** The same, or undefined without the header: what is created has no version yet. */
+export const OptionalIfMatch = createParamDecorator((_: unknown, context: ExecutionContext): Expected | undefined => {
+  const ifMatch = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
+  return ifMatch === undefined ? undefined : expectedVersions(ifMatch);
+});
+
 /** Answers with a resource and its ETag. */
 export function tagged<T extends Versioned>(reply: FastifyReply, resource: T): T {
   void reply.header('etag', entityTag(resource.version));
@@ -49,7 +55,7 @@ export function tagged<T extends Versioned>(reply: FastifyReply, resource: T): T
 }
 
 /** Answers with a resource that was just made below the path of the request. */
-export function created<T extends Versioned>(reply: FastifyReply, resource: T): T {
+export function created<T extends Versioned & { readonly id: string }>(reply: FastifyReply, resource: T): T {
   return tagged(reply, located(reply, resource));
 }
 

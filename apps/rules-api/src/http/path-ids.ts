@@ -1,11 +1,13 @@
 import type { PipeTransform } from '@nestjs/common';
-import { isMerchantId } from '#limiter';
+import { isMerchantId, isPlanName, PLAN_NAME, shown } from '#limiter';
+import { ProblemError } from '#platform';
 import {
   ApiKeyNotFoundError,
   ApprovalNotFoundError,
   DeliveryNotFoundError,
   MerchantNotFoundError,
   OverrideNotFoundError,
+  PlanNotFoundError,
   RuleNotFoundError,
   TokenNotFoundError,
   WebhookNotFoundError,
@@ -18,6 +20,23 @@ export class MerchantIdPipe implements PipeTransform {
   transform(value: string): string {
     if (isMerchantId(value)) return value;
     throw new MerchantNotFoundError(String(value).slice(0, 200));
+  }
+}
+
+/** The name of a plan in a path, likewise. */
+export class PlanNamePipe implements PipeTransform {
+  transform(value: string): string {
+    if (isPlanName(value)) return value;
+    throw new PlanNotFoundError(String(value).slice(0, 200));
+  }
+}
+
+/** The name of a plan that is perhaps about to be created: what is wrong with it is said. */
+export class NewPlanNamePipe implements PipeTransform {
+  transform(value: string): string {
+    if (isPlanName(value)) return value;
+    const detail = `the name of a plan ${PLAN_NAME.expected}, got ${shown(value)}`;
+    throw new ProblemError({ status: 400, code: 'plan.name.malformed', detail });
   }
 }
 

@@ -11,6 +11,8 @@ import {
   MerchantNotFoundError,
   OverrideConflictError,
   OverrideNotFoundError,
+  PlanInUseError,
+  PlanNotFoundError,
   PoolBusyError,
   RuleNameTakenError,
   RuleNotFoundError,
@@ -18,15 +20,18 @@ import {
   TokenNotFoundError,
   TooManyApiKeysError,
   TooManyApprovalsError,
+  TooManyPlansError,
   TooManyRulesError,
   TooManyTokensError,
   TooManyWebhooksError,
+  UnknownPlanError,
   VersionConflictError,
   WebhookDisabledError,
   WebhookNotFoundError,
 } from '#rules-db';
 import { approvalNeeded } from './approval-needed.js';
 import { entityTag } from './entity-tag.js';
+import { badBody } from './validation.pipe.js';
 
 /** Answers what the database refuses, and its absence, as problems. */
 @Catch()
@@ -39,6 +44,7 @@ export class RulesApiExceptionFilter extends ProblemDetailsFilter {
 const NOT_FOUND = [
   [MerchantNotFoundError, 'merchant.not_found'],
   [RuleNotFoundError, 'rule.not_found'],
+  [PlanNotFoundError, 'plan.not_found'],
   [TokenNotFoundError, 'token.not_found'],
   [ApiKeyNotFoundError, 'api_key.not_found'],
   [OverrideNotFoundError, 'override.not_found'],
@@ -49,6 +55,8 @@ const NOT_FOUND = [
 
 const CONFLICTS = [
   [TooManyRulesError, 'rule.too_many'],
+  [TooManyPlansError, 'plan.too_many'],
+  [PlanInUseError, 'plan.in_use'],
   [TooManyTokensError, 'token.too_many'],
   [TooManyApiKeysError, 'api_key.too_many'],
   [TooManyApprovalsError, 'approval.too_many'],
@@ -76,6 +84,8 @@ export function asProblem(error: unknown): ProblemError | undefined {
   if (error instanceof RuleNameTakenError) return taken('rule.name.taken', '/name', error);
   if (error instanceof TokenNameTakenError) return taken('token.name.taken', '/name', error);
   if (error instanceof ApiKeyNameTakenError) return taken('api_key.name.taken', '/name', error);
+  if (error instanceof UnknownPlanError)
+    return badBody([{ pointer: '/plan', code: 'merchant.plan.not_found', detail: `must be the name of a plan, and ${error.message}` }]);
   if (error instanceof ApprovalWantedError) return approvalNeeded(error.changes.map(({ before }) => (before as { name: string }).name));
   if (error instanceof OverrideConflictError)
     return new ProblemError({ status: 409, code: OVERRIDE_CONFLICTS[error.why], detail: error.message });

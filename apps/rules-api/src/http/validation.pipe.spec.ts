@@ -1,7 +1,7 @@
 import { type Fields, line } from '#limiter';
 import type { ProblemError } from '#platform';
 import { tableDto } from './table-dto.js';
-import { ValidationPipe } from './validation.pipe.js';
+import { MAX_DEPTH, ValidationPipe } from './validation.pipe.js';
 
 const WHEEL = {
   size: { kind: 'whole_number', min: 1, max: 9, default: 5, explanation: 'Its size.' },
@@ -81,7 +81,7 @@ describe('ValidationPipe', () => {
 
   it('survives a body that is nested beyond measure', () => {
     const deep = JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`) as unknown;
-    expect(errorsOf({ name: 'a', wheels: deep })).toEqual([{ pointer: `/wheels${'/0'.repeat(7)}`, detail: 'is nested too deeply' }]);
+    expect(errorsOf({ name: 'a', wheels: deep })).toEqual([{ pointer: `/wheels${'/0'.repeat(MAX_DEPTH - 1)}`, detail: 'is nested too deeply' }]);
     expect(errorsOf({ name: 'a', other: deep })).toHaveLength(1);
   });
 

@@ -1,4 +1,14 @@
-import { type Fields, isMerchantId, LABELS, line, LINE_PATTERN, MERCHANT_ID_EXPECTED, MERCHANT_ID_MAX_LENGTH, TIME_ZONE } from '#limiter';
+import {
+  type Fields,
+  isMerchantId,
+  LABELS,
+  line,
+  LINE_PATTERN,
+  MERCHANT_ID_EXPECTED,
+  MERCHANT_ID_MAX_LENGTH,
+  PLAN_NAME,
+  TIME_ZONE,
+} from '#limiter';
 
 const ID_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}, and neither . nor ..`;
 
@@ -9,6 +19,15 @@ const ZONE = {
   format: TIME_ZONE,
   example: 'Europe/Berlin',
   explanation: 'The IANA name of the time zone of the merchant. Limits that follow the calendar use it unless they name another one.',
+} as const;
+
+const PLAN = {
+  kind: 'text',
+  format: PLAN_NAME,
+  nullable: true,
+  default: null,
+  absentMeans: null,
+  explanation: 'The plan whose rules the merchant shares, which exists. With null there is none.',
 } as const;
 
 /** What is written to create a merchant. */
@@ -28,6 +47,7 @@ export const MERCHANT_FIELDS = {
   name: { ...NAME, required: true },
   timeZone: { ...ZONE, default: 'UTC' },
   labels: LABELS,
+  plan: PLAN,
 } as const satisfies Fields;
 
 /** What can be changed of one. */
@@ -35,4 +55,5 @@ export const MERCHANT_CHANGE_FIELDS = {
   name: MERCHANT_FIELDS.name,
   timeZone: MERCHANT_FIELDS.timeZone,
   labels: LABELS,
+  plan: PLAN,
 } as const satisfies Fields;

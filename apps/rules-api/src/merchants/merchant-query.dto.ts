@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import type { Fields } from '#limiter';
+import { type Fields, PLAN_NAME } from '#limiter';
 import { LABEL_FILTER } from '../pagination/label-filter.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { MERCHANT_FIELDS } from './merchant-fields.js';
@@ -13,6 +13,7 @@ const FIELDS = {
     explanation: 'Only merchants whose name begins with this, in capitals or not.',
   },
   label: LABEL_FILTER,
+  plan: { kind: 'text', format: PLAN_NAME, explanation: 'Only merchants that have this plan.' },
 } as const satisfies Fields;
 
 /** The query of the list of merchants. */
@@ -24,4 +25,7 @@ export class MerchantQueryDto extends PageQueryDto {
 
   @ApiPropertyOptional({ type: String, ...LABEL_FILTER.format.schema, description: LABEL_FILTER.explanation })
   label?: string;
+
+  @ApiPropertyOptional({ type: String, ...PLAN_NAME.schema, description: FIELDS.plan.explanation })
+  plan?: string;
 }

@@ -26,6 +26,9 @@ export class MerchantView {
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { region: 'eu' } })
   labels: Labels;
 
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The plan whose rules the merchant shares; null: none.' })
+  plan: string | null;
+
   @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
   version: number;
 
@@ -44,6 +47,6 @@ export class MerchantPage {
   nextCursor: string | null;
 }
 
-export function merchantView({ id, name, timeZone, labels, version, createdAt, updatedAt }: MerchantEntity): MerchantView {
-  return { id, name, timeZone, labels, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+export function merchantView({ id, name, timeZone, labels, plan, version, createdAt, updatedAt }: MerchantEntity): MerchantView {
+  return { id, name, timeZone, labels, plan, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }

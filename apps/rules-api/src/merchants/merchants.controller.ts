@@ -28,7 +28,7 @@ export class MerchantsController {
 
   @Get()
   @Needs('viewer', 'filtered')
-  @Lists('List merchants by id', MerchantPage, { query: ['name', 'label'] })
+  @Lists('List merchants by id', MerchantPage, { query: ['name', 'label', 'plan'] })
   async list(@Query() query: MerchantQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<MerchantView>> {
     return this.merchants.list(query, among);
   }

@@ -12,18 +12,22 @@ import type { MerchantQueryDto } from './merchant-query.dto.js';
 export class MerchantsService {
   constructor(@Inject(MerchantRepository) private readonly merchants: MerchantRepository) {}
 
-  async create({ id, name, timeZone, labels = {} }: CreateMerchantDto, by: Actor): Promise<MerchantView> {
-    return merchantView(await this.merchants.create({ id, name, timeZone, labels }, by));
+  async create({ id, name, timeZone, labels = {}, plan = null }: CreateMerchantDto, by: Actor): Promise<MerchantView> {
+    return merchantView(await this.merchants.create({ id, name, timeZone, labels, plan }, by));
   }
 
-  async list({ size, cursor, name: namePrefix, label }: MerchantQueryDto, among: readonly string[] | null): Promise<Page<MerchantView>> {
-    const list = filteredList('merchants', { namePrefix, label });
+  async list(
+    { size, cursor, name: namePrefix, label, plan }: MerchantQueryDto,
+    among: readonly string[] | null,
+  ): Promise<Page<MerchantView>> {
+    const list = filteredList('merchants', { namePrefix, label, plan });
     const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isId)[0];
     const rows = await this.merchants.list({
       after,
       limit: size + 1,
       namePrefix,
       label: label === undefined ? undefined : labelIn(label),
+      plan,
       among,
     });
     return toPage(rows, size, merchantView, ({ id }) => encodeCursor(list, [id]));
@@ -41,11 +45,11 @@ export class MerchantsService {
       throw new ProblemError({
         status: 400,
         code: 'merchant.nothing_to_change',
-        detail: 'expected name or timeZone or labels, got none of them',
+        detail: 'expected name or timeZone or labels or plan, got none of them',
       });
     }
-    const after = ({ name, timeZone, labels }: MerchantEntity): UpdateMerchantDto =>
-      validated(mergePatch({ name, timeZone, labels }, patch, UpdateMerchantDto.fields), UpdateMerchantDto);
+    const after = ({ name, timeZone, labels, plan }: MerchantEntity): UpdateMerchantDto =>
+      validated(mergePatch({ name, timeZone, labels, plan }, patch, UpdateMerchantDto.fields), UpdateMerchantDto);
     return merchantView(await this.merchants.update(id, expected, after, by));
   }
 

@@ -89,7 +89,10 @@ describe('the OpenAPI document', () => {
       ['a merchant', 'CreateMerchantDto', MERCHANT, true],
       ['a merchant called ..', 'CreateMerchantDto', { ...MERCHANT, id: '..' }, false],
       ['a merchant with a space at the beginning', 'CreateMerchantDto', { ...MERCHANT, id: ' a' }, false],
-      ['an unknown field of a merchant', 'CreateMerchantDto', { ...MERCHANT, plan: 'pro' }, false],
+      ['the plan of a merchant', 'CreateMerchantDto', { ...MERCHANT, plan: 'pro' }, true],
+      ['a plan of no merchant', 'CreateMerchantDto', { ...MERCHANT, plan: null }, true],
+      ['a plan that has no name', 'CreateMerchantDto', { ...MERCHANT, plan: 'No Name' }, false],
+      ['an unknown field of a merchant', 'CreateMerchantDto', { ...MERCHANT, planet: 'pro' }, false],
     ])('%s', (_what, name, body, expected) => {
       expect([validatorOf(name)(body), accepted(name, body)]).toEqual([expected, expected]);
     });

@@ -18,6 +18,8 @@ import { HistoryModule } from '../history/history.module.js';
 import { MeModule } from '../me/me.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
 import { MerchantsModule } from '../merchants/merchants.module.js';
+import { PlanDto } from '../plans/plan.dto.js';
+import { PlansModule } from '../plans/plans.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { RulesModule } from '../rules/rules.module.js';
 import { CreateOverrideDto } from '../overrides/override.dto.js';
@@ -37,6 +39,7 @@ export function serveOpenApi(app: INestApplication): void {
 
 const MODULES = [
   MerchantsModule,
+  PlansModule,
   RulesModule,
   HistoryModule,
   TokensModule,
@@ -61,6 +64,7 @@ const TABLE_DTOS = [
   WrittenRule,
   CreateMerchantDto,
   UpdateMerchantDto,
+  PlanDto,
   RevertDto,
   CreateOverrideDto,
   CreateTokenDto,

@@ -33,8 +33,8 @@ const PROBLEMS = {
   400: 'The request is malformed, or fields of it are wrong: then errors names them.',
   401: 'The token is missing or not valid.',
   403: 'The role of the token does not allow this, or the token is limited to other merchants.',
-  404: 'Not found: no merchant, rule, override, token or API key has this id.',
-  409: 'The id or the name is already in use, the owner has the maximum number of rules, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
+  404: 'Not found: no merchant, plan, rule, override, token or API key has this id.',
+  409: 'The id or the name is already in use, the owner has the maximum number of rules, merchants have the plan, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
   412: 'The resource has changed since the version in If-Match.',
   413: 'The body is too large.',
   415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH, nor application/yaml for a file.',
@@ -208,6 +208,18 @@ export function Writes(
   );
 }
 
+/** PUT that creates what is not there: 201 without If-Match, and 200 with it. */
+export function CreatesOrWrites(summary: string, view: Type): MethodDecorator {
+  return operation(
+    summary,
+    [...WITH_BODY, 404, 409, 412, 428],
+    ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
+    ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
+    ifMatch({ required: false }),
+    changeReason(),
+  );
+}
+
 /** PATCH by a JSON merge patch, with If-Match: 200 with the new ETag. */
 export function Patches(
   summary: string,
@@ -223,8 +235,14 @@ export function Patches(
 }
 
 /** DELETE with If-Match: 204. */
-export function Deletes(summary: string): MethodDecorator {
-  return operation(summary, [400, 404, 412, 428], ApiNoContentResponse({ description: 'Deleted.' }), ifMatch(), changeReason());
+export function Deletes(summary: string, { mayBeInUse = false } = {}): MethodDecorator {
+  return operation(
+    summary,
+    [400, 404, 412, 428, ...(mayBeInUse ? [409 as const] : [])],
+    ApiNoContentResponse({ description: 'Deleted.' }),
+    ifMatch(),
+    changeReason(),
+  );
 }
 
 /** DELETE of what is never edited: 204. */
@@ -254,12 +272,13 @@ function changeReason() {
   });
 }
 
-function ifMatch() {
+function ifMatch({ required = true } = {}) {
   return ApiHeader({
     name: 'If-Match',
-    required: true,
+    required,
     description:
-      'The ETag that was read. Several, separated by commas, allow any of these versions; * allows whatever version is there. Without the header the answer is 428.',
+      'The ETag that was read. Several, separated by commas, allow any of these versions; * allows whatever version is there. ' +
+      (required ? 'Without the header the answer is 428.' : 'Without the header it is created, and if it is there the answer is 428.'),
     schema: { type: 'string', example: '"3"' },
   });
 }

@@ -1,11 +1,13 @@
 import {
   merchantRules,
   type Rule,
+  type RuleSource,
   type RuleSpec,
   type RuleWarning,
   ruleWarnings,
   shadowingOf,
   shadowWarnings,
+  SOURCES,
   startLimits,
 } from '#limiter';
 import type { RuleEntity } from '#rules-db';
@@ -27,6 +29,8 @@ export interface Standing {
   readonly merchantId: string;
   readonly timeZone: string;
   readonly own: readonly RuleEntity[];
+  /** Undefined: it has no plan. */
+  readonly plan: readonly RuleEntity[] | undefined;
   readonly defaults: readonly RuleEntity[];
 }
 
@@ -35,7 +39,7 @@ export interface Standing {
  * @param replaced the rule in whose place the draft comes; nothing for a new rule of the merchant
  */
 export function alternatives(
-  { merchantId, timeZone, own, defaults }: Standing,
+  { merchantId, timeZone, own, plan, defaults }: Standing,
   draft: RuleSpec,
   replaced: RuleEntity | undefined,
   atMs: number,
@@ -44,9 +48,9 @@ export function alternatives(
   const written = replaced === undefined ? draft : { ...draft, limits: withoutLevels(draft.limits) };
   const rule: Rule = { ...written, id: draftId, limits: startLimits(written.limits, atMs) };
   const begun = (rules: readonly RuleEntity[]) => rules.map((each) => beginning(each, atMs));
-  const now = { merchantId, timeZone, own: begun(own), defaults: begun(defaults) };
+  const now = { merchantId, timeZone, own: begun(own), plan: plan && begun(plan), defaults: begun(defaults) };
   const withDraft = (rules: readonly Rule[]) => rules.map((each) => (each.id === draftId ? rule : each));
-  const then = { ...now, own: withDraft(now.own), defaults: withDraft(now.defaults) };
+  const then = { ...now, own: withDraft(now.own), plan: now.plan && withDraft(now.plan), defaults: withDraft(now.defaults) };
   return { now, then: replaced === undefined ? { ...then, own: [...then.own, rule] } : then, draftId };
 }
 
@@ -68,7 +72,7 @@ function withoutLevels(limits: RuleSpec['limits']): RuleSpec['limits'] {
 export interface NamedRule {
   readonly ruleId: string;
   readonly name: string;
-  readonly source: 'merchant' | 'default';
+  readonly source: RuleSource;
   readonly priority: number;
 }
 
@@ -85,8 +89,8 @@ export function shadowingOfDraft({ now, then, draftId }: Alternatives, draft: Ru
   const [before, after] = [layersOf(now), layersOf(then)];
   const { shadows, shadowedBy } = shadowingOf(after, draftId);
   const uncovers = shadowingOf(before, draftId).shadows.filter(({ rule }) => shadowingOf(after, rule.id).shadowedBy.length === 0);
-  const named = ({ rule: { id, name, priority }, isOwn }: (typeof shadows)[number]): NamedRule => {
-    return { ruleId: id, name, source: isOwn ? 'merchant' : 'default', priority };
+  const named = ({ rule: { id, name, priority }, source }: (typeof shadows)[number]): NamedRule => {
+    return { ruleId: id, name, source: SOURCES[source], priority };
   };
   return {
     shadows: shadows.map(named),
@@ -96,6 +100,6 @@ export function shadowingOfDraft({ now, then, draftId }: Alternatives, draft: Ru
   };
 }
 
-function layersOf({ merchantId, own, defaults, timeZone }: RuleSet) {
-  return merchantRules(merchantId, own, defaults, { timeZone }).layers;
+function layersOf({ merchantId, own, plan, defaults, timeZone }: RuleSet) {
+  return merchantRules(merchantId, own, defaults, { timeZone, plan }).layers;
 }

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { writingFaults } from '#limiter';
+import { type RuleSource, writingFaults } from '#limiter';
 import { tableDto } from '../http/table-dto.js';
 import { RuleWarningView } from '../rules/rule.dto.js';
 import { PREVIEW_FIELDS } from './preview-fields.js';
@@ -17,7 +17,7 @@ class NamedRuleView {
   name: string;
 
   @ApiProperty({ enum: ['merchant', 'default'] })
-  source: 'merchant' | 'default';
+  source: RuleSource;
 
   @ApiProperty({ type: 'integer', example: 100 })
   priority: number;

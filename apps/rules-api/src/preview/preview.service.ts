@@ -6,6 +6,7 @@ import {
   MerchantRepository,
   type RuleEntity,
   RuleNotFoundError,
+  type RuleOwner,
   RuleRepository,
 } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
@@ -69,10 +70,17 @@ export class PreviewService {
   private async standing(merchantId: string): Promise<Standing> {
     const merchant = await this.merchants.find(merchantId);
     if (!merchant) throw new MerchantNotFoundError(merchantId);
-    const [own = [], defaults = []] = await Promise.all(
-      [merchantId, null].map(async (owner) => (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable)),
-    );
-    return { merchantId, timeZone: merchant.timeZone, own, defaults };
+    const { plan: planName, timeZone } = merchant;
+    const [own, plan, defaults] = await Promise.all([
+      this.rulesOf(merchantId),
+      planName === null ? undefined : this.rulesOf({ plan: planName }),
+      this.rulesOf(null),
+    ]);
+    return { merchantId, timeZone, own, plan, defaults };
+  }
+
+  private async rulesOf(owner: RuleOwner): Promise<RuleEntity[]> {
+    return (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable);
   }
 
   /** Without a rule that cannot be read nothing can be said. */
@@ -83,9 +91,9 @@ export class PreviewService {
   };
 }
 
-/** @throws RuleNotFoundError if it is neither a rule of the merchant nor a default one */
-function ruleIn({ own, defaults }: Standing, ruleId: string): RuleEntity {
-  const found = [...own, ...defaults].find(({ id }) => id === ruleId);
+/** @throws RuleNotFoundError if it is neither a rule of the merchant nor of its plan nor a default one */
+function ruleIn({ own, plan = [], defaults }: Standing, ruleId: string): RuleEntity {
+  const found = [...own, ...plan, ...defaults].find(({ id }) => id === ruleId);
   if (found === undefined) throw new RuleNotFoundError(ruleId);
   return found;
 }
@@ -104,8 +112,8 @@ function answer({ shadows, shadowedBy, uncovers, warnings }: DraftShadowing, fou
   return found === undefined ? unreplayed : { ...unreplayed, replay: found };
 }
 
-function replayView({ byRule, mostAffected, series, ...found }: ReplayResult, { own, defaults }: RuleSet): ReplayView {
-  const names = new Map([...own, ...defaults].map(({ id, name }) => [id, name]));
+function replayView({ byRule, mostAffected, series, ...found }: ReplayResult, { own, plan = [], defaults }: RuleSet): ReplayView {
+  const names = new Map([...own, ...plan, ...defaults].map(({ id, name }) => [id, name]));
   return {
     ...found,
     byRule: byRule.map(({ ruleId, ...counts }) => ({
@@ -118,8 +126,8 @@ function replayView({ byRule, mostAffected, series, ...found }: ReplayResult, { 
   };
 }
 
-function demandAddresses({ own, defaults }: RuleSet, rows: readonly SampleRow[]): void {
-  const needsIp = [...own, ...defaults].find(({ enabled, key }) => enabled && key.includes('ip'));
+function demandAddresses({ own, plan = [], defaults }: RuleSet, rows: readonly SampleRow[]): void {
+  const needsIp = [...own, ...plan, ...defaults].find(({ enabled, key }) => enabled && key.includes('ip'));
   if (needsIp === undefined || rows.every(({ ip }) => ip !== undefined)) return;
   const detail = `must have the column ip, with an address in each row, because the key of the rule ${JSON.stringify(needsIp.name)} has ip`;
   throw badBody([{ pointer: '/sample', code: 'preview.sample.lacks_ip', detail }]);

@@ -11,7 +11,13 @@ const spec = (changes: object = {}): RuleSpec =>
   completed({ name: 'draft', limits: [LIMIT], ...changes }, RULE_FIELDS) as unknown as RuleSpec;
 const stored = (id: string, changes: object = {}): RuleEntity =>
   ({ ...spec({ name: `rule ${id}`, ...changes }), id }) as unknown as RuleEntity;
-const among = (own: RuleEntity[], defaults: RuleEntity[] = []) => ({ merchantId: 'acme', timeZone: 'Etc/UTC', own, defaults });
+const among = (own: RuleEntity[], defaults: RuleEntity[] = []) => ({
+  merchantId: 'acme',
+  timeZone: 'Etc/UTC',
+  own,
+  plan: undefined,
+  defaults,
+});
 
 function requests(count: number, gapMs: number, changes: Partial<SampleRow> = {}): SampleRow[] {
   return Array.from({ length: count }, (_, i) => ({
@@ -133,4 +139,7 @@ it('a draft says what it shadows, what shadows it, and what it uncovers', () => 
   expect(warnings.map(({ code }) => code)).toEqual(['rule.shadows']);
   const fresh = shadowingOfDraft(alternatives(among([wide]), draft, undefined, START_MS), draft, START_MS);
   expect(fresh.shadowedBy).toEqual([{ ruleId: '1', name: 'rule 1', source: 'merchant', priority: 500 }]);
+  const planned = { ...among([]), plan: [wide] };
+  const besidePlan = shadowingOfDraft(alternatives(planned, draft, undefined, START_MS), draft, START_MS);
+  expect(besidePlan.shadowedBy).toEqual([{ ruleId: '1', name: 'rule 1', source: 'plan', priority: 500 }]);
 });

@@ -7,6 +7,8 @@ export interface RuleSet {
   readonly merchantId: string;
   readonly timeZone: string;
   readonly own: readonly Rule[];
+  /** Undefined: it has no plan. */
+  readonly plan: readonly Rule[] | undefined;
   readonly defaults: readonly Rule[];
 }
 
@@ -117,9 +119,12 @@ class Side {
     let compiled = this.byCost.get(cost);
     if (compiled === undefined) {
       if (this.byCost.size >= MAX_COSTS) this.byCost.clear();
-      const { merchantId, timeZone, own, defaults } = this.rules;
+      const { merchantId, timeZone, own, plan, defaults } = this.rules;
       const costing = (rules: readonly Rule[]) => (cost === undefined ? rules : rules.map((rule) => ({ ...rule, cost })));
-      this.byCost.set(cost, (compiled = merchantRules(merchantId, costing(own), costing(defaults), { timeZone })));
+      this.byCost.set(
+        cost,
+        (compiled = merchantRules(merchantId, costing(own), costing(defaults), { timeZone, plan: plan && costing(plan) })),
+      );
     }
     return compiled;
   }

@@ -1,10 +1,10 @@
 import { merchantRules, type RuleWarning, ruleWarnings, shadowWarnings } from '#limiter';
 import { ProblemError } from '#platform';
-import type { RuleEntity, RuleRepository } from '#rules-db';
+import { ownerOf, type RuleEntity, type RuleRepository } from '#rules-db';
 import { ruleSpec } from './rule.dto.js';
 
 /**
- * What is probably a mistake in a rule that was just written, by itself and among the rules with which it competes. Two queries at most, and time that is
+ * What is probably a mistake in a rule that was just written, by itself and among the rules with which it competes. Three queries at most, and time that is
  * bounded by the numbers of rules and paths.
  * @param rules in the transaction that wrote it, so that nobody else writes a rule of the owner meanwhile
  * @param isReadable rules that cannot be read are not compared
@@ -16,8 +16,10 @@ export async function warningsOf(
 ): Promise<RuleWarning[]> {
   const byItself = ruleWarnings(ruleSpec(rule), Date.now());
   if (!rule.enabled) return byItself;
-  const { own, defaults } = await rules.competitors(rule.merchantId, rule.layer);
-  const { layers } = merchantRules(rule.merchantId ?? '', own.filter(isReadable), defaults.filter(isReadable));
+  const { own, plan, defaults } = await rules.competitors(ownerOf(rule), rule.layer);
+  const { layers } = merchantRules(rule.merchantId ?? '', own.filter(isReadable), defaults.filter(isReadable), {
+    plan: plan.filter(isReadable),
+  });
   return [...byItself, ...shadowWarnings(layers, rule.id)];
 }
 

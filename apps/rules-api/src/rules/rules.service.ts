@@ -7,6 +7,8 @@ import {
   MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
   MerchantRepository,
+  PlanNotFoundError,
+  PlanRepository,
   RuleNotFoundError,
   type RuleEntity,
   type RuleOwner,
@@ -22,12 +24,13 @@ import { refusedForWarnings, warningsOf } from './rule-warnings.js';
 import { unreadableRule, UnreadableRules } from './unreadable-rules.js';
 import type { WriteQueryDto } from './write-query.dto.js';
 
-/** The rules of a merchant, and with null for the owner the default rules. */
+/** The rules of a merchant or of a plan, and with null for the owner the default rules. */
 @Injectable()
 export class RulesService {
   constructor(
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(RulesDatabase) private readonly database: RulesDatabase,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
   ) {}
@@ -112,7 +115,10 @@ export class RulesService {
   }
 
   private async mustExist(owner: RuleOwner): Promise<void> {
-    if (owner !== null && !(await this.merchants.find(owner))) throw new MerchantNotFoundError(owner);
+    if (owner === null) return;
+    if (typeof owner === 'string') {
+      if (!(await this.merchants.find(owner))) throw new MerchantNotFoundError(owner);
+    } else if (!(await this.plans.find(owner.plan))) throw new PlanNotFoundError(owner.plan);
   }
 }
 

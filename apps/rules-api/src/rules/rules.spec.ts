@@ -97,7 +97,7 @@ describe('RuleDto', () => {
   });
 
   it.each([
-    ...LAYERS.map((layer) => ({ layer })),
+    ...LAYERS.map((layer) => ({ layer, ...(layer === 'user' && { key: ['merchant', 'user'] }) })),
     ...MODES.map((mode) => ({ mode })),
     ...STORE_FAILURE_POLICIES.map((onStoreFailure) => ({ onStoreFailure })),
     { key: [] },

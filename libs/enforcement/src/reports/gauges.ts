@@ -18,6 +18,7 @@ export function registerGauges(registry: Registry, { gateways, rules, spareCapac
     ],
     ['gateway_cached_merchants', 'Merchants whose rules are in this process.', () => rules.size],
     ['gateway_cached_unknown_merchants', 'Ids in this process that nobody created.', () => rules.unknownSize],
+    ['gateway_cached_plans', 'Plans whose rules are in this process.', () => rules.planSize],
     ['gateway_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
   ];
   for (const [name, help, read] of gauges) {

@@ -1,4 +1,4 @@
-import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
+import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
 import type { Found, UnreadableText } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import { Gate } from './gate.js';
@@ -58,6 +58,20 @@ export class ColdRules {
     if (value && value.version > newerThan) return value;
     const stored = await this.fromRuleSource((source) => source.defaultRules());
     if (unreadable) this.options.snapshots.mendDefaultRules(stored, unreadable).catch(() => {});
+    return stored;
+  }
+
+  /**
+   * The rules of a plan, or null if there is none of this name. That Redis says it was deleted is not believed, because somebody names it: a merchant
+   * that has just left it, or one that joins it again.
+   */
+  async readPlan(name: string, newerThan = -1): Promise<PlanSnapshot | null> {
+    const { value, unreadable } = await this.fromRedis((source) => source.findPlan(name));
+    if (value?.exists && value.version > newerThan) return value;
+    const stored = await this.fromRuleSource((source) => source.plan(name));
+    if (!stored?.exists) return null;
+    const { snapshots } = this.options;
+    (unreadable ? snapshots.mendPlan(stored, unreadable) : snapshots.writePlan(stored)).catch(() => {});
     return stored;
   }
 

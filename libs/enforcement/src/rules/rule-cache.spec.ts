@@ -4,6 +4,7 @@ import {
   type LimitSpec,
   type MerchantRules,
   type MerchantSnapshot,
+  type PlanSnapshot,
   type Rule,
   type RuleOverrides,
 } from '#limiter';
@@ -15,7 +16,10 @@ class Cold implements ColdReader {
   reads = 0;
   merchants = new Map<string, MerchantSnapshot>();
   defaults: DefaultRulesSnapshot = { version: 1, rules: [] };
+  plans = new Map<string, PlanSnapshot>();
+  planReads = 0;
   fails = false;
+  plansFail = false;
   /** Runs after the state was read and before it is answered. */
   meanwhile: () => void = () => {};
 
@@ -31,6 +35,24 @@ class Cold implements ColdReader {
   async readDefaultRules(): Promise<DefaultRulesSnapshot> {
     if (this.fails) throw new RulesUnavailableError('away');
     return this.defaults;
+  }
+
+  async readPlan(name: string): Promise<PlanSnapshot | null> {
+    this.planReads++;
+    if (this.fails || this.plansFail) throw new RulesUnavailableError('away');
+    const plan = this.plans.get(name) ?? null;
+    await Promise.resolve();
+    this.meanwhile();
+    return plan;
+  }
+
+  /** The rules are in the layer user, so that they stand beside those of merchants. */
+  putPlan(plan: string, version: number, priority: number): void {
+    this.plans.set(plan, { plan, version, exists: true, rules: [{ ...ruleOf(priority), id: '2', layer: 'user' }] });
+  }
+
+  join(merchantId: string, plan: string | undefined, version = 1): void {
+    this.merchants.set(merchantId, { merchantId, version, exists: true, timeZone: 'Etc/UTC', rules: [], ...(plan && { plan }) });
   }
 
   put(merchantId: string, version: number, priority: number): void {
@@ -264,6 +286,158 @@ test('the merchants that came first can be told, those that do not exist left ou
   expect(cache.firstMerchants(10)).toEqual(['b', 'acme', 'c']);
 });
 
+describe('a plan', () => {
+  function withPlan(options: Partial<RuleCacheOptions> = {}) {
+    const created = create(options);
+    created.cold.putPlan('pro', 1, 10);
+    for (const id of ['a', 'b', 'c']) created.cold.join(id, 'pro');
+    return created;
+  }
+
+  it('is read once for all of its merchants, and compiled once', async () => {
+    const { cold, cache } = withPlan();
+    const rules = (await Promise.all(['a', 'b', 'c'].map((id) => cache.load(id)))) as MerchantRules[];
+    expect(rules.map(inUse)).toEqual([10, 10, 10]);
+    expect(cold.planReads).toBe(1);
+    expect(rules[1]!.layers).toBe(rules[0]!.layers);
+    expect(cache.planSize).toBe(1);
+  });
+
+  it('that changes reaches every merchant by one read, and no merchant is read again', async () => {
+    const { cold, cache } = withPlan();
+    for (const id of ['a', 'b', 'c']) await cache.load(id);
+    const { reads } = cold;
+    cold.putPlan('pro', 2, 20);
+    cache.plansChanged('pro');
+    expect(['a', 'b', 'c'].map((id) => cache.get(id))).toEqual([undefined, undefined, undefined]);
+    // The first one reads; those that come meanwhile need not wait, and go by the former rules.
+    expect((await Promise.all(['a', 'b'].map((id) => cache.load(id)))).map(inUse)).toEqual([20, 10]);
+    expect(['b', 'c'].map((id) => inUse(cache.get(id)))).toEqual([20, 20]);
+    expect([cold.planReads, cold.reads]).toEqual([2, reads]);
+  });
+
+  it('of another name concerns nobody else', async () => {
+    const { cache } = withPlan();
+    await cache.load('a');
+    cache.plansChanged('free');
+    expect(inUse(cache.get('a'))).toBe(10);
+    cache.plansChanged(null);
+    expect(cache.get('a')).toBeUndefined();
+  });
+
+  it('whose change comes while it is read is read again', async () => {
+    const { cold, cache } = withPlan();
+    await cache.load('acme');
+    cold.meanwhile = () => {
+      if (cold.planReads === 0) return;
+      cold.putPlan('pro', 2, 20);
+      cache.plansChanged('pro');
+      cold.meanwhile = () => {};
+    };
+    await cache.load('a');
+    expect(cache.get('a')).toBeUndefined();
+    expect(inUse(await cache.load('a'))).toBe(20);
+  });
+
+  it('that cannot be read lets none of its merchants through by the rest of their rules', async () => {
+    const { cold, cache } = withPlan();
+    cold.plansFail = true;
+    await expect(cache.load('a')).rejects.toBeInstanceOf(RulesUnavailableError);
+    expect([cache.get('a'), cache.lastKnown('a')]).toEqual([undefined, undefined]);
+    expect(inUse(await cache.load('acme'))).toBe(1);
+    cold.plansFail = false;
+    expect(inUse(await cache.load('a'))).toBe(10);
+  });
+
+  it('that cannot be read again goes on as it was, and is tried a second later', async () => {
+    const { cold, clock, cache } = withPlan();
+    await cache.load('a');
+    cold.putPlan('pro', 2, 20);
+    cold.plansFail = true;
+    cache.plansChanged('pro');
+    expect(inUse(await cache.load('a'))).toBe(10);
+    expect(inUse(cache.get('a'))).toBe(10);
+    cold.plansFail = false;
+    clock.nowMs += 1001;
+    expect(cache.get('a')).toBeUndefined();
+    expect(inUse(await cache.load('a'))).toBe(20);
+  });
+
+  it('to which a merchant changes holds from then on; while it cannot be read the former one does', async () => {
+    const { cold, clock, cache } = withPlan();
+    await cache.load('a');
+    cold.putPlan('free', 1, 5);
+    cold.join('a', 'free', 2);
+    cold.plansFail = true;
+    cache.changed('a');
+    expect(inUse(await cache.load('a'))).toBe(10);
+    cold.plansFail = false;
+    clock.nowMs += 1001;
+    expect(inUse(await cache.load('a'))).toBe(5);
+    cold.join('a', undefined, 3);
+    cache.changed('a');
+    expect(inUse(await cache.load('a'))).toBeUndefined();
+  });
+
+  it('that is gone makes its merchant be read again, which has left it', async () => {
+    const { cold, cache } = withPlan();
+    cold.plans.delete('pro');
+    const { reads } = cold;
+    cold.meanwhile = () => cold.reads > reads && cold.join('a', undefined, 2);
+    expect(inUse(await cache.load('a'))).toBeUndefined();
+    expect(cold.reads - reads).toBe(2);
+    cold.meanwhile = () => {};
+    await expect(cache.load('b')).rejects.toBeInstanceOf(RulesUnavailableError);
+  });
+
+  it('that is deleted is let go of, with what was compiled of it', async () => {
+    const { cold, cache } = withPlan();
+    for (const id of ['a', 'b']) await cache.load(id);
+    cold.plans.delete('pro');
+    for (const id of ['a', 'b']) cold.join(id, undefined, 2);
+    cache.plansChanged('pro');
+    expect(inUse(await cache.load('a'))).toBeUndefined();
+    expect([cache.planSize, cache.get('b')]).toEqual([0, undefined]);
+    expect(inUse(await cache.load('b'))).toBeUndefined();
+  });
+
+  it('is read anew when a bucket was written under newer rules', async () => {
+    const { cold, cache } = withPlan();
+    await cache.load('a');
+    cold.putPlan('pro', 2, 20);
+    expect(inUse(await cache.reload('a'))).toBe(20);
+    expect(inUse(cache.get('a'))).toBe(20);
+  });
+
+  it('is bounded in bytes with all others, and its merchants are read again when it had to go', async () => {
+    const { cold, cache } = withPlan({ maxPlanBytes: 10_000 });
+    for (let i = 0; i < 50; i++) {
+      cold.putPlan(`plan-${i}`, 1, i + 1);
+      cold.join(`m${i}`, `plan-${i}`);
+      expect(inUse(await cache.load(`m${i}`))).toBe(i + 1);
+    }
+    expect(cache.planSize).toBeLessThan(10);
+    expect(cache.planSize).toBeGreaterThan(2);
+    // Of the merchants only those are left whose plan is.
+    expect(cache.size).toBe(cache.planSize);
+    expect(inUse(await cache.load('m0'))).toBe(1);
+  });
+
+  it('stands between own and default rules, and an edit of those keeps it', async () => {
+    const { cold, cache } = withPlan();
+    cold.merchants.set('a', { ...cold.merchants.get('a')!, rules: [{ ...ruleOf(10), id: '7', layer: 'user' }] });
+    await cache.load('a');
+    cold.defaults = { version: 2, rules: [{ ...ruleOf(10), id: '1', layer: 'user' }] };
+    cache.changed(null);
+    const rules = (await cache.load('a')) as MerchantRules;
+    expect(rules.layers[0]!.enforced.map(({ rule, source }) => [rule.id, source])).toEqual([
+      ['7', 'own'],
+      ['2', 'plan'],
+      ['1', 'default'],
+    ]);
+  });
+});
+
 describe('an override', () => {
   const START_MS = 1_800_000_000_000;
   const END_MS = START_MS + 60_000;
@@ -342,6 +516,22 @@ describe('an override', () => {
     expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 50 });
   });
 
+  test('of a rule of the plan changes the numbers of its merchant only, ends, and is not taken for ended where the plan is newer', async () => {
+    const { store, cold, cache } = overriddenMerchant();
+    cold.defaults = { version: 1, rules: [] };
+    const plan = { plan: 'pro', version: 1, exists: true, rules: [{ ...ruleOf(1), limits } as Rule] };
+    cold.plans.set('pro', plan);
+    for (const id of ['acme', 'other']) cold.merchants.set(id, { ...cold.merchants.get(id)!, plan: 'pro' });
+    expect(limitInUse(await cache.load('acme'))).toMatchObject({ limit: 50 });
+    expect(limitInUse(await cache.load('other'))).toMatchObject({ limit: 10 });
+    cold.plans.set('pro', { ...plan, version: 2 });
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 50 });
+    // Now nothing is newer but the bucket.
+    expect(limitInUse(await cache.reload('acme', undefined, refused(cache, START_MS)))).toMatchObject({ limit: 10 });
+    store.nowMs = END_MS;
+    expect(limitInUse(cache.get('acme'))).toMatchObject({ limit: 10 });
+  });
+
   test('is not taken for ended where the default rules are newer', async () => {
     const { cold, cache } = overriddenMerchant();
     await cache.load('acme');
@@ -350,17 +540,24 @@ describe('an override', () => {
   });
 });
 
-test('rules that only a newer version can read are told, and a closed one of the defaults counts for every merchant', async () => {
+test('rules that only a newer version can read are told, and a closed one of the defaults or of the plan counts for every merchant that has it', async () => {
   const told: string[] = [];
   const { cold, cache } = create({ onNewerRule: ({ id, language }) => void told.push(`${id} in ${language}`) });
   const newer = (id: string) => ({ id, language: 9, onStoreFailure: 'closed' as const, match: { methods: [], paths: ['/own'] } });
-  const merchant = { merchantId: 'acme', version: 2, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer('7')] };
+  const merchant = { merchantId: 'acme', version: 2, exists: true, timeZone: 'Etc/UTC', rules: [], newerRules: [newer('7')], plan: 'pro' };
   cold.merchants.set('acme', merchant);
   cold.defaults = { version: 1, rules: [], newerRules: [{ ...newer('8'), match: { methods: [], paths: ['/all'] } }] };
+  cold.plans.set('pro', {
+    plan: 'pro',
+    version: 1,
+    exists: true,
+    rules: [],
+    newerRules: [{ ...newer('9'), match: { methods: [], paths: ['/plan'] } }],
+  });
   const rules = (await cache.load('acme')) as MerchantRules;
-  const closed = ['/own', '/all', '/'].map((target) => rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target }).closed);
+  const closed = ['/own', '/plan', '/all', '/'].map((target) => rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target }).closed);
   expect([closed, told]).toEqual([
-    [true, true, false],
-    ['8 in 9', '7 in 9'],
+    [true, true, true, false],
+    ['8 in 9', '9 in 9', '7 in 9'],
   ]);
 });

@@ -10,7 +10,10 @@ import {
   type NewerRule,
   type OverrideTime,
   type Phase,
+  type PlanSnapshot,
 } from '#limiter';
+import { FRESH, isDue, NOW, retryAt } from './freshness.js';
+import { PlanCache, type HeldPlan } from './plan-cache.js';
 import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 import { RulesUnavailableError } from './rule-source.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
@@ -25,6 +28,9 @@ interface Entry extends CacheEntry {
   rules: KnownRules;
   /** The default rules that `rules` were made with. */
   defaults: DefaultRulesSnapshot;
+  /** The plan of the merchant, if it has one, and the rules of it that `rules` were made with. */
+  plan: HeldPlan | undefined;
+  planRules: PlanSnapshot | undefined;
   /** The takes of `rules` that `bytes` counts. */
   takesCounted: number;
   readAgainAtMs: number;
@@ -32,13 +38,17 @@ interface Entry extends CacheEntry {
   phase: Phase | undefined;
 }
 
-/** Instead of a time at which something is to be read again: it is fresh; or it changed, and the next request reads it. */
-const FRESH = -1;
-const NOW = 0;
+/** What a merchant shares with others. */
+interface RulesOfMany {
+  readonly defaults: DefaultRulesSnapshot;
+  readonly plan: PlanSnapshot | undefined;
+}
 
 export interface ColdReader {
   read(merchantId: string, options?: { newerThan?: number | undefined; peer?: string | undefined }): Promise<MerchantSnapshot | null>;
   readDefaultRules(newerThan?: number): Promise<DefaultRulesSnapshot>;
+  /** Null: there is no such plan. */
+  readPlan(name: string, newerThan?: number): Promise<PlanSnapshot | null>;
 }
 
 export interface RuleCacheOptions {
@@ -49,6 +59,8 @@ export interface RuleCacheOptions {
   maxBytes?: number;
   /** The same for unknown ids, which never push out a merchant. */
   maxUnknownBytes?: number;
+  /** The same for the rules of plans, which merchants share. */
+  maxPlanBytes?: number;
   /** Merchants that are read at once. */
   maxLoading?: number;
   /** Of the store that the limiter asks: see `merchantRules`. */
@@ -64,9 +76,6 @@ export interface RuleCacheOptions {
 /** Merchants that have been read and whose first request has not been decided yet. */
 const MOST_RECENT = 64;
 
-/** When what changed could not be read, it is tried again after so long. Until then the old rules go on. */
-const RETRY_MS = 1000;
-
 /**
  * The compiled rules of the merchants in use. A change marks a merchant stale, and the next request reads it again; if
  * that fails, the old rules go on, because an outage must not change what a merchant may do.
@@ -74,6 +83,7 @@ const RETRY_MS = 1000;
 export class RuleCache {
   private readonly merchants: SieveCache<Entry>;
   private readonly unknown: SieveCache<Entry>;
+  private readonly plans: PlanCache;
   private readonly loading = new Map<string, Promise<KnownRules>>();
   /** Merchants that changed while they were read for the first time; each of them is in `loading`. */
   private readonly missed = new Set<string>();
@@ -93,6 +103,13 @@ export class RuleCache {
     this.maxLoading = options.maxLoading ?? 5000;
     this.now = options.now ?? (() => performance.now());
     this.storeNow = options.storeNow ?? Date.now;
+    this.plans = new PlanCache({
+      read: (name, newerThan) => options.cold.readPlan(name, newerThan),
+      maxBytes: options.maxPlanBytes ?? maxBytes / 4,
+      now: this.now,
+      onAdopted: (plan) => this.tellNewer(plan),
+      onDropped: (plan) => this.forgetMerchantsOf(plan),
+    });
   }
 
   /** Merchants that exist. */
@@ -104,9 +121,13 @@ export class RuleCache {
     return this.unknown.size;
   }
 
+  get planSize(): number {
+    return this.plans.size;
+  }
+
   /** What all of them take in memory, by estimate. */
   get bytes(): number {
-    return this.merchants.bytes + this.unknown.bytes;
+    return this.merchants.bytes + this.unknown.bytes + this.plans.bytes;
   }
 
   /** Whether a merchant of this id exists and its rules are in this process. */
@@ -135,7 +156,10 @@ export class RuleCache {
   get(merchantId: string): KnownRules | undefined {
     const entry = this.merchants.get(merchantId) ?? this.unknown.get(merchantId);
     if (entry === undefined || this.isDue(entry.readAgainAtMs) || this.isDue(this.readDefaultsAtMs)) return undefined;
-    if (entry.defaults !== this.defaults || (entry.phase !== undefined && entry.phase.untilMs <= this.storeNow())) this.recompile(entry);
+    const { plan, phase } = entry;
+    if (plan !== undefined && !this.plans.isFresh(plan)) return undefined;
+    const isOther = entry.defaults !== this.defaults || entry.planRules !== plan?.snapshot;
+    if (isOther || (phase !== undefined && phase.untilMs <= this.storeNow())) this.recompile(entry);
     const { rules } = entry;
     if (rules !== 'unknown_merchant' && rules.takesMade !== entry.takesCounted) this.count(entry);
     return rules;
@@ -178,10 +202,11 @@ export class RuleCache {
     const phase = entry?.phase;
     const time = phase && atUs > 0 ? timeOfStore(phase, atUs / 1000) : undefined;
     if (entry && time) return this.recompile(entry, time);
-    const known = [entry?.snapshot?.version, this.defaults?.version];
+    const known = [entry?.snapshot?.version, entry?.planRules?.version, this.defaults?.version];
     const rules = await this.readNewer(merchantId, entry, peer);
     const read = this.entryOf(merchantId);
-    const isNewer = known[0] !== read?.snapshot?.version || known[1] !== this.defaults?.version;
+    const found = [read?.snapshot?.version, read?.planRules?.version, this.defaults?.version];
+    const isNewer = known.some((version, i) => version !== found[i]);
     if (isNewer || read?.phase === undefined || atUs === 0) return rules;
     // The bucket knows more than all rules there are: that an override has ended.
     const ended = timeOfBucket(read.phase);
@@ -195,12 +220,18 @@ export class RuleCache {
       this.options.cold.readDefaultRules(this.defaults?.version),
     ]);
     this.adopt(defaults);
-    return this.put(merchantId, snapshot);
+    const plan = snapshot?.plan === undefined ? undefined : await this.plans.reload(snapshot.plan);
+    return plan === null ? this.adoptMerchant(merchantId, snapshot, peer) : this.put(merchantId, snapshot, plan);
   }
 
   changed(merchantId: string | null): void {
     if (merchantId === null) this.readDefaultsAtMs = NOW;
     else this.markStale(merchantId);
+  }
+
+  /** @param plan null: any of them may have changed */
+  plansChanged(plan: string | null): void {
+    this.plans.changed(plan);
   }
 
   changedSome(concerns: (merchantId: string) => boolean, defaults: boolean): void {
@@ -218,11 +249,11 @@ export class RuleCache {
   }
 
   private isDue(atMs: number): boolean {
-    return atMs !== FRESH && (atMs === NOW || atMs <= this.now());
+    return isDue(atMs, this.now);
   }
 
   private get later(): number {
-    return Math.ceil(this.now()) + RETRY_MS;
+    return retryAt(this.now);
   }
 
   private entryOf(merchantId: string): Entry | undefined {
@@ -252,10 +283,13 @@ export class RuleCache {
   private async read(merchantId: string, peer: string | undefined): Promise<KnownRules> {
     await this.loadDefaults();
     const entry = this.entryOf(merchantId);
-    if (entry && !this.isDue(entry.readAgainAtMs)) return this.get(merchantId) ?? entry.rules;
-    if (entry) entry.readAgainAtMs = FRESH;
     try {
-      return this.put(merchantId, await this.options.cold.read(merchantId, { peer }));
+      if (entry && !this.isDue(entry.readAgainAtMs)) {
+        const known = await this.withFreshPlan(entry);
+        if (known !== undefined) return known;
+      }
+      if (entry) entry.readAgainAtMs = FRESH;
+      return await this.adoptMerchant(merchantId, await this.options.cold.read(merchantId, { peer }), peer);
     } catch (error) {
       if (!entry) throw error;
       if (entry.readAgainAtMs === FRESH) entry.readAgainAtMs = this.later;
@@ -263,13 +297,39 @@ export class RuleCache {
     }
   }
 
-  private put(merchantId: string, snapshot: MerchantSnapshot | null): KnownRules {
+  /** Undefined if there is no such plan any more: then the merchant has another one, or none. */
+  private async withFreshPlan(entry: Entry): Promise<KnownRules | undefined> {
+    if (entry.plan !== undefined) {
+      const plan = await this.plans.load(entry.plan.name);
+      if (plan === null) return undefined;
+      entry.plan = plan;
+    }
+    return this.get(entry.merchantId) ?? entry.rules;
+  }
+
+  /**
+   * Puts a merchant with its plan. Without the plan nothing of it is used, because the rest alone would limit less. A plan that does not exist
+   * has no merchants: then what was read of the merchant is older than that, and it is read again.
+   */
+  private async adoptMerchant(merchantId: string, snapshot: MerchantSnapshot | null, peer: string | undefined): Promise<KnownRules> {
+    if (snapshot?.plan === undefined) return this.put(merchantId, snapshot, undefined);
+    const plan = await this.plans.load(snapshot.plan);
+    if (plan !== null) return this.put(merchantId, snapshot, plan);
+    const newer = await this.options.cold.read(merchantId, { newerThan: snapshot.version, peer });
+    const newerPlan = newer?.plan === undefined ? undefined : await this.plans.load(newer.plan);
+    if (newerPlan === null) throw new RulesUnavailableError('the plan of the merchant cannot be found');
+    return this.put(merchantId, newer, newerPlan);
+  }
+
+  private put(merchantId: string, read: MerchantSnapshot | null, planRead: HeldPlan | undefined): KnownRules {
     const defaults = this.defaults!;
     const previous = this.entryOf(merchantId);
     // A read that was overtaken by a newer one brings nothing.
-    const newest = previous?.snapshot && snapshot && previous.snapshot.version > snapshot.version ? previous.snapshot : snapshot;
+    const isOvertaken = previous?.snapshot && read && previous.snapshot.version > read.version;
+    const [newest, plan] = isOvertaken ? [previous.snapshot, previous.plan] : [read, planRead];
+    const planRules = plan?.snapshot;
     const atMs = newest?.overrides === undefined ? 0 : this.storeNow();
-    const rules = this.compile(merchantId, newest, defaults, { atMs });
+    const rules = this.compile(merchantId, newest, { defaults, plan: planRules }, { atMs });
     if (newest) this.tellNewer(newest);
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
@@ -281,6 +341,8 @@ export class RuleCache {
       snapshot: newest,
       rules,
       defaults,
+      plan,
+      planRules,
       takesCounted: 0,
       readAgainAtMs: isStale ? NOW : FRESH,
       phase: newest?.overrides && phaseAt(newest.overrides, atMs),
@@ -295,24 +357,26 @@ export class RuleCache {
   private recompile(entry: Entry, time: OverrideTime = { atMs: entry.phase === undefined ? 0 : this.storeNow() }): KnownRules {
     const { snapshot } = entry;
     entry.defaults = this.defaults!;
-    entry.rules = this.compile(entry.merchantId, snapshot, entry.defaults, time);
+    entry.planRules = entry.plan?.snapshot;
+    entry.rules = this.compile(entry.merchantId, snapshot, { defaults: entry.defaults, plan: entry.planRules }, time);
     if (snapshot?.overrides !== undefined) entry.phase = phaseOf(snapshot.overrides, time);
     this.count(entry);
     return entry.rules;
   }
 
-  private compile(merchantId: string, snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot, time: OverrideTime): KnownRules {
+  private compile(merchantId: string, snapshot: MerchantSnapshot | null, { defaults, plan }: RulesOfMany, time: OverrideTime): KnownRules {
     if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
     return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
       timeZone: snapshot?.timeZone,
+      plan: plan?.rules,
       makeTake: this.options.makeTake,
       overrides: snapshot?.overrides,
       time,
-      newerRules: newerRulesOf(snapshot, defaults),
+      newerRules: newerRulesOf(snapshot, plan, defaults),
     });
   }
 
-  private tellNewer({ newerRules = [] }: MerchantSnapshot | DefaultRulesSnapshot): void {
+  private tellNewer({ newerRules = [] }: MerchantSnapshot | PlanSnapshot | DefaultRulesSnapshot): void {
     for (const rule of newerRules) this.options.onNewerRule?.(rule);
   }
 
@@ -334,6 +398,11 @@ export class RuleCache {
     (snapshot === null ? this.unknown : this.merchants).resize(entry, bytesOf(merchantId, snapshot, rules));
   }
 
+  /** They hold what was compiled of the plan. It happens when plans take more memory than they may, or one is deleted. */
+  private forgetMerchantsOf(plan: HeldPlan): void {
+    for (const [merchantId, entry] of this.merchants) if (entry.plan === plan) this.merchants.delete(merchantId);
+  }
+
   private markStale(merchantId: string): void {
     const entry = this.entryOf(merchantId);
     if (entry) entry.readAgainAtMs = NOW;
@@ -348,10 +417,11 @@ function phaseOf(overrides: NonNullable<MerchantSnapshot['overrides']>, { atMs, 
   return forGood ? { ...phase, fromMs: -Infinity } : phase;
 }
 
+const NO_NEWER_RULES: readonly NewerRule[] = [];
+
 /** None for nearly every merchant: then nothing is copied. */
-function newerRulesOf(snapshot: MerchantSnapshot | null, defaults: DefaultRulesSnapshot): readonly NewerRule[] | undefined {
-  const own = snapshot?.newerRules;
-  return own && defaults.newerRules ? [...own, ...defaults.newerRules] : (own ?? defaults.newerRules);
+function newerRulesOf(...snapshots: readonly ({ readonly newerRules?: readonly NewerRule[] } | null | undefined)[]): readonly NewerRule[] {
+  return snapshots.some((each) => each?.newerRules) ? snapshots.flatMap((each) => each?.newerRules ?? []) : NO_NEWER_RULES;
 }
 
 function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {

@@ -1,4 +1,4 @@
-import type { MerchantSnapshot, Rule } from '#limiter';
+import type { MerchantSnapshot, PlanSnapshot, Rule } from '#limiter';
 
 /**
  * What a merchant takes in memory, estimated from the number of its rules and limits: to measure it would cost more than it takes.
@@ -39,6 +39,11 @@ export function bytesOfMerchant(merchantId: string, snapshot: MerchantSnapshot |
     (takesMade > 0 ? USED : 0) +
     takesMade * TAKE
   );
+}
+
+/** Of the rules that all merchants of a plan share, and what is compiled from them. */
+export function bytesOfPlan({ plan, rules }: PlanSnapshot): number {
+  return ENTRY + CHARACTER * plan.length + rules.reduce((sum, rule) => sum + bytesOfRule(rule), 0);
 }
 
 function bytesOfRule({ name, match: { paths, all }, limits, schedule }: Rule): number {

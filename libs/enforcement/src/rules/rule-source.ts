@@ -1,21 +1,26 @@
-import type { DefaultRulesSnapshot, MerchantSnapshot } from '#limiter';
+import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
 import type { Found, UnreadableText } from '#limiter-redis';
 
 /** Where rules are looked for first. That nothing is found says nothing about the merchant. */
 export interface SnapshotSource {
   find(merchantId: string): Promise<Found<MerchantSnapshot>>;
   findDefaultRules(): Promise<Found<DefaultRulesSnapshot>>;
+  findPlan(plan: string): Promise<Found<PlanSnapshot>>;
   /** Keeps what was read from the rule source, for the other enforcers. */
   write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<unknown>;
+  writePlan(snapshot: PlanSnapshot): Promise<unknown>;
   /** The same, in place of what could not be read. */
   mend(snapshot: MerchantSnapshot, instead: UnreadableText, ttlMs: number): Promise<unknown>;
   mendDefaultRules(snapshot: DefaultRulesSnapshot, instead: UnreadableText): Promise<unknown>;
+  mendPlan(snapshot: PlanSnapshot, instead: UnreadableText): Promise<unknown>;
 }
 
 /** The truth behind the snapshots. Null from `snapshot` means that the merchant does not exist. */
 export interface RuleSource {
   snapshot(merchantId: string): Promise<MerchantSnapshot | null>;
   defaultRules(): Promise<DefaultRulesSnapshot>;
+  /** Null if there never was such a plan. */
+  plan(name: string): Promise<PlanSnapshot | null>;
 }
 
 /** A rule source that has to be connected to, and let go. */

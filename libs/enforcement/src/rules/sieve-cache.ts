@@ -17,7 +17,11 @@ export class SieveCache<E extends CacheEntry> {
   private hand = this.entries.entries();
   private heldBytes = 0;
 
-  constructor(private readonly maxBytes: number) {}
+  /** @param onEvicted told of each entry that made room for another one */
+  constructor(
+    private readonly maxBytes: number,
+    private readonly onEvicted: (entry: E) => void = () => {},
+  ) {}
 
   get size(): number {
     return this.entries.size;
@@ -79,6 +83,7 @@ export class SieveCache<E extends CacheEntry> {
         next.value[1].used = false;
       } else {
         this.delete(next.value[0]);
+        this.onEvicted(next.value[1]);
       }
     }
   }

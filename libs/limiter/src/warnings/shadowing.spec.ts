@@ -3,6 +3,7 @@ import { completed } from '../field-faults.js';
 import { startLimits } from '../limit-edit.js';
 import { merchantRules } from '../merchant-rules.js';
 import { MODES } from '../rule-mode.js';
+import type { RuleOrigin } from '../rule-origin.js';
 import { LAYERS, RULE_FIELDS, type Rule, type RuleSpec } from '../rule.js';
 import { shadowingOf, shadowWarnings } from './shadowing.js';
 
@@ -73,6 +74,15 @@ it('the same further condition is no difference', () => {
   expect(codesOf(1, own)).toEqual(['rule.shadowed']);
 });
 
+it('a rule of the plan warns like one of another owner, and is named so', () => {
+  const rulesOf = (own: Rule[], plan: Rule[]) => merchantRules('acme', own, [], { plan }).layers;
+  expect(shadowWarnings(rulesOf([rule(1, { priority: 500 })], [rule(2)]), '1')).toEqual([]);
+  expect(shadowWarnings(rulesOf([rule(1)], [rule(2, { priority: 500 })]), '1')).toMatchObject([
+    { code: 'rule.shadowed', detail: expect.stringContaining('rule of the plan 2, "rule 2"') as string },
+  ]);
+  expect(shadowWarnings(rulesOf([], [rule(1), rule(2)]), '1')).toMatchObject([{ code: 'rule.match.repeated' }]);
+});
+
 it('the warning names the rule that is in the way, and how many more', () => {
   const own = [rule(1), rule(2, { priority: 500 }), rule(3, { priority: 600 })];
   expect(shadowWarnings(merchantRules('acme', own, []).layers, '1')).toEqual([
@@ -95,7 +105,7 @@ const rules = fc.array(
       methods: fc.uniqueArray(fc.constantFrom(...METHODS), { maxLength: 2 }),
       paths: fc.uniqueArray(fc.constantFrom('/**', '/a', '/a/*', '/a/**', '/a/b', '/*', '/A', '/a*/**', '/**/b'), { maxLength: 2 }),
     }),
-    isOwn: fc.boolean(),
+    source: fc.constantFrom('own' as const, 'plan' as const, 'default' as const),
   }),
   { minLength: 2, maxLength: 6 },
 );
@@ -107,9 +117,9 @@ it('a rule that is said to be shadowed is never chosen, whatever is asked', () =
   let warned = 0;
   fc.assert(
     fc.property(rules, fc.boolean(), (specs, ignorePathCase) => {
-      const all = specs.map(({ isOwn, ...spec }, i) => ({ isOwn, rule: rule(i + 1, spec) }));
-      const of = (wanted: boolean) => all.filter(({ isOwn }) => isOwn === wanted).map((each) => each.rule);
-      const compiled = merchantRules('acme', of(true), of(false));
+      const all = specs.map(({ source, ...spec }, i) => ({ source, rule: rule(i + 1, spec) }));
+      const of = (wanted: RuleOrigin) => all.filter(({ source }) => source === wanted).map((each) => each.rule);
+      const compiled = merchantRules('acme', of('own'), of('default'), { plan: of('plan') });
       const chosen = new Set(
         requests.flatMap((request) => {
           const { enforced, shadow } = compiled.choose({ merchantId: 'acme', ip: '', ignorePathCase, ...request });

@@ -1,4 +1,5 @@
 import type { RuleLayer } from '../rule-matcher.js';
+import type { RuleOrigin } from '../rule-origin.js';
 import type { RuleTemplate } from '../rule-template.js';
 import { type Applicability, applicabilityOf, covers, isSameMatch } from './match-cover.js';
 import type { RuleWarning } from './rule-warning.js';
@@ -38,7 +39,7 @@ export function shadowWarnings(layers: readonly RuleLayer[], ruleId: string): Ru
   if (here === undefined) return [];
   const applies = applicabilityOf(here.rule);
   const repeats = (other: RuleTemplate) => isRepetition(here, applies, other);
-  const ofSameOwner = shadows.filter(({ isOwn }) => isOwn === here.isOwn);
+  const ofSameOwner = shadows.filter(({ source }) => source === here.source);
   return [
     ...repeatedWarning([...shadowedBy, ...ofSameOwner].filter(repeats)),
     ...shadowedWarning(shadowedBy.filter((other) => !repeats(other))),
@@ -46,8 +47,8 @@ export function shadowWarnings(layers: readonly RuleLayer[], ruleId: string): Ru
   ];
 }
 
-function isRepetition({ rule, isOwn }: RuleTemplate, applies: Applicability, other: RuleTemplate): boolean {
-  return isOwn === other.isOwn && rule.priority === other.rule.priority && isSameMatch(applies, applicabilityOf(other.rule));
+function isRepetition({ rule, source }: RuleTemplate, applies: Applicability, other: RuleTemplate): boolean {
+  return source === other.source && rule.priority === other.rule.priority && isSameMatch(applies, applicabilityOf(other.rule));
 }
 
 function repeatedWarning(others: readonly RuleTemplate[]): RuleWarning[] {
@@ -68,9 +69,11 @@ function shadowsWarning(others: readonly RuleTemplate[]): RuleWarning[] {
   return [{ code: 'rule.shadows', pointer: '/priority', detail }];
 }
 
+const NAMES: Readonly<Record<RuleOrigin, string>> = { own: 'rule', plan: 'rule of the plan', default: 'default rule' };
+
 /** Names one of them, with its priority, and says how many others there are. */
 function named([first, ...others]: readonly RuleTemplate[]): string {
-  const { rule, isOwn } = first!;
-  const name = `${isOwn ? 'rule' : 'default rule'} ${rule.id}, ${JSON.stringify(rule.name)}, priority ${rule.priority}`;
+  const { rule, source } = first!;
+  const name = `${NAMES[source]} ${rule.id}, ${JSON.stringify(rule.name)}, priority ${rule.priority}`;
   return others.length === 0 ? name : `${name} (and ${others.length} more)`;
 }

@@ -1,0 +1,41 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Labels } from '#limiter';
+import type { PlanEntity } from '#rules-db';
+import { tableDto } from '../http/table-dto.js';
+import { WRITTEN_PLAN_FIELDS } from './plan-fields.js';
+
+/** A plan as an administrator writes it, or as the API has shown it. */
+export class PlanDto extends tableDto('plan', WRITTEN_PLAN_FIELDS) {}
+
+/** A plan as the API shows it. */
+export class PlanView {
+  @ApiProperty({ type: String, example: 'pro' })
+  name: string;
+
+  @ApiProperty({ type: String, example: 'what every new merchant gets' })
+  note: string;
+
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { team: 'sales' } })
+  labels: Labels;
+
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
+  version: number;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  createdAt: string;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  updatedAt: string;
+}
+
+export class PlanPage {
+  @ApiProperty({ type: [PlanView] })
+  items: PlanView[];
+
+  @ApiProperty({ type: String, nullable: true, description: 'The cursor of the next page, and null on the last page.' })
+  nextCursor: string | null;
+}
+
+export function planView({ name, note, labels, version, createdAt, updatedAt }: PlanEntity): PlanView {
+  return { name, note, labels, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
