@@ -1,6 +1,7 @@
 /** A Redis server of our own, for npm start and for the tests. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -35,16 +36,18 @@ export function findRedisServer() {
 export async function startRedis({ program, tether, directory, port, env }) {
   const keep = directory ? ['--dir', '.', '--appendonly', 'yes', '--appendfsync', 'everysec'] : ['--appendonly', 'no'];
   if (directory) mkdirSync(directory, { recursive: true, mode: 0o700 });
+  // Even one that keeps nothing writes a file when it becomes a replica, and would read what another one has left in its folder.
+  const place = directory ?? mkdtempSync(join(tmpdir(), 'tollgate-test-redis-'));
   const fixed = ['--bind', '127.0.0.1', '--save', '', ...keep, '--maxmemory-policy', 'noeviction', '--daemonize', 'no'];
   const args = (/** @type {number} */ at) => ['--port', String(at), ...fixed];
-  return launchOnPort({
-    command: program,
-    args,
-    tether,
-    cwd: directory ?? '/',
-    port,
-    env: { ...process.env, ...librariesOf(program), ...env },
-  });
+  const surroundings = { tether, cwd: place, port, env: { ...process.env, ...librariesOf(program), ...env } };
+  const server = await launchOnPort({ command: program, args, ...surroundings });
+  if (directory !== undefined) return server;
+  const stop = async () => {
+    await server.stop();
+    rmSync(place, { recursive: true, force: true });
+  };
+  return { ...server, stop };
 }
 
 /**

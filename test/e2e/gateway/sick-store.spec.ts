@@ -1,4 +1,6 @@
 import { Redis } from 'ioredis';
+import type { MerchantSnapshot } from '#limiter';
+import { RedisSnapshotStore } from '#limiter-redis';
 import { Forwarder } from '../../support/forwarder.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -12,13 +14,17 @@ let house: House;
 let successor: TestRedis;
 let forwarder: Forwarder;
 let gateway: RunningApp;
+let snapshots: MerchantSnapshot[];
 
 beforeEach(async () => {
   [house, successor] = await Promise.all([House.open(), freshRedis()]);
   forwarder = await Forwarder.to(house.redisServer.port);
   gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: '5000' });
-  await house.write('acme', [rule({ onStoreFailure: 'closed', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
-  await house.write('other', [rule({ onStoreFailure: 'open', capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  const numbers = { capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 };
+  snapshots = [
+    await house.write('acme', [rule({ onStoreFailure: 'closed', ...numbers })]),
+    await house.write('other', [rule({ onStoreFailure: 'open', ...numbers })]),
+  ];
   await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
   await until(async () => expect((await house.send(gateway, 'other')).status).toBe(200));
 });
@@ -37,11 +43,13 @@ const store = async (): Promise<unknown> => {
 };
 
 test('after a failover in which the address moves and the connection stays, takes reach the new primary', async () => {
+  const fresh = new Redis(successor.url);
+  // The gateway reads its rules again, because the change counters are others there.
+  await new RedisSnapshotStore(fresh).write(snapshots, 3_600_000);
   await house.redis.call('REPLICAOF', '127.0.0.1', String(successor.port));
   forwarder.moveTo(successor.port);
   // The first may meet the replica; from the new primary the bucket is full.
   await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
-  const fresh = new Redis(successor.url);
   try {
     expect((await fresh.keys('tg:{acme}*')).length).toBeGreaterThan(0);
   } finally {

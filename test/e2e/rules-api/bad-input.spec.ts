@@ -106,7 +106,7 @@ describe('bad input', () => {
     ['a priority as text', ruleBody({ priority: '100' }), '/priority', `${PRIORITY}, got "100"`],
     ['enabled as text', ruleBody({ enabled: 'true' }), '/enabled', 'must be true or false, got "true"'],
     ['enabled as number', ruleBody({ enabled: 1 }), '/enabled', 'must be true or false, got 1'],
-    ['an unknown mode', ruleBody({ mode: 'off' }), '/mode', 'must be one of enforce, shadow, got "off"'],
+    ['an unknown mode', ruleBody({ mode: 'off' }), '/mode', 'must be one of enforce, shadow, or { "enforcePercent": n }, got "off"'],
     ['a cost of zero', ruleBody({ cost: 0 }), '/cost', 'must be a whole number from 1 to 1000000000, got 0'],
     ['an unknown policy', ruleBody({ onStoreFailure: 'panic' }), '/onStoreFailure', 'must be one of open, closed, local, got "panic"'],
     ['a penalty that is true', ruleBody({ penalty: true }), '/penalty', 'must be an object, or null for none, got true'],
@@ -154,7 +154,13 @@ describe('bad input', () => {
       '/limits/0/capcity',
       'is not a field that is known here; did you mean "capacity"?',
     ],
-    ['an unknown key part', ruleBody({ key: ['merchant', 'moon'] }), '/key/1', 'must be one of merchant, ip, method, got "moon"'],
+    [
+      'an unknown key part',
+      ruleBody({ key: ['merchant', 'moon'] }),
+      '/key/1',
+      'must be one of merchant, user, apiKey, ip, ip.prefix, country, method, path, host, or header.NAME, query.NAME, cookie.NAME or apiKey.label.NAME ' +
+        'with a name of at most 64 characters, got "moon"',
+    ],
     ['a key part twice', ruleBody({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
     ['an unknown field', ruleBody({ prio: 5 }), '/prio', 'is not a field that is known here'],
     ['an unknown field with a slash', ruleBody({ 'a/b~c': 5 }), '/a~1b~0c', 'is not a field that is known here'],

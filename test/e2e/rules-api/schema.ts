@@ -3,6 +3,7 @@ export interface Schema {
   $ref?: string;
   allOf?: Schema[];
   oneOf?: Schema[];
+  anyOf?: Schema[];
   discriminator?: { propertyName: string; mapping: Record<string, string> };
   type?: string;
   format?: string;
@@ -46,6 +47,9 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
     required = [],
     format,
   } = resolved(schema, schemas, value);
+  const { anyOf = [] } = resolved(schema, schemas, value);
+  if (anyOf.length > 0)
+    return anyOf.some((each) => mismatches(value, each, schemas, at).length === 0) ? [] : [`${at} fits none of its schemas`];
   if (value === null) return (schema.nullable ?? nullable) ? [] : [`${at} is null`];
   if (allowed && type !== 'array' && !allowed.includes(value)) return [`${at} is not one of ${allowed.join()}`];
   if (type === 'array') {

@@ -107,7 +107,7 @@ test('a rule of a plan is enforced for its merchants, explained as such, and an 
   const rule = (refillIntervalMs: number) =>
     ruleBody({
       name: 'shared',
-      layer: 'user',
+      layer: 'platform',
       match: { methods: [], paths: [path] },
       limits: [{ ...LIMITS[0], capacity: 1, refillIntervalMs }],
     });
@@ -125,7 +125,7 @@ test('a rule of a plan is enforced for its merchants, explained as such, and an 
   const of = (merchantId: string) => api('POST', '/v1/explain', { merchantId, request: { method: 'GET', path } });
   const explanation = (await of('one')).body;
   expect(explanation.verdict.reason).toBe('over_limit');
-  expect(explanation.layers.find(({ layer }: { layer: string }) => layer === 'user')).toMatchObject({
+  expect(explanation.layers.find(({ layer }: { layer: string }) => layer === 'platform')).toMatchObject({
     chosen: created.id,
     considered: [{ ruleId: created.id, source: 'plan', matched: true }],
   });

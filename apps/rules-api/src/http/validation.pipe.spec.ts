@@ -81,7 +81,9 @@ describe('ValidationPipe', () => {
 
   it('survives a body that is nested beyond measure', () => {
     const deep = JSON.parse(`${'['.repeat(30_000)}${']'.repeat(30_000)}`) as unknown;
-    expect(errorsOf({ name: 'a', wheels: deep })).toEqual([{ pointer: `/wheels${'/0'.repeat(MAX_DEPTH - 1)}`, detail: 'is nested too deeply' }]);
+    expect(errorsOf({ name: 'a', wheels: deep })).toEqual([
+      { pointer: `/wheels${'/0'.repeat(MAX_DEPTH - 1)}`, detail: 'is nested too deeply' },
+    ]);
     expect(errorsOf({ name: 'a', other: deep })).toHaveLength(1);
   });
 

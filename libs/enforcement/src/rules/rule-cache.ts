@@ -1,11 +1,9 @@
 import {
-  merchantRules,
   phaseAt,
   timeOfBucket,
   timeOfStore,
   type DefaultRulesSnapshot,
   type MakeTake,
-  type MerchantRules,
   type MerchantSnapshot,
   type NewerRule,
   type OverrideTime,
@@ -13,13 +11,12 @@ import {
   type PlanSnapshot,
 } from '#limiter';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
+import { bytesOf, compileRules, phaseOf, type KnownRules, type SharedSnapshots } from './known-rules.js';
 import { PlanCache, type HeldPlan } from './plan-cache.js';
-import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 import { RulesUnavailableError } from './rule-source.js';
 import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
-/** What a request needs to know of its merchant's rules. */
-export type KnownRules = MerchantRules | 'unknown_merchant';
+export type { KnownRules };
 
 interface Entry extends CacheEntry {
   readonly merchantId: string;
@@ -36,12 +33,6 @@ interface Entry extends CacheEntry {
   readAgainAtMs: number;
   /** For which time `rules` were made; undefined if the merchant never had an override: then it is all the same. */
   phase: Phase | undefined;
-}
-
-/** What a merchant shares with others. */
-interface RulesOfMany {
-  readonly defaults: DefaultRulesSnapshot;
-  readonly plan: PlanSnapshot | undefined;
 }
 
 export interface ColdReader {
@@ -364,16 +355,8 @@ export class RuleCache {
     return entry.rules;
   }
 
-  private compile(merchantId: string, snapshot: MerchantSnapshot | null, { defaults, plan }: RulesOfMany, time: OverrideTime): KnownRules {
-    if (snapshot === null && !this.options.defaultForUnknown) return 'unknown_merchant';
-    return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
-      timeZone: snapshot?.timeZone,
-      plan: plan?.rules,
-      makeTake: this.options.makeTake,
-      overrides: snapshot?.overrides,
-      time,
-      newerRules: newerRulesOf(snapshot, plan, defaults),
-    });
+  private compile(merchantId: string, snapshot: MerchantSnapshot | null, shared: SharedSnapshots, time: OverrideTime): KnownRules {
+    return compileRules(merchantId, snapshot, shared, time, this.options);
   }
 
   private tellNewer({ newerRules = [] }: MerchantSnapshot | PlanSnapshot | DefaultRulesSnapshot): void {
@@ -409,21 +392,4 @@ export class RuleCache {
     // A first read under way may miss the change: the next request reads again.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);
   }
-}
-
-/** What has ended for good does not come back with the clock. */
-function phaseOf(overrides: NonNullable<MerchantSnapshot['overrides']>, { atMs, forGood = false }: OverrideTime): Phase {
-  const phase = phaseAt(overrides, atMs);
-  return forGood ? { ...phase, fromMs: -Infinity } : phase;
-}
-
-const NO_NEWER_RULES: readonly NewerRule[] = [];
-
-/** None for nearly every merchant: then nothing is copied. */
-function newerRulesOf(...snapshots: readonly ({ readonly newerRules?: readonly NewerRule[] } | null | undefined)[]): readonly NewerRule[] {
-  return snapshots.some((each) => each?.newerRules) ? snapshots.flatMap((each) => each?.newerRules ?? []) : NO_NEWER_RULES;
-}
-
-function bytesOf(merchantId: string, snapshot: MerchantSnapshot | null, rules: KnownRules): number {
-  return rules === 'unknown_merchant' ? bytesOfUnknown(merchantId) : bytesOfMerchant(merchantId, snapshot, rules.takesMade);
 }

@@ -123,6 +123,7 @@ export const CONDITIONS: CustomField<readonly Condition[]> = {
     return listFaults(value, place, 1, count);
   },
   schema: { type: 'array', items: { $ref: '#/$defs/condition' }, minItems: 0, maxItems: MOST_CONDITIONS },
+  example: [{ field: 'country', in: ['RU', 'BY'] }],
   explanation:
     `Conditions on fields of the request, all of which have to hold; any and not combine them. At most ${MOST_CONDITIONS} conditions, ` +
     `combined ones included, and ${MOST_LEVELS} levels.`,
