@@ -47,9 +47,12 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
     required = [],
     format,
   } = resolved(schema, schemas, value);
-  const { anyOf = [] } = resolved(schema, schemas, value);
-  if (anyOf.length > 0)
-    return anyOf.some((each) => mismatches(value, each, schemas, at).length === 0) ? [] : [`${at} fits none of its schemas`];
+  const { anyOf, oneOf = [] } = resolved(schema, schemas, value);
+  const alternatives = anyOf ?? oneOf.filter(({ $ref }) => $ref === undefined);
+  if (alternatives.length > 0 && !alternatives.some((each) => mismatches(value, each, schemas, at).length === 0))
+    return [`${at} fits none of its schemas`];
+  // What says no more than that.
+  if (type === undefined) return [];
   if (value === null) return (schema.nullable ?? nullable) ? [] : [`${at} is null`];
   if (allowed && type !== 'array' && !allowed.includes(value)) return [`${at} is not one of ${allowed.join()}`];
   if (type === 'array') {
