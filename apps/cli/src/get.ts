@@ -2,6 +2,7 @@ import { asJson, ABOUT_CONNECTION, merchant, plan, rulesPath } from './api/optio
 import { RulesApi } from './api/rules-api.js';
 import { notStarted } from './shared/command-error.js';
 import { afterHelp, newCommand } from './shared/command.js';
+import { shownValue } from './shared/any-table.js';
 import { Faults, wholeNumber } from './shared/options.js';
 import { note, print, table } from './shared/output.js';
 
@@ -72,7 +73,8 @@ function rowOf(item: Item, columns: readonly string[]): string[] {
 function inWords(column: string, value: unknown): string {
   if (value === null || value === undefined) return column === 'merchants' ? 'all' : '-';
   if (Array.isArray(value)) return value.map((each) => (column === 'limits' ? limitInWords(each as Item) : String(each))).join(', ');
-  return String(value);
+  // A mode may be an object.
+  return typeof value === 'object' ? shownValue(value) : String(value);
 }
 
 function limitInWords({ name, algorithm, capacity, limit }: Item): string {

@@ -47,7 +47,11 @@ export function command() {
       if (top) {
         const query = { since, by: nearLimit ? 'near-limit' : 'refused', limit: String(limit) };
         const ranks = await api.ask<Top>('/v1/usage/top', { query });
-        print(json ? JSON.stringify(ranks, null, 2) : inWords(ranks.items));
+        print(
+          json
+            ? JSON.stringify(ranks, null, 2)
+            : inWords(ranks.items, nearLimit ? 'No rule that refused nothing is near its limit.' : undefined),
+        );
       } else {
         const path = `/v1/merchants/${encodeURIComponent(merchantId!)}/usage`;
         const { items, more } = await api.list<object>(path, limit, { since, step });
@@ -57,4 +61,5 @@ export function command() {
     });
 }
 
-const inWords = (items: readonly object[]): string => (items.length === 0 ? 'No requests were counted.' : anyTable(items, FIRST));
+const inWords = (items: readonly object[], none = 'No requests were counted.'): string =>
+  items.length === 0 ? none : anyTable(items, FIRST);

@@ -378,6 +378,41 @@ describe('a file that manages what has a label', () => {
   });
 });
 
+describe('a file that touches a protected rule', () => {
+  const document = (cost: number, ...rules: Rule[]) => ({
+    version: 1,
+    plans: [{ name: 'guarding', rules: [rule('guarded', { cost, labels: { protected: 'true' } }), rule('free', { cost }), ...rules] }],
+    merchants: [{ id: 'aaa', name: `A ${cost}`, plan: 'guarding', rules: [] }],
+  });
+  // The API would want a second administrator.
+  afterAll(async () => {
+    const dataSource = await createDataSource(database.url).initialize();
+    await dataSource.query(`DELETE FROM merchant WHERE id IN ('aaa', 'kept')`);
+    await dataSource.query(`DELETE FROM plan WHERE name = 'guarding'`);
+    await dataSource.destroy();
+  });
+
+  it('may create it, and is refused as a whole when it changes or deletes it, also in a dry run', async () => {
+    expect(await apply(document(1))).toMatchObject({ status: 200 });
+    const [before, last] = [await exported(), await audited()];
+    const without = { ...document(1), plans: [{ name: 'guarding', rules: [] }] };
+    for (const refused of [document(2, rule('new')), without]) {
+      expect(await apply(refused, '?maxDeletePercent=100')).toMatchObject({ status: 409, body: { code: 'approval.needed' } });
+      expect((await apply(refused, '?dryRun=true&maxDeletePercent=100')).body).toMatchObject({ refusal: { code: 'approval.needed' } });
+    }
+    expect([await exported(), await audited()]).toEqual([before, last]);
+    expect((await apply(document(1))).body).toEqual({ changes: [], applied: true });
+  });
+
+  it('is refused as a whole when it deletes its merchant', async () => {
+    await call('POST', '/v1/merchants', { id: 'kept', name: 'Kept' });
+    const { headers } = await call('POST', '/v1/merchants/kept/rules', rule('guarded', { labels: { protected: 'true' } }));
+    const query = '?deleteMerchants=true&maxDeletePercent=100';
+    expect(await apply({ version: 1, merchants: [] }, query)).toMatchObject({ status: 409, body: { code: 'approval.needed' } });
+    expect((await call('GET', headers.get('location')!)).status).toBe(200);
+  });
+});
+
 describe('a file in YAML', () => {
   const yaml = (body: string, path = '/v1/apply?dryRun=true') => call('POST', path, body, { 'content-type': 'application/yaml' });
 
