@@ -22,6 +22,7 @@ const merchant: ConfiguredMerchant = {
   name: 'Acme',
   timeZone: 'Europe/Berlin',
   labels: { team: 'risk' },
+  plan: 'pro',
   rules: [rule({ labels: { team: 'risk' } }), rule({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 1_000 } })],
 };
 
@@ -46,12 +47,16 @@ describe('docs/schema/configuration.schema.json', () => {
   it.each<[string, ConfiguredMerchant[], RuleSpec[] | undefined]>([
     ['nothing', [], []],
     ['one merchant', [merchant], undefined],
-    ['merchants and default rules', [merchant, { ...merchant, id: 'zeta', rules: [] }], [rule()]],
+    ['merchants and default rules', [merchant, { id: 'zeta', name: 'Zeta', timeZone: 'UTC', labels: {}, rules: [] }], [rule()]],
   ])('describes an export of %s, as YAML and as JSON', async (_what, merchants, defaultRules) => {
     const yaml = parse(await written('yaml', merchants, defaultRules)) as unknown;
     const json = JSON.parse(await written('json', merchants, defaultRules)) as unknown;
     expect([fits(yaml), fits(json)]).toEqual([true, true]);
-    expect(await readConfiguration(yaml)).toEqual({ merchants, defaultRules });
+    expect(await readConfiguration(yaml)).toEqual({
+      plans: merchants.length > 0 ? [plan] : [],
+      merchants: merchants.map((each) => ({ plan: null, ...each })),
+      defaultRules,
+    });
   });
 
   it.each<[string, object]>([
