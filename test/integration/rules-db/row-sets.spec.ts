@@ -5,8 +5,11 @@ import {
   inOneTransaction,
   MerchantApiKeyRepository,
   MerchantRepository,
+  MAX_RULES_PER_OWNER,
   OverrideRepository,
+  PlanRepository,
   RuleRepository,
+  TooManyRulesError,
   WebhookRepository,
 } from '#rules-db';
 import { BY } from '../../support/factories/merchants.js';
@@ -92,6 +95,22 @@ describe('rows that are written in sets', () => {
       const [row] = await dataSource.manager.find(AuditEntity, { where: { ruleId: rule.id }, order: { id: 'DESC' }, take: 1 });
       expect(row!.after).toEqual(JSON.parse(JSON.stringify(rule)));
     }
+  });
+
+  it('of a plan are stored as single ones are, and counted apart from those of others', async () => {
+    await new PlanRepository(dataSource).create('pro', { note: '', labels: {} }, BY);
+    const owner = { plan: 'pro' };
+    const single = await rules.create(owner, ruleSpec({ name: 'single' }), BY);
+    await rules.editAll([{ ...nothing, owner, created: [ruleSpec({ name: 'in a set' })] }], BY);
+    await rules.editAll([{ ...nothing, owner, replaced: [{ before: single, spec: ruleSpec({ name: 'single', cost: 2 }) }] }], BY);
+    expect(await rules.ofPlans(['pro'])).toMatchObject([
+      { name: 'in a set', plan: 'pro', merchantId: null, enabled: true },
+      { name: 'single', cost: 2, enabled: true },
+    ]);
+    expect(await dataSource.query('SELECT DISTINCT enabled, plan_enabled FROM rule')).toEqual([{ enabled: false, plan_enabled: true }]);
+    const many = (count: number) => Array.from({ length: count }, (_, i) => ruleSpec({ name: `rule ${i}` }));
+    await expect(rules.editAll([{ ...nothing, owner, created: many(MAX_RULES_PER_OWNER - 1) }], BY)).rejects.toThrow(TooManyRulesError);
+    await rules.editAll([{ ...nothing, owner: 'acme', created: many(MAX_RULES_PER_OWNER) }], BY);
   });
 
   it('tell receivers of each owner once', async () => {
