@@ -90,8 +90,8 @@ test('bytes that are no UTF-8 are found and replaced', async () => {
 test('nothing is replaced by what nobody can read, and no format of later at all', async () => {
   await redis.set(snapshotKey('acme'), 'x');
   const found = await store.find('acme');
-  expect(await store.mend({ ...snapshot(3), rules: [{}] as never }, found.unreadable!, 60_000)).toBe(false);
-  await redis.set(snapshotKey('acme'), '0000000000000009{"format":2}');
+  expect(await store.mend({ ...snapshot(3), rules: [{ ...rule(), name: 7 }] as never }, found.unreadable!, 60_000)).toBe(false);
+  await redis.set(snapshotKey('acme'), '0000000000000009{"format":3}');
   const later = await store.find('acme');
   expect(later.unreadable?.reason).toBe('newer_format');
   expect(await store.mend(snapshot(3), later.unreadable!, 60_000)).toBe(false);
@@ -125,7 +125,7 @@ describe('a plan', () => {
   });
 
   test.each([
-    ['of a later format', '0000000000000009{"format":2}', 'newer_format'],
+    ['of a later format', '0000000000000009{"format":3}', 'newer_format'],
     ['of another name', '0000000000000009{"format":1,"plan":"free","version":9,"exists":true,"rules":[]}', 'malformed'],
     ['that does not say whether it exists', '0000000000000009{"format":1,"plan":"pro","version":9,"rules":[]}', 'malformed'],
     ['with a rule that is none', '0000000000000009{"format":1,"plan":"pro","version":9,"exists":true,"rules":[{}]}', 'malformed'],
