@@ -51,7 +51,7 @@ export * from './stored-rule.js';
 export * from './take.js';
 export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
 export * from './time-zone.js';
-export { NO_MATCHING_RULE, verdictOf, type LimitReport, type ShadowReport, type Verdict } from './verdict.js';
+export { decisionsBefore, NO_MATCHING_RULE, verdictOf, type LimitReport, type ShadowReport, type Verdict } from './verdict.js';
 export { foreignSyntaxIn, looksLikeExpression } from './writing/foreign-path-syntax.js';
 export { headerNameFault } from './writing/header-name.js';
 export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';

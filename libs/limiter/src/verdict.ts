@@ -145,3 +145,13 @@ function blockOf(reservation: Reservation, index: number): { ms: number; began: 
   const begins = refusals + 1 >= bucket.capacity && isProvoked(reservation, levels, index);
   return begins ? { ms: bucket.blockUs / 1000, began: true } : { ms: 0, began: false };
 }
+
+/**
+ * What the buckets of a verdict's limits said before the request, which the verdict, of a request that passes, tells as it is afterwards. Undefined
+ * where nothing was reserved, as of a refusal, which leaves everything as it is.
+ */
+export function decisionsBefore({ reservations: [enforced] }: Verdict): readonly Decision[] | undefined {
+  if (enforced === undefined) return undefined;
+  const asked = enforced.takes.map(({ bucket, cost }, i) => ({ bucket, decision: decide(bucket, enforced.levels[i]!, cost, false) }));
+  return asked.filter(({ bucket }) => bucket.kind !== 'penalty').map(({ decision }) => decision);
+}

@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
   type CheckOutcome,
-  decide,
-  type Decision,
+  decisionsBefore,
   type Descriptor,
   type DisabledRule,
   explainChoice,
@@ -64,8 +63,8 @@ export class ExplainService {
     const descriptor = { ...describedRequest(merchantId, request), ...how };
     const now: OverrideTime = { atMs: this.live.nowMs };
     demandKeyParts(compile(now), descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
-    const { verdict, time } = await this.check(compile, phase, descriptor, now);
-    return explanation(verdict, explainChoice(compile(time), descriptor, disabled, Date.now));
+    const { verdict, rules } = await this.check(compile, phase, descriptor, now);
+    return explanation(verdict, explainChoice(rules, descriptor, disabled, Date.now));
   }
 
   /** The request that the body describes, or that of the receipt that it names. */
@@ -117,8 +116,9 @@ export class ExplainService {
     descriptor: Descriptor,
     time: OverrideTime,
     attempts = MOST_ATTEMPTS,
-  ): Promise<{ verdict: Verdict; time: OverrideTime }> {
-    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(compile(time), descriptor, resolve));
+  ): Promise<{ verdict: Verdict; rules: MerchantRules }> {
+    const rules = compile(time);
+    const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(rules, descriptor, resolve));
     if (outcome instanceof Error) {
       const next = timeOfStore(phase(time), outcome.atUs / 1000) ?? timeOfBucket(phase(time));
       if (next !== undefined && attempts > 1) return this.check(compile, phase, descriptor, next, attempts - 1);
@@ -126,7 +126,7 @@ export class ExplainService {
     }
     // What gateways do then is theirs to say: a local bucket is in a gateway, not here.
     if (outcome.reason === 'store_unavailable') throw this.live.unavailable('Redis does not say what the buckets hold');
-    return { verdict: outcome, time };
+    return { verdict: outcome, rules };
   }
 }
 
@@ -160,7 +160,8 @@ function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string
 
 function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
   const { allowed, reason, limits, shadowRefusals } = verdict;
-  const levels = levelsNow(verdict);
+  // What is there now, and not what the request would leave behind.
+  const levels = decisionsBefore(verdict);
   const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
   return {
     verdict: { allowed, reason, status: allowed ? 200 : 429 },
@@ -184,11 +185,4 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Expla
     }),
     shadowRefusals,
   };
-}
-
-/** A verdict says what a request that passes leaves behind; this says what is there before it. Undefined for a refusal, which leaves everything as it is. */
-function levelsNow({ reservations: [enforced] }: Verdict): readonly Decision[] | undefined {
-  if (enforced === undefined) return undefined;
-  const asked = enforced.takes.map(({ bucket, cost }, i) => ({ bucket, decision: decide(bucket, enforced.levels[i]!, cost, false) }));
-  return asked.filter(({ bucket }) => bucket.kind !== 'penalty').map(({ decision }) => decision);
 }

@@ -1,5 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { decide, type Decision, keyPartOf, type Descriptor, type KeyPart, type LimitReport, type Rule, type Verdict } from '#limiter';
+import {
+  decisionsBefore,
+  type Decision,
+  keyPartOf,
+  type Descriptor,
+  type KeyPart,
+  type LimitReport,
+  type Rule,
+  type Verdict,
+} from '#limiter';
 import { MOST_KEY_PARTS, MOST_PATH_CHARACTERS, MOST_RECEIPT_LIMITS, type NewReceipt, type ReceiptLimit } from '#limiter-redis';
 import { isVerdict } from '../outcome.js';
 import type { NotedDecision } from './receipt-queue.js';
@@ -75,13 +84,6 @@ function limitOf(
     retryAfterMs: decision.retryAfterMs === 'never' ? null : Math.ceil(decision.retryAfterMs),
     key: keyOf(rule, descriptor, secret),
   };
-}
-
-/** A verdict says what a request that passes leaves behind; this says what was there before it. */
-function decisionsBefore({ reservations: [enforced] }: Verdict): readonly Decision[] | undefined {
-  if (enforced === undefined) return undefined;
-  const asked = enforced.takes.map(({ bucket, cost }, i) => ({ bucket, decision: decide(bucket, enforced.levels[i]!, cost, false) }));
-  return asked.filter(({ bucket }) => bucket.kind !== 'penalty').map(({ decision }) => decision);
 }
 
 /** Everything but the merchant and the method may lead to a person. */

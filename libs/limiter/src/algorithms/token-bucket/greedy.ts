@@ -105,7 +105,7 @@ function greedySpent(bucket: GreedyBucket, level: GreedyLevel, cost: number): Gr
   return part >= n ? { debtUs: level.debtUs + price.whole + 1, part: part - n } : { debtUs: level.debtUs + price.whole, part };
 }
 
-/** The state after a request that passed: `greedySpent` without a level in between. */
+/** The state after a request that passed: that of `greedySpent`, without an object for it, because each take makes one. */
 function greedyAfter(bucket: GreedyBucket, _state: GreedyState, { debtUs, part }: GreedyLevel, cost: number, nowUs: number): GreedyState {
   const price = greedyCost(bucket, cost);
   const { n } = bucket.rate;
