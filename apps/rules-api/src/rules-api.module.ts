@@ -14,36 +14,21 @@ import {
   RuleReader,
   RuleRepository,
 } from '#rules-db';
-import { ApprovalsModule } from './approvals/approvals.module.js';
 import { APPROVAL_EXPIRY_MS } from './approvals/waits-for-approval.js';
 import { AccessGuard } from './auth/access.guard.js';
 import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
-import { ApiKeysModule } from './api-keys/api-keys.module.js';
-import { BucketsModule } from './buckets/buckets.module.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
 import { LiveReports } from './buckets/live-reports.js';
-import { ConfigurationModule } from './configuration/configuration.module.js';
 import { RulesDatabase } from './database.js';
-import { DecisionsModule } from './decisions/decisions.module.js';
-import { ExplainModule } from './explain/explain.module.js';
-import { HistoryModule } from './history/history.module.js';
 import { IDEMPOTENCY_LOGGER } from './http/idempotency.interceptor.js';
 import { KnownQueryGuard } from './http/known-query.guard.js';
 import { ValidationPipe } from './http/validation.pipe.js';
-import { MeModule } from './me/me.module.js';
-import { MerchantsModule } from './merchants/merchants.module.js';
-import { PlansModule } from './plans/plans.module.js';
-import { PreviewModule } from './preview/preview.module.js';
-import { OverridesModule } from './overrides/overrides.module.js';
 import { ProblemsModule } from './problems/problems.module.js';
+import { RESOURCES } from './resources.js';
 import { SchemasModule } from './schemas/schemas.module.js';
-import { RulesModule } from './rules/rules.module.js';
-import { TokensModule } from './tokens/tokens.module.js';
 import { UnreadableRules } from './rules/unreadable-rules.js';
-import { UsageModule } from './usage/usage.module.js';
 import { type WebhookOptions, webhookProviders } from './webhooks/webhook-providers.js';
-import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 /** The objects that the Rules API needs; the caller makes and closes them. */
 export interface RulesApiDependencies {
@@ -121,22 +106,7 @@ export class RulesApiModule {
       imports: [
         DatabaseModule.register(dependencies),
         ManagementModule.register(dependencies),
-        MerchantsModule,
-        PlansModule,
-        RulesModule,
-        HistoryModule,
-        TokensModule,
-        ApiKeysModule,
-        BucketsModule,
-        MeModule,
-        ExplainModule,
-        OverridesModule,
-        PreviewModule,
-        UsageModule,
-        DecisionsModule,
-        ConfigurationModule,
-        ApprovalsModule,
-        WebhooksModule,
+        ...RESOURCES,
         ProblemsModule,
         SchemasModule,
       ],

@@ -1,60 +1,26 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ApproveDto, RejectDto } from '../approvals/approval.dto.js';
-import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
 import { CreateApiKeyDto, RotateApiKeyDto } from '../api-keys/api-key.dto.js';
-import { ApiKeysModule } from '../api-keys/api-keys.module.js';
-import { BucketsModule } from '../buckets/buckets.module.js';
 import { ExplainDto } from '../explain/explain.dto.js';
-import { ExplainModule } from '../explain/explain.module.js';
 import { PreviewDto } from '../preview/preview.dto.js';
-import { PreviewModule } from '../preview/preview.module.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
-import { ConfigurationModule } from '../configuration/configuration.module.js';
-import { DecisionsModule } from '../decisions/decisions.module.js';
 import { RevertDto } from '../history/history.dto.js';
-import { HistoryModule } from '../history/history.module.js';
-import { MeModule } from '../me/me.module.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
-import { MerchantsModule } from '../merchants/merchants.module.js';
 import { PlanDto } from '../plans/plan.dto.js';
-import { PlansModule } from '../plans/plans.module.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
-import { RulesModule } from '../rules/rules.module.js';
 import { CreateOverrideDto } from '../overrides/override.dto.js';
-import { OverridesModule } from '../overrides/overrides.module.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
-import { TokensModule } from '../tokens/tokens.module.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
-import { UsageModule } from '../usage/usage.module.js';
 import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/webhook.dto.js';
-import { WebhooksModule } from '../webhooks/webhooks.module.js';
+import { RESOURCES } from '../resources.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
 export function serveOpenApi(app: INestApplication): void {
   SwaggerModule.setup('docs', app, openApiDocument(app), { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
 }
-
-const MODULES = [
-  MerchantsModule,
-  PlansModule,
-  RulesModule,
-  HistoryModule,
-  TokensModule,
-  ApiKeysModule,
-  BucketsModule,
-  MeModule,
-  ExplainModule,
-  OverridesModule,
-  PreviewModule,
-  UsageModule,
-  DecisionsModule,
-  ConfigurationModule,
-  ApprovalsModule,
-  WebhooksModule,
-];
 
 /** Bodies that are described by tables of fields. */
 const TABLE_DTOS = [
@@ -88,7 +54,7 @@ const TABLE_DTOS = [
 /** The document of an app that is complete but for its start. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
   const document = SwaggerModule.createDocument(app, frame(), {
-    include: MODULES,
+    include: RESOURCES,
   });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, TABLE_DTOS);
