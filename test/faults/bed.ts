@@ -2,12 +2,10 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { Pool } from 'undici';
-import type { MerchantSnapshot, RuleSpec } from '#limiter';
+import type { RuleSpec } from '#limiter';
 import { burst } from '#limiter/testing';
-import { createDataSource, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { House } from '../e2e/gateway/house.js';
 import { ruleSpec } from '../support/factories/rules.js';
-import { BY, merchant } from '../support/factories/merchants.js';
 import { forwarderThread, type ForwarderThread } from '../support/forwarder.mjs';
 import { PATIENCE } from '../support/patience.mjs';
 import type { RunningApp } from '../support/processes.js';
@@ -76,26 +74,9 @@ export class FaultBed {
       [house.redisServer.port, databasePort, port].map((to) => forwarderThread(to)),
     );
     const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, storeTimeoutMs, mostUnderWay);
-    await bed.writeRules();
+    await house.store(Object.fromEntries(MERCHANTS.map((id) => [id, [ruleOf(id)]])));
     for (let i = 0; i < GATEWAYS; i++) await bed.addGateway();
     return bed;
-  }
-
-  /** Merchants and rules as the Rules API and the preloader leave them: in PostgreSQL, and as snapshots in Redis. */
-  private async writeRules(): Promise<void> {
-    const dataSource = await createDataSource(this.house.database.url).initialize();
-    try {
-      const [merchants, rules, reader] = [new MerchantRepository(dataSource), new RuleRepository(dataSource), new RuleReader(dataSource)];
-      for (const id of MERCHANTS) {
-        await merchants.create(merchant(id), BY);
-        await rules.create(id, ruleOf(id), BY);
-      }
-      const snapshots = (await reader.snapshotsAfter(null, MERCHANTS.length)).map((each) => each as MerchantSnapshot);
-      await this.house.snapshots.write(snapshots, 3_600_000);
-      await this.house.snapshots.writeDefaultRules(await reader.defaultRules());
-    } finally {
-      await dataSource.destroy();
-    }
   }
 
   async addGateway(): Promise<RunningApp> {

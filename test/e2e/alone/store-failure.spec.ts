@@ -1,7 +1,8 @@
+import { burst } from '#limiter/testing';
 import { BUSY, SLOWNESS } from '../../support/patience.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
-import { rule } from '../../support/factories/rules.js';
+import { ruleSpec } from '../../support/factories/rules.js';
 import { House } from '../gateway/house.js';
 
 let house: House;
@@ -10,9 +11,13 @@ let gateway: RunningApp;
 beforeAll(async () => {
   house = await House.open();
   gateway = await house.gateway({ STORE_TIMEOUT_MS: String(25 * SLOWNESS) });
-  await house.write('open', [rule({ onStoreFailure: 'open' })]);
-  await house.write('closed', [rule({ onStoreFailure: 'closed' })]);
-  await house.write('local', [rule({ onStoreFailure: 'local', capacity: 3, refillTokens: 1, refillIntervalMs: 600_000 })]);
+  const anything = { methods: [], paths: [] };
+  const three = burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 600_000 });
+  await house.store({
+    open: [ruleSpec({ match: anything, onStoreFailure: 'open' })],
+    closed: [ruleSpec({ match: anything, onStoreFailure: 'closed' })],
+    local: [ruleSpec({ match: anything, onStoreFailure: 'local', limits: [three] })],
+  });
 });
 
 afterAll(() => house.close());
@@ -71,7 +76,7 @@ test('Redis killed: likewise; its return with empty hands costs nobody a request
   await expectPolicies();
   await house.redisServer.restart();
   await expectHealed();
-  // The snapshots are gone with Redis, and this merchant is not in PostgreSQL: what the gateway knows still counts.
+  // The snapshots are gone with Redis.
   expect((await house.send(gateway, 'open')).status).toBe(200);
 });
 

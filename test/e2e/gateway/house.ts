@@ -1,11 +1,12 @@
 /** A small house for tests of the gateway: its stores, an upstream, and rules that a test writes as the preloader would. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { MerchantSnapshot, Rule } from '#limiter';
+import type { MerchantSnapshot, Rule, RuleSpec } from '#limiter';
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
-import { connectWhenUp, createDataSource, migrate } from '#rules-db';
+import { connectWhenUp, createDataSource, migrate, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import type { Redis } from 'ioredis';
 import { Pool } from 'undici';
+import { BY, merchant } from '../../support/factories/merchants.js';
 import { startApp, type RunningApp } from '../../support/processes.js';
 import { freshDatabase, freshRedis, type TestDatabase, type TestRedis } from '../../support/services.js';
 
@@ -80,6 +81,28 @@ export class House {
     await this.snapshots.write([snapshot], 3_600_000);
     if (announce) await this.snapshots.announce([merchantId]);
     return snapshot;
+  }
+
+  /**
+   * Leaves new merchants as the Rules API and the preloader do: in PostgreSQL, and as snapshots in Redis. Where Redis goes away this is what
+   * gateways read then; merchants of `write` do not exist for them there.
+   */
+  async store(merchants: Readonly<Record<string, readonly RuleSpec[]>>): Promise<void> {
+    const dataSource = await createDataSource(this.database.url).initialize();
+    try {
+      const [repository, rules, reader] = [new MerchantRepository(dataSource), new RuleRepository(dataSource), new RuleReader(dataSource)];
+      const snapshots: MerchantSnapshot[] = [];
+      for (const [id, specs] of Object.entries(merchants)) {
+        await repository.create(merchant(id), BY);
+        for (const spec of specs) await rules.create(id, spec, BY);
+        snapshots.push((await reader.snapshot(id))!);
+      }
+      await this.snapshots.write(snapshots, 3_600_000);
+      await this.snapshots.writeDefaultRules(await reader.defaultRules());
+      await this.snapshots.announce(Object.keys(merchants));
+    } finally {
+      await dataSource.destroy();
+    }
   }
 
   async send(
