@@ -60,7 +60,7 @@ export class Enforcer {
     void changes.start();
     void this.readDefaultRules(ended);
     const startedMs = performance.now();
-    const outcome = await warmUp({ redis, rules, limiter, signal: ended, onUnreadable: ignored.add });
+    const outcome = await warmUp({ redis, rules, limiter, changesKnown: changes.firstAnswer, signal: ended, onUnreadable: ignored.add });
     this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
     if (ended.aborted) return;
     // From now on the others count this one, and it knows how many there are.

@@ -44,9 +44,23 @@ function setUp() {
   };
   const stopping = new AbortController();
   const run = (limits: { connectWithinMs?: number; warmWithinMs?: number } = {}) =>
-    warmUp({ redis: redis as unknown as Redis, rules, limiter, signal: stopping.signal, ...limits });
+    warmUp({ redis: redis as unknown as Redis, rules, limiter, changesKnown: Promise.resolve(), signal: stopping.signal, ...limits });
   return { redis, rules, limiter, stopping, read, decided, run, defaultsRead: () => defaults };
 }
+
+test('reads no rules before it is known what changes from then on', async () => {
+  const { limiter, read, redis, rules, defaultsRead } = setUp();
+  redis.busy = JSON.stringify(['m1']);
+  let known!: () => void;
+  const changesKnown = new Promise<void>((resolve) => (known = resolve));
+  const warm = warmUp({ redis: redis as unknown as Redis, rules, limiter, changesKnown, signal: new AbortController().signal });
+  // Nothing else is waited for: microtasks are enough for all that could happen.
+  for (let i = 0; i < 100; i++) await Promise.resolve();
+  expect([read.length, defaultsRead()]).toEqual([0, 0]);
+  known();
+  await warm;
+  expect([read.length, defaultsRead()]).toEqual([1, 1]);
+});
 
 test('reads the rules of the busiest merchants, loads the scripts and decides a few hundred times', async () => {
   const { redis, read, decided, run, defaultsRead } = setUp();

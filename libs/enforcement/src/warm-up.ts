@@ -8,6 +8,8 @@ export interface WarmUpOptions {
   readonly redis: Redis;
   readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
   readonly limiter: Pick<RateLimiter, 'check'>;
+  /** Resolves when rules can be read that need not be read again: see ChangeFeed. */
+  readonly changesKnown: Promise<void>;
   readonly signal: AbortSignal;
   /** Told of a list of busy merchants that is none. */
   readonly onUnreadable?: OnUnreadable;
@@ -53,6 +55,7 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
 
 async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
   const { redis, rules, limiter } = options;
+  await options.changesKnown;
   const [busy] = await Promise.all([readBusyMerchants(redis, options.onUnreadable), loadScripts(redis), rules.loadDefaults()]);
   for (let i = 0; i < busy.length && !signal.aborted; i += RULES_AT_ONCE) {
     const ids = busy.slice(i, i + RULES_AT_ONCE);

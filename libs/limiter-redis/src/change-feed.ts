@@ -23,12 +23,17 @@ export interface ChangeListener {
 /**
  * Learns of rule changes. Messages come at once but may be lost; therefore the change counters are compared at every
  * poll, and whatever differs from the last time has changed, message or not; after the first comparison that is everything.
- * A Redis that lost its data shows as counters that went back, which is a difference too.
+ * A Redis that lost its data shows as counters that went back, which is a difference too. Counters are also compared as soon as a connection is
+ * there, the first one or a new one.
  */
 export class ChangeFeed {
   private counters: ReadonlyMap<string, string> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
+  private polling = false;
+  private hasAnswered!: () => void;
+  /** Resolves when Redis has answered once: rules that are read after that are not read again for the sake of the first comparison. */
+  readonly firstAnswer = new Promise<void>((resolve) => (this.hasAnswered = resolve));
 
   constructor(
     private readonly redis: Redis,
@@ -44,6 +49,7 @@ export class ChangeFeed {
     this.subscriber.subscribe(CHANGES_CHANNEL).catch(() => {});
     // A subscriber writes nothing, so a server that became a replica, or that nobody publishes to any more, never tells it.
     this.redis.on('close', this.follow);
+    this.redis.on('ready', this.look);
     await this.poll();
   }
 
@@ -51,6 +57,7 @@ export class ChangeFeed {
     this.stopped = true;
     clearTimeout(this.timer);
     this.redis.off('close', this.follow);
+    this.redis.off('ready', this.look);
   }
 
   /** Anybody who reaches Redis can publish: what is no message of ours is ignored, and the counters are compared all the same. */
@@ -63,15 +70,25 @@ export class ChangeFeed {
 
   private readonly follow = (): void => reconnect(this.subscriber);
 
+  private readonly look = (): void => void this.poll();
+
   private async poll(): Promise<void> {
+    // One that is under way on a connection that broke fails before the next connection is there.
+    if (this.polling) return;
+    this.polling = true;
+    clearTimeout(this.timer);
     try {
       this.compare(parseChangeCounters(await this.redis.hgetall(CHANGE_COUNTERS_KEY)));
+      this.hasAnswered();
     } catch (error) {
-      if (error instanceof Error && error.message.startsWith('WRONGTYPE'))
+      if (error instanceof Error && error.message.startsWith('WRONGTYPE')) {
         this.onUnreadable({ kind: 'change_counters', reason: 'wrong_type', detail: 'not a hash' });
+        this.hasAnswered();
+      }
       // Otherwise Redis is away, or has not answered before the connection's deadline: whatever changes meanwhile will show in the next comparison.
     }
-    if (!this.stopped) this.timer = setTimeout(() => void this.poll(), this.pollEveryMs);
+    this.polling = false;
+    if (!this.stopped) this.timer = setTimeout(this.look, this.pollEveryMs);
   }
 
   private compare(counters: ReadonlyMap<string, string>): void {
