@@ -113,7 +113,6 @@ describe('a webhook', () => {
 
   it.each([
     [{ events: ['limit.80'] }, '/events/0'],
-    [{ events: ['override.ended'] }, '/events/0'],
     [{ events: [] }, '/events'],
     [{ url: 'ftp://example.com/' }, '/url'],
     [{ url: 'https://user:password@example.com/' }, '/url'],

@@ -184,6 +184,21 @@ describe('an override', () => {
     ]);
   });
 
+  it('whose end is written down is told to webhooks that want to know, in the same transaction', async () => {
+    const bodies = async () =>
+      ((await dataSource.query('SELECT body FROM webhook_event ORDER BY id')) as { body: string }[]).map(({ body }) => body);
+    await dataSource.query(
+      `INSERT INTO webhook (url, events, enabled, secret, version) VALUES ('https://example.com/', '["override.ended"]', true, '', 1)`,
+    );
+    const { id } = await overrides.create('acme', spec(), BY);
+    await dataSource.query(`UPDATE rule_override SET until_at = now() - interval '1 second' WHERE id = $1`, [id]);
+    await Promise.all([recordEndedOverrides(dataSource, 10), recordEndedOverrides(dataSource, 10)]);
+    expect((await bodies()).map((body) => JSON.parse(body) as object)).toMatchObject([
+      { type: 'override.ended', data: { overrideId: id, merchantId: 'acme', ruleId: own, multiply: 5, state: 'ended', actor: 'tollgate' } },
+    ]);
+    await dataSource.query('TRUNCATE webhook, webhook_event, webhook_delivery');
+  });
+
   it('is remembered of a merchant that is deleted and comes back, and no longer in force', async () => {
     const { id } = await overrides.create('acme', spec({ ruleId: shared }), BY);
     await merchants.delete('acme', 'any', BY);

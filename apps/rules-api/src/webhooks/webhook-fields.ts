@@ -31,7 +31,7 @@ export const WEBHOOK_FIELDS = {
     required: true,
     example: ['rule.changed'],
     explanation:
-      'Of what the receiver is told. rule.changed: rules of a merchant, or default rules, were made, changed or deleted. approval.wanted: a change waits for a second administrator.',
+      'Of what the receiver is told. rule.changed: rules of a merchant, or default rules, were made, changed or deleted. approval.wanted: a change waits for a second administrator. override.ended: an override has ended, by itself or by hand.',
   },
   enabled: {
     kind: 'truth',
