@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { activeOverride, limitFaults, ruleUnder, type MerchantSnapshot } from '#limiter';
 import { burst } from '#limiter/testing';
 import {
+  ApprovalWantedError,
   AuditRepository,
   MAX_ACTIVE_OVERRIDES,
   MerchantRepository,
@@ -14,6 +15,7 @@ import {
   RuleReader,
   RuleRepository,
   type OverrideSpec,
+  VersionConflictError,
 } from '#rules-db';
 import { BY, merchant } from '../../support/factories/merchants.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -197,6 +199,32 @@ describe('an override', () => {
       { type: 'override.ended', data: { overrideId: id, merchantId: 'acme', ruleId: own, multiply: 5, state: 'ended', actor: 'tollgate' } },
     ]);
     await dataSource.query('TRUNCATE webhook, webhook_event, webhook_delivery');
+  });
+
+  it('that is larger than one administrator may make it wants approval and leaves no trace, and begins once it is approved', async () => {
+    const careful = new OverrideRepository(dataSource, () => clock.nowMs, 4);
+    await careful.create('acme', spec({ ruleId: shared, numbers: { multiply: 4 } }), BY);
+    const { version } = await snapshot();
+    const large = { limits: [{ name: 'burst', numbers: { refillTokens: 25 } }] };
+    const error = await careful.create('acme', spec({ numbers: large }), BY).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ApprovalWantedError);
+    const until = new Date(clock.nowMs + 60_000).toISOString();
+    expect((error as ApprovalWantedError).changes).toEqual([
+      {
+        action: 'override.created',
+        merchantId: 'acme',
+        ruleId: own,
+        version: 1,
+        before: null,
+        after: { ruleId: own, limits: [{ name: 'burst', refillTokens: 25 }], until, reason: 'a sale' },
+      },
+    ]);
+    expect((await snapshot()).version).toBe(version);
+    const approved = { ...BY, approval: { id: '5', by: 'second' } };
+    await rules.replace('acme', own, 'any', ruleSpec({ priority: 7 }), BY);
+    const late = careful.create('acme', spec({ numbers: large, ruleVersion: 1 }), approved);
+    await expect(late).rejects.toBeInstanceOf(VersionConflictError);
+    await expect(careful.create('acme', spec({ numbers: large, ruleVersion: 2 }), approved)).resolves.toMatchObject({ number: 1 });
   });
 
   it('is remembered of a merchant that is deleted and comes back, and no longer in force', async () => {
