@@ -1,10 +1,11 @@
 import type { Descriptor, Verdict } from '#limiter';
-import { RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { RedisLimitEventStore, RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import { Counter, type Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
+import { limitEventOf, LimitNotes } from './limit-notes.js';
 import { receiptOf } from './receipt.js';
 import { ReceiptQueue } from './receipt-queue.js';
 import { SaidOnce } from './said-once.js';
@@ -40,10 +41,12 @@ export interface ReportsOptions {
   readonly now?: () => number;
 }
 
-/** Tells Redis what was decided: numbers by merchant, rule and minute, and receipts of single decisions. No request waits for it. */
+/** Tells Redis what was decided: numbers by merchant, rule and minute, limits that are nearly or wholly used, and receipts of single decisions. No request waits for it. */
 export class Reports {
   private readonly counters: UsageCounters;
   private readonly usage: UsageFlush;
+  private readonly limits: LimitNotes;
+  private readonly limitEvents: RedisLimitEventStore;
   private readonly queue: ReceiptQueue;
   private readonly receipts: RedisReceiptStore;
   private readonly said = new SaidOnce<string>();
@@ -52,6 +55,8 @@ export class Reports {
   private written = 0;
   private beyondShare = 0;
   private receiptFailures = 0;
+  private limitEventFailures = 0;
+  private readonly limitEventsDropped = { merchant_share: 0, queue_full: 0 };
 
   constructor(private readonly options: ReportsOptions) {
     const { gateway, isMerchant, redis, settings } = options;
@@ -64,6 +69,8 @@ export class Reports {
       send: (batch, ageMs) => this.inTime('usage', usageStore.add(batch, ageMs)),
       now,
     });
+    this.limits = new LimitNotes({ isMerchant, now });
+    this.limitEvents = new RedisLimitEventStore(redis);
     this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
     this.receipts = new RedisReceiptStore(redis);
     this.register(settings.registry);
@@ -71,13 +78,16 @@ export class Reports {
 
   start(): void {
     const { receiptsPerSecond, usageFlushMs } = this.options.settings;
-    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.usage.flush(), usageFlushMs));
+    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.flushUsage(), usageFlushMs));
     if (receiptsPerSecond > 0) this.timers.push(setInterval(() => void this.writeReceipts(), WRITE_RECEIPTS_EVERY_MS));
   }
 
   /** @param requestId '' if the request has none */
   verdict(requestId: string, descriptor: Descriptor, verdict: Verdict): void {
-    if (this.options.settings.usageFlushMs > 0) this.counters.count(descriptor.merchantId, verdict);
+    if (this.options.settings.usageFlushMs > 0) {
+      this.counters.count(descriptor.merchantId, verdict);
+      this.limits.note(descriptor.merchantId, verdict);
+    }
     this.queue.offer(requestId, descriptor, verdict);
   }
 
@@ -88,7 +98,28 @@ export class Reports {
   /** Sends what is left, within a second. Never rejects. */
   async stop(): Promise<void> {
     for (const timer of this.timers.splice(0)) clearInterval(timer);
-    await withDeadline(Promise.all([this.usage.flush(), this.writeReceipts()]), LAST_DEADLINE_MS).catch(() => {});
+    await withDeadline(Promise.all([this.flushUsage(), this.writeReceipts()]), LAST_DEADLINE_MS).catch(() => {});
+  }
+
+  /** Never rejects. */
+  private async flushUsage(): Promise<void> {
+    await Promise.all([this.usage.flush(), this.tellLimits()]);
+  }
+
+  /** If it fails, what was on its way is told with the next flush: Redis knows what it was told before. */
+  private async tellLimits(): Promise<void> {
+    const notes = this.limits.take();
+    if (notes.length === 0) return;
+    const nowMs = this.now();
+    try {
+      const events = notes.map((note) => limitEventOf(note, nowMs));
+      const { beyondShare, noRoom } = await this.inTime('limit_events', this.limitEvents.add(events));
+      this.limitEventsDropped.merchant_share += beyondShare;
+      this.limitEventsDropped.queue_full += noRoom;
+    } catch {
+      this.limitEventFailures++;
+      this.limits.putBack(notes);
+    }
   }
 
   /** If it fails, what was on its way is written again: a receipt may then be there twice. */
@@ -121,9 +152,22 @@ export class Reports {
 
   private register(registry: Registry): void {
     const { queue, usage } = this;
-    const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
+    const failures = () =>
+      [
+        ['usage', usage.failures],
+        ['receipts', this.receiptFailures],
+        ['limit_events', this.limitEventFailures],
+      ] as const;
+    const limitsDropped = () => Object.entries({ ...this.limits.dropped, ...this.limitEventsDropped });
     const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
     counterBy(registry, 'gateway_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(
+      registry,
+      'gateway_limit_events_dropped_total',
+      'Notes of limits that are nearly or wholly used that nobody is told of, by the bound that they met.',
+      'reason',
+      limitsDropped,
+    );
     counterBy(registry, 'gateway_receipts_dropped_total', 'Receipts that were not written, by the bound that they met.', 'reason', dropped);
     counter(registry, 'gateway_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
     counter(
