@@ -123,12 +123,18 @@ export class Reports {
     const { queue, usage } = this;
     const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
     const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
-    counterBy(registry, 'gateway_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
-    counterBy(registry, 'gateway_receipts_dropped_total', 'Receipts that were not written, by the bound that they met.', 'reason', dropped);
-    counter(registry, 'gateway_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
+    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(
+      registry,
+      'tollgate_receipts_dropped_total',
+      'Receipts that were not written, by the bound that they met.',
+      'reason',
+      dropped,
+    );
+    counter(registry, 'tollgate_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
     counter(
       registry,
-      'gateway_usage_dropped_total',
+      'tollgate_usage_dropped_total',
       'Requests whose counts were dropped because Redis was away for too long.',
       () => usage.dropped,
     );
