@@ -16,7 +16,7 @@ import { type Actor, recordChanges } from './change.js';
 import { OverrideConflictError, OverrideFaultsError, OverrideNotFoundError, RuleNotFoundError, VersionConflictError } from './errors.js';
 import { demandApprovalOfOverride, type ProposedChange } from './protected-rule.js';
 import { MerchantEntity } from './merchant.entity.js';
-import { raiseRulesVersion } from './merchant.repository.js';
+import { raiseRulesVersion } from './rules-version.js';
 import { type NamedNumbers, OverrideEntity } from './override.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { ownedBy, type RuleOwner } from './rule-owner.js';

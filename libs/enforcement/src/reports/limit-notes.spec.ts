@@ -1,17 +1,23 @@
 import { MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
-import { rule as anyRule } from '../../../../test/support/factories/rules.js';
 import { limitEventOf, LimitNotes } from './limit-notes.js';
 
-const rule = (id: string, capacity: number, changes: Partial<Rule> = {}): Rule =>
-  anyRule({
-    id,
-    name: `rule ${id}`,
-    limits: startLimits(
-      [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
-      0,
-    ),
-    ...changes,
-  });
+const rule = (id: string, capacity: number, changes: Partial<Rule> = {}): Rule => ({
+  id,
+  name: `rule ${id}`,
+  layer: 'merchant',
+  priority: 100,
+  enabled: true,
+  mode: 'enforce',
+  match: { methods: [], paths: [] },
+  key: ['merchant'],
+  limits: startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
+    0,
+  ),
+  cost: 1,
+  onStoreFailure: 'closed',
+  ...changes,
+});
 
 /** The verdicts of so many requests of a merchant, one after the other. */
 function verdicts(rules: readonly Rule[], requests: number): Verdict[] {

@@ -5,14 +5,16 @@ import type { Redis } from 'ioredis';
 import { Counter, type Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
-import { limitEventOf, LimitNotes } from './limit-notes.js';
+import { LimitEvents } from './limit-events.js';
+import { LimitNotes } from './limit-notes.js';
 import { receiptOf } from './receipt.js';
 import { ReceiptQueue } from './receipt-queue.js';
 import { SaidOnce } from './said-once.js';
 import { UsageCounters } from './usage-counters.js';
 import { UsageFlush } from './usage-flush.js';
 
-const WRITE_RECEIPTS_EVERY_MS = 1000;
+/** Often, so that a flood of refusals is written a few at a time: making a second's worth of receipts would hold requests up for milliseconds. */
+const WRITE_RECEIPTS_EVERY_MS = 100;
 /** What takes longer is tried again with the next flush. */
 const DEADLINE_MS = 2000;
 /** The last flush of a gateway that stops. */
@@ -46,7 +48,7 @@ export class Reports {
   private readonly counters: UsageCounters;
   private readonly usage: UsageFlush;
   private readonly limits: LimitNotes;
-  private readonly limitEvents: RedisLimitEventStore;
+  private readonly limitEvents: LimitEvents;
   private readonly queue: ReceiptQueue;
   private readonly receipts: RedisReceiptStore;
   private readonly said = new SaidOnce<string>();
@@ -55,8 +57,7 @@ export class Reports {
   private written = 0;
   private beyondShare = 0;
   private receiptFailures = 0;
-  private limitEventFailures = 0;
-  private readonly limitEventsDropped = { merchant_share: 0, queue_full: 0 };
+  private writing: Promise<void> | undefined;
 
   constructor(private readonly options: ReportsOptions) {
     const { gateway, isMerchant, redis, settings } = options;
@@ -70,7 +71,12 @@ export class Reports {
       now,
     });
     this.limits = new LimitNotes({ isMerchant, now });
-    this.limitEvents = new RedisLimitEventStore(redis);
+    const limitStore = new RedisLimitEventStore(redis);
+    this.limitEvents = new LimitEvents({
+      notes: this.limits,
+      send: (events) => this.inTime('limit_events', limitStore.add(events)),
+      now,
+    });
     this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
     this.receipts = new RedisReceiptStore(redis);
     this.register(settings.registry);
@@ -98,32 +104,26 @@ export class Reports {
   /** Sends what is left, within a second. Never rejects. */
   async stop(): Promise<void> {
     for (const timer of this.timers.splice(0)) clearInterval(timer);
-    await withDeadline(Promise.all([this.flushUsage(), this.writeReceipts()]), LAST_DEADLINE_MS).catch(() => {});
+    const receipts = async (): Promise<void> => {
+      await this.writing;
+      await this.writeReceipts();
+    };
+    await withDeadline(Promise.all([this.flushUsage(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
   }
 
   /** Never rejects. */
   private async flushUsage(): Promise<void> {
-    await Promise.all([this.usage.flush(), this.tellLimits()]);
+    await Promise.all([this.usage.flush(), this.limitEvents.flush()]);
   }
 
-  /** If it fails, what was on its way is told with the next flush: Redis knows what it was told before. */
-  private async tellLimits(): Promise<void> {
-    const notes = this.limits.take();
-    if (notes.length === 0) return;
-    const nowMs = this.now();
-    try {
-      const events = notes.map((note) => limitEventOf(note, nowMs));
-      const { beyondShare, noRoom } = await this.inTime('limit_events', this.limitEvents.add(events));
-      this.limitEventsDropped.merchant_share += beyondShare;
-      this.limitEventsDropped.queue_full += noRoom;
-    } catch {
-      this.limitEventFailures++;
-      this.limits.putBack(notes);
-    }
+  /** One at a time: what is noted while Redis is slow waits in the queue, which is bounded. */
+  private writeReceipts(): Promise<void> {
+    this.writing ??= this.writeNoted().finally(() => (this.writing = undefined));
+    return this.writing;
   }
 
   /** If it fails, what was on its way is written again: a receipt may then be there twice. */
-  private async writeReceipts(): Promise<void> {
+  private async writeNoted(): Promise<void> {
     const noted = this.queue.take();
     if (noted.length === 0) return;
     const { isMerchant, settings } = this.options;
@@ -151,28 +151,33 @@ export class Reports {
   }
 
   private register(registry: Registry): void {
-    const { queue, usage } = this;
+    const { limitEvents, queue, usage } = this;
     const failures = () =>
       [
         ['usage', usage.failures],
         ['receipts', this.receiptFailures],
-        ['limit_events', this.limitEventFailures],
+        ['limit_events', limitEvents.failures],
       ] as const;
-    const limitsDropped = () => Object.entries({ ...this.limits.dropped, ...this.limitEventsDropped });
     const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
-    counterBy(registry, 'gateway_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
     counterBy(
       registry,
-      'gateway_limit_events_dropped_total',
+      'tollgate_limit_events_dropped_total',
       'Notes of limits that are nearly or wholly used that nobody is told of, by the bound that they met.',
       'reason',
-      limitsDropped,
+      () => Object.entries(limitEvents.dropped),
     );
-    counterBy(registry, 'gateway_receipts_dropped_total', 'Receipts that were not written, by the bound that they met.', 'reason', dropped);
-    counter(registry, 'gateway_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
+    counterBy(
+      registry,
+      'tollgate_receipts_dropped_total',
+      'Receipts that were not written, by the bound that they met.',
+      'reason',
+      dropped,
+    );
+    counter(registry, 'tollgate_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
     counter(
       registry,
-      'gateway_usage_dropped_total',
+      'tollgate_usage_dropped_total',
       'Requests whose counts were dropped because Redis was away for too long.',
       () => usage.dropped,
     );
