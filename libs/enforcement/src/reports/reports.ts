@@ -1,8 +1,9 @@
 import type { Descriptor, Verdict } from '#limiter';
 import { RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { counter, counterBy } from '#metrics';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
 import { receiptOf } from './receipt.js';
@@ -121,14 +122,17 @@ export class Reports {
 
   private register(registry: Registry): void {
     const { queue, usage } = this;
-    const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
-    const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
-    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    const failures = () => [[['usage'], usage.failures] as const, [['receipts'], this.receiptFailures] as const];
+    const dropped = () =>
+      [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const].map(
+        ([reason, count]) => [[reason], count] as const,
+      );
+    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', ['what'], failures);
     counterBy(
       registry,
       'tollgate_receipts_dropped_total',
       'Receipts that were not written, by the bound that they met.',
-      'reason',
+      ['reason'],
       dropped,
     );
     counter(registry, 'tollgate_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
@@ -139,35 +143,4 @@ export class Reports {
       () => usage.dropped,
     );
   }
-}
-
-function counter(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(read());
-    },
-  });
-}
-
-function counterBy<L extends string>(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: L,
-  read: () => readonly (readonly [value: string, count: number])[],
-): void {
-  new Counter({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [value, count] of read()) this.inc({ [label]: value } as Record<L, string>, count);
-    },
-  });
 }
