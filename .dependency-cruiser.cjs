@@ -112,6 +112,13 @@ module.exports = {
       to: { path: ['^libs/(?!waiting/)', '^migrations/', 'node_modules/'] },
     },
     {
+      name: 'metrics-know-no-library',
+      comment: 'Every library may count: so it is below all of them.',
+      severity: 'error',
+      from: { path: '^libs/metrics/' },
+      to: { path: ['^libs/(?!metrics/)', '^migrations/'] },
+    },
+    {
       name: 'addresses-know-no-library',
       comment: 'What an address means is the same for everybody: so it is below all of them.',
       severity: 'error',

@@ -28,4 +28,4 @@ COPY docs/problems docs/problems
 USER node
 # Rules API, gateway, its management, the preloader's management.
 EXPOSE 3000 8080 8081 8082
-CMD ["node", "--enable-source-maps", "dist/apps/gateway/src/main.js"]
+CMD ["node", "--enable-source-maps", "dist/gateway.js"]

@@ -1,7 +1,7 @@
 /** Preloading: keys a second against redis-cli --pipe of the same keys, and the memory of the preloader meanwhile. */
 import { join } from 'node:path';
 import { createRedis } from '#limiter-redis';
-import { mainOf, ROOT } from '../scripts/paths.mjs';
+import { bundleOf, ROOT } from '../scripts/paths.mjs';
 import { figure, interleaved, median, megabytes, rate, ratios } from './shared/figures.mjs';
 import { fillDatabase, pipe, writeCommands } from './shared/preload-bed.mjs';
 import { MemorySampler } from './shared/proc.mjs';
@@ -87,7 +87,7 @@ async function endToEnd({ workshop, quick, say }, pipePerSecond) {
   const postgres = await workshop.postgres();
   say(`filling PostgreSQL with ${merchants} merchants ...`);
   await fillDatabase(postgres.url, merchants);
-  const job = workshop.node(mainOf('preloader'), {
+  const job = workshop.node(bundleOf('preloader'), {
     measured: true,
     env: { DATABASE_URL: postgres.url, REDIS_URL: redis.url, PRELOADER_MANAGEMENT_PORT: '0' },
   });

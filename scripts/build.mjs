@@ -9,7 +9,15 @@ import { DIST, isMain, NEST, ROOT } from './paths.mjs';
 
 const SOURCES = ['apps', 'libs', 'migrations'];
 /** What, besides the sources, decides what is compiled. */
-const SETTINGS = ['.swcrc', 'nest-cli.json', 'tsconfig.json', 'tsconfig.build.json', 'node_modules/@swc/core/package.json'];
+const SETTINGS = [
+  '.swcrc',
+  'nest-cli.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'node_modules/@swc/core/package.json',
+  'scripts/bundle.mjs',
+  'package-lock.json',
+];
 /** Says from which sources dist/ was built. */
 const STAMP = join(DIST, '.built-from');
 
@@ -27,6 +35,9 @@ export async function build() {
       throw new Error(`The build failed:\n\n${stdout}${stderr}`);
     });
     removeOrphans();
+    // Loaded only here: an image that runs what was built has no compiler.
+    const { bundle } = await import('./bundle.mjs');
+    await bundle();
     writeFileSync(STAMP, stamp);
     return true;
   });

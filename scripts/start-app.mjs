@@ -4,18 +4,16 @@ import { join } from 'node:path';
 import { build } from './build.mjs';
 import { ConfigurationError } from './command-line.mjs';
 import { demandNode, installMissing } from './install.mjs';
-import { mainOf, ROOT } from './paths.mjs';
-
-const APPS = ['rules-api', 'preloader', 'gateway'];
+import { BUNDLED, bundleOf, ROOT } from './paths.mjs';
 
 const app = process.argv[2] ?? '';
 // What is said here goes to stderr: stdout is the log of the app.
 const say = (/** @type {string} */ line) => console.error(line);
 try {
-  if (!APPS.includes(app)) throw new ConfigurationError(`There is no app "${app}". There are ${APPS.join(', ')}.`);
+  if (!BUNDLED.includes(app)) throw new ConfigurationError(`There is no app "${app}". There are ${BUNDLED.join(', ')}.`);
   demandNode();
   // An image has what was built, and no compiler.
-  if (!existsSync(mainOf(app)) || existsSync(join(ROOT, 'node_modules', '@swc', 'core'))) {
+  if (!existsSync(bundleOf(app)) || existsSync(join(ROOT, 'node_modules', '@swc', 'core'))) {
     await installMissing(say);
     await build();
   }
@@ -24,4 +22,4 @@ try {
   process.exit(error instanceof ConfigurationError ? error.exitCode : 1);
 }
 process.setSourceMapsEnabled(true);
-await import(mainOf(app));
+await import(bundleOf(app));

@@ -1,6 +1,6 @@
 /** What the benchmark of apply stands on: a document of rules, a Rules API on a database of its own, and plain INSERTs of the same rules. */
 import pg from 'pg';
-import { mainOf } from '../../scripts/paths.mjs';
+import { bundleOf } from '../../scripts/paths.mjs';
 import { freePort } from '../../scripts/ports.mjs';
 import { cpuSeconds, cpuSecondsOfFamily, MemorySampler } from './proc.mjs';
 
@@ -49,7 +49,7 @@ export async function startApi(workshop, postgres, name) {
   const databaseUrl = new URL(postgres.url);
   databaseUrl.pathname = `/${name}`;
   const port = await freePort();
-  const job = workshop.node(mainOf('rules-api'), {
+  const job = workshop.node(bundleOf('rules-api'), {
     measured: true,
     env: { DATABASE_URL: databaseUrl.href, RULES_API_PORT: String(port), TOLLGATE_ADMIN_TOKEN: TOKEN },
   });

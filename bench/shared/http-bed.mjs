@@ -3,7 +3,7 @@ import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { createDataSource, migrate } from '#rules-db';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
-import { mainOf, ROOT } from '../../scripts/paths.mjs';
+import { bundleOf, ROOT } from '../../scripts/paths.mjs';
 import { cpuSeconds } from './proc.mjs';
 import { snapshotOf } from './merchants.mjs';
 
@@ -65,7 +65,7 @@ export async function startGateway(workshop, upstream, redisUrl, env = {}, { def
   const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, defaultRules, { endless: true });
   const free = await writeMerchants(redisUrl, 'free', MERCHANTS, defaultRules, { rules: false });
   const refused = await writeMerchants(redisUrl, 'refused', FLOODING, defaultRules, { limit: EXHAUSTED });
-  const job = workshop.node(mainOf('gateway'), {
+  const job = workshop.node(bundleOf('gateway'), {
     measured: true,
     env: {
       DATABASE_URL: databaseUrl,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { seed } from '../demo/seed.mjs';
-import { DIST, mainOf, NEST } from '../paths.mjs';
+import { bundleOf, DIST, mainOf, NEST } from '../paths.mjs';
 import { freePort } from '../ports.mjs';
 import { startChild } from './child.mjs';
 import { eventOf, EventPrinter } from './events.mjs';
@@ -55,7 +55,7 @@ export async function startSystem(surroundings, startedMs) {
     gateway: `http://${hosts.management}:${ports.gatewayManagement}`,
   };
   const launchApp = (/** @type {string} */ app) =>
-    launch(app, [...(watch ? watchOptions(app) : []), '--enable-source-maps', mainOf(app)], appEnv);
+    launch(app, [...(watch ? watchOptions(app) : []), '--enable-source-maps', watch ? mainOf(app) : bundleOf(app)], appEnv);
   launchApp('rules-api');
   // It migrates the database; where there are no tables yet, the others would only complain.
   if (postgres.empty) await untilReady('rules-api', urls['rules-api']);

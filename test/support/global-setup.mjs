@@ -1,8 +1,11 @@
 /** Before the first integration or end-to-end test: the apps are built, a PostgreSQL and a Redis run. */
+import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { build } from '../../scripts/build.mjs';
+import { DIST } from '../../scripts/paths.mjs';
 import { placeFor, unprivilegedAccount } from '../../scripts/services/account.mjs';
 import { startPostgres } from '../../scripts/services/postgres.mjs';
 import { findRedisServer, startRedis } from '../../scripts/services/redis.mjs';
@@ -34,6 +37,7 @@ export default async function globalSetup() {
     undo.push(postgres.stop);
     process.env['TOLLGATE_TEST_POSTGRES'] = postgres.url('postgres');
   }
+  await migrateOne(process.env['TOLLGATE_TEST_POSTGRES'], undo);
 
   const program = findRedisServer();
   if (program) {
@@ -41,6 +45,31 @@ export default async function globalSetup() {
     undo.push(redis.stop);
     process.env['TOLLGATE_TEST_REDIS'] = redis.url;
   }
+}
+
+/**
+ * Makes the database of which tests get copies.
+ * @param {string} server
+ * @param {(() => Promise<void> | void)[]} undo
+ */
+async function migrateOne(server, undo) {
+  const name = `migrated_${randomBytes(8).toString('hex')}`;
+  const onServer = async (/** @type {string} */ statement) => {
+    const client = new pg.Client({ connectionString: server });
+    await client.connect();
+    await client.query(statement).finally(() => client.end());
+  };
+  await onServer(`CREATE DATABASE ${name}`);
+  undo.push(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  // Its types are those of the sources, which the scripts do not import; nothing of this is used but the two functions.
+  const { createDataSource, migrate } = await import(join(DIST, 'libs', 'rules-db', 'src', 'index.js'));
+  const dataSource = createDataSource(url.href);
+  await migrate(dataSource);
+  // PostgreSQL copies only what nobody is connected to.
+  if (dataSource.isInitialized) await dataSource.destroy();
+  process.env['TOLLGATE_TEST_MIGRATED_DATABASE'] = name;
 }
 
 /**

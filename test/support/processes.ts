@@ -1,7 +1,7 @@
 /** Runs the built apps as processes of their own, as they run in production. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { mainOf } from '../../scripts/paths.mjs';
+import { bundleOf } from '../../scripts/paths.mjs';
 import { freePort } from '../../scripts/ports.mjs';
 import { PATIENCE } from './patience.mjs';
 import { Tether } from '../../scripts/tether.mjs';
@@ -63,7 +63,7 @@ export async function startApp(name: AppName, env: Record<string, string>, optio
   const names = PORTS[name];
   const main = Number(env[names.main] ?? (await freePort()));
   const management = names.management === names.main ? main : Number(env[names.management] ?? (await freePort()));
-  const child = spawn(process.execPath, ['--enable-source-maps', mainOf(name)], {
+  const child = spawn(process.execPath, ['--enable-source-maps', bundleOf(name)], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inherited(), TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN, ...env, [names.main]: String(main), [names.management]: String(management) },
   });

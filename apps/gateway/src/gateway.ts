@@ -1,17 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
+import { counterBy } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
 import { createClientOf, createIdentifier, createKeyReader, createTrust } from './identity/index.js';
-import { type InboundRequest, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { AccessLog, type InboundRequest, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
+import type { Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
   readonly config: Config<'gateway'>;
   readonly logger: Logger;
   readonly health: Health;
   readonly registry: Registry;
+  /** Where requests are traced. */
+  readonly tracing?: Tracing | undefined;
 }
 
 /** An enforcer behind a proxy; starts and stops them in order. */
@@ -25,6 +29,7 @@ export class Gateway {
     const { config, registry } = options;
     const metrics = new ProxyMetrics();
     metrics.register(registry);
+    registerSpans(registry, options.tracing);
     this.enforcer = createEnforcer(options, metrics);
     const trusts = createTrust(config.trustedProxies);
     const identify = createIdentifier({ trusts, header: config.identity.includes('header') });
@@ -36,6 +41,8 @@ export class Gateway {
       upstream: config.upstreamUrl,
       logger: options.logger,
       metrics,
+      tracer: options.tracing,
+      accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
       trusts,
       admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer, readKey, headerFirst }),
       pathPolicy: config.pathPolicy,
@@ -76,8 +83,16 @@ export class Gateway {
 
   async stop(): Promise<void> {
     this.stopping.abort();
-    await this.enforcer.close();
+    await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
   }
+}
+
+/** There without traces too: what is watched is there. */
+function registerSpans(registry: Registry, tracing: Tracing | undefined): void {
+  counterBy(registry, 'tollgate_trace_spans_total', 'Spans of traces, by what became of them.', ['outcome'], () => {
+    const { exported, failed, dropped } = tracing?.counts ?? { exported: 0, failed: 0, dropped: 0 };
+    return Object.entries({ exported, failed, dropped }).map(([outcome, count]) => [[outcome], count] as const);
+  });
 }
 
 function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: ProxyMetrics): Enforcer {
@@ -96,6 +111,8 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
+    metricRules: config.metricRules,
+    refusalLinesPerSecond: config.refusalLinesPerSecond,
     usageFlushMs: config.usageFlushMs,
     receiptsPerSecond: config.receiptsPerSecond,
     receiptsPassedOneIn: config.receiptsPassedOneIn,

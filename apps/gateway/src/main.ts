@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { GatewayModule } from './gateway.module.js';
+import { startTracing } from './tracing/index.js';
 
 const config = loadConfigOrExit('gateway');
 const logger = createLogger('gateway', config.logLevel);
@@ -8,7 +9,12 @@ setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('gateway');
 
-const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry }), { logger, registry, requestIdInLogs: false });
+const tracing = await startTracing(config);
+const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry, tracing }), {
+  logger,
+  registry,
+  requestIdInLogs: false,
+});
 runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
 await app.listen(config.gatewayManagementPort, config.managementHost);
 logger.info({ managementUrl: await app.getUrl() }, 'management listens');

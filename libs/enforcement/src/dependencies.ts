@@ -12,6 +12,7 @@ import type { EnforcerSettings } from './enforcer-options.js';
 import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
 import { IgnoredMessages } from './reports/ignored-messages.js';
+import { RefusalLog } from './reports/refusal-log.js';
 import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
@@ -42,13 +43,14 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     deadlineMs: storeTimeoutMs,
     onAvailability: (available) => storeHealth.changed(available),
     onFailure: (failure) => storeHealth.failed(failure),
+    onCall: (tookMs, requests) => storeHealth.answered(tookMs, requests),
   });
   const ignored = new IgnoredMessages({ logger, registry });
   const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store, ignored);
   const apiKeys = createApiKeys(settings);
   const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
   const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
-  const decisions = new DecisionMetrics(registry);
+  const decisions = new DecisionMetrics(registry, settings.metricRules);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
@@ -74,6 +76,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     spareCapacity,
     decisions,
     reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
+    refusals: new RefusalLog({ logger, perSecond: settings.refusalLinesPerSecond, secret: settings.receiptHashKey }),
     ignored,
   };
 }

@@ -37,6 +37,10 @@ export interface EnforcerOptions {
   readonly upstreamCapacityPerSecond?: number;
   /** Exchanges that the upstream has failed, ever: while it fails it has nothing to spare. */
   readonly upstreamErrors?: () => number;
+  /** Ids of rules that are counted each by itself in the metrics. */
+  readonly metricRules?: readonly string[];
+  /** Lines of the log in a second, one for each refusal; 0: none. */
+  readonly refusalLinesPerSecond?: number;
   /** How often numbers of requests are told to Redis, by merchant, rule and minute; 0: never. Milliseconds. */
   readonly usageFlushMs?: number;
   /** Receipts of decisions that this process writes in a second at most; 0: none. */
@@ -47,7 +51,7 @@ export interface EnforcerOptions {
   readonly receiptsKept?: number;
   /** Receipts of one merchant in a minute, from all enforcers together. */
   readonly receiptsPerMerchant?: number;
-  /** Secret with which personal parts of bucket keys are hashed in receipts; a random one unless given. */
+  /** Secret with which personal parts of bucket keys are hashed in receipts and in the log; a random one unless given. */
   readonly receiptHashKey?: string;
 }
 
@@ -64,6 +68,8 @@ export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
     gatewaysExpected: 1,
     upstreamCapacityPerSecond: 0,
     upstreamErrors: () => 0,
+    metricRules: [],
+    refusalLinesPerSecond: 20,
     usageFlushMs: 5000,
     receiptsPerSecond: 200,
     receiptsPassedOneIn: 1000,

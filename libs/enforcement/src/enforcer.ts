@@ -20,6 +20,12 @@ const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
 
+/** Told that the rules for a request are not in memory, and when they are, or cannot be had. */
+export interface CheckWatch {
+  rulesSought(): void;
+  rulesFound(): void;
+}
+
 type Answer = (outcome: Outcome) => void;
 /** By what, and when by the clock of the store, a bucket was asked that knows better. */
 interface Asked {
@@ -81,11 +87,12 @@ export class Enforcer {
    *
    * A request that is allowed holds the verdict's reservations: each is to be released when the request is over, or refunded if it never reached the upstream.
    *
+   * @param watch is told while rules are read
    * @param requestId by which a receipt of the decision is found; without one there is none. Characters that are harmless in a log, at most 64
    */
-  check(descriptor: Descriptor, answer: Answer, requestId = ''): void {
+  check(descriptor: Descriptor, answer: Answer, requestId = '', watch?: CheckWatch): void {
     const rules = this.dependencies.rules.get(descriptor.merchantId);
-    if (rules === undefined) this.checkCold(descriptor, answer, requestId);
+    if (rules === undefined) this.checkCold(descriptor, answer, requestId, watch);
     else this.checkBy(rules, descriptor, answer, requestId);
   }
 
@@ -95,12 +102,13 @@ export class Enforcer {
   }
 
   /**
-   * Counts a request that no descriptor could be made of beside the decisions.
+   * Counts a request that no descriptor could be made of beside the decisions, and logs it as refused.
    *
    * @param reason becomes a label of a metric: one of a few constants
    */
-  countUndescribed(reason: string): void {
+  countUndescribed(reason: string, requestId = ''): void {
     this.dependencies.decisions.countReason(reason);
+    this.dependencies.refusals.withoutVerdict(requestId, reason);
   }
 
   /** Throws, with the reason, until the default rules have been read once: before that nothing can be decided. */
@@ -133,13 +141,18 @@ export class Enforcer {
   }
 
   /** The rules are not at hand. */
-  private checkCold(descriptor: Descriptor, answer: Answer, requestId: string): void {
+  private checkCold(descriptor: Descriptor, answer: Answer, requestId: string, watch: CheckWatch | undefined): void {
+    watch?.rulesSought();
     const { rules, store } = this.dependencies;
     const { merchantId, ip } = descriptor;
     const deadlineMs = store.readable ? RULES_DEADLINE_MS : this.settings.storeTimeoutMs;
     withDeadline(rules.load(merchantId, ip), deadlineMs).then(
-      (loaded) => this.checkBy(loaded, descriptor, answer, requestId),
+      (loaded) => {
+        watch?.rulesFound();
+        this.checkBy(loaded, descriptor, answer, requestId);
+      },
       (error: unknown) => {
+        watch?.rulesFound();
         const outdated = rules.lastKnown(merchantId);
         if (outdated !== undefined) this.checkBy(outdated, descriptor, answer, requestId);
         else this.noVerdict(error instanceof TooManyUnknownError ? TOO_MANY_UNKNOWN : RULES_UNAVAILABLE, descriptor, answer, requestId);
@@ -172,8 +185,9 @@ export class Enforcer {
   }
 
   private verdict(verdict: Verdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
-    const { decisions, reports, spareCapacity } = this.dependencies;
+    const { decisions, refusals, reports, spareCapacity } = this.dependencies;
     decisions.count(verdict);
+    if (!verdict.allowed) refusals.verdict(requestId, descriptor, verdict);
     reports.verdict(requestId, descriptor, verdict);
     if (verdict.allowed && !verdict.usedSpare) spareCapacity.countForwarded();
     answer(verdict);
@@ -181,6 +195,7 @@ export class Enforcer {
 
   private noVerdict(outcome: NoVerdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
     this.dependencies.decisions.countReason(outcome.reason);
+    this.dependencies.refusals.withoutVerdict(requestId, outcome.reason, descriptor.merchantId);
     this.dependencies.reports.noVerdict(requestId, descriptor, outcome);
     answer(outcome);
   }
@@ -214,9 +229,11 @@ export class Enforcer {
     await retryUntilDone(() => this.dependencies.rules.loadDefaults(), { signal }).catch(() => {});
   }
 
-  /** Refusals are worth a line of the log, but not one each. */
+  /** In a flood not every refusal has a line of its own: this one says how many have none. */
   private logSummary(): void {
     const { allowed, refused } = this.dependencies.decisions.takeSummary();
-    if (refused > 0) this.settings.logger.info({ allowed, refused, seconds: SUMMARY_EVERY_MS / 1000 }, 'requests refused');
+    const withoutLine = this.dependencies.refusals.takeLeftOut();
+    if (refused + withoutLine > 0)
+      this.settings.logger.info({ allowed, refused, withoutLine, seconds: SUMMARY_EVERY_MS / 1000 }, 'requests refused');
   }
 }

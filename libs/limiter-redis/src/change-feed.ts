@@ -31,6 +31,7 @@ export class ChangeFeed {
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
   private polling = false;
+  private comparedAtMs = performance.now();
   private hasAnswered!: () => void;
   /** Resolves when Redis has answered once: rules that are read after that are not read again for the sake of the first comparison. */
   readonly firstAnswer = new Promise<void>((resolve) => (this.hasAnswered = resolve));
@@ -42,6 +43,11 @@ export class ChangeFeed {
     private readonly pollEveryMs = 1000,
     private readonly onUnreadable: OnUnreadable = () => {},
   ) {}
+
+  /** Since the counters were compared last; before the first comparison since there is this feed. Milliseconds. */
+  get ageMs(): number {
+    return performance.now() - this.comparedAtMs;
+  }
 
   async start(): Promise<void> {
     this.subscriber.on('message', (_channel: string, message: string) => this.heard(message));
@@ -93,6 +99,7 @@ export class ChangeFeed {
 
   private compare(counters: ReadonlyMap<string, string>): void {
     const before = this.counters;
+    this.comparedAtMs = performance.now();
     this.counters = counters;
     // Nothing to compare with: what was read until now may have been read before a change whose message nobody heard.
     if (before === undefined) {

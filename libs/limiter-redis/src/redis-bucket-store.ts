@@ -49,6 +49,8 @@ export interface RedisBucketStoreOptions {
   onAvailability?: (available: boolean) => void;
   /** Told why, at every call and every probe that fails. */
   onFailure?: (failure: StoreFailure) => void;
+  /** Told of every call with takes that was answered: how long that took in milliseconds, and the requests in it. */
+  onCall?: (tookMs: number, requests: number) => void;
 }
 
 const CALLS_TO_A_CLUSTER = 64;
@@ -91,6 +93,7 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
       batchSize,
       maxCalls: options.maxCalls ?? (redis.isCluster ? CALLS_TO_A_CLUSTER : 4),
       maxWaiting,
+      onCall: options.onCall ?? (() => {}),
     });
     // In a cluster the keys of one call have to be of one merchant.
     this.refunds = new RefundSender(redis, this.clock, redis.isCluster ? 1 : batchSize);

@@ -28,6 +28,8 @@ export interface TakeBatcherBounds {
   readonly maxCalls: number;
   /** Requests waiting for a call; one more fails. */
   readonly maxWaiting: number;
+  /** Told how long an answered call took, in milliseconds, and how many requests were in it. */
+  readonly onCall: (tookMs: number, requests: number) => void;
 }
 
 /** Once for former numbers, once for another window, and once more for a clock that is stepping. */
@@ -100,10 +102,14 @@ export class TakeBatcher {
   private send(batch: readonly Waiting[]): void {
     this.underWay.add(batch);
     const sentAtMs = Date.now();
+    const startedMs = performance.now();
     script
       .runPacked(this.redis, () => packTakes(batch, this.clock.nowMs, this.clock.ofScripts))
       .then(
-        (numbers) => this.answered(batch, new TakeReply(numbers as number[]), sentAtMs),
+        (numbers) => {
+          this.bounds.onCall(performance.now() - startedMs, batch.length);
+          this.answered(batch, new TakeReply(numbers as number[]), sentAtMs);
+        },
         (error: Error) => {
           this.breaker.failed(this.fault.explain(error));
           const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });

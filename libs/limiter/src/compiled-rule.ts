@@ -3,6 +3,7 @@ import { keyHead, keyParts, type LimitId } from './bucket-key.js';
 import { bucketOf, bucketOfPenalty, type Bucket } from './bucket.js';
 import type { Descriptor } from './descriptor.js';
 import type { Rule } from './rule.js';
+import type { RuleOrigin } from './rule-origin.js';
 import type { BucketTake, MakeTake, PenaltyTake } from './take.js';
 
 /** What a rule counts with. */
@@ -21,6 +22,7 @@ export interface RuleTakes {
 /** A rule as the requests of one merchant use it. */
 export interface CompiledRule {
   readonly rule: Rule;
+  readonly origin: RuleOrigin;
   readonly buckets: RuleBuckets;
   /** What a request takes, if that is the same for every request of the merchant. */
   readonly takes: RuleTakes | undefined;

@@ -86,13 +86,14 @@ export class RuleTemplate {
   /** For a merchant of whose requests all take from the same buckets. */
   compiledFor(merchantId: string, makeTake: MakeTake): CompiledRule {
     const takes = newTakes(this.rule, this.buckets, { merchantId, ip: '', method: '', target: '' }, makeTake);
-    return { rule: this.rule, buckets: this.buckets, takes, holdsSlots: this.holdsSlots, elastic: this.elastic };
+    return { rule: this.rule, origin: this.source, buckets: this.buckets, takes, holdsSlots: this.holdsSlots, elastic: this.elastic };
   }
 
   /** For merchants whose buckets depend on the request: there is nothing to keep for one of them. */
   get compiledForAny(): CompiledRule {
     return (this.ofAnyMerchant ??= {
       rule: this.rule,
+      origin: this.source,
       buckets: this.buckets,
       takes: undefined,
       holdsSlots: this.holdsSlots,

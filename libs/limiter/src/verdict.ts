@@ -6,12 +6,14 @@ import type { Decision, Reason, RetryAfter } from './decision.js';
 import type { Limit } from './limit.js';
 import type { Reservation } from './reservation.js';
 import type { Rule } from './rule.js';
+import type { RuleOrigin } from './rule-origin.js';
 import { allPass, isProvoked, type PenaltyTake } from './take.js';
 
 /** What one limit contributes to a verdict. */
 export interface LimitReport {
   readonly ruleId: string;
   readonly rule: Rule;
+  readonly origin: RuleOrigin;
   readonly limit: Limit;
   /** Tokens that the request asked for. */
   readonly cost: number;
@@ -94,11 +96,11 @@ export function verdictOf(
   let usedSpare = false;
   // Of the bucket that is looked at: a store is asked rule by rule, the penalty of a rule last.
   let index = 0;
-  for (const { rule, buckets } of rules) {
+  for (const { rule, origin, buckets } of rules) {
     for (const limit of rule.limits) {
       const { bucket, cost } = takes[index]!;
       const decision = inTokens(decide(bucket, levels[index++]!, cost, taken, spare), unitsPerToken);
-      limits.push({ ruleId: rule.id, rule, limit, cost: cost / unitsPerToken, decision });
+      limits.push({ ruleId: rule.id, rule, origin, limit, cost: cost / unitsPerToken, decision });
       if (decision.blocked) hasBlockedLimit = true;
       if (decision.waitMs !== undefined) waitMs = Math.max(waitMs, decision.waitMs);
       retryAfterMs = later(retryAfterMs, decision.retryAfterMs);

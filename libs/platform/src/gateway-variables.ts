@@ -1,6 +1,7 @@
 import { parsePathExceptions } from './path-exceptions.js';
+import { SEEING_VARIABLES } from './seeing-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
-import { wholeNumber, zeroOr, oneOf, optionalToken, host, port, expected, type Variable } from './variable.js';
+import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
 
 export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
 export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
@@ -279,15 +280,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'receipts that Redis keeps for a day, of all merchants together; set the same value in each gateway',
     parse: wholeNumber(100, 10_000_000, ' receipts'),
   },
-  receiptHashKey: {
-    name: 'RECEIPT_HASH_KEY',
-    apps: ['gateway'],
-    default: '',
-    secret: true,
-    meaning:
-      'secret with which addresses and other personal parts of bucket keys are hashed in receipts, at least 16 characters; unset: a random one for each process',
-    parse: optionalToken,
-  },
+  ...SEEING_VARIABLES,
   storeTimeoutMs: {
     name: 'STORE_TIMEOUT_MS',
     apps: ['gateway'],

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { MerchantSnapshot, Rule, RuleSpec } from '#limiter';
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
-import { connectWhenUp, createDataSource, migrate, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import { createDataSource, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import type { Redis } from 'ioredis';
 import { Pool } from 'undici';
 import { BY, merchant } from '../../support/factories/merchants.js';
@@ -37,11 +37,7 @@ export class House {
   ) {}
 
   static async open(): Promise<House> {
-    const [redisServer, database] = await Promise.all([freshRedis(), freshDatabase()]);
-    const dataSource = createDataSource(database.url);
-    await connectWhenUp(dataSource);
-    await migrate(dataSource);
-    await dataSource.destroy();
+    const [redisServer, database] = await Promise.all([freshRedis(), freshDatabase({ migrated: true })]);
     const redis = createRedis(redisServer.url, 'subscriber');
     const received: IncomingMessage[] = [];
     const held: (() => void)[] = [];

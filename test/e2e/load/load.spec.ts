@@ -70,7 +70,7 @@ withLocust('npm run load', () => {
   let gateway: RunningApp | undefined;
 
   beforeAll(async () => {
-    [database, redis] = await Promise.all([freshDatabase(), freshRedis()]);
+    [database, redis] = await Promise.all([freshDatabase({ migrated: true }), freshRedis()]);
     demo = createDemoApi();
     await new Promise<void>((resolve) => demo.listen(0, '127.0.0.1', resolve));
     demoUrl = `http://127.0.0.1:${(demo.address() as AddressInfo).port}`;

@@ -21,9 +21,9 @@ export class House {
   ) {}
 
   static async open(database?: { url: string; drop(): Promise<void> }): Promise<House> {
-    const [{ url, drop }, redisServer] = await Promise.all([database ?? freshDatabase(), freshRedis()]);
+    const [{ url, drop }, redisServer] = await Promise.all([database ?? freshDatabase({ migrated: true }), freshRedis()]);
     const dataSource = createDataSource(url);
-    await migrate(dataSource);
+    if (database) await migrate(dataSource);
     await dataSource.initialize();
     return new House(url, dataSource, redisServer, createRedis(redisServer.url, 'subscriber'), drop);
   }

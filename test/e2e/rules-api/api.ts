@@ -18,7 +18,7 @@ export interface Api {
 
 /** The Rules API as a process, on a database of its own. */
 export async function startRulesApi(env: Record<string, string> = {}): Promise<Api> {
-  const database = await freshDatabase();
+  const database = await freshDatabase({ migrated: true });
   const app = await startApp('rules-api', { DATABASE_URL: database.url, ...env });
   return {
     app,

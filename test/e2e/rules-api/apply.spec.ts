@@ -24,7 +24,7 @@ interface Result {
 let database: TestDatabase;
 let app: RunningApp;
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await freshDatabase({ migrated: true });
   app = await startApp('rules-api', { DATABASE_URL: database.url });
 });
 afterAll(async () => {

@@ -13,7 +13,7 @@ const RULES = '/v1/merchants/acme/rules';
 const idOf: Record<string, string> = {};
 
 beforeAll(async () => {
-  database = await freshDatabase();
+  database = await freshDatabase({ migrated: true });
   app = await startApp('rules-api', { DATABASE_URL: database.url });
   dataSource = createDataSource(database.url);
   await dataSource.initialize();

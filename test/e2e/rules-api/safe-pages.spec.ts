@@ -4,7 +4,7 @@ import { freshDatabase } from '../../support/services.js';
 const TOKEN = 'management-token-of-the-tests';
 
 test('the documentation runs only its own scripts, no page is cached or framed, and metrics require the management token', async () => {
-  const database = await freshDatabase();
+  const database = await freshDatabase({ migrated: true });
   const app = await startApp('rules-api', { DATABASE_URL: database.url, MANAGEMENT_TOKEN: TOKEN });
   try {
     for (const path of ['/docs', '/openapi.json', '/healthz', '/readyz', '/nothing', '/v1/merchants', '/docs/swagger-ui-bundle.js']) {

@@ -1,7 +1,7 @@
 import { spawn, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { mainOf } from '../../../scripts/paths.mjs';
+import { bundleOf } from '../../../scripts/paths.mjs';
 import { freePort } from '../../../scripts/ports.mjs';
 import { Tether } from '../../../scripts/tether.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
@@ -159,7 +159,7 @@ describe('each app, with Redis and PostgreSQL gone and the reader of its log too
 
   it.each(['gateway', 'preloader', 'rules-api'] as const)('%s ends on SIGTERM', async (app) => {
     const port = await freePort();
-    const process = run([mainOf(app)], {
+    const process = run([bundleOf(app)], {
       env: { ...GONE, GATEWAY_PORT: '0', [PORTS[app]]: String(port), TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN, SHUTDOWN_GRACE_MS: '2000' },
     });
     await until(async () => expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200), 20_000);

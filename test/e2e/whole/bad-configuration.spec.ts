@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mainOf } from '../../../scripts/paths.mjs';
+import { bundleOf } from '../../../scripts/paths.mjs';
 import type { AppName } from '../../support/processes.js';
 
 test.each<[AppName, readonly string[]]>([
@@ -8,7 +8,7 @@ test.each<[AppName, readonly string[]]>([
   ['gateway', ['DATABASE_URL', 'REDIS_URL', 'UPSTREAM_URL', 'LOG_LEVEL']],
 ])('the %s exits with code 2 and names %j when they are missing or wrong', (app, variables) => {
   const env = { PATH: process.env['PATH'], LOG_LEVEL: 'loud', QUEUE_REDIS_URL: 'http://queue' };
-  const { status, stderr } = spawnSync(process.execPath, [mainOf(app)], { env, encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [bundleOf(app)], { env, encoding: 'utf8' });
   expect(status).toBe(2);
   expect(stderr.match(/^ {2}[A-Z_]+(?=:)/gm)?.map((name) => name.trim())).toEqual(variables);
 });

@@ -1,6 +1,7 @@
 import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
 import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
 import { rewound } from '../../support/rewound.js';
+import { attributesOf, traceReceiver, type TraceReceiver } from '../../support/trace-receiver.js';
 import { until } from '../../support/until.js';
 import { House } from '../gateway/house.js';
 
@@ -8,18 +9,22 @@ let house: House;
 let rulesApi: RunningApp;
 let preloader: RunningApp;
 let gateways: RunningApp[];
+let collector: TraceReceiver;
 
 beforeAll(async () => {
   house = await House.open();
   const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
   rulesApi = await startApp('rules-api', stores);
   preloader = await startApp('preloader', stores);
-  gateways = [await house.gateway({ STORE_TIMEOUT_MS: '5000' }), await house.gateway({ STORE_TIMEOUT_MS: '5000' })];
+  collector = await traceReceiver();
+  const seeing = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_SAMPLER_ARG: '1', ACCESS_LOG: 'true' };
+  gateways = [await house.gateway({ STORE_TIMEOUT_MS: '5000' }), await house.gateway({ STORE_TIMEOUT_MS: '5000', ...seeing })];
 });
 
 afterAll(async () => {
   await Promise.all([rulesApi.kill(), preloader.kill()]);
   await house.close();
+  collector.close();
 });
 
 const limit = (capacity: number) => ({ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 600_000 });
@@ -227,6 +232,61 @@ test('a default rule reaches every merchant', async () => {
       10_000,
     );
   }
+});
+
+test('a request is traced from the client to Redis to the upstream, as one trace', async () => {
+  await merchantWith('traced', { limits: [limit(1)] });
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const headers = { traceparent: `00-${traceId}-00f067aa0ba902b7-01`, tracestate: 'vendor=1', authorization: 'Bearer s3cret' };
+  const passed = await house.send(gateways[1]!, 'traced', { path: '/transactions?card=4111', headers });
+  const refused = await house.send(gateways[1]!, 'traced', { headers });
+  expect([passed.status, refused.status]).toEqual([200, 429]);
+  const spans = () => collector.spans.filter((span) => span.traceId === traceId);
+  await until(() => expect(spans().filter(({ name }) => name === 'request')).toHaveLength(2), 10_000);
+
+  const [first, second] = spans().filter(({ name }) => name === 'request');
+  expect(first).toMatchObject({ parentSpanId: '00f067aa0ba902b7', traceState: 'vendor=1', kind: 2 });
+  expect(attributesOf(second!)).toMatchObject({
+    'tollgate.outcome': 'refused',
+    'tollgate.merchant': 'traced',
+    'url.path': '/transactions',
+  });
+  const childrenOf = (id: string) => spans().filter(({ parentSpanId }) => parentSpanId === id);
+  expect(childrenOf(first!.spanId).map(({ name }) => name)).toEqual(['rules', 'take', 'upstream']);
+  expect(childrenOf(second!.spanId).at(-1)?.name).toBe('take');
+  const [, take, upstream] = childrenOf(first!.spanId);
+  expect(attributesOf(take!)).toEqual({ 'tollgate.reason': 'allowed', 'tollgate.source': 'store' });
+
+  const got = house.received.filter(({ headers }) => headers['traceparent']?.includes(traceId));
+  expect(got).toHaveLength(1);
+  expect(got[0]!.rawHeaders.filter((name) => /^trace(parent|state)$/i.test(name))).toHaveLength(2);
+  expect(got[0]!.headers).toMatchObject({ traceparent: `00-${traceId}-${upstream!.spanId}-01`, tracestate: 'vendor=1' });
+  expect(JSON.stringify(collector.spans)).not.toMatch(/s3cret|4111/);
+});
+
+test('a refusal is a line of the log with its limit and request, and the access log has one for every request', async () => {
+  await merchantWith('logged', { limits: [limit(0)] });
+  const { headers, status } = await house.send(gateways[1]!, 'logged', {
+    path: '/transactions?card=4111',
+    headers: { authorization: 'Bearer s3cret' },
+  });
+  expect(status).toBe(429);
+  const requestId = headers['x-request-id'];
+  const refused = await gateways[1]!.waitForLog((line) => line.msg === 'request refused' && line['requestId'] === requestId);
+  expect(refused).toMatchObject({
+    level: 'info',
+    merchant: 'logged',
+    rule: 'all',
+    limit: 'burst',
+    remaining: 0,
+    key: { merchant: 'logged' },
+  });
+  const access = await gateways[1]!.waitForLog((line) => line.msg === 'request' && line['requestId'] === requestId);
+  expect(access).toMatchObject({ merchant: 'logged', method: 'GET', path: '/transactions', status: 429, outcome: 'refused' });
+  expect(access['traceId']).toMatch(/^[0-9a-f]{32}$/);
+  expect(JSON.stringify(gateways[1]!.logs)).not.toMatch(/s3cret|4111/);
+  // The other one was not asked for it.
+  expect(gateways[0]!.logs.some(({ msg }) => msg === 'request')).toBe(false);
 });
 
 /** After the others, so that there is something to be seen. */

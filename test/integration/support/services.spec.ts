@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { PATIENCE } from '../../support/patience.mjs';
 import { freshDatabase, freshPostgres, freshRedis, sharedRedisUrl } from '../../support/services.js';
 
 const ask = async (url: string, query: string): Promise<unknown[]> => {
@@ -12,7 +13,7 @@ const ask = async (url: string, query: string): Promise<unknown[]> => {
   }
 };
 
-const ping = async (url: string, timeoutMs = 300): Promise<string> => {
+const ping = async (url: string, timeoutMs = 5_000 * PATIENCE): Promise<string> => {
   const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null, maxRetriesPerRequest: 0, commandTimeout: timeoutMs });
   redis.on('error', () => {});
   try {
@@ -32,12 +33,19 @@ describe('what the tests stand on', () => {
     await expect(ask(one.url, 'SELECT 1')).rejects.toThrow('does not exist');
   });
 
+  it('gives a test that asks for it the tables of all migrations', async () => {
+    const [one, two] = await Promise.all([freshDatabase({ migrated: true }), freshDatabase({ migrated: true })]);
+    await ask(one.url, "INSERT INTO merchant (id, name, time_zone, version, rules_version) VALUES ('acme', 'Acme', 'Etc/UTC', 1, 1)");
+    await expect(ask(two.url, 'SELECT id FROM merchant')).resolves.toEqual([]);
+    await Promise.all([one.drop(), two.drop()]);
+  });
+
   it('has a Redis for all, and one that a test may freeze, kill and restart', async () => {
     await expect(ping(sharedRedisUrl())).resolves.toBe('PONG');
     const redis = await freshRedis();
     await expect(ping(redis.url)).resolves.toBe('PONG');
     redis.freeze();
-    await expect(ping(redis.url)).rejects.toThrow();
+    await expect(ping(redis.url, 300)).rejects.toThrow();
     redis.thaw();
     await expect(ping(redis.url)).resolves.toBe('PONG');
     await redis.kill();

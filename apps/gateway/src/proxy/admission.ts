@@ -1,5 +1,6 @@
 import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
 import type { Caller } from './hop-by-hop.js';
+import type { RequestTrace } from './request-trace.js';
 
 /** What admission is told about a request. */
 export interface InboundRequest {
@@ -18,6 +19,8 @@ export interface InboundRequest {
   readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
+  /** Told of the decision, where requests are traced. */
+  readonly trace?: RequestTrace | undefined;
   /** Whom an API key names; admission says so, for the upstream. */
   caller: Caller | null;
   /**

@@ -8,7 +8,7 @@ import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
 import { PeerConnections } from './peer-connections.js';
 import { createPathReader, type PathReader } from './path-policy.js';
-import type { ProxyMetrics } from './proxy-metrics.js';
+import { UpstreamPhase, type ProxyMetrics } from './proxy-metrics.js';
 import type { ProxySettings } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
 import { ShedLog, type ShedReason } from './shedding.js';
@@ -76,7 +76,9 @@ export class DataPlane {
     this.buffers = new FairShare(settings.maxBufferedBytes, settings.merchantShare);
     this.serverName = unbracketed(settings.upstream.hostname);
     this.pool = new Pool(settings.upstream.origin, {
-      connect: connectorFor(this.serverName, settings.connectTimeoutMs),
+      connect: connectorFor(this.serverName, settings.connectTimeoutMs, (tookMs) =>
+        this.metrics.upstreamTook(UpstreamPhase.connect, tookMs),
+      ),
       // As many as there are slots: undici's own queue, which knows neither deadlines nor merchants, stays empty.
       connections: settings.connections,
       headersTimeout: settings.headersTimeoutMs,
@@ -160,11 +162,15 @@ export class DataPlane {
 }
 
 /** TLS names the upstream's own host (an IP address has no server name), not the Host that the request carries. */
-function connectorFor(hostname: string, timeoutMs: number): buildConnector.connector {
+function connectorFor(hostname: string, timeoutMs: number, onConnected: (tookMs: number) => void): buildConnector.connector {
   const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
   const servername = isIP(hostname) === 0 ? hostname : undefined;
   return (options, callback) => {
-    connect({ ...options, servername } as buildConnector.Options, callback);
+    const startedMs = performance.now();
+    connect({ ...options, servername } as buildConnector.Options, (...result) => {
+      if (result[0] === null) onConnected(performance.now() - startedMs);
+      callback(...result);
+    });
   };
 }
 

@@ -10,7 +10,8 @@ import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
-import { Outcome } from './proxy-metrics.js';
+import { Outcome, OUTCOMES } from './proxy-metrics.js';
+import { type RequestTrace, withoutTraceContext } from './request-trace.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
 import { UpstreamCall, type CallOwner } from './upstream-call.js';
@@ -50,6 +51,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   readonly trusted: boolean;
   readonly requestId: string;
   readonly head: RequestHead;
+  readonly trace: RequestTrace | undefined;
   caller: Caller | null = null;
 
   private readonly startedAtMs = performance.now();
@@ -76,6 +78,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.trusted = connection.trusted;
     this.head = inspectHead(this.target, request.httpVersion, request.rawHeaders, connection.host);
     this.requestId = this.head.requestId ?? plane.nextRequestId();
+    this.trace = plane.settings.tracer?.begin(request.rawHeaders, this.trusted);
     plane.metrics.inFlight++;
   }
 
@@ -223,7 +226,11 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   private headersToForward(): string[] {
-    return (this.forwardedHeaders ??= upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId, this.caller));
+    if (this.forwardedHeaders === undefined) {
+      const headers = upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId, this.caller);
+      this.forwardedHeaders = this.trace === undefined ? headers : withoutTraceContext(headers);
+    }
+    return this.forwardedHeaders;
   }
 
   headersForUpstream(): string[] {
@@ -231,11 +238,13 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     const headers = this.headersToForward();
     // Handed over: what is added now is for the connection to the upstream.
     this.forwardedHeaders = undefined;
+    this.trace?.forwarding(headers);
     if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
     return headers;
   }
 
   answered(status: number, rawHeaders: Buffer[]): number {
+    this.trace?.upstreamAnswered(status);
     const { headers, contentLength } = clientHeaders(rawHeaders, status, this.requestId, this.addedHeaders);
     // An answer while the body is still coming is often a refusal: the client may stop sending.
     const early = this.head.bodyLength !== 0 && !this.request.complete;
@@ -286,7 +295,9 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private end(outcome: Outcome, status: number): void {
     this.phase = Phase.Ended;
     this.plane.metrics.inFlight--;
-    this.plane.metrics.ended(outcome, status, performance.now() - this.startedAtMs);
+    const durationMs = performance.now() - this.startedAtMs;
+    this.plane.metrics.ended(outcome, status, durationMs);
+    if (this.trace !== undefined || this.plane.settings.accessLog !== undefined) this.tell(OUTCOMES[outcome]!, status, durationMs);
     if (this.waiting) clearTimeout(this.waiting);
     // Without a connection the upstream has seen nothing of the request.
     const unused = this.call === null || !this.call.connected;
@@ -297,6 +308,16 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.call?.stop();
     if (this.load !== null) this.plane.merchants.leave(this.load);
     this.connection.ended(this);
+  }
+
+  /** Tells those who want to know of every request. */
+  private tell(outcome: string, status: number, durationMs: number): void {
+    const { load, method, peer, plane, requestId, target, trace } = this;
+    // What counts for its peer belongs to no merchant.
+    const merchant = load === null || load.key === peer ? undefined : load.key;
+    const request = { requestId, merchant, method, target, status, outcome };
+    trace?.ended(request);
+    plane.settings.accessLog?.add({ ...request, durationMs, traceId: trace?.keptTraceId });
   }
 }
 

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { Outcome, ProxyMetrics } from './proxy-metrics.js';
+import { Outcome, ProxyMetrics, UpstreamPhase } from './proxy-metrics.js';
 
 it('hands out what was counted', async () => {
   const registry = new Registry();
@@ -11,6 +11,7 @@ it('hands out what was counted', async () => {
   metrics.ended(Outcome.Refused, 429, 0.5);
   metrics.ended(Outcome.ClientClosed, 0, 60_000);
   metrics.upstreamFailed('reset');
+  metrics.upstreamTook(UpstreamPhase.connect, 3);
   expect(metrics.count(Outcome.Forwarded)).toBe(2);
 
   const text = await registry.metrics();
@@ -29,6 +30,8 @@ it('hands out what was counted', async () => {
     'tollgate_request_duration_seconds_bucket{le="+Inf"} 4',
     'tollgate_request_duration_seconds_count 4',
     'tollgate_request_duration_seconds_sum 60.0309',
+    'tollgate_upstream_duration_seconds_bucket{phase="connect",le="0.005"} 1',
+    'tollgate_upstream_duration_seconds_count{phase="first_byte"} 0',
   ]) {
     expect(text.split('\n')).toContain(line);
   }

@@ -1,5 +1,5 @@
-import { Counter, Gauge, type Metric, type Registry } from 'prom-client';
-import { LatencyHistogram } from './latency-histogram.js';
+import { counterBy, gauge, Histogram, SECONDS_BOUNDS } from '#metrics';
+import type { Registry } from 'prom-client';
 import { SHED_REASONS, type ShedReason } from './shedding.js';
 import type { UpstreamSlots } from './upstream-slots.js';
 import { UPSTREAM_FAILURES, type UpstreamFailure } from './upstream-failure.js';
@@ -20,8 +20,23 @@ export const Outcome = {
 
 export type Outcome = (typeof Outcome)[keyof typeof Outcome];
 
-const OUTCOMES = ['forwarded', 'refused', 'rejected', 'upstream_error', 'client_closed'];
+/** By their numbers. */
+export const OUTCOMES = ['forwarded', 'refused', 'rejected', 'upstream_error', 'client_closed'];
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx', '6xx', '7xx', '8xx', '9xx'];
+
+/** What an exchange with the upstream spends its time on. Each is observed by itself: not every request waits, and few connect. */
+export const UpstreamPhase = {
+  /** Waiting for a slot, of requests that had to. */
+  wait: 0,
+  /** Opening a connection, TLS included. */
+  connect: 1,
+  /** From the request on its connection to the headers of the answer. */
+  first_byte: 2,
+  /** From the request on its connection to the end of the answer. */
+  whole: 3,
+} as const;
+
+export type UpstreamPhase = (typeof UpstreamPhase)[keyof typeof UpstreamPhase];
 
 /** What the data plane counts: plain numbers while requests run, metrics only when they are scraped. */
 export class ProxyMetrics {
@@ -33,10 +48,19 @@ export class ProxyMetrics {
   private readonly requests = new Float64Array(OUTCOMES.length * STATUS_CLASSES.length);
   private readonly failures = new Map<UpstreamFailure, number>(UPSTREAM_FAILURES.map((kind) => [kind, 0]));
   private readonly sheds = new Map<ShedReason, number>(SHED_REASONS.map((reason) => [reason, 0]));
-  private readonly durations = new LatencyHistogram(
-    'tollgate_request_duration_seconds',
-    'Time from the request headers to the end of the answer.',
-  );
+  private readonly durations = new Histogram({
+    name: 'tollgate_request_duration_seconds',
+    help: 'Time from the request headers to the end of the answer.',
+    bounds: SECONDS_BOUNDS,
+    perUnit: 1000,
+  });
+  private readonly upstream = new Histogram({
+    name: 'tollgate_upstream_duration_seconds',
+    help: 'Time of exchanges with the upstream, by phase.',
+    bounds: SECONDS_BOUNDS,
+    perUnit: 1000,
+    label: { name: 'phase', values: Object.keys(UpstreamPhase) },
+  });
 
   /** @param status the status of the answer that the client was given, 0 if none */
   ended(outcome: Outcome, status: number, durationMs: number): void {
@@ -46,6 +70,10 @@ export class ProxyMetrics {
 
   upstreamFailed(kind: UpstreamFailure): void {
     this.failures.set(kind, this.failures.get(kind)! + 1);
+  }
+
+  upstreamTook(phase: UpstreamPhase, durationMs: number): void {
+    this.upstream.observe(durationMs, phase);
   }
 
   shed(reason: ShedReason): void {
@@ -60,56 +88,38 @@ export class ProxyMetrics {
 
   /** Makes the metrics part of what the registry hands out. */
   register(registry: Registry): void {
-    const { requests, failures, sheds } = this;
-    const registers = [registry];
-    new Counter({
-      name: 'tollgate_requests_total',
-      help: 'Requests by how they ended and by the class of the status that the client was given.',
-      labelNames: ['outcome', 'status_class'],
-      registers,
-      collect() {
-        this.reset();
-        requests.forEach((count, i) => {
-          if (count === 0) return;
-          const outcome = OUTCOMES[Math.trunc(i / STATUS_CLASSES.length)]!;
-          this.inc({ outcome, status_class: STATUS_CLASSES[i % STATUS_CLASSES.length]! }, count);
-        });
-      },
-    });
-    new Counter({
-      name: 'tollgate_upstream_errors_total',
-      help: 'Exchanges with the upstream that failed, by kind.',
-      labelNames: ['kind'],
-      registers,
-      collect() {
-        this.reset();
-        for (const [kind, count] of failures) this.inc({ kind }, count);
-      },
-    });
-    new Counter({
-      name: 'tollgate_shed_total',
-      help: 'Requests that were refused or cut, and connections that were closed, to protect others, by reason.',
-      labelNames: ['reason'],
-      registers,
-      collect() {
-        this.reset();
-        for (const [reason, count] of sheds) this.inc({ reason }, count);
-      },
-    });
-    this.gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
-    this.gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
-    this.gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
-    // The registry needs no more of a metric than `name` and `get`, which its types do not say.
-    registry.registerMetric(this.durations as unknown as Metric);
+    counterBy(
+      registry,
+      'tollgate_requests_total',
+      'Requests by how they ended and by the class of the status that the client was given.',
+      ['outcome', 'status_class'],
+      () => this.outcomes(),
+    );
+    counterBy(registry, 'tollgate_upstream_errors_total', 'Exchanges with the upstream that failed, by kind.', ['kind'], () =>
+      oneLabel(this.failures),
+    );
+    counterBy(
+      registry,
+      'tollgate_shed_total',
+      'Requests that were refused or cut, and connections that were closed, to protect others, by reason.',
+      ['reason'],
+      () => oneLabel(this.sheds),
+    );
+    gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
+    gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
+    gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
+    this.durations.register(registry);
+    this.upstream.register(registry);
   }
-  private gauge(registry: Registry, name: string, help: string, value: () => number): void {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(value());
-      },
-    });
+
+  private *outcomes(): Iterable<readonly [string[], number]> {
+    for (const [i, count] of this.requests.entries()) {
+      if (count === 0) continue;
+      yield [[OUTCOMES[Math.trunc(i / STATUS_CLASSES.length)]!, STATUS_CLASSES[i % STATUS_CLASSES.length]!], count];
+    }
   }
+}
+
+function oneLabel(counts: ReadonlyMap<string, number>): (readonly [string[], number])[] {
+  return [...counts].map(([value, count]) => [[value], count]);
 }

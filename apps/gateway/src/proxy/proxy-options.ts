@@ -1,13 +1,19 @@
 import type { PathException, PathPolicy } from '#platform';
+import type { AccessLog } from './access-log.js';
 import type { Admit } from './admission.js';
 import type { ProxyLogger } from './failure-log.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
+import type { RequestTracer } from './request-trace.js';
 
 export interface ProxyOptions {
   /** Origin that everything is forwarded to: http or https, host and port. */
   upstream: URL;
   logger: ProxyLogger;
   metrics: ProxyMetrics;
+  /** Told of every request that has ended; nobody is unless given. */
+  accessLog?: AccessLog | undefined;
+  /** Traces requests; nobody does unless given. */
+  tracer?: RequestTracer | undefined;
   /** Decides about each request that could be understood. */
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
@@ -63,7 +69,7 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-export type ProxySettings = Required<ProxyOptions>;
+export type ProxySettings = Required<Omit<ProxyOptions, 'accessLog' | 'tracer'>> & Pick<ProxyOptions, 'accessLog' | 'tracer'>;
 
 /** The options with defaults for those that were not given. */
 export function proxySettings(options: ProxyOptions): ProxySettings {

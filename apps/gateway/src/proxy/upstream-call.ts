@@ -4,6 +4,7 @@ import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { endWithBody } from './one-piece.js';
 import { PROBLEMS, type Problem } from './problems.js';
+import { UpstreamPhase } from './proxy-metrics.js';
 import { type BodyOwner, RequestBody } from './request-body.js';
 import { CHUNKED, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
@@ -46,6 +47,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   /** The declared length of the answer's body in bytes, -1 if unknown. */
   private answerLength = -1;
   private bodyBegun = false;
+  /** When it began to wait for a slot, and when it was on its connection. As `performance.now` tells it. */
+  private queuedAtMs = 0;
+  private sentAtMs = 0;
   private resume: (() => void) | null = null;
 
   /** @param load of the merchant, or of the peer if no merchant is known */
@@ -91,7 +95,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     const { slots, clock } = this.plane;
     if (slots.take(this.load)) this.slotTaken();
     else if (this.body?.keep() === false) this.notCollected();
-    else this.queued = slots.wait(this.load, this, clock.nowMs);
+    else this.wait(slots.wait(this.load, this, clock.nowMs));
   }
 
   notCollected(): void {
@@ -99,6 +103,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   }
 
   slotTaken(): void {
+    if (this.queued !== null) this.plane.metrics.upstreamTook(UpstreamPhase.wait, performance.now() - this.queuedAtMs);
     this.queued = null;
     this.holdsSlot = true;
     try {
@@ -116,11 +121,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   onConnect(abort: (error?: Error) => void): void {
     this.abortUpstream = abort;
+    this.sentAtMs = performance.now();
     if (this.owner.ended) abort();
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
+    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, performance.now() - this.sentAtMs);
     this.answerLength = this.owner.answered(status, rawHeaders);
     this.resume = resume;
     this.plane.flushSoon(this);
@@ -140,6 +147,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   }
 
   onComplete(): void {
+    this.plane.metrics.upstreamTook(UpstreamPhase.whole, performance.now() - this.sentAtMs);
     if (!this.owner.ended) this.owner.completed();
     this.releaseSlot();
   }
@@ -152,6 +160,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   /** Sends the headers of the answer, if no body has taken them along yet. */
   flush(): void {
     if (!this.bodyBegun && !this.owner.ended) this.response.flushHeaders();
+  }
+
+  private wait(place: Waiter): void {
+    this.queued = place;
+    this.queuedAtMs = performance.now();
   }
 
   private dispatch(body: Buffer | UploadBody | null): void {

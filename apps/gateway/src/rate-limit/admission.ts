@@ -1,6 +1,7 @@
 import { isVerdict, type Enforcer, type NoVerdictReason, type Outcome } from '#enforcement';
 import type { ByApiKey } from '../identity/index.js';
-import type { Admission, Admit } from '../proxy/index.js';
+import type { Descriptor } from '#limiter';
+import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
 import { apiKeyRefusal, identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
@@ -21,20 +22,21 @@ export function createAdmit({ describe, enforcer, readKey, headerFirst = false }
   const admit: Admit = (request, done) => {
     const descriptor = describe(request);
     if ('problem' in descriptor) {
-      enforcer.countUndescribed(descriptor.problem);
+      enforcer.countUndescribed(descriptor.problem, request.requestId);
       done(identityRefusal(descriptor.problem, request.requestId));
       return;
     }
-    if (request.belongsTo(descriptor.merchantId)) {
-      enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, request.requestId)), request.requestId);
-    }
+    if (!request.belongsTo(descriptor.merchantId)) return;
+    const { requestId, trace } = request;
+    if (trace === undefined) enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, requestId)), requestId);
+    else checkTraced(enforcer, descriptor, request, trace, done);
   };
   if (readKey === undefined) return admit;
   return (request, done) => {
     if (headerFirst && request.head.merchantIds > 0) return admit(request, done);
     readKey(request, (found) => {
       if (typeof found === 'string') {
-        enforcer.countUndescribed(found);
+        enforcer.countUndescribed(found, request.requestId);
         done(apiKeyRefusal(found, request.requestId));
         return;
       }
@@ -42,6 +44,21 @@ export function createAdmit({ describe, enforcer, readKey, headerFirst = false }
       admit(request, done);
     });
   };
+}
+
+function checkTraced(
+  enforcer: AdmissionDependencies['enforcer'],
+  descriptor: Descriptor,
+  { requestId }: Request,
+  trace: RequestTrace,
+  done: (admission: Admission) => void,
+): void {
+  trace.checking();
+  const answered = (outcome: Outcome): void => {
+    trace.checked(outcome.reason, isVerdict(outcome) ? outcome.source : 'none');
+    done(admissionOf(outcome, requestId));
+  };
+  enforcer.check(descriptor, answered, requestId, trace);
 }
 
 const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Admission> = {

@@ -17,9 +17,9 @@ import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/
 import { RESOURCES } from '../resources.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
-/** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. */
+/** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. It is made when it is first asked for: that is a tenth of a start. */
 export function serveOpenApi(app: INestApplication): void {
-  SwaggerModule.setup('docs', app, openApiDocument(app), { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
+  SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
 }
 
 /** Bodies that are described by tables of fields. */

@@ -1,8 +1,9 @@
-import { Gauge, type Registry } from 'prom-client';
+import { gauge } from '#metrics';
+import type { Registry } from 'prom-client';
 import type { Dependencies } from '../dependencies.js';
 
 /** What Prometheus can see of the state of an enforcer. */
-export function registerGauges(registry: Registry, { gateways, rules, spareCapacity, store }: Dependencies): void {
+export function registerGauges(registry: Registry, { changes, gateways, rules, spareCapacity, store }: Dependencies): void {
   gateways.register(registry);
   const gauges: readonly (readonly [name: string, help: string, read: () => number])[] = [
     ['tollgate_store_available', '1 while Redis carries out takes in time.', () => (store.available ? 1 : 0)],
@@ -10,6 +11,11 @@ export function registerGauges(registry: Registry, { gateways, rules, spareCapac
       'tollgate_store_clock_offset_seconds',
       'By how much the clock of Redis is ahead of the one of this gateway, by its last answer.',
       () => store.clockOffsetMs / 1000,
+    ],
+    [
+      'tollgate_rules_age_seconds',
+      'Since the change counters of Redis were compared last: no rule in this process is older than that.',
+      () => changes.ageMs / 1000,
     ],
     [
       'tollgate_spare_capacity',
@@ -21,14 +27,5 @@ export function registerGauges(registry: Registry, { gateways, rules, spareCapac
     ['tollgate_cached_plans', 'Plans whose rules are in this process.', () => rules.planSize],
     ['tollgate_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
   ];
-  for (const [name, help, read] of gauges) {
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  }
+  for (const [name, help, read] of gauges) gauge(registry, name, help, read);
 }

@@ -1,6 +1,7 @@
 import type { StoredKind, Unreadable, UnreadableReason } from '#limiter-redis';
+import { counterBy } from '#metrics';
 import type { EnforcerLogger } from '../enforcer-options.js';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { SaidOnce } from './said-once.js';
 
 const MEANINGS: Record<UnreadableReason, string> = {
@@ -26,17 +27,13 @@ export class IgnoredMessages {
 
   constructor(private readonly options: IgnoredMessagesOptions) {
     this.now = options.now ?? (() => performance.now());
-    const { seen } = this;
-    new Counter({
-      name: 'tollgate_ignored_messages_total',
-      help: 'Things read from Redis that were ignored, by what they should have been and why.',
-      labelNames: ['kind', 'reason'],
-      registers: [options.registry],
-      collect() {
-        this.reset();
-        for (const { kind, reason, count } of seen.values()) this.inc({ kind, reason }, count);
-      },
-    });
+    counterBy(
+      options.registry,
+      'tollgate_ignored_messages_total',
+      'Things read from Redis that were ignored, by what they should have been and why.',
+      ['kind', 'reason'],
+      () => [...this.seen.values()].map(({ kind, reason, count }) => [[kind, reason], count] as const),
+    );
   }
 
   readonly add = ({ kind, reason, detail }: Unreadable): void => {

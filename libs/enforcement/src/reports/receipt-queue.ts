@@ -1,5 +1,6 @@
 import type { Descriptor } from '#limiter';
 import type { Outcome } from '../outcome.js';
+import { SecondBound } from './second-bound.js';
 
 /** A decision that is going to be written down. Nothing of it is computed before that. */
 export interface NotedDecision {
@@ -20,8 +21,6 @@ export interface ReceiptQueueOptions {
   readonly random?: () => number;
 }
 
-/** Of what is noted in a second one merchant gets at most this part. */
-const PART_OF_ONE_MERCHANT = 4;
 /** Seconds in which Redis may be away before receipts are dropped. */
 const SECONDS_KEPT = 5;
 
@@ -35,16 +34,12 @@ export type NotNoted = 'merchant_rate' | 'rate' | 'queue_full';
 export class ReceiptQueue {
   readonly notNoted: Record<NotNoted, number> = { merchant_rate: 0, rate: 0, queue_full: 0 };
   private noted: NotedDecision[] = [];
-  private second = -1;
-  private inSecond = 0;
-  /** How many were noted in this second, by merchant: no more entries than receipts. */
-  private readonly byMerchant = new Map<string, number>();
-  private readonly perMerchant: number;
+  private readonly bound: SecondBound;
   private readonly mostWaiting: number;
   private untilSample: number;
 
   constructor(private readonly options: ReceiptQueueOptions) {
-    this.perMerchant = Math.max(1, Math.ceil(options.perSecond / PART_OF_ONE_MERCHANT));
+    this.bound = new SecondBound(options.perSecond);
     this.mostWaiting = SECONDS_KEPT * options.perSecond;
     this.untilSample = this.nextSample();
   }
@@ -72,27 +67,16 @@ export class ReceiptQueue {
 
   private note(requestId: string, descriptor: Descriptor, outcome: Outcome): void {
     const atMs = this.options.now();
-    const second = Math.floor(atMs / 1000);
-    if (second !== this.second) {
-      this.second = second;
-      this.inSecond = 0;
-      this.byMerchant.clear();
-    }
-    if (this.inSecond >= this.options.perSecond) {
-      this.notNoted.rate++;
-      return;
-    }
-    const ofMerchant = this.byMerchant.get(descriptor.merchantId) ?? 0;
-    if (ofMerchant >= this.perMerchant) {
-      this.notNoted.merchant_rate++;
+    const bound = this.bound.metBy(descriptor.merchantId, atMs);
+    if (bound !== undefined) {
+      this.notNoted[bound]++;
       return;
     }
     if (this.noted.length >= this.mostWaiting) {
       this.notNoted.queue_full++;
       return;
     }
-    this.inSecond++;
-    this.byMerchant.set(descriptor.merchantId, ofMerchant + 1);
+    this.bound.count(descriptor.merchantId);
     this.noted.push({ requestId, descriptor, outcome, atMs });
   }
 

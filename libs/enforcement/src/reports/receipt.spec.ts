@@ -1,7 +1,8 @@
 import { MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
 import { parseReceipt, receiptText } from '#limiter-redis';
 import { UNKNOWN_MERCHANT } from '../outcome.js';
-import { personalHash, receiptOf } from './receipt.js';
+import { personalHash } from './personal-hash.js';
+import { receiptOf } from './receipt.js';
 
 const SECRET = 'a secret of the test';
 const RULE: Rule = {

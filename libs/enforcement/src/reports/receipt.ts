@@ -1,25 +1,8 @@
-import { createHmac } from 'node:crypto';
-import {
-  decisionsBefore,
-  type Decision,
-  keyPartOf,
-  type Descriptor,
-  type KeyPart,
-  type LimitReport,
-  type Rule,
-  type Verdict,
-} from '#limiter';
-import { MOST_KEY_PARTS, MOST_PATH_CHARACTERS, MOST_RECEIPT_LIMITS, type NewReceipt, type ReceiptLimit } from '#limiter-redis';
+import { decisionsBefore, type Decision, type Descriptor, type LimitReport, type Verdict } from '#limiter';
+import { MOST_PATH_CHARACTERS, MOST_RECEIPT_LIMITS, type NewReceipt, type ReceiptLimit } from '#limiter-redis';
 import { isVerdict } from '../outcome.js';
+import { hashedKeyOf } from './personal-hash.js';
 import type { NotedDecision } from './receipt-queue.js';
-
-/** Characters of a hash: enough to tell the clients of a day apart. */
-const HASH_CHARACTERS = 16;
-
-/** A hash of something personal, from which nobody without the key finds out what it was, however few possibilities there are. */
-export function personalHash(value: string, secret: string): string {
-  return `hmac:${createHmac('sha256', secret).update(value).digest('base64url').slice(0, HASH_CHARACTERS)}`;
-}
 
 export interface ReceiptContext {
   readonly nowMs: number;
@@ -82,17 +65,6 @@ function limitOf(
     remainingBefore: remainingBefore ?? null,
     remainingAfter: decision.remaining,
     retryAfterMs: decision.retryAfterMs === 'never' ? null : Math.ceil(decision.retryAfterMs),
-    key: keyOf(rule, descriptor, secret),
+    key: hashedKeyOf(rule, descriptor, secret),
   };
-}
-
-/** Everything but the merchant and the method may lead to a person. */
-function keyOf({ key }: Rule, descriptor: Descriptor, secret: string): Record<string, string> {
-  const valueOf = (part: KeyPart): string => {
-    const value = keyPartOf(descriptor, part);
-    // Nothing: the request does not have it. An empty text has a hash as every other one.
-    if (value === undefined) return '';
-    return part === 'merchant' || part === 'method' ? value : personalHash(value, secret);
-  };
-  return Object.fromEntries(key.slice(0, MOST_KEY_PARTS).map((part) => [part, valueOf(part)]));
 }

@@ -1,8 +1,9 @@
 import type { Descriptor, Verdict } from '#limiter';
 import { RedisLimitEventStore, RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { counter, counterBy } from '#metrics';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
 import { LimitEvents } from './limit-events.js';
@@ -152,26 +153,25 @@ export class Reports {
 
   private register(registry: Registry): void {
     const { limitEvents, queue, usage } = this;
-    const failures = () =>
-      [
-        ['usage', usage.failures],
-        ['receipts', this.receiptFailures],
-        ['limit_events', limitEvents.failures],
-      ] as const;
-    const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
-    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    const failures = () => [
+      [['usage'], usage.failures] as const,
+      [['receipts'], this.receiptFailures] as const,
+      [['limit_events'], limitEvents.failures] as const,
+    ];
+    const dropped = () => labelled([...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare]]);
+    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', ['what'], failures);
     counterBy(
       registry,
       'tollgate_limit_events_dropped_total',
       'Notes of limits that are nearly or wholly used that nobody is told of, by the bound that they met.',
-      'reason',
-      () => Object.entries(limitEvents.dropped),
+      ['reason'],
+      () => labelled(Object.entries(limitEvents.dropped)),
     );
     counterBy(
       registry,
       'tollgate_receipts_dropped_total',
       'Receipts that were not written, by the bound that they met.',
-      'reason',
+      ['reason'],
       dropped,
     );
     counter(registry, 'tollgate_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
@@ -184,33 +184,6 @@ export class Reports {
   }
 }
 
-function counter(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(read());
-    },
-  });
-}
-
-function counterBy<L extends string>(
-  registry: Registry,
-  name: string,
-  help: string,
-  label: L,
-  read: () => readonly (readonly [value: string, count: number])[],
-): void {
-  new Counter({
-    name,
-    help,
-    labelNames: [label],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [value, count] of read()) this.inc({ [label]: value } as Record<L, string>, count);
-    },
-  });
+function labelled(counts: readonly (readonly [value: string, count: number])[]): (readonly [string[], number])[] {
+  return counts.map(([value, count]) => [[value], count]);
 }

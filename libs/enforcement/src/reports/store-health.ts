@@ -1,6 +1,7 @@
 import type { StoreFailure, StoreFailureCode } from '#limiter-redis';
+import { counter, counterBy, Histogram, SECONDS_BOUNDS } from '#metrics';
 import type { EnforcerLogger } from '../enforcer-options.js';
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 
 /** A store that failed is said to be back after so long without a failure: one that comes and goes is not worth two lines each time. */
 const SETTLED_AFTER_MS = 2000;
@@ -19,20 +20,33 @@ export class StoreHealth {
   /** The reasons that were said since the store was last in order. */
   private readonly said = new Set<StoreFailureCode>();
   private latest: StoreFailure | undefined;
+  private openings = 0;
+  private readonly callDuration = new Histogram({
+    name: 'tollgate_store_call_duration_seconds',
+    help: 'How long Redis took to answer a call with the takes of a moment.',
+    bounds: [0.0001, 0.00025, ...SECONDS_BOUNDS.slice(0, -3)],
+    perUnit: 1000,
+  });
+  private readonly callTakes = new Histogram({
+    name: 'tollgate_store_call_requests',
+    help: 'Requests whose takes went to Redis in one call.',
+    bounds: [1, 2, 4, 8, 16, 32, 64, 128],
+  });
   private settling: NodeJS.Timeout | undefined;
 
   constructor(private readonly options: StoreHealthOptions) {
-    const { failures } = this;
-    new Counter({
-      name: 'tollgate_store_failures_total',
-      help: 'Calls of Redis for takes that failed, by what Redis or the network said.',
-      labelNames: ['code'],
-      registers: [options.registry],
-      collect() {
-        this.reset();
-        for (const [code, count] of failures) this.inc({ code }, count);
-      },
-    });
+    const { registry } = options;
+    const failures = () => [...this.failures].map(([code, count]) => [[code], count] as const);
+    counterBy(
+      registry,
+      'tollgate_store_failures_total',
+      'Calls of Redis for takes that failed, by what Redis or the network said.',
+      ['code'],
+      failures,
+    );
+    counter(registry, 'tollgate_store_breaker_openings_total', 'Times that takes were no longer sent to Redis.', () => this.openings);
+    this.callDuration.register(registry);
+    this.callTakes.register(registry);
   }
 
   failed(failure: StoreFailure): void {
@@ -46,8 +60,15 @@ export class StoreHealth {
     this.options.logger.warn({ code, said }, `Redis carries out no takes, each rule acts by its onStoreFailure: ${meaning}`);
   }
 
+  /** Redis has answered a call. @param requests whose takes were in it */
+  answered(tookMs: number, requests: number): void {
+    this.callDuration.observe(tookMs);
+    this.callTakes.observe(requests);
+  }
+
   /** Takes are carried out again, or no longer: then `failed` says why. */
   changed(available: boolean): void {
+    if (!available) this.openings++;
     if (!available || this.said.size === 0) return;
     clearTimeout(this.settling);
     this.settling = setTimeout(() => this.settled(), SETTLED_AFTER_MS);

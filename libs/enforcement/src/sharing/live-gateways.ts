@@ -1,4 +1,5 @@
-import { Gauge, type Registry } from 'prom-client';
+import { gauge } from '#metrics';
+import type { Registry } from 'prom-client';
 
 /** So many counts are looked at: a gateway that is missing from one of them, because Redis has just come back empty, is alive all the same. */
 const COUNTS = 3;
@@ -24,14 +25,7 @@ export class LiveGateways {
   }
 
   register(registry: Registry): void {
-    const count = (): number => this.count;
-    new Gauge({
-      name: 'tollgate_live_gateways',
-      help: 'Gateways that were alive when Redis was last asked: among so many local limits are shared.',
-      registers: [registry],
-      collect() {
-        this.set(count());
-      },
-    });
+    const help = 'Gateways that were alive when Redis was last asked: among so many local limits are shared.';
+    gauge(registry, 'tollgate_live_gateways', help, () => this.count);
   }
 }

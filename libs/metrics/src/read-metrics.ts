@@ -1,0 +1,48 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** A counter of a number that somebody else keeps: it is read when Prometheus asks. */
+export function counter(registry: Registry, name: string, help: string, read: () => number): void {
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
+}
+
+/** The same by labels. @param read the values of the labels, in the order of their names, and the count of each combination */
+export function counterBy<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly L[],
+  read: () => Iterable<readonly [values: readonly string[], count: number]>,
+): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [values, count] of read()) {
+        this.inc(Object.fromEntries(labelNames.map((label, i) => [label, values[i]!])) as Record<L, string>, count);
+      }
+    },
+  });
+}
+
+/** A gauge of a number that somebody else keeps. */
+export function gauge(registry: Registry, name: string, help: string, read: () => number): void {
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
