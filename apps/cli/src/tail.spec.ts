@@ -4,7 +4,10 @@ import { follow, lineOf } from './tail.js';
 const decisions = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => ({ requestId: `r${from + i}` }));
 
 /** Follows these answers one after the other; then it ends. */
-async function followed(answers: readonly (object | Error)[], { limit = Infinity, after }: { limit?: number; after?: string } = {}) {
+async function followed(
+  answers: readonly (object | Error)[],
+  { limit = Infinity, after, sinceMs }: { limit?: number; after?: string; sinceMs?: number } = {},
+) {
   const ending = new AbortController();
   const asked: [string | undefined, number][] = [];
   const seen: unknown[] = [];
@@ -15,7 +18,10 @@ async function followed(answers: readonly (object | Error)[], { limit = Infinity
     if (answer instanceof Error) throw answer;
     return (await Promise.resolve(answer)) as { items: Record<string, unknown>[]; cursor: string };
   };
-  const cursor = await follow({ page, after, limit, pauseMs: 0, signal: ending.signal }, ({ requestId }) => void seen.push(requestId));
+  const cursor = await follow(
+    { page, after, limit, sinceMs, pauseMs: 0, signal: ending.signal },
+    ({ requestId }) => void seen.push(requestId),
+  );
   return { asked, seen, cursor };
 }
 
@@ -39,19 +45,45 @@ describe('tollgate tail', () => {
 
   it('ends after as many lines as it was asked for, over several pages', async () => {
     const answers = [{ items: decisions(0, 200), cursor: 'a' }, { items: decisions(200, 250), cursor: 'b' }, {}];
-    const { asked, seen } = await followed(answers, { limit: 250 });
+    const { asked, seen } = await followed(answers, { limit: 250, after: '0-0' });
     expect([asked, seen.length]).toEqual([
       [
-        [undefined, 200],
+        ['0-0', 200],
         ['a', 50],
       ],
       250,
     ]);
   });
 
+  it('begins behind what is there when nobody says from where on', async () => {
+    const answers = [
+      { items: decisions(0, 1), cursor: '7-0' },
+      { items: decisions(1, 2), cursor: '8-0' },
+      { items: [], cursor: '8-0' },
+    ];
+    expect(await followed(answers)).toEqual({
+      asked: [
+        [undefined, 1],
+        ['7-0', 200],
+        ['8-0', 200],
+      ],
+      seen: ['r1'],
+      cursor: '8-0',
+    });
+  });
+
+  it('leaves out decisions of before the moment at which it begins: they were written down later', async () => {
+    const at = (requestId: string, ms: number) => ({ requestId, at: new Date(ms).toISOString() });
+    const answers = [
+      { items: [at('r0', 999), at('r1', 1000), { requestId: 'r2' }], cursor: '1001-0' },
+      { items: [], cursor: '1001-0' },
+    ];
+    expect(await followed(answers, { after: '1000-0', sinceMs: 1000 })).toMatchObject({ seen: ['r1', 'r2'] });
+  });
+
   it('asks again when a server that has answered fails, and fails with one that never did', async () => {
     const answers = [{ items: decisions(0, 1), cursor: 'a' }, failed('Refused (503).'), { items: decisions(1, 2), cursor: 'b' }];
-    expect(await followed(answers)).toMatchObject({ seen: ['r0', 'r1'], cursor: 'b' });
+    expect(await followed(answers, { after: '0-0' })).toMatchObject({ seen: ['r0', 'r1'], cursor: 'b' });
     await expect(followed([failed('Refused (403).'), { items: [] }])).rejects.toThrow('Refused (403).');
     await expect(followed([{ items: [], cursor: 'a' }, new TypeError('a bug'), {}])).rejects.toThrow('a bug');
   });

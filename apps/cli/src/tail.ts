@@ -1,3 +1,4 @@
+import { Option } from '@commander-js/extra-typings';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asJson, ABOUT_CONNECTION, merchant } from './api/options.js';
 import { RulesApi } from './api/rules-api.js';
@@ -25,22 +26,27 @@ const PAUSE_MS = 500;
 /** Attempts in a row that may fail, once one has succeeded: a server that restarts is back by then. */
 const MOST_FAILURES = 60;
 
-const ABOUT = `Each line is a refusal as a gateway has written it down; --json prints one JSON object a line. It ends with Ctrl-C, or after --limit lines. While the
-Rules API does not answer it tries again, half a minute at most.`;
+const ABOUT = `It begins now, with --since at a moment of the last day, with --after behind a place. Each line is a refusal as a gateway has written it down; --json
+prints one JSON object a line. It ends with Ctrl-C, or after --limit lines. While the Rules API does not answer it tries again, half a minute at most.`;
 
 export function command() {
   const faults = new Faults();
   return newCommand('tail', 'Shows refusals as they happen.')
     .addOption(merchant())
     .option('--after <cursor>', 'go on behind this place; the end of a former tail has printed it')
+    .addOption(new Option('--since <time>', 'begin at this moment, like 2026-11-22T10:00:00Z').conflicts('after'))
     .addOption(wholeNumber('--limit <n>', 'end after so many lines; 0 never ends', { min: 0, max: 1_000_000_000, default: 0 }, faults))
     .addOption(oneOf('--outcome <name>', 'what became of the requests', ['refused', 'passed', 'all'], 'refused', faults))
     .addOption(asJson())
     .addHelpText(
       'after',
-      afterHelp([ABOUT, ABOUT_CONNECTION], ['npx tollgate tail --merchant acme', 'npx tollgate tail --limit 100 --json']),
+      afterHelp(
+        [ABOUT, ABOUT_CONNECTION],
+        ['npx tollgate tail --merchant acme', 'npx tollgate tail --since 2026-11-22T10:00:00Z --limit 100 --json'],
+      ),
     )
-    .action(async ({ merchant: merchantId, after, limit, outcome, json = false }) => {
+    .action(async ({ merchant: merchantId, after, since, limit, outcome, json = false }) => {
+      const sinceMs = since === undefined ? undefined : momentOf(since, faults);
       faults.demandNone();
       const ending = new AbortController();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
@@ -49,16 +55,31 @@ export function command() {
         api.ask<Page>('/v1/decisions', {
           query: { after: cursor, merchant: merchantId, outcome, limit: String(most), wait: WAIT_SECONDS },
         });
-      const cursor = await follow({ page, after, limit: limit || Infinity, pauseMs: PAUSE_MS, signal: ending.signal }, (decision) =>
-        print(json ? JSON.stringify(decision) : lineOf(decision)),
+      const from = after ?? (sinceMs === undefined ? undefined : `${sinceMs}-0`);
+      const cursor = await follow(
+        { page, after: from, limit: limit || Infinity, sinceMs, pauseMs: PAUSE_MS, signal: ending.signal },
+        (decision) => print(json ? JSON.stringify(decision) : lineOf(decision)),
       );
       if (cursor !== undefined) note(`Go on with --after ${cursor}`);
     });
 }
 
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+/** Milliseconds since 1970. */
+function momentOf(text: string, faults: Faults): number {
+  const ms = MOMENT.test(text) ? Date.parse(text) : NaN;
+  if (ms >= 0) return ms;
+  faults.add(`--since must be a time with a zone like 2026-11-22T10:00:00Z; got ${text || 'nothing'}.`);
+  return 0;
+}
+
 export interface Following {
   readonly page: (after: string | undefined, most: number) => Promise<Page>;
+  /** Undefined: behind whatever is there. */
   readonly after: string | undefined;
+  /** Decisions of before are left out: their receipts were written later than they were made. */
+  readonly sinceMs?: number | undefined;
   /** Infinity never ends. */
   readonly limit: number;
   /** Between two questions, unless there is more at once. */
@@ -68,22 +89,25 @@ export interface Following {
 
 /** Hands decisions on until there were `limit` or the signal aborts, and returns where to go on. @throws CommandError */
 export async function follow(
-  { page, after, limit, pauseMs, signal }: Following,
+  { page, after, limit, sinceMs = -Infinity, pauseMs, signal }: Following,
   onDecision: (decision: Decision) => void,
 ): Promise<string | undefined> {
   let cursor = after;
   let [seen, failures, hasAnswered] = [0, 0, false];
   while (seen < limit && !signal.aborted) {
     let items: readonly Decision[] = [];
+    // Where nobody says from where on, the first answer only says where now is.
+    const isBeginning = cursor === undefined;
     try {
-      const found = await page(cursor, Math.min(PAGE_SIZE, limit - seen));
-      [items, cursor, failures, hasAnswered] = [found.items, found.cursor ?? cursor, 0, true];
+      const found = await page(cursor, isBeginning ? 1 : Math.min(PAGE_SIZE, limit - seen));
+      [items, cursor, failures, hasAnswered] = [isBeginning ? [] : found.items, found.cursor ?? cursor, 0, true];
     } catch (error) {
       if (!hasAnswered || !(error instanceof CommandError) || ++failures >= MOST_FAILURES) throw error;
       if (failures === 1) note(`${error.message} It is asked again.`);
     }
-    items.forEach(onDecision);
-    seen += items.length;
+    const recent = items.filter(({ at }) => !(Date.parse(String(at)) < sinceMs));
+    recent.forEach(onDecision);
+    seen += recent.length;
     // A full page is followed by the next one at once.
     if (items.length < PAGE_SIZE && seen < limit) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }

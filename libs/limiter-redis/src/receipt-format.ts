@@ -43,6 +43,18 @@ export interface DecisionReceipt {
   /** Null: waiting does not help, or it is not known how long. */
   readonly retryAfterMs: number | null;
   readonly limits: readonly ReceiptLimit[];
+  /** For which others it stands. Undefined: a version that did not say so has written it. */
+  readonly sample?: ReceiptSample | undefined;
+}
+
+/** What makes a receipt one of a sample, from which traffic can be made again. */
+export interface ReceiptSample {
+  /** One in so many requests like it has a receipt, as far as there was room. */
+  readonly oneIn: number;
+  /** Keyed hashes of whoever asked: `ip`, and where they are there `user` and `apiKey`; `ip.prefix` where it is another text than the address. */
+  readonly client: Readonly<Record<string, string>>;
+  /** Which key the hashes were made with: only those of one key can be compared. */
+  readonly hashedWith: string;
 }
 
 /** As a gateway writes it, which does not know what time it is at the server. */
@@ -59,13 +71,15 @@ export const MOST_PATH_CHARACTERS = 1024;
 /** Those that refused come first. */
 export const MOST_RECEIPT_LIMITS = 16;
 export const MOST_KEY_PARTS = 16;
+const MOST_CLIENT_FIELDS = 8;
+const MOST_ONE_IN = 1_000_000_000;
 const MOST_NAME_CHARACTERS = 200;
 const MOST_CHARACTERS = 65_536;
 
 /** The part of a receipt that stands as JSON in the stream. */
-export function receiptText({ method, path, pathIsCut, ignorePathCase, reason, source, retryAfterMs, limits }: NewReceipt): string {
+export function receiptText({ method, path, pathIsCut, ignorePathCase, reason, source, retryAfterMs, limits, sample }: NewReceipt): string {
   const odd = { ...(pathIsCut && { pathIsCut }), ...(ignorePathCase && { ignorePathCase }) };
-  return JSON.stringify({ v: FORMAT, method, path, ...odd, reason, source, retryAfterMs, limits });
+  return JSON.stringify({ v: FORMAT, method, path, ...odd, reason, source, retryAfterMs, limits, sample });
 }
 
 /** An entry of the stream, as names and values. Never throws: another version may have written it, or somebody else. */
@@ -94,12 +108,16 @@ function restOf(rest: Fields): Omit<DecisionReceipt, 'requestId' | 'merchantId' 
     source: text(rest.source, 16),
     retryAfterMs: orNull(rest.retryAfterMs),
     limits: rest.limits.map((limit) => limitOf(object(limit))),
+    sample: rest.sample === undefined ? undefined : sampleOf(object(rest.sample)),
   };
 }
 
+function sampleOf({ oneIn, client, hashedWith }: Fields): ReceiptSample {
+  if (oneIn === 0) throw new UnreadableError('oneIn: must be at least 1');
+  return { oneIn: whole(oneIn, MOST_ONE_IN), client: texts(client, MOST_CLIENT_FIELDS), hashedWith: text(hashedWith, 64) };
+}
+
 function limitOf(limit: Fields): ReceiptLimit {
-  const key = Object.entries(object(limit.key));
-  if (key.length > MOST_KEY_PARTS) throw new UnreadableError('key: too many parts');
   return {
     ruleId: text(limit.ruleId, 20),
     rule: text(limit.rule, MOST_NAME_CHARACTERS),
@@ -111,8 +129,14 @@ function limitOf(limit: Fields): ReceiptLimit {
     remainingBefore: orNull(limit.remainingBefore),
     remainingAfter: whole(limit.remainingAfter),
     retryAfterMs: orNull(limit.retryAfterMs),
-    key: Object.fromEntries(key.map(([part, value]) => [text(part, MOST_NAME_CHARACTERS), text(value, MOST_NAME_CHARACTERS)])),
+    key: texts(limit.key, MOST_KEY_PARTS),
   };
+}
+
+function texts(value: unknown, most: number): Record<string, string> {
+  const entries = Object.entries(object(value));
+  if (entries.length > most) throw new UnreadableError('too many names');
+  return Object.fromEntries(entries.map(([name, each]) => [text(name, MOST_NAME_CHARACTERS), text(each, MOST_NAME_CHARACTERS)]));
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -39,6 +39,11 @@ export interface ReceiptPage {
   readonly more: boolean;
 }
 
+export interface ReceiptsBefore {
+  readonly items: readonly DecisionReceipt[];
+  readonly cursor: string | undefined;
+}
+
 const START = '0-0';
 const CURSOR = /^\d{1,16}-\d{1,16}$/;
 
@@ -115,6 +120,16 @@ export class RedisReceiptStore {
       before = beforeId(entries.at(-1)![0]);
     }
     return { items: items.slice(0, limit).reverse(), cursor: cursor ?? START, more: false };
+  }
+
+  /** The receipts of a merchant among the entries before a place, the newest first, and where to go on; undefined: at the newest, or nowhere. */
+  async before(cursor: string | undefined, merchantId: string): Promise<ReceiptsBefore> {
+    const from = cursor === undefined ? '+' : beforeId(cursor);
+    const entries = (await this.redis.xrevrange(RECEIPTS_KEY, from, '-', 'COUNT', READ_AT_ONCE).catch(nothingOfOtherType)) ?? [];
+    // Those of others need not be taken apart.
+    const its = entries.filter(([, fields]) => fields.some((value, i) => i % 2 === 1 && fields[i - 1] === 'm' && value === merchantId));
+    const items = this.readable(its).filter((receipt) => receipt.merchantId === merchantId);
+    return { items, cursor: entries.length < READ_AT_ONCE ? undefined : entries.at(-1)![0] };
   }
 
   private async range(from: string, to: string, count: number): Promise<Entry[]> {

@@ -46,6 +46,18 @@ describe('the code of a fault', () => {
     [limited({ algorithm: 'magic' }), '/limits/0/algorithm', 'limit.algorithm.not_one_of'],
     [limited({ capacity: -1 }), '/limits/0/capacity', 'limit.capacity.out_of_range'],
     [limited({ capcity: 1 }), '/limits/0/capcity', 'limit.unknown_field'],
+    [limited({ onLimit: { reroute: 'slow' } }), '/limits/0/onLimit', 'limit.onLimit.not_enforced'],
+    [limited({ onLimit: { delay: { maxWaitMs: 5 } } }), '/limits/0/onLimit', 'limit.unknown_field'],
+    [
+      {
+        ...RULE,
+        limits: [
+          { name: 'q', algorithm: 'leaky_bucket', capacity: 5, drainTokens: 5, drainIntervalMs: 1_000, onLimit: { reroute: 'slow' } },
+        ],
+      },
+      '/limits/0/onLimit',
+      'limit.onLimit.not_enforced',
+    ],
     [limited({ excessPercent: 5 }), '/limits/0/excessPercent', 'limit.excessPercent.not_applicable'],
     [limited({ throttle: 'soft' }), '/limits/0/excessPercent', 'limit.excessPercent.missing'],
     [limited({ refillTokens: 5_000, refillIntervalMs: 1 }), '/limits/0/refillTokens', 'limit.refillTokens.too_fast'],

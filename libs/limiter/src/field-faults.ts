@@ -198,8 +198,14 @@ export function variantFaults(value: unknown, field: VariantsField, { pointer, s
     return [...objectFaults(value, common, { ...place, stored: true }), fault(at, reason, expected, name)];
   }
   const fields: Fields = { [tag]: { kind: 'choice', values: Object.keys(variants), explanation: '' }, ...variant.fields };
-  const faults = objectFaults(value, fields, place);
+  const faults = objectFaults(value, { ...fields, ...fieldsToCome(value, field) }, place);
   return faults.length > 0 ? faults : relationFaults({ ...defaultsOf(fields), ...value }, variant, place);
+}
+
+/** In place of the fields that would hold such a value. */
+function fieldsToCome(value: object, { toCome = {} }: VariantsField): Fields {
+  const coming = Object.entries(toCome).filter(([name, isToCome]) => isToCome(own(value, name)));
+  return Object.fromEntries(coming.map(([name]) => [name, { kind: 'to_come', permitted: [], explanation: '' }]));
 }
 
 function relationFaults(spec: object, { relations }: Variant, { pointer, code }: Place): Fault[] {

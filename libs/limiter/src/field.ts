@@ -156,6 +156,8 @@ export interface VariantsField extends About {
   readonly common: Fields;
   /** What codes of faults begin with. */
   readonly code: string;
+  /** Values that belong to the language, whatever the variant, and are not enforced yet: by the field in which they would stand. */
+  readonly toCome?: Readonly<Record<string, (value: unknown) => boolean>>;
 }
 
 export interface Variant {

@@ -7,6 +7,7 @@ import { SLIDING_LOG } from './algorithms/sliding-log/fields.js';
 import { TOKEN_BUCKET } from './algorithms/token-bucket/fields.js';
 import { COMMON_FIELDS } from './common-fields.js';
 import type { ValueOf, Variant, VariantsField } from './field.js';
+import { isPlainObject } from './field-faults.js';
 
 /** The language of a limit: a table of fields for each algorithm. */
 export const LIMIT = {
@@ -23,6 +24,7 @@ export const LIMIT = {
     sliding_counter: SLIDING_COUNTER,
     concurrency: CONCURRENCY,
   },
+  toCome: { onLimit: (value) => isPlainObject(value) && Object.hasOwn(value, 'reroute') },
   explanation: 'One bound of a rule: an algorithm and its numbers.',
 } as const satisfies VariantsField;
 

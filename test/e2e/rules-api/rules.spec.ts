@@ -302,7 +302,7 @@ describe('a rule that is probably a mistake', () => {
   });
 
   it.each([
-    [{ sample: 'recorded' }, 400, '/sample', 'preview.sample.not_recorded'],
+    [{ sample: 'recorder' }, 400, '/sample', 'preview.sample.malformed'],
     [{ sample: 'at,method,path\nnoon,GET,/\n' }, 400, '/sample', 'preview.sample.malformed'],
     [{ rule: ruleBody({ key: ['ip'] }), sample: 'at,method,path\n1,GET,/\n' }, 400, '/sample', 'preview.sample.lacks_ip'],
     [{ rule: ruleBody({ cost: 11 }) }, 400, '/rule/cost', 'rule.cost.exceeds_capacity'],

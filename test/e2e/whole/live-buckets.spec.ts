@@ -122,6 +122,33 @@ test('page by page each bucket comes once', async () => {
   expect((second.body as { nextCursor: string | null }).nextCursor).toBeNull();
 });
 
+test('a bucket of any key is read and blocked when its parts are named, absence too, and the gateway feels it', async () => {
+  const key = ['merchant', 'header.X-Device-Id', 'query.currency'];
+  const rule = ruleBody({ name: 'by device', layer: 'user', match: { methods: [], paths: ['/by-device'] }, key, limits: LIMITS });
+  const id = ((await api('POST', '/v1/merchants/acme/rules', rule)).body as { id: string }).id;
+  await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.some((each) => each.id === id));
+  const one = { ruleId: id, limit: 'burst' };
+  const device = { 'header.x-device-id': 'a device', 'query.currency': null };
+  const withDevice = { path: '/by-device', headers: { 'x-device-id': 'a device' } };
+  const left = (parts: object) => api('GET', `${BUCKETS}?ruleId=${id}&key=${encodeURIComponent(JSON.stringify(parts))}`);
+  expect(items(await left({ 'header.x-device-id': 'a device' }))).toMatchObject([{ needs: ['query.currency'], remaining: null }]);
+  await until('the rule counts', async () => {
+    await api('POST', `${BUCKETS}/reset`, { ruleId });
+    return (await send(withDevice)) === 200 && items(await left(device))[0]?.remaining !== 3;
+  });
+  expect(items(await left({ ...device, 'query.currency': '' }))).toMatchObject([{ remaining: 3 }]);
+  await api('POST', `${BUCKETS}/block`, { ...one, key: device, forMs: 3_600_000 });
+  await until('the device is refused', async () => (await send(withDevice)) === 429);
+  const missing = await api('POST', `${BUCKETS}/unblock`, { ...one, key: { 'header.x-device-id': 'a device' } });
+  expect([missing.status, missing.body.errors[0].pointer]).toEqual([400, '/key/query.currency']);
+  const twice = await api('POST', `${BUCKETS}/unblock`, { ...one, method: 'GET', key: { ...device, method: 'GET' } });
+  expect([twice.status, twice.body.errors[0].code]).toEqual([400, 'bucket.key.repeated']);
+  expect(items(await api('POST', `${BUCKETS}/unblock`, { ...one, key: device }))).toMatchObject([{ blockedForMs: 0 }]);
+  const audit = (await api('GET', '/v1/audit?merchant=acme&limit=2')).body;
+  expect(JSON.stringify(audit)).toContain('digest:');
+  expect(JSON.stringify(audit)).not.toContain('a device');
+});
+
 test.each([
   ['adjust', { tokens: 1 }, 400, ['/ruleId', '/limit']],
   ['adjust', { ruleId: '999', limit: 'burst', tokens: 1 }, 400, ['/ruleId']],

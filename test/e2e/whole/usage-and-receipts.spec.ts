@@ -113,6 +113,20 @@ test('a refused request has a receipt, without the query and the address of the 
   expect((await api('POST', '/v1/explain', { requestId: 'by-address-1', ip: '127.0.0.1' })).status).toBe(200);
 });
 
+test('a draft is tried on what gateways recorded', async () => {
+  const preview = async (changes: object) => {
+    const rule = ruleBody({ name: 'payments', limits: [{ ...LIMITS[0], capacity: 2 }], ...changes });
+    return api('POST', '/v1/rules/preview', { merchantId: 'acme', ruleId, rule, sample: 'recorded' });
+  };
+  const { status, body } = await preview({});
+  const { sample, replay } = body as unknown as { sample: Record<string, unknown>; replay: Record<string, number> };
+  expect([status, sample]).toMatchObject([200, { weight: { passed: 1, refused: 1 }, leftOut: 0, requests: sample['recorded'] }]);
+  expect(replay['refusedThen']! - replay['refusedNow']!).toBe(2);
+  expect(JSON.stringify(body)).not.toContain('127.0.0.1');
+  const unseen = await preview({ match: { all: [{ field: 'country', equals: 'DE' }] } });
+  expect([unseen.status, unseen.body.errors[0].code]).toEqual([400, 'preview.sample.field_not_recorded']);
+});
+
 test('decisions are read as they come, from a cursor on, also by an answer that waits for them', async () => {
   const { cursor } = (await api('GET', '/v1/decisions?limit=1')).body as { cursor: string };
   const waits = api('GET', `/v1/decisions?after=${cursor}&merchant=acme&wait=10`);

@@ -170,3 +170,19 @@ test('a receipt of a newer format, a broken one and another type are nothing, an
   await store.add([receipt('again')], BOUNDS);
   expect(await store.find('again', null)).toBeDefined();
 });
+
+test('the receipts of one merchant are read backwards, past those of others, page by page', async () => {
+  const sample = { oneIn: 1000, client: { ip: 'hmac:a' }, hashedWith: 'k1' };
+  await store.add([receipt('m', { sample }), ...many(150, 'a'), ...many(150, 'b', { merchantId: 'm' })], { most: 1000, perMinute: 1000 });
+  await redis.xadd(RECEIPTS_KEY, '*', 'i', 'x', 'm', 'acme', 'r', 'no receipt');
+  const first = await store.before(undefined, 'acme');
+  const second = await store.before(first.cursor, 'acme');
+  expect([ids(first.items).length, first.items[0]?.requestId, first.items[0]?.sample]).toEqual([49, 'a149', undefined]);
+  expect([ids(second.items).length, second.items.at(-1)?.requestId, second.items.at(-1)?.sample, second.cursor]).toEqual([
+    102,
+    'm',
+    sample,
+    undefined,
+  ]);
+  expect(unreadable).toEqual(['malformed']);
+});

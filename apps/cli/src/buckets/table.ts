@@ -20,9 +20,15 @@ export function bucketsTable(buckets: readonly Bucket[]): string {
       rule: `${ruleId} ${rule}`,
       limit,
       key: key.join(', '),
-      remaining: needs.length > 0 ? `say ${needs.map((part) => `--${part}`).join(' ')}` : `${remaining ?? '-'} of ${capacity ?? '-'}`,
+      remaining: needs.length > 0 ? `say ${needs.map(optionOf).join(' ')}` : `${remaining ?? '-'} of ${capacity ?? '-'}`,
       'full in': resetAfterMs === null ? null : `${resetAfterMs} ms`,
       'blocked for': blockedForMs ? `${blockedForMs} ms` : null,
     })),
   );
+}
+
+/** The option that names a part of a key. */
+function optionOf(part: string): string {
+  if (part === 'method') return '--method';
+  return part === 'ip' || part === 'ip.prefix' ? '--ip' : `--key ${part}=`;
 }

@@ -1,5 +1,6 @@
 import { type Fields, line, OPERATION_BOUNDS } from '#limiter';
 import { HTTP_METHOD, IP_ADDRESS, RULE_ID } from '../http/text-formats.js';
+import { KEY_PARTS, KEY_PARTS_TEXT } from './key-values.js';
 
 const IP = {
   kind: 'text',
@@ -37,13 +38,31 @@ const ONE = {
   limit: { ...LIMIT, required: true },
   ip: IP,
   method: METHOD,
+  key: KEY_PARTS,
   reason: REASON,
 } as const;
 
-export const BUCKET_QUERY_FIELDS = { ruleId: RULE, ip: IP, method: METHOD } as const satisfies Fields;
+export const BUCKET_QUERY_FIELDS = {
+  ruleId: RULE,
+  ip: IP,
+  method: METHOD,
+  key: {
+    kind: 'text',
+    format: KEY_PARTS_TEXT,
+    example: '{"header.x-device-id":"abc"}',
+    explanation: 'Other parts of keys, as a JSON object: what a request has for each, by its name; null for what it does not have.',
+  },
+} as const satisfies Fields;
 
 /** Without a rule: all buckets that are the merchant's alone. */
-export const RESET_FIELDS = { ruleId: RULE, limit: LIMIT, ip: IP, method: METHOD, reason: REASON } as const satisfies Fields;
+export const RESET_FIELDS = {
+  ruleId: RULE,
+  limit: LIMIT,
+  ip: IP,
+  method: METHOD,
+  key: KEY_PARTS,
+  reason: REASON,
+} as const satisfies Fields;
 
 export const ADJUST_FIELDS = {
   ...ONE,

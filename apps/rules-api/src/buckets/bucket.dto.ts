@@ -15,6 +15,13 @@ export class BucketQueryDto extends PageQueryDto {
 
   @ApiPropertyOptional({ type: String, description: BUCKET_QUERY_FIELDS.method.explanation })
   method?: string;
+
+  @ApiPropertyOptional({
+    type: String,
+    maxLength: BUCKET_QUERY_FIELDS.key.format.schema.maxLength!,
+    description: BUCKET_QUERY_FIELDS.key.explanation,
+  })
+  key?: string;
 }
 
 export class ResetBucketsDto extends tableDto('bucket', RESET_FIELDS) {}

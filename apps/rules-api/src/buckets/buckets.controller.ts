@@ -27,7 +27,7 @@ export class BucketsController {
 
   @Get()
   @Needs('viewer', 'merchant')
-  @Lists('Show the live buckets of a merchant', BucketPage, { belowSomething: true, query: ['ruleId', 'ip', 'method'] })
+  @Lists('Show the live buckets of a merchant', BucketPage, { belowSomething: true, query: ['ruleId', 'ip', 'method', 'key'] })
   async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: BucketQueryDto): Promise<Page<BucketView>> {
     return this.buckets.list(merchantId, query);
   }

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   type BucketOperation,
   type BucketReading,
+  escapedPointer,
   type Fault,
   InvalidOperationError,
   isAddressField,
@@ -24,16 +25,20 @@ import type {
   ResetBucketsDto,
   UnblockBucketDto,
 } from './bucket.dto.js';
+import { auditedParts, KeyValues, writtenParts } from './key-values.js';
 import { LiveBuckets } from './live-buckets.js';
-import { bucketsOfMerchant, isShared, type KeyValues, type NamedBucket } from './merchant-buckets.js';
+import { bucketsOfMerchant, isShared, type NamedBucket } from './merchant-buckets.js';
 
 /** To which a bearer is limited; null: all. */
 type Merchants = readonly string[] | null;
 
 /** Which page of a merchant's buckets, and the parts of their keys that no merchant has by itself. */
-interface PageQuery extends KeyValues {
+interface PageQuery {
   readonly size: number;
   readonly cursor?: string | undefined;
+  readonly ip?: string | undefined;
+  readonly method?: string | undefined;
+  readonly key?: string | undefined;
 }
 
 const LIST = 'buckets';
@@ -65,11 +70,11 @@ export class BucketsService {
   /** The buckets for which `concerns` holds, as `show` shows each with what it holds now; nothing if it cannot be read without more of its key. */
   async page<T>(
     merchantId: string,
-    { size, cursor, ip, method }: PageQuery,
+    { size, cursor, ip, method, key }: PageQuery,
     concerns: (named: NamedBucket) => boolean,
     show: (named: NamedBucket, reading: BucketReading | undefined) => T,
   ): Promise<Page<T>> {
-    const all = (await this.named(merchantId, { ip, method })).filter(concerns);
+    const all = (await this.named(merchantId, new KeyValues({ ip, method, key: writtenParts(key) }))).filter(concerns);
     const from = cursor === undefined ? 0 : placeAfter(all, decodeCursor(LIST, cursor, isPlace));
     const rows = all.slice(from, from + size + 1);
     const read = await Promise.all(rows.slice(0, size).map(async (named) => show(named, await this.readingNow(named))));
@@ -106,13 +111,16 @@ export class BucketsService {
     by: Actor,
     among: Merchants,
   ): Promise<BucketsChanged> {
-    const { ruleId, limit, reason, ...values } = body;
+    const { ruleId, limit, reason, ip, method, key } = body;
+    const values = new KeyValues({ ip, method, key });
+    demandOnce(body);
     const chosen = (await this.named(merchantId, values))
       .filter((named) => (ruleId === undefined ? !isShared(named) : named.rule.id === ruleId))
       .filter((named) => limit === undefined || named.limit.name === limit);
     demandSome(chosen, body);
+    demandParts(chosen);
     if (among !== null && chosen.some(isShared)) throw forbidden(CONCERNS_OTHERS);
-    const after = { ...body, ...operation };
+    const after = { ...body, ...(key !== undefined && { key: auditedParts(key) }), ...operation };
     const change = { merchantId, ...(ruleId !== undefined && { ruleId }), action: ACTIONS[operation.kind], before: null, after };
     const actor = { ...by, ...(reason !== undefined && by.reason === undefined && { reason }) };
     const items = await this.audit.recordWith({ ...change, by: actor }, async () => {
@@ -171,8 +179,6 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
       },
     ]);
   }
-  const [needs] = chosen.flatMap((named) => named.needs);
-  if (needs !== undefined) throw badBody([missingPart(needs)]);
   if (chosen.length > MOST_AT_ONCE) {
     throw badBody([
       {
@@ -184,16 +190,30 @@ function demandSome(chosen: readonly NamedBucket[], { ruleId, limit }: ResetBuck
   }
 }
 
-/** A bucket is named here by the address and the method only. */
+/** Two values for one part would leave open which of them counts. */
+function demandOnce({ ip, method, key = {} }: ResetBucketsDto): void {
+  const twice = Object.entries({ ip, method }).find(([part, value]) => value !== undefined && Object.hasOwn(key, part));
+  if (twice === undefined) return;
+  throw badBody([{ pointer: `/key/${twice[0]}`, code: 'bucket.key.repeated', detail: `is given beside ${twice[0]}` }]);
+}
+
+/** Each part has to be told, absence too: else a misspelt one would name the bucket of requests without it. */
+function demandParts(chosen: readonly NamedBucket[]): void {
+  const [needed] = chosen.flatMap(({ needs }) => needs);
+  if (needed !== undefined) throw badBody([missingPart(needed)]);
+  const unnamed = chosen.find(({ key }) => key === undefined);
+  if (unnamed !== undefined) {
+    const detail = `no bucket can be named here by the key of the rule ${JSON.stringify(unnamed.rule.name)}`;
+    throw badBody([{ pointer: '/ruleId', code: 'bucket.key.not_nameable', detail }]);
+  }
+}
+
 function missingPart(part: KeyPart): Fault {
   const field = isAddressField(part) ? 'ip' : part;
+  const detail = `must be given, because the key of the rule has ${part}`;
   return field === 'ip' || field === 'method'
-    ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail: `must be given, because the key of the rule has ${part}` }
-    : {
-        pointer: '/ruleId',
-        code: 'bucket.key.not_nameable',
-        detail: `the key of the rule has ${part}, by which no bucket can be named here`,
-      };
+    ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail }
+    : { pointer: `/key/${escapedPointer(part)}`, code: 'bucket.key.missing', detail: `${detail}; null stands for a request without it` };
 }
 
 function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {

@@ -5,6 +5,7 @@ import {
   type RankedRule,
   type ReceiptFilter,
   type ReceiptPage,
+  type ReceiptsBefore,
   RedisReceiptStore,
   RedisUsageStore,
   type UsageStep,
@@ -12,7 +13,7 @@ import {
 import { ProblemError } from '#platform';
 import { withDeadline } from '#waiting';
 
-export type { DecisionReceipt, ReceiptFilter, ReceiptPage, UsageStep } from '#limiter-redis';
+export type { DecisionReceipt, ReceiptFilter, ReceiptPage, ReceiptSample, ReceiptsBefore, UsageStep } from '#limiter-redis';
 export { addUsage, HOUR_MS, isReceiptCursor, MINUTE_MS, USAGE_KEPT_MS } from '#limiter-redis';
 
 /** An administrator waits longer than a request may. Milliseconds. */
@@ -74,6 +75,11 @@ export class LiveReports {
 
   receiptsAfter(cursor: string, limit: number, filter: ReceiptFilter): Promise<ReceiptPage> {
     return answered(this.receipts, (receipts) => receipts.after(cursor, limit, filter));
+  }
+
+  /** @param cursor undefined: the newest */
+  receiptsBefore(cursor: string | undefined, merchantId: string): Promise<ReceiptsBefore> {
+    return answered(this.receipts, (receipts) => receipts.before(cursor, merchantId));
   }
 
   newestReceipts(limit: number, filter: ReceiptFilter): Promise<ReceiptPage> {

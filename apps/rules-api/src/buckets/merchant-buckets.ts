@@ -1,10 +1,8 @@
-import { canonicalAddress } from '#addresses';
 import {
   type Bucket,
   bucketKey,
   bucketOf,
   canBeOverridden,
-  isAddressField,
   type KeyPart,
   type Limit,
   type Rule,
@@ -14,12 +12,7 @@ import {
   ruleUnder,
   SOURCES,
 } from '#limiter';
-
-/** The parts of a key that no merchant has by itself. */
-export interface KeyValues {
-  readonly ip?: string | undefined;
-  readonly method?: string | undefined;
-}
+import type { KeyValues } from './key-values.js';
 
 /** A bucket that a rule has for a merchant. */
 export interface NamedBucket {
@@ -28,7 +21,7 @@ export interface NamedBucket {
   readonly limit: Limit;
   /** Parts of the key for which there is no value. */
   readonly needs: readonly KeyPart[];
-  /** Undefined while something is needed. */
+  /** Undefined while something is needed, or if no bucket can be named by its key. */
   readonly key: string | undefined;
   readonly bucket: Bucket;
 }
@@ -58,19 +51,13 @@ export function bucketsOfMerchant(
       .map((rule) => underOverride(rule, origin))
       .flatMap((rule) =>
         rule.limits.map((limit) => {
-          const needs = rule.key.filter((part) => !isGiven(part, values));
-          const descriptor = { merchantId, ip: canonicalAddress(values.ip ?? ''), method: values.method ?? '', target: '' };
-          const key = needs.length === 0 ? bucketKey(rule, limit.id, descriptor) : undefined;
+          const needs = rule.key.filter((part) => !values.has(part));
+          const descriptor = needs.length === 0 ? values.request(merchantId, rule.key) : undefined;
+          const key = descriptor && bucketKey(rule, limit.id, descriptor);
           return { rule, source: SOURCES[origin], limit, needs, key, bucket: bucketOf(limit, timeZone) };
         }),
       );
   return [...ofRules(own, 'own'), ...ofRules(plan, 'plan'), ...ofRules(defaults, 'default')];
-}
-
-/** `ip.prefix` follows from the address. Other fields of requests cannot be named here. */
-function isGiven(part: KeyPart, { ip, method }: KeyValues): boolean {
-  if (part === 'merchant') return true;
-  return part === 'method' ? method !== undefined : ip !== undefined && isAddressField(part);
 }
 
 /** Whether other merchants take from the same bucket: it is a default rule's or a plan's, whose key does not tell merchants apart. */

@@ -105,6 +105,6 @@ export class DecisionsAfter {
   cursor: string;
 }
 
-export function decisionView({ atMs, pathIsCut: _, ignorePathCase: __, limits, ...receipt }: DecisionReceipt): DecisionView {
+export function decisionView({ atMs, pathIsCut: _, ignorePathCase: __, sample: ___, limits, ...receipt }: DecisionReceipt): DecisionView {
   return { ...receipt, at: new Date(atMs).toISOString(), limits: [...limits] };
 }

@@ -4,7 +4,7 @@ import { MERCHANT_ID, RULE_ID } from '../http/text-formats.js';
 /** Bytes of a body: so much traffic is a sample, and more is no question of a moment. */
 export const MAX_PREVIEW_BYTES = 8 * 1024 * 1024;
 
-const SAMPLE = { expected: 'must be a text, the lines of a CSV file', fault: () => undefined, schema: {} };
+const SAMPLE = { expected: 'must be a text: the lines of a CSV file, or recorded', fault: () => undefined, schema: {} };
 
 /** A draft, and on what traffic it is tried. */
 export const PREVIEW_FIELDS = {
@@ -29,6 +29,6 @@ export const PREVIEW_FIELDS = {
     example: 'at,method,path\n2026-11-22T10:00:00Z,POST,/transactions\n2026-11-22T10:00:00.250Z,POST,/transactions',
     explanation:
       'Requests as CSV with a heading: at (milliseconds since 1970, or RFC 3339), method and path; where wanted ip, and cost, the tokens that a request takes ' +
-      'instead of what the rules say. Without a sample nothing is replayed.',
+      'instead of what the rules say. Or recorded: what gateways have recorded of the merchant within the last day. Without a sample nothing is replayed.',
   },
 } as const satisfies Fields;

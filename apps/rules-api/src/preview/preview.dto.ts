@@ -44,7 +44,7 @@ class RefusalsOfRequestsView {
   @ApiProperty({ type: String, example: '/transactions' })
   path: string;
 
-  @ApiProperty({ type: String, nullable: true, example: '192.0.2.7' })
+  @ApiProperty({ type: String, nullable: true, example: '192.0.2.7', description: 'Of recorded requests a hash.' })
   ip: string | null;
 
   @ApiProperty({ type: 'integer' })
@@ -103,6 +103,34 @@ export class ReplayView {
   truncated: boolean;
 }
 
+class SampleWeightView {
+  @ApiProperty({ type: Number, example: 1000, description: 'Of the requests that passed; 0 if none is among them.' })
+  passed: number;
+
+  @ApiProperty({ type: Number, example: 1, description: 'Of the refused ones: 1 unless more were refused than there was room to record.' })
+  refused: number;
+}
+
+export class RecordedSampleView {
+  @ApiProperty({ type: String, format: 'date-time', description: 'The first request that is replayed.' })
+  from: string;
+
+  @ApiProperty({ type: String, format: 'date-time', description: 'The last one.' })
+  to: string;
+
+  @ApiProperty({ type: 'integer', description: 'Requests that gateways have recorded.' })
+  recorded: number;
+
+  @ApiProperty({ type: 'integer', description: 'Requests that are replayed: as many as the recorded ones stand for.' })
+  requests: number;
+
+  @ApiProperty({ type: SampleWeightView, description: 'For how many requests a recorded one stands on average.' })
+  weight: SampleWeightView;
+
+  @ApiProperty({ type: 'integer', description: 'Recorded requests whose paths are too long to be replayed.' })
+  leftOut: number;
+}
+
 export class Preview {
   @ApiProperty({ type: [NamedRuleView], description: 'Rules that the draft would make unreachable.' })
   shadows: readonly NamedRuleView[];
@@ -118,6 +146,9 @@ export class Preview {
 
   @ApiProperty({ type: [RuleWarningView], description: 'What is probably a mistake in the draft.' })
   warnings: readonly RuleWarningView[];
+
+  @ApiPropertyOptional({ type: RecordedSampleView, description: 'What was recorded, if that is the sample.' })
+  sample?: RecordedSampleView;
 
   @ApiPropertyOptional({ type: ReplayView, description: 'Only with a sample.' })
   replay?: ReplayView;

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { Rule } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   MAX_RULES_PER_OWNER,
@@ -10,12 +11,14 @@ import {
   RuleRepository,
 } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
+import { LiveReports } from '../buckets/live-reports.js';
 import { badBody } from '../http/validation.pipe.js';
 import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
-import { alternatives, DRAFT_ID, type DraftShadowing, shadowingOfDraft, type Standing } from './draft.js';
-import type { Preview, PreviewDto, ReplayView } from './preview.dto.js';
+import { type Alternatives, alternatives, DRAFT_ID, type DraftShadowing, shadowingOfDraft, type Standing } from './draft.js';
+import type { Preview, PreviewDto, RecordedSampleView, ReplayView } from './preview.dto.js';
+import { type RecordedSample, recordedSample } from './recorded-sample.js';
 import { replay, type ReplayResult, type RuleSet } from './replay.js';
-import { readSample, type SampleRow } from './sample.js';
+import { RECORDED, readSample, type SampleRow } from './sample.js';
 
 /** For as long a preview is worked at, its turns among other work included, in milliseconds. */
 const DEADLINE_MS = 10_000;
@@ -38,6 +41,7 @@ export class PreviewService {
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
+    @Inject(LiveReports) private readonly reports: LiveReports,
   ) {}
 
   /**
@@ -47,21 +51,22 @@ export class PreviewService {
    */
   async *preview(body: PreviewDto, among: readonly string[] | null): AsyncGenerator<PreviewProgress, Preview> {
     demandAmong(body.merchantId, among);
-    if (body.sample === 'recorded') throw notRecorded();
     if (this.running >= MAX_AT_ONCE) throw busy();
     this.running++;
     try {
       const endAtMs = performance.now() + DEADLINE_MS;
       const standing = await this.standing(body.merchantId);
-      const rows = body.sample === undefined ? [] : await readSample(body.sample);
-      const { rule, ruleId } = body;
+      const { rule, ruleId, sample } = body;
       const replaced = ruleId === undefined ? undefined : ruleIn(standing, ruleId);
-      const both = alternatives(standing, rule, replaced, rows[0]?.atMs ?? 0);
-      demandAddresses(both.then, rows);
+      const bothAt = (atMs: number) => alternatives(standing, rule, replaced, atMs);
+      const recorded = sample === RECORDED ? await recordedSample(this.reports, body.merchantId, rulesOf(bothAt(0))) : undefined;
+      const rows = recorded?.rows ?? (sample === undefined ? [] : await readSample(sample));
+      const both = bothAt(rows[0]?.atMs ?? 0);
+      if (recorded === undefined) demandAddresses(both.then, rows);
       const shadowing = shadowingOfDraft(both, rule, Date.now());
       if (rows.length === 0) return answer(shadowing);
       const found = yield* counted(replay(rows, both, { endAtMs }), rows.length);
-      return answer(shadowing, replayView(found, both.then));
+      return answer(shadowing, { replay: replayView(found, both.then), ...(recorded && { sample: sampleView(recorded) }) });
     } finally {
       this.running--;
     }
@@ -107,9 +112,18 @@ async function* counted(replayed: AsyncGenerator<number, ReplayResult>, of: numb
   }
 }
 
-function answer({ shadows, shadowedBy, uncovers, warnings }: DraftShadowing, found?: ReplayView): Preview {
-  const unreplayed = { shadows, shadowedBy, uncovers, warnings };
-  return found === undefined ? unreplayed : { ...unreplayed, replay: found };
+function answer({ shadows, shadowedBy, uncovers, warnings }: DraftShadowing, replayed: Pick<Preview, 'replay' | 'sample'> = {}): Preview {
+  return { shadows, shadowedBy, uncovers, warnings, ...replayed };
+}
+
+function rulesOf({ now, then }: Alternatives): Rule[] {
+  const all = ({ own, plan = [], defaults }: RuleSet) => [...own, ...plan, ...defaults];
+  return [...new Set([...all(now), ...all(then)])];
+}
+
+function sampleView({ rows, recorded, weight, leftOut }: RecordedSample): RecordedSampleView {
+  const at = (ms: number) => new Date(ms).toISOString();
+  return { from: at(rows[0]!.atMs), to: at(rows.at(-1)!.atMs), recorded: recorded.length, requests: rows.length, weight, leftOut };
 }
 
 function replayView({ byRule, mostAffected, series, ...found }: ReplayResult, { own, plan = [], defaults }: RuleSet): ReplayView {
@@ -131,11 +145,6 @@ function demandAddresses({ own, plan = [], defaults }: RuleSet, rows: readonly S
   if (needsIp === undefined || rows.every(({ ip }) => ip !== undefined)) return;
   const detail = `must have the column ip, with an address in each row, because the key of the rule ${JSON.stringify(needsIp.name)} has ip`;
   throw badBody([{ pointer: '/sample', code: 'preview.sample.lacks_ip', detail }]);
-}
-
-function notRecorded(): ProblemError {
-  const detail = 'gateways record no requests yet; send a sample as CSV';
-  return badBody([{ pointer: '/sample', code: 'preview.sample.not_recorded', detail }]);
 }
 
 function busy(): ProblemError {

@@ -101,9 +101,9 @@ class Side {
     this.limiter = new RateLimiter(store, store);
   }
 
-  decide({ atMs, method, path, ip = '', cost }: SampleRow): Verdict {
+  decide({ atMs, method, path, ip = '', cost, descriptor: known = { ip, method, target: path } }: SampleRow): Verdict {
     this.nowMs = atMs;
-    const descriptor: Descriptor = { merchantId: this.rules.merchantId, ip, method, target: path };
+    const descriptor: Descriptor = { ...known, merchantId: this.rules.merchantId };
     let verdict: Verdict | undefined;
     // The store answers at once.
     this.limiter.check(this.costing(cost), descriptor, (outcome) => {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isIP } from 'node:net';
 import { CsvError, parse } from 'csv-parse';
 import { canonicalAddress } from '#addresses';
-import { type Fault, shown } from '#limiter';
+import { type Descriptor, type Fault, shown } from '#limiter';
 import { EXPLAIN_FIELDS } from '../explain/explain-fields.js';
 import { badBody } from '../http/validation.pipe.js';
 
@@ -18,6 +18,8 @@ export interface SampleRow {
   readonly ip: string | undefined;
   /** Tokens, instead of what rules say. */
   readonly cost: number | undefined;
+  /** The request as rules look at it, where more is known of it than stands above. */
+  readonly descriptor?: Omit<Descriptor, 'merchantId'>;
 }
 
 /** All of them are in memory at once. */
@@ -30,6 +32,9 @@ const LAST_MS = Math.floor(Number.MAX_SAFE_INTEGER / 1000);
 const MAX_FAULTS = 20;
 /** So much text is parsed before other requests have their turn. */
 const PIECE_LENGTH = 8_192;
+
+/** In place of a CSV: what gateways have recorded. */
+export const RECORDED = 'recorded';
 
 const COLUMNS = ['at', 'method', 'path', 'ip', 'cost'];
 const REQUIRED = ['at', 'method', 'path'];

@@ -36,7 +36,7 @@ function verdicts(requests: number): Verdict[] {
     return found!;
   });
 }
-const context = { nowMs: 1500, isMerchant: () => true, secret: SECRET };
+const context = { nowMs: 1500, isMerchant: () => true, secret: SECRET, passedOneIn: 1000 };
 const noted = (outcome: Parameters<typeof receiptOf>[0]['outcome'], changes: Partial<typeof descriptor> = {}) =>
   receiptOf({ requestId: 'r1', descriptor: { ...descriptor, ...changes }, outcome, atMs: 1000 }, context);
 
@@ -90,6 +90,25 @@ test('the query and the address of a client are not in it; the address is told a
   for (const personal of ['4111', '192.0.2.7']) expect(text).not.toContain(personal);
   expect(personalHash('192.0.2.7', 'another secret')).not.toBe(personalHash('192.0.2.7', SECRET));
   expect(personalHash('192.0.2.8', SECRET)).not.toBe(personalHash('192.0.2.7', SECRET));
+});
+
+test('it says for how many requests it stands, and tells clients apart by keyed hashes', () => {
+  const [passed, , refused] = verdicts(3).map((verdict) => noted(verdict).sample);
+  const ip = personalHash('192.0.2.7', SECRET);
+  expect([passed, refused]).toMatchObject([
+    { oneIn: 1000, client: { ip } },
+    { oneIn: 1, client: { ip } },
+  ]);
+  const more = { ip: '2001:db8::7', user: 'u-17', apiKey: { id: '5' } };
+  const { client, hashedWith } = noted(UNKNOWN_MERCHANT, more).sample!;
+  expect(client).toEqual({
+    ip: personalHash('2001:db8::7', SECRET),
+    'ip.prefix': personalHash('2001:db8:0:0::/64', SECRET),
+    user: personalHash('u-17', SECRET),
+    apiKey: personalHash('5', SECRET),
+  });
+  const other = receiptOf({ requestId: 'r1', descriptor, outcome: UNKNOWN_MERCHANT, atMs: 0 }, { ...context, secret: 'another secret' });
+  expect([hashedWith, other.sample!.hashedWith === hashedWith]).toEqual([refused!.hashedWith, false]);
 });
 
 test('a path that is too long is cut, and says so', () => {

@@ -9,12 +9,14 @@ export interface ReceiptContext {
   readonly isMerchant: (merchantId: string) => boolean;
   /** With which personal parts of bucket keys are hashed. */
   readonly secret: string;
+  /** Of how many requests that passed one gets a receipt. */
+  readonly passedOneIn: number;
 }
 
 /** What is written down of a decision. */
 export function receiptOf(
   { requestId, descriptor, outcome, atMs }: NotedDecision,
-  { nowMs, isMerchant, secret }: ReceiptContext,
+  { nowMs, isMerchant, secret, passedOneIn }: ReceiptContext,
 ): NewReceipt {
   const { merchantId, method, target, ignorePathCase = false } = descriptor;
   const path = target.split('?', 1)[0]!;
@@ -36,7 +38,31 @@ export function receiptOf(
           limits: limitsOf(outcome, descriptor, secret),
         }
       : { source: 'none', retryAfterMs: null, limits: [] }),
+    sample: { oneIn: outcome.allowed ? Math.max(1, passedOneIn) : 1, client: clientOf(descriptor, secret), hashedWith: nameOfKey(secret) },
   };
+}
+
+const CLIENT_FIELDS = ['ip', 'ip.prefix', 'user', 'apiKey'] as const;
+
+/** Rules that are tried later may tell clients apart that today's rules do not. */
+function clientOf(descriptor: Descriptor, secret: string): Record<string, string> {
+  const values = CLIENT_FIELDS.map((field) => [field, keyPartOf(descriptor, field)] as const);
+  return Object.fromEntries(
+    values.flatMap(([field, value]) =>
+      value === undefined || (field === 'ip.prefix' && value === descriptor.ip) ? [] : [[field, personalHash(value, secret)]],
+    ),
+  );
+}
+
+const NAME_CHARACTERS = 8;
+let named: { readonly secret: string; readonly name: string } | undefined;
+
+/** Tells keys apart without giving them away. A process has one. */
+function nameOfKey(secret: string): string {
+  if (named?.secret !== secret) {
+    named = { secret, name: createHmac('sha256', secret).update('the name of this key').digest('base64url').slice(0, NAME_CHARACTERS) };
+  }
+  return named.name;
 }
 
 function limitsOf(verdict: Verdict, descriptor: Descriptor, secret: string): ReceiptLimit[] {

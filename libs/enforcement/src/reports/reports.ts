@@ -128,7 +128,7 @@ export class Reports {
     const noted = this.queue.take();
     if (noted.length === 0) return;
     const { isMerchant, settings } = this.options;
-    const context = { nowMs: this.now(), isMerchant, secret: settings.receiptHashKey };
+    const context = { nowMs: this.now(), isMerchant, secret: settings.receiptHashKey, passedOneIn: settings.receiptsPassedOneIn };
     const bounds = { most: settings.receiptsKept, perMinute: settings.receiptsPerMerchant };
     try {
       const receipts = noted.map((each) => receiptOf(each, context));
