@@ -1,3 +1,4 @@
 export type { Condition } from './condition.js';
-export { conditionSchema, FIELD_NAME } from './condition-fields.js';
-export { AskedFields, canonicalField, isAddressField, requestField, type FieldValue, type RequestField } from './request-field.js';
+export { answerConditionSchema, conditionSchema, FIELD_NAME } from './condition-fields.js';
+export { type FieldScalar, type FieldValue, isSeveral, JsonScalar } from './field-value.js';
+export { AskedFields, canonicalField, isAddressField, isBodyField, requestField, type RequestField } from './request-field.js';
