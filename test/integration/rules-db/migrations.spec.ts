@@ -72,6 +72,12 @@ describe('migrations', () => {
     await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
+    const charge = { on: 'response', when: { field: 'response.status', equals: 402 } } as const;
+    await rules.create(
+      'acme',
+      ruleSpec({ name: 'by the body', cost: { field: 'body.a', max: 9 }, charge, onUnreadableBody: 'refuse' }),
+      BY,
+    );
     await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
     const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
     await rules.create(
@@ -122,6 +128,7 @@ describe('migrations', () => {
       'Approvals1795406000000',
       'Webhooks1795406010000',
       'AuditByStatement1795408000000',
+      'RuleBodiesAndAnswers1795850000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
