@@ -72,14 +72,9 @@ describe('migrations', () => {
     await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
-    const charge = { on: 'response', when: { field: 'response.status', equals: 402 } } as const;
-    await rules.create(
-      'acme',
-      ruleSpec({ name: 'by the body', cost: { field: 'body.a', max: 9 }, charge, onUnreadableBody: 'refuse' }),
-      BY,
-    );
-    await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
-    const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
+    const byBody = { cost: { field: 'body.a', max: 9 }, charge: { on: 'request' }, onUnreadableBody: 'refuse' } as const;
+    const penalty = { refusals: 3, windowMs: 1_000, blockMs: 60_000 };
+    await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty, ...byBody }), BY);
     await rules.create(
       null,
       ruleSpec({

@@ -10,7 +10,14 @@ import type { Rule } from '../rule.js';
 import type { Verdict } from '../verdict.js';
 import { type BodyFacts, bodyOfText, NO_BODY, unreadableBody } from './json-body.js';
 
-const BURST = { name: 'burst', algorithm: 'token_bucket', capacity: 1_000, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' } as const;
+const BURST = {
+  name: 'burst',
+  algorithm: 'token_bucket',
+  capacity: 1_000,
+  refillTokens: 1,
+  refillIntervalMs: 3_600_000,
+  refill: 'greedy',
+} as const;
 const rule = ({ all = [] as readonly Condition[], ...changes }: Partial<Rule> & { all?: readonly Condition[] } = {}): Rule => ({
   id: '1',
   name: 'payments',
