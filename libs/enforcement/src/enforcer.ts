@@ -85,7 +85,10 @@ export class Enforcer {
    * Decides about a request. Calls back once, perhaps before it returns, within bounded time; it does not throw. A callback, because a promise
    * for each of hundreds of thousands of decisions a second costs more than the decisions: a caller who wants a promise wraps the call in one line.
    *
-   * A request that is allowed holds the verdict's reservations: each is to be released when the request is over, or refunded if it never reached the upstream.
+   * A request that is allowed holds the verdict's reservations: each is to be released when the request is over, with what is known of the answer, or refunded if it
+   * never reached the upstream.
+   *
+   * Where a rule looks at the body of a request, the descriptor's `readBody` is called first; if the door gives the request up meanwhile, there is no answer.
    *
    * @param watch is told while rules are read
    * @param requestId by which a receipt of the decision is found; without one there is none. Characters that are harmless in a log, at most 64
@@ -165,7 +168,13 @@ export class Enforcer {
       this.noVerdict(UNKNOWN_MERCHANT, descriptor, answer, requestId);
       return;
     }
-    this.dependencies.limiter.check(rules, descriptor, (outcome) => {
+    const { limiter } = this.dependencies;
+    if (limiter.needsBody(rules, descriptor)) {
+      // By the rules as they are then: to read a body takes a while.
+      descriptor.more!.readBody!(() => this.check(descriptor, answer, requestId));
+      return;
+    }
+    limiter.check(rules, descriptor, (outcome) => {
       if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, { rules, atUs: outcome.atUs });
       else this.verdict(outcome, descriptor, answer, requestId);
     });

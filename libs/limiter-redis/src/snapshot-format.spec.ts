@@ -20,6 +20,9 @@ const PLAIN: Rule = {
 /** A rule with every part of the language. */
 const RICH: Rule = {
   ...PLAIN,
+  cost: { field: 'body.amount', scale: 100, max: 5_000, ifInvalid: 'max' },
+  charge: { on: 'response', when: { field: 'response.status', from: 400, to: 499 } },
+  onUnreadableBody: 'refuse',
   id: '18',
   mode: { enforcePercent: 10 },
   validFrom: '2026-12-01T00:00:00Z',
@@ -59,7 +62,7 @@ const changed = (from: MerchantSnapshot, change: (body: { format: number; rules:
   return text.slice(0, 16) + JSON.stringify(body);
 };
 const newer = (rule: Rule, changes: object = {}) =>
-  changed(snapshot([PLAIN, rule]), (body) => Object.assign(body.rules[1]!, { language: 3, ...changes }));
+  changed(snapshot([PLAIN, rule]), (body) => Object.assign(body.rules[1]!, { language: 4, ...changes }));
 
 test('a rule comes back as it was written, whatever parts it has', () => {
   expect(parsed(snapshotText(snapshot([PLAIN, RICH])))).toEqual({ value: snapshot([PLAIN, RICH]) });
@@ -89,7 +92,7 @@ test('a snapshot of a later format is not read', () => {
 
 describe('a rule in a later version of the language', () => {
   const match = { methods: ['POST'], paths: [] };
-  const later = { id: '18', language: 3, onStoreFailure: 'closed', match };
+  const later = { id: '18', language: 4, onStoreFailure: 'closed', match };
 
   it('is set apart, and the others are read', () => {
     expect(parsed(newer(RICH, { limits: 'in another form', mode: { night: true }, layer: 'galaxy' }))).toEqual({

@@ -1,4 +1,5 @@
-import { AskedFields, type FieldValue, requestField, type RequestField } from './conditions/request-field.js';
+import { type FieldScalar, type FieldValue, isSeveral, textOf } from './conditions/field-value.js';
+import { AskedFields, requestField, type RequestField } from './conditions/request-field.js';
 import type { Descriptor } from './descriptor.js';
 import { digestOf } from './digest.js';
 import type { KeyPart, Rule } from './rule.js';
@@ -86,7 +87,8 @@ function namedFieldsOf(key: readonly KeyPart[]): readonly RequestField[] {
 /** What a request has for a part of a key, to be shown; undefined where it has nothing. */
 export function keyPartOf(descriptor: Descriptor, part: KeyPart): string | undefined {
   const value = new AskedFields(descriptor).valueOf(requestField(part));
-  return typeof value === 'object' ? value.join(', ') : value?.toString();
+  if (value === undefined) return undefined;
+  return isSeveral(value) ? value.map(textOf).join(', ') : textOf(value);
 }
 
 const MOST_PLAIN_CHARACTERS = 128;
@@ -95,10 +97,15 @@ const MOST_PLAIN_CHARACTERS = 128;
 function valuePart({ isFree }: RequestField, value: FieldValue): string {
   if (value === undefined) return '';
   // What comes more than once is a value of its own: its texts with their lengths, which no one text is taken for.
-  if (typeof value === 'object') return `=,${digestOf(value.map((each) => `${each.length}:${each}`).join(''))}`;
-  const text = String(value);
-  if (!isFree && text.length <= MOST_PLAIN_CHARACTERS) return `=${escaped(text)}`;
-  return `==${digestOf(text)}`;
+  if (isSeveral(value)) return `=,${digestOf(value.map(withLength).join(''))}`;
+  // A number, and true, are others than the texts that look like them.
+  if (typeof value !== 'string') return `=+${digestOf(withLength(value))}`;
+  if (!isFree && value.length <= MOST_PLAIN_CHARACTERS) return `=${escaped(value)}`;
+  return `==${digestOf(value)}`;
+}
+
+function withLength(value: FieldScalar): string {
+  return typeof value === 'string' ? `${value.length}:${value}` : `${value.kind}${value.text.length}:${value.text}`;
 }
 
 const PLAIN = /^[A-Za-z0-9_.~@+-]*$/;

@@ -1,6 +1,9 @@
 import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { keyHead, keyParts, type LimitId } from './bucket-key.js';
 import { bucketOf, bucketOfPenalty, type Bucket } from './bucket.js';
+import type { CompiledCharge } from './charge.js';
+import { AskedFields } from './conditions/request-field.js';
+import type { Price } from './cost.js';
 import type { Descriptor } from './descriptor.js';
 import type { Rule } from './rule.js';
 import type { RuleOrigin } from './rule-origin.js';
@@ -28,6 +31,12 @@ export interface CompiledRule {
   readonly takes: RuleTakes | undefined;
   /** Whether a request holds slots that have to be released. */
   readonly holdsSlots: boolean;
+  /** What a request costs, where a field of it says so. */
+  readonly price: Price | undefined;
+  /** In which its buckets count: see local-share.ts. */
+  readonly unitsPerToken: number;
+  /** What it charges only once there is an answer. */
+  readonly charge: CompiledCharge | undefined;
   /** Whether it has limits that look at the platform's spare capacity. */
   readonly elastic: boolean;
 }
@@ -39,10 +48,15 @@ export function bucketsOf({ limits, penalty }: Rule, timeZone: string | undefine
   };
 }
 
-export function newTakes(rule: Rule, { limits, penalty }: RuleBuckets, descriptor: Descriptor, makeTake: MakeTake): RuleTakes {
+export function newTakes(
+  rule: Rule,
+  { limits, penalty }: RuleBuckets,
+  descriptor: Descriptor,
+  cost: number,
+  makeTake: MakeTake,
+): RuleTakes {
   const parts = keyParts(rule.key, descriptor);
-  const takeOf = <B extends Bucket>(id: LimitId, bucket: B) =>
-    makeTake(keyHead(rule, id, descriptor.merchantId) + parts, bucket, rule.cost);
+  const takeOf = <B extends Bucket>(id: LimitId, bucket: B) => makeTake(keyHead(rule, id, descriptor.merchantId) + parts, bucket, cost);
   return {
     limits: limits.map((bucket, i) => takeOf(rule.limits[i]!.id, bucket)),
     penalty: penalty && takeOf('penalty', penalty),
@@ -57,8 +71,14 @@ export function takesOf(rules: readonly CompiledRule[], descriptor: Descriptor):
   return rules.length === 1 ? takesOfRule(rules[0]!, descriptor) : rules.flatMap((compiled) => takesOfRule(compiled, descriptor));
 }
 
-function takesOfRule({ rule, buckets, takes }: CompiledRule, descriptor: Descriptor): readonly BucketTake[] {
-  return inOrder(takes ?? newTakes(rule, buckets, descriptor, plainTake));
+function takesOfRule(compiled: CompiledRule, descriptor: Descriptor): readonly BucketTake[] {
+  const { rule, buckets, takes, unitsPerToken } = compiled;
+  return inOrder(takes ?? newTakes(rule, buckets, descriptor, costOf(compiled, descriptor)! * unitsPerToken, plainTake));
+}
+
+/** What a request costs by a rule; undefined if what it says of that is not valid. */
+export function costOf({ rule, price }: Pick<CompiledRule, 'rule' | 'price'>, descriptor: Descriptor): number | undefined {
+  return price === undefined ? (rule.cost as number) : price(new AskedFields(descriptor));
 }
 
 export function inOrder({ limits, penalty }: RuleTakes): readonly BucketTake[] {

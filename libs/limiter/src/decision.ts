@@ -22,4 +22,13 @@ export interface Decision {
 }
 
 /** The merged answer of a request's buckets, with its reason. */
-export type Reason = 'allowed' | 'no_matching_rule' | 'over_limit' | 'blocked' | 'cost_exceeds_capacity' | 'store_unavailable';
+export type Reason =
+  | 'allowed'
+  | 'no_matching_rule'
+  | 'over_limit'
+  | 'blocked'
+  | 'cost_exceeds_capacity'
+  | 'store_unavailable'
+  /** The request itself is at fault: a rule needs what it does not say. */
+  | 'unreadable_body'
+  | 'invalid_cost';

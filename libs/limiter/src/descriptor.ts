@@ -1,3 +1,5 @@
+import type { BodyFacts } from './body/json-body.js';
+
 /** The facts of a request that rules look at. */
 export interface Descriptor {
   readonly merchantId: string;
@@ -29,4 +31,25 @@ export interface RequestFacts {
   readonly hostName: string | undefined;
   /** ISO 3166-1 alpha-2, in capitals, where it is known. */
   readonly country?: string | undefined;
+  /** What is in the body, once it has been read; undefined before that, and where nobody can read it. */
+  readonly body?: BodyFacts | undefined;
+  /**
+   * Reads the body, where the door can, for a rule that looks at it. Within bounded time and memory it calls back once, when `body` is there; a door that
+   * gives the request up meanwhile does not call back.
+   */
+  readonly readBody?: ((done: () => void) => void) | undefined;
+}
+
+/** What is known of the answer to a request. */
+export interface AnswerFacts {
+  /** Undefined: none has come. */
+  readonly head?: AnswerHead | undefined;
+  /** Undefined: nobody has looked. */
+  readonly body?: BodyFacts | undefined;
+}
+
+export interface AnswerHead {
+  readonly status: number;
+  /** One for each line of this name. @param name in lower case */
+  headerValues(name: string): readonly string[];
 }

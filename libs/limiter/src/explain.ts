@@ -1,5 +1,5 @@
 import type { AskedRequest } from './asked-request.js';
-import type { FieldValue } from './conditions/request-field.js';
+import { type FieldScalar, type FieldValue, isSeveral } from './conditions/field-value.js';
 import type { Descriptor } from './descriptor.js';
 import { type EffectiveMode, modeOf } from './enforced-share.js';
 import type { MerchantRules, NowMs } from './merchant-rules.js';
@@ -124,8 +124,20 @@ function whyNot({ rule, conditions }: RuleTemplate, mismatch: Mismatch, method: 
 /** What a client sent may be personal, and long. */
 function shownValue(value: FieldValue): unknown {
   if (value === undefined) return null;
-  if (typeof value === 'object') return value.slice(0, MOST_SHOWN_VALUES).map(bounded);
-  return typeof value === 'string' ? bounded(value) : value;
+  return isSeveral(value) ? value.slice(0, MOST_SHOWN_VALUES).map(shownScalar) : shownScalar(value);
+}
+
+/** A number as it is written in decimals, because JSON would round it. */
+function shownScalar(value: FieldScalar): unknown {
+  if (typeof value === 'string') return bounded(value);
+  switch (value.kind) {
+    case 'truth':
+      return value.text === 'true';
+    case 'number':
+      return String(Number(value.text)) === value.text ? Number(value.text) : bounded(value.text);
+    case 'object':
+      return {};
+  }
 }
 
 const MOST_SHOWN_VALUES = 5;

@@ -117,9 +117,8 @@ export function notEnforced(place: Place): Fault {
   return faultOf(place, 'not_enforced', 'is part of the language of a rule and not enforced yet, so a rule that has it is refused');
 }
 
-function wholeNumberFaults(value: unknown, { min, max, because = '', objectsToCome }: WholeNumberField, place: Place): Fault[] {
+function wholeNumberFaults(value: unknown, { min, max, because = '' }: WholeNumberField, place: Place): Fault[] {
   if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return [];
-  if (objectsToCome && isPlainObject(value)) return [notEnforced(place)];
   const expected = `must be a whole number from ${min} to ${max}${because}`;
   if (typeof value !== 'number' || Number.isNaN(value)) return [fault(place, 'wrong_type', expected, value)];
   const reason = value >= min && value <= max ? 'not_whole' : 'out_of_range';

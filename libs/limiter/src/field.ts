@@ -50,8 +50,6 @@ export interface WholeNumberField extends About {
   readonly scales?: true;
   /** Why the bounds are what they are; completes the sentence that names them. */
   readonly because?: string;
-  /** The language also has objects here, which are not enforced yet. */
-  readonly objectsToCome?: true;
 }
 
 export interface ChoiceField extends About {

@@ -6,11 +6,24 @@ export * from './algorithms/index.js';
 export type { WindowLevel } from './algorithms/window-level.js';
 export type { WindowBounds, Windows } from './algorithms/windows.js';
 export * from './block.js';
+export {
+  type BodyFacts,
+  bodyOfText,
+  MOST_BODY_BYTES,
+  NO_BODY,
+  readBody,
+  unreadableBody,
+  UNREADABLE_BODIES,
+  type UnreadableBody,
+} from './body/json-body.js';
+export type { UnreadableBodyPolicy } from './body/unreadable-body-policy.js';
 export * from './bucket.js';
 export * from './bucket-key.js';
 export * from './bucket-operation.js';
 export * from './carry-over.js';
 export { takesOf, type CompiledRule, type RuleBuckets, type RuleTakes } from './compiled-rule.js';
+export type { Charge } from './charge.js';
+export type { Cost, CostOfField } from './cost.js';
 export * from './decision.js';
 export * from './conditions/index.js';
 export * from './described-by.js';
@@ -53,7 +66,15 @@ export * from './stored-rule.js';
 export * from './take.js';
 export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
 export * from './time-zone.js';
-export { decisionsBefore, NO_MATCHING_RULE, verdictOf, type LimitReport, type ShadowReport, type Verdict } from './verdict.js';
+export {
+  decisionsBefore,
+  NO_MATCHING_RULE,
+  verdictOf,
+  type LimitReport,
+  type RequestFault,
+  type ShadowReport,
+  type Verdict,
+} from './verdict.js';
 export { foreignSyntaxIn, looksLikeExpression } from './writing/foreign-path-syntax.js';
 export { headerNameFault } from './writing/header-name.js';
 export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';

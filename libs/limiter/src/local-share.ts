@@ -1,6 +1,7 @@
 import { limitAlgorithm } from './algorithms/index.js';
 import { bucketOf } from './bucket.js';
-import type { CompiledRule } from './compiled-rule.js';
+import { costOf, type CompiledRule } from './compiled-rule.js';
+import type { Descriptor } from './descriptor.js';
 import { capacityOf, excessOf, type Limit, type LimitNumbers, type LimitStart, type PastLimit } from './limit.js';
 
 /**
@@ -34,15 +35,17 @@ export function ruleShare(compiled: CompiledRule, gateways: number): RuleShare {
 const SHARES = new WeakMap<CompiledRule, RuleShare>();
 
 /** Whether a request costs more than its whole limit allows at once, not just more than a share of it. */
-export function costsTooMuch({ rule, buckets }: CompiledRule): boolean {
-  return buckets.limits.some((bucket) => rule.cost > bucket.capacity);
+export function costsTooMuch(compiled: CompiledRule, descriptor: Descriptor): boolean {
+  const cost = costOf(compiled, descriptor)!;
+  return compiled.buckets.limits.some((bucket) => cost > bucket.capacity);
 }
 
 function shareOf(compiled: CompiledRule, gateways: number): CompiledRule {
   const { rule, buckets } = compiled;
   return {
     ...compiled,
-    rule: { ...rule, cost: rule.cost * gateways, limits: rule.limits.map((limit) => shown(limit, gateways)) },
+    unitsPerToken: gateways,
+    rule: { ...rule, limits: rule.limits.map((limit) => shown(limit, gateways)) },
     buckets: {
       limits: buckets.limits.map(({ timeZone }, i) => bucketOf(inUnits(rule.limits[i]!, gateways), timeZone)),
       // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.

@@ -5,7 +5,7 @@ import { followsMerchant } from './limit.js';
 import { ClosedByNewerRules, type NewerRule } from './newer-rule.js';
 import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
-import { firstMatch, layersOf, mergedLayers, rulesOf, type RuleLayer } from './rule-matcher.js';
+import { firstMatch, layersOf, mayConcern, mergedLayers, refusingBody, rulesOf, type RuleLayer } from './rule-matcher.js';
 import type { RuleOrigin } from './rule-origin.js';
 import { RuleTemplate } from './rule-template.js';
 import type { BucketTake, MakeTake } from './take.js';
@@ -19,6 +19,10 @@ export interface ChosenRules {
   readonly elastic: boolean;
   /** A rule that only a newer version can read refuses what it may concern. */
   readonly closed: boolean;
+  /** Whether what it costs depends on the request. */
+  readonly priced: boolean;
+  /** The rule that refuses the request because its body cannot be read. */
+  readonly refusingBody: Rule | undefined;
 }
 
 /** The rules that concern one merchant: its own, those of its plan and the default ones. They never change: an edit makes a new object. */
@@ -53,6 +57,19 @@ export class MerchantRules {
     return chosen;
   }
 
+  /** Whether some rule looks at bodies of requests. */
+  get readBodies(): boolean {
+    return this.shape.readsBody;
+  }
+
+  /** Whether a rule that may concern a request looks at its body, and nobody has read it yet. */
+  needBody(descriptor: Descriptor, nowMs: NowMs = noClock): boolean {
+    const { more } = descriptor;
+    if (!this.shape.readsBody || more?.readBody === undefined || more.body !== undefined) return false;
+    const request = this.asked(descriptor, nowMs);
+    return this.layers.some((layer) => rulesOf(layer).some((template) => template.readsBody && mayConcern(template, request)));
+  }
+
   /** A request as these rules are matched with it. */
   asked(descriptor: Descriptor, nowMs: NowMs = noClock): AskedRequest {
     const { timed, pathless } = this.shape;
@@ -76,12 +93,18 @@ export class MerchantRules {
       const firstShadow = firstMatch(layer.shadow, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow));
     }
-    const closed = this.closing?.concern(request.method, request.segments, request.ignoreCase) ?? false;
-    return { enforced, shadow, elastic: enforced.some(({ elastic }) => elastic), closed };
+    return {
+      enforced,
+      shadow,
+      elastic: enforced.some(({ elastic }) => elastic),
+      closed: this.closing?.concern(request.method, request.segments, request.ignoreCase) ?? false,
+      priced: this.shape.priced && [...enforced, ...shadow].some(({ price }) => price !== undefined),
+      refusingBody: this.shape.readsBody ? refusingBody(this.layers, request) : undefined,
+    };
   }
 
   private compile(template: RuleTemplate): CompiledRule {
-    if (!template.isMerchantKeyed) return template.compiledForAny;
+    if (!template.takesTheSame) return template.compiledForAny;
     this.compiled ??= new Map();
     let compiled = this.compiled.get(template);
     if (compiled === undefined) {
@@ -112,6 +135,10 @@ interface RulesShape {
   readonly plain: boolean;
   /** Some apply at some times only. */
   readonly timed: boolean;
+  /** Some look at the body of a request. */
+  readonly readsBody: boolean;
+  /** Of some the cost depends on the request. */
+  readonly priced: boolean;
 }
 
 function shapeOf(templates: readonly RuleTemplate[]): RulesShape {
@@ -119,11 +146,19 @@ function shapeOf(templates: readonly RuleTemplate[]): RulesShape {
     pathless: templates.every(({ isPathless }) => isPathless),
     plain: templates.every(({ isPlain }) => isPlain),
     timed: templates.some(({ active }) => active !== undefined),
+    readsBody: templates.some(({ readsBody }) => readsBody),
+    priced: templates.some(({ rule }) => typeof rule.cost === 'object'),
   };
 }
 
 function bothShapes(a: RulesShape, b: RulesShape): RulesShape {
-  return { pathless: a.pathless && b.pathless, plain: a.plain && b.plain, timed: a.timed || b.timed };
+  return {
+    pathless: a.pathless && b.pathless,
+    plain: a.plain && b.plain,
+    timed: a.timed || b.timed,
+    readsBody: a.readsBody || b.readsBody,
+    priced: a.priced || b.priced,
+  };
 }
 
 /** What is the same for all merchants that have just these rules. */

@@ -1,12 +1,14 @@
-import { takesOf, type CompiledRule } from './compiled-rule.js';
+import { UNREADABLE_BODIES } from './body/json-body.js';
+import { costOf, takesOf, type CompiledRule } from './compiled-rule.js';
+import type { CostOfField } from './cost.js';
 import type { Descriptor } from './descriptor.js';
 import { costsTooMuch, ruleShare } from './local-share.js';
 import type { ChosenRules, MerchantRules, NowMs } from './merchant-rules.js';
 import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
-import { Reservation } from './reservation.js';
+import { type ChargedTakes, Reservation } from './reservation.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { allPass } from './take.js';
-import { CLOSED, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
+import { CLOSED, faulty, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
 export type CheckOutcome = Verdict | NewerRulesError;
@@ -43,10 +45,17 @@ export class RateLimiter {
     this.nowMs = options.nowMs;
   }
 
+  /** Whether the rules look at the body of a request, which has not been read: then `more.readBody` comes first, and without it the body's fields are absent. */
+  needsBody(rules: MerchantRules, descriptor: Descriptor): boolean {
+    return rules.readBodies && rules.needBody(descriptor, this.nowMs);
+  }
+
   /** Calls back once, perhaps before it returns. A store that is away is no error here: what that means is in the rules. */
   check(rules: MerchantRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const chosen = rules.choose(descriptor, this.nowMs);
+    const faultyVerdict = chosen.priced || chosen.refusingBody !== undefined ? faultOf(chosen, descriptor) : undefined;
     if (chosen.closed) answer(CLOSED);
+    else if (faultyVerdict !== undefined) answer(faultyVerdict);
     else if (chosen.shadow.length === 0) this.enforce(chosen, descriptor, answer);
     else this.checkWithShadow(chosen, descriptor, answer);
   }
@@ -92,7 +101,7 @@ export class RateLimiter {
       }
       const verdict = verdictOf(shares, reservation.answered(outcome, atUs), 'local', gateways);
       // What costs more than a share of its limit passes again when the store is back: that is not never.
-      const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some(costsTooMuch);
+      const isForNow = verdict.reason === 'cost_exceeds_capacity' && !rules.some((compiled) => costsTooMuch(compiled, descriptor));
       answer(isForNow ? { ...verdict, reason: 'store_unavailable', retryAfterMs: 'unknown' } : verdict);
     });
   }
@@ -125,6 +134,11 @@ export class RateLimiter {
     });
     if (isRemembered(enforcedOutcome)) return;
     for (const compiled of shadow) {
+      if (compiled.price !== undefined && costOf(compiled, descriptor) === undefined) {
+        reports.push({ ruleId: compiled.rule.id, refused: true });
+        arrived();
+        continue;
+      }
       const reservation = this.reservation(this.store, [compiled], descriptor);
       this.store.take(reservation, (outcome, atUs) => {
         if (!(outcome instanceof Error)) {
@@ -139,8 +153,36 @@ export class RateLimiter {
 
   private reservation(store: BucketStore, rules: readonly CompiledRule[], descriptor: Descriptor, spare = false): Reservation {
     const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((compiled) => compiled.holdsSlots);
-    return new Reservation(store, takesOf(rules, descriptor), holdsSlots, holdsSlots ? this.newHolder() : 0, spare);
+    const takes = takesOf(rules, descriptor);
+    return new Reservation(store, takes, holdsSlots, holdsSlots ? this.newHolder() : 0, spare, chargedBy(rules));
   }
+}
+
+/** Which of the takes of these rules wait for the answer. */
+function chargedBy(rules: readonly CompiledRule[]): readonly ChargedTakes[] | undefined {
+  if (!rules.some(({ charge }) => charge !== undefined)) return undefined;
+  const charged: ChargedTakes[] = [];
+  let from = 0;
+  for (const { charge, buckets } of rules) {
+    const to = from + buckets.limits.length + (buckets.penalty === undefined ? 0 : 1);
+    if (charge !== undefined) charged.push({ charge, from, to });
+    from = to;
+  }
+  return charged;
+}
+
+/** Why a request is refused for what stands in it; undefined if it is not. */
+function faultOf({ refusingBody, enforced }: ChosenRules, descriptor: Descriptor): Verdict | undefined {
+  if (refusingBody !== undefined) {
+    const detail = UNREADABLE_BODIES[descriptor.more!.body!.unreadable!];
+    return faulty('unreadable_body', { rule: refusingBody, field: 'body', detail });
+  }
+  const invalid = enforced.find((compiled) => costOf(compiled, descriptor) === undefined);
+  if (invalid === undefined) return undefined;
+  const { rule } = invalid;
+  const { field, max, scale = 1 } = rule.cost as CostOfField;
+  const detail = `must be a number from 0 on that costs at most ${max} tokens at ${scale} each`;
+  return faulty('invalid_cost', { rule, field, detail });
 }
 
 /** Then it came at once. */

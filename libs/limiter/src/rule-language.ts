@@ -1,3 +1,5 @@
+import { fieldsIn } from './conditions/condition.js';
+import { isBodyField } from './conditions/request-field.js';
 import type { KeyPart, RuleSpec } from './rule.js';
 
 /**
@@ -6,14 +8,17 @@ import type { KeyPart, RuleSpec } from './rule.js';
  *
  * 1. What a rule could say at first.
  * 2. Conditions on fields, validity, schedules, keys of any field, enforcePercent.
+ * 3. Fields of the body, a cost that a field says, charges that wait for the answer.
  */
-export const RULE_LANGUAGE = 2;
+export const RULE_LANGUAGE = 3;
 
 /** The parts of a key that version 1 knows. */
 const FIRST_KEY_PARTS: readonly KeyPart[] = ['merchant', 'ip', 'method'];
 
 /** The version of the language that a rule is written in. */
-export function languageOf({ match, key, mode, validFrom, validTo, schedule }: Omit<RuleSpec, 'limits'>): number {
+export function languageOf(rule: Omit<RuleSpec, 'limits'>): number {
+  const { match, key, mode, validFrom, validTo, schedule } = rule;
+  if (looksBeyondHead(rule)) return 3;
   const isLater =
     (match.all?.length ?? 0) > 0 ||
     typeof mode === 'object' ||
@@ -22,4 +27,18 @@ export function languageOf({ match, key, mode, validFrom, validTo, schedule }: O
     schedule ||
     !key.every((part) => FIRST_KEY_PARTS.includes(part));
   return isLater ? 2 : 1;
+}
+
+function looksBeyondHead({ cost, charge, ...rule }: Omit<RuleSpec, 'limits'>): boolean {
+  return typeof cost === 'object' || charge?.on === 'response' || readsBody({ cost, ...rule });
+}
+
+/** Whether a rule can only be decided by once the body of the request has been read. */
+export function readsBody({ match, key, cost, onUnreadableBody }: Pick<RuleSpec, 'match' | 'key' | 'cost' | 'onUnreadableBody'>): boolean {
+  return (
+    onUnreadableBody === 'refuse' ||
+    key.some(isBodyField) ||
+    (typeof cost === 'object' && isBodyField(cost.field)) ||
+    (match.all !== undefined && fieldsIn(match.all).some(isBodyField))
+  );
 }

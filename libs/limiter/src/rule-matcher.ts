@@ -1,6 +1,6 @@
 import type { AskedRequest } from './asked-request.js';
 import type { EffectiveMode } from './enforced-share.js';
-import { LAYERS, type Layer } from './rule.js';
+import { LAYERS, type Layer, type Rule } from './rule.js';
 import { RULE_ORIGINS } from './rule-origin.js';
 import type { RuleTemplate } from './rule-template.js';
 import type { InactiveReason } from './schedule/active-times.js';
@@ -84,4 +84,37 @@ export function firstMatch(rules: readonly RuleTemplate[], mode: EffectiveMode, 
 
 function isFitting(template: RuleTemplate, mode: EffectiveMode, asked: string, request: AskedRequest): boolean {
   return mismatchOf(template, asked, request) === undefined && template.modeFor(request.descriptor) === mode;
+}
+
+/** Whether a rule concerns a request as far as its method, its path and the time say. */
+export function mayConcern(template: RuleTemplate, request: AskedRequest): boolean {
+  const { methods } = template.rule.match;
+  const { method, segments, ignoreCase, nowMs } = request;
+  const names = methods.length === 0 || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+  return names && template.concerns(segments, ignoreCase) && template.active?.(nowMs) === undefined;
+}
+
+/**
+ * The rule that refuses a request because its body cannot be read: one that says so, that may concern the request, whatever stands in the body, and that no other
+ * rule of its layer certainly displaces. A rule that is a shadow for the request refuses nothing.
+ */
+export function refusingBody(layers: readonly RuleLayer[], request: AskedRequest): Rule | undefined {
+  if (request.descriptor.more?.body?.unreadable === undefined) return undefined;
+  for (const { enforced } of layers) {
+    const asked = askedMethod(enforced, 'enforce', request);
+    for (const template of enforced) {
+      if (template.refusesUnreadable && couldConcern(template, request)) return template.rule;
+      if (isFitting(template, 'enforce', asked, request) && !couldFail(template, request)) break;
+    }
+  }
+  return undefined;
+}
+
+function couldConcern(template: RuleTemplate, request: AskedRequest): boolean {
+  if (!mayConcern(template, request) || template.modeFor(request.descriptor) !== 'enforce') return false;
+  return template.conditions?.couldHold(request.fields) ?? true;
+}
+
+function couldFail(template: RuleTemplate, request: AskedRequest): boolean {
+  return template.conditions?.couldFail(request.fields) ?? false;
 }

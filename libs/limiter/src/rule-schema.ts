@@ -1,4 +1,4 @@
-import { conditionSchema } from './conditions/condition-fields.js';
+import { answerConditionSchema, conditionSchema } from './conditions/condition-fields.js';
 import type { FaultReason } from './field.js';
 import { LIMIT } from './limit-fields.js';
 import { RULE_FIELDS } from './rule.js';
@@ -31,6 +31,10 @@ export const BEYOND_THE_SCHEMA: readonly { readonly code: RegExp; readonly expla
     explanation: 'A validity ends after it has begun, and both are times that exist.',
   },
   { code: /^rule\.schedule\.weekly\.to\.not_applicable$/, explanation: 'A window of a schedule does not end when it begins.' },
+  {
+    code: /^rule\.cost\.(?:min|ifAbsent)\.out_of_range$/,
+    explanation: 'What a request costs at least, or without its field, is not above max.',
+  },
   { code: /^limit\.name\.repeated$/, explanation: 'The limits of a rule have different names.' },
   { code: /^(?:limit|rule\.schedule)\.timeZone\.malformed$/, explanation: 'A time zone is one that the server knows.' },
   { code: /^rule\.match\.paths\.malformed$/, explanation: 'Wildcards and dots stand only at certain places of a path pattern.' },
@@ -51,6 +55,7 @@ export function ruleSchema(): JsonSchema {
     $defs: {
       ...Object.fromEntries(Object.entries(LIMIT.variants).map(([name, variant]) => [name, variantSchema(name, variant, LIMIT)])),
       condition: conditionSchema(),
+      answerCondition: answerConditionSchema(),
     },
   };
 }

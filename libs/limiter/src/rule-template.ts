@@ -1,5 +1,7 @@
 import { isMerchantKeyed } from './bucket-key.js';
+import { compiledCharge, type CompiledCharge } from './charge.js';
 import { compiledConditions, type CompiledCondition } from './conditions/compiled-condition.js';
+import { priceOf, type Price } from './cost.js';
 import type { Descriptor } from './descriptor.js';
 import { modeOf, type EffectiveMode } from './enforced-share.js';
 import { bucketsOf, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
@@ -7,13 +9,18 @@ import { activeOverride, canBeOverridden, ruleUnder, type OverridePeriod, type O
 import type { RuleOrigin } from './rule-origin.js';
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
 import type { Rule } from './rule.js';
+import { readsBody } from './rule-language.js';
 import { activeTimes, type ActiveTimes } from './schedule/active-times.js';
 import type { MakeTake } from './take.js';
 
 /** The part of a compiled rule in which there is nothing of a merchant, so that all merchants share that of a default rule, and those of a plan that of its rules. */
 export class RuleTemplate {
-  /** Whether the buckets of a merchant are the same for all of its requests. */
-  readonly isMerchantKeyed: boolean;
+  /** Whether all requests of a merchant take the same. */
+  readonly takesTheSame: boolean;
+  /** Whether it has to be asked with the body of the request. */
+  readonly readsBody: boolean;
+  /** Undefined: the cost is a number. */
+  private readonly price: Price | undefined;
   private readonly holdsSlots: boolean;
   private readonly elastic: boolean;
   /** When it applies; undefined: always. */
@@ -21,6 +28,7 @@ export class RuleTemplate {
   private madeConditions: CompiledCondition | undefined;
   private matchers: readonly PathMatcher[] | undefined;
   private madeBuckets: RuleBuckets | undefined;
+  private madeCharge: CompiledCharge | undefined;
   private ofAnyMerchant: CompiledRule | undefined;
 
   constructor(
@@ -30,7 +38,9 @@ export class RuleTemplate {
     /** The override that is in force. */
     readonly override?: OverridePeriod,
   ) {
-    this.isMerchantKeyed = isMerchantKeyed(rule);
+    this.price = typeof rule.cost === 'object' ? priceOf(rule.cost) : undefined;
+    this.takesTheSame = isMerchantKeyed(rule) && this.price === undefined;
+    this.readsBody = readsBody(rule);
     this.holdsSlots = rule.limits.some(({ algorithm }) => algorithm === 'concurrency');
     this.elastic = rule.limits.some(({ throttle }) => throttle === 'elastic');
     this.active = activeTimes(rule, timeZone);
@@ -49,7 +59,12 @@ export class RuleTemplate {
 
   /** Whether the method and the path alone say that it applies, whenever and to whomever. */
   get isPlain(): boolean {
-    return this.active === undefined && !this.hasConditions && typeof this.rule.mode === 'string';
+    return this.active === undefined && !this.hasConditions && typeof this.rule.mode === 'string' && !this.refusesUnreadable;
+  }
+
+  /** Whether it refuses requests whose body cannot be read. */
+  get refusesUnreadable(): boolean {
+    return this.rule.onUnreadableBody === 'refuse';
   }
 
   private get hasConditions(): boolean {
@@ -78,26 +93,29 @@ export class RuleTemplate {
     return this.matchers.some((matches) => matches(segments, ignoreCase));
   }
 
+  private get charge(): CompiledCharge | undefined {
+    return (this.madeCharge ??= compiledCharge(this.rule.charge));
+  }
+
   /** Made when they are first used. */
   private get buckets(): RuleBuckets {
     return (this.madeBuckets ??= bucketsOf(this.rule, this.timeZone));
   }
 
-  /** For a merchant of whose requests all take from the same buckets. */
+  /** For a merchant of whose requests all take the same. */
   compiledFor(merchantId: string, makeTake: MakeTake): CompiledRule {
-    const takes = newTakes(this.rule, this.buckets, { merchantId, ip: '', method: '', target: '' }, makeTake);
-    return { rule: this.rule, origin: this.source, buckets: this.buckets, takes, holdsSlots: this.holdsSlots, elastic: this.elastic };
+    const { rule, buckets } = this;
+    const takes = newTakes(rule, buckets, { merchantId, ip: '', method: '', target: '' }, rule.cost as number, makeTake);
+    return this.compiledWith(takes);
   }
 
-  /** For merchants whose buckets depend on the request: there is nothing to keep for one of them. */
+  /** For merchants whose requests do not all take the same: there is nothing to keep for one of them. */
   get compiledForAny(): CompiledRule {
-    return (this.ofAnyMerchant ??= {
-      rule: this.rule,
-      origin: this.source,
-      buckets: this.buckets,
-      takes: undefined,
-      holdsSlots: this.holdsSlots,
-      elastic: this.elastic,
-    });
+    return (this.ofAnyMerchant ??= this.compiledWith(undefined));
+  }
+
+  private compiledWith(takes: CompiledRule['takes']): CompiledRule {
+    const { rule, buckets, price, charge, holdsSlots, elastic } = this;
+    return { rule, origin: this.source, buckets, takes, price, unitsPerToken: 1, charge, holdsSlots, elastic };
   }
 }

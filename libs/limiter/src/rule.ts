@@ -1,4 +1,7 @@
+import { ON_UNREADABLE_BODY } from './body/unreadable-body-policy.js';
+import { CHARGE } from './charge.js';
 import { CONDITIONS, FIELD_NAME } from './conditions/condition-fields.js';
+import { COST } from './cost.js';
 import type { Fields, FieldToCome, SpecOf } from './field.js';
 import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
@@ -75,12 +78,10 @@ const MATCH_FIELDS = {
 
 const toCome = (explanation: string, permitted: readonly unknown[] = []): FieldToCome => ({ kind: 'to_come', permitted, explanation });
 
-/** Parts of the language that are not enforced yet. A rule that asks for one of them is refused: see also `cost` and FIELD_NAME. */
+/** Parts of the language that are not enforced yet. A rule that asks for one of them is refused: see also FIELD_NAME. */
 const FIELDS_TO_COME = {
-  charge: toCome('When a request is charged. For now that is when it comes.', [{ on: 'request' }]),
   reserve: toCome('Shares of the buckets that are kept for some routes.'),
   consistency: toCome('How exactly buckets are shared. For now each take is decided by the store.', ['exact']),
-  onUnreadableBody: toCome('What holds for a body that cannot be read.'),
   onLimit: toCome('Where requests go that are over the limit. Queues have a field of the same name in their limit.'),
 } as const satisfies Fields;
 
@@ -136,15 +137,9 @@ export const RULE_FIELDS = {
     required: true,
     explanation: 'All limits must pass, or nothing is taken. Headers and problems name them in this order.',
   },
-  cost: {
-    kind: 'whole_number',
-    min: 1,
-    max: 1_000_000_000,
-    unit: 'tokens',
-    objectsToCome: true,
-    default: 1,
-    explanation: 'What one request takes from each limit.',
-  },
+  cost: COST,
+  charge: CHARGE,
+  onUnreadableBody: ON_UNREADABLE_BODY,
   onStoreFailure: {
     kind: 'choice',
     values: STORE_FAILURE_POLICIES,

@@ -9,6 +9,7 @@ import {
   type OnEdit,
   type PastLimit,
 } from './limit.js';
+import type { Cost } from './cost.js';
 import type { Field, ValueOf } from './field.js';
 import { valueFaults } from './field-faults.js';
 import { MAX_PREVIOUS } from './limit-edit.js';
@@ -89,7 +90,7 @@ function idAt(id: unknown, at: string): string {
 
 /** Throws UnreadableError. @param at where it stands, for the message */
 export function storedRule(value: unknown, at = 'rule'): Rule {
-  const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, language, ...times } = objectAt(
+  const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, language, ...others } = objectAt(
     value,
     at,
   );
@@ -108,14 +109,19 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     limits: listAt(limits, `${at}.limits`, RULE_FIELDS.limits.min, RULE_FIELDS.limits.max).map((limit, i) =>
       limitAt(limit, `${at}.limits[${i}]`),
     ),
-    cost: wholeAt(cost, `${at}.cost`, RULE_FIELDS.cost.min, RULE_FIELDS.cost.max),
+    cost: costAt(cost, `${at}.cost`),
     onStoreFailure: oneOfAt(onStoreFailure, STORE_FAILURE_POLICIES, `${at}.onStoreFailure`),
   };
   differentAt(
     rule.limits.map((limit) => limit.id),
     `${at}.limits: the ids`,
   );
-  return { ...rule, ...timesAt(times, at), ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }) };
+  return {
+    ...rule,
+    ...timesAt(others, at),
+    ...chargeAt(others, at),
+    ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }),
+  };
 }
 
 /** When the rule applies at all. */
@@ -127,6 +133,21 @@ function timesAt(
     ...(isThere(validFrom) && { validFrom: valueAt(validFrom, RULE_FIELDS.validFrom, `${at}.validFrom`) as string }),
     ...(isThere(validTo) && { validTo: valueAt(validTo, RULE_FIELDS.validTo, `${at}.validTo`) as string }),
     ...(isThere(schedule) && { schedule: structuredClone(valueAt(schedule, RULE_FIELDS.schedule, `${at}.schedule`)) as Schedule }),
+  };
+}
+
+function costAt(value: unknown, at: string): Cost {
+  const cost = valueAt(value, RULE_FIELDS.cost, at);
+  return typeof cost === 'number' ? cost : structuredClone(cost);
+}
+
+/** What the rule does with bodies and answers. */
+function chargeAt({ charge, onUnreadableBody }: Readonly<Record<string, unknown>>, at: string): Pick<Rule, 'charge' | 'onUnreadableBody'> {
+  return {
+    ...(isThere(charge) && { charge: structuredClone(valueAt(charge, RULE_FIELDS.charge, `${at}.charge`)) }),
+    ...(isThere(onUnreadableBody) && {
+      onUnreadableBody: valueAt(onUnreadableBody, RULE_FIELDS.onUnreadableBody, `${at}.onUnreadableBody`),
+    }),
   };
 }
 

@@ -50,8 +50,18 @@ export interface Verdict {
   readonly usedSpare: boolean;
   /** Whether a penalty began with this refusal. */
   readonly beganBlock: boolean;
+  /** Only of a request that is refused for what it says, or does not say: the rule that needs it, and the field. */
+  readonly fault?: RequestFault;
   /** What the request took, if it passed: each is to be released when the request is over, or refunded if it never reached the upstream. */
   readonly reservations: readonly Reservation[];
+}
+
+/** What a rule needs of a request and cannot have. */
+export interface RequestFault {
+  readonly rule: Rule;
+  /** The field of the request. */
+  readonly field: string;
+  readonly detail: string;
 }
 
 const NO_SHADOW: readonly ShadowReport[] = [];
@@ -73,6 +83,11 @@ export const NO_MATCHING_RULE: Verdict = { ...WITHOUT_BUCKETS, allowed: true, re
 export const OPEN: Verdict = { ...WITHOUT_BUCKETS, allowed: true, reason: 'store_unavailable' };
 /** The store is away, and a rule refuses requests meanwhile. */
 export const CLOSED: Verdict = { ...WITHOUT_BUCKETS, allowed: false, reason: 'store_unavailable', retryAfterMs: 'unknown' };
+
+/** A request is refused for what stands in it, and no limit is asked. */
+export function faulty(reason: 'unreadable_body' | 'invalid_cost', fault: RequestFault): Verdict {
+  return { ...WITHOUT_BUCKETS, allowed: false, reason, retryAfterMs: 'never', fault };
+}
 
 /**
  * Merges what the buckets of a request have answered to its reservation.

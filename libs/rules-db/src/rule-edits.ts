@@ -58,7 +58,7 @@ export async function makeEdits(manager: EntityManager, edits: readonly RuleEdit
 }
 
 /** A rule as it is stored, in the form of the audit. */
-type Stored = Omit<RuleEntity, 'merchant' | 'planOfRule' | 'showEnabled'>;
+type Stored = Omit<RuleEntity, 'merchant' | 'planOfRule' | 'showWritten'>;
 
 interface Owner {
   /** The new version of the snapshot. */

@@ -16,7 +16,7 @@ import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
-  r.valid_from, r.valid_to, r.schedule, r.language`;
+  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body`;
 
 /** The overrides that snapshots of a merchant have; null if there never was any, which is what nearly every merchant has. */
 const overridesOf = (merchant: string): string => `(
@@ -46,7 +46,10 @@ interface RuleRow extends Readonly<
     | 'valid_from'
     | 'valid_to'
     | 'schedule'
-    | 'language',
+    | 'language'
+    | 'cost_of_field'
+    | 'charge'
+    | 'on_unreadable_body',
     unknown
   >
 > {
@@ -270,6 +273,9 @@ function asRule({
   valid_to: validTo,
   schedule,
   language,
+  cost_of_field: costOfField,
+  charge,
+  on_unreadable_body: onUnreadableBody,
 }: RuleRow): unknown {
   return {
     id,
@@ -281,12 +287,14 @@ function asRule({
     match,
     key,
     limits,
-    cost,
+    cost: costOfField ?? cost,
     onStoreFailure,
     penalty,
     validFrom,
     validTo,
     schedule,
     language,
+    charge,
+    onUnreadableBody,
   };
 }

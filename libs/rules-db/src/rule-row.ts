@@ -4,6 +4,7 @@ import { violatedConstraint } from './availability.js';
 import { RuleNameTakenError } from './errors.js';
 import { ownerColumns, type RuleOwner } from './rule-owner.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RULE_NAME_OF_PLAN, type RuleEntity } from './rule.entity.js';
+import { costNumber, costOfField } from './stored-cost.js';
 import { modeText } from './stored-mode.js';
 
 /** What a rule is written without is not left as it was. A rule of a plan is stored as one that is not enabled: see `planEnabled`. */
@@ -11,12 +12,22 @@ export function stored(spec: RuleSpec, owner: RuleOwner) {
   const columns = ownerColumns(owner);
   const isOfPlan = columns.plan !== null;
   const enabled = { enabled: spec.enabled && !isOfPlan, planEnabled: isOfPlan ? spec.enabled : null };
-  return { ...complete(spec), ...columns, ...enabled };
+  return { ...complete(spec), costOfField: costOfField(spec.cost), ...columns, ...enabled };
 }
 
 /** The parts of a rule, also those that it is written without. */
 export function complete(spec: RuleSpec): Required<RuleSpec> & Pick<RuleEntity, 'language'> {
-  return { penalty: null, note: '', labels: {}, validFrom: null, validTo: null, schedule: null, ...spec, language: languageOf(spec) };
+  const none = {
+    penalty: null,
+    note: '',
+    labels: {},
+    validFrom: null,
+    validTo: null,
+    schedule: null,
+    charge: null,
+    onUnreadableBody: null,
+  };
+  return { ...none, ...spec, language: languageOf(spec) };
 }
 
 const NAMES: readonly (string | undefined)[] = [RULE_NAME_OF_MERCHANT, RULE_NAME_OF_DEFAULT, RULE_NAME_OF_PLAN];
@@ -39,11 +50,12 @@ export async function insertWithId(
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
-  const { validFrom, validTo, schedule, language } = values;
+  const { validFrom, validTo, schedule, language, charge, onUnreadableBody } = values;
   await manager.query(
     `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version,
-       valid_from, valid_to, schedule, language, plan, plan_enabled)
-     OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)`,
+       valid_from, valid_to, schedule, language, plan, plan_enabled, cost_of_field, charge, on_unreadable_body)
+     OVERRIDING SYSTEM VALUE
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)`,
     [
       id,
       merchantId,
@@ -53,7 +65,7 @@ export async function insertWithId(
       enabled,
       modeText(mode),
       ...[match, key, limits].map((value) => JSON.stringify(value)),
-      cost,
+      costNumber(cost),
       onStoreFailure,
       penalty ? JSON.stringify(penalty) : null,
       note,
@@ -65,6 +77,9 @@ export async function insertWithId(
       language,
       values.plan,
       values.planEnabled,
+      values.costOfField ? JSON.stringify(values.costOfField) : null,
+      charge ? JSON.stringify(charge) : null,
+      onUnreadableBody,
     ],
   );
 }

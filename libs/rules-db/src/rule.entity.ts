@@ -10,9 +10,25 @@ import {
   PrimaryGeneratedColumn,
   UpdateDateColumn,
 } from 'typeorm';
-import type { KeyPart, Labels, Layer, Limit, Mode, Penalty, Rule, RuleMatch, Schedule, StoreFailurePolicy } from '#limiter';
+import type {
+  Charge,
+  Cost,
+  CostOfField,
+  KeyPart,
+  Labels,
+  Layer,
+  Limit,
+  Mode,
+  Penalty,
+  Rule,
+  RuleMatch,
+  Schedule,
+  StoreFailurePolicy,
+  UnreadableBodyPolicy,
+} from '#limiter';
 import { MerchantEntity } from './merchant.entity.js';
 import { PlanEntity } from './plan.entity.js';
+import { costColumn } from './stored-cost.js';
 import { modeColumn } from './stored-mode.js';
 
 export const RULE_NAME_OF_MERCHANT = 'rule_name_of_merchant';
@@ -91,8 +107,19 @@ export class RuleEntity implements Rule {
   @Column({ type: 'jsonb' })
   limits: readonly Limit[];
 
-  @Column({ type: 'integer' })
-  cost: number;
+  /** Where a field of the request says it, the column has the most that it may say, and `costOfField` the whole. */
+  @Column({ type: 'integer', transformer: costColumn })
+  cost: Cost;
+
+  /** Null for a cost that is a number. */
+  @Column({ name: 'cost_of_field', type: 'jsonb', nullable: true })
+  costOfField?: CostOfField | null;
+
+  @Column({ type: 'jsonb', nullable: true })
+  charge: Charge | null;
+
+  @Column({ name: 'on_unreadable_body', type: 'text', nullable: true })
+  onUnreadableBody: UnreadableBodyPolicy | null;
 
   @Column({ name: 'on_store_failure', type: 'text' })
   onStoreFailure: StoreFailurePolicy;
@@ -118,8 +145,10 @@ export class RuleEntity implements Rule {
 
   /** Nobody else needs to know how it is stored. */
   @AfterLoad()
-  showEnabled(): void {
+  showWritten(): void {
     if (this.plan !== null && this.planEnabled !== null && this.planEnabled !== undefined) this.enabled = this.planEnabled;
     delete this.planEnabled;
+    if (this.costOfField) this.cost = this.costOfField;
+    delete this.costOfField;
   }
 }

@@ -72,7 +72,9 @@ describe('migrations', () => {
     await merchants.create({ id: 'gone', name: 'Gone', timeZone: 'UTC' }, BY);
     await merchants.delete('gone', 'any', BY);
     await rules.create('acme', ruleSpec(), BY);
-    await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty: { refusals: 3, windowMs: 1_000, blockMs: 60_000 } }), BY);
+    const byBody = { cost: { field: 'body.a', max: 9 }, charge: { on: 'request' }, onUnreadableBody: 'refuse' } as const;
+    const penalty = { refusals: 3, windowMs: 1_000, blockMs: 60_000 };
+    await rules.create('acme', ruleSpec({ name: 'with a penalty', penalty, ...byBody }), BY);
     const schedule = { weekly: [{ days: ['mon' as const], from: '01:00', to: '06:00' }] };
     await rules.create(
       null,
@@ -123,6 +125,7 @@ describe('migrations', () => {
       'Webhooks1795406010000',
       'AuditByStatement1795408000000',
       'WebhookMessages1795500000000',
+      'RuleBodiesAndAnswers1795850000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

@@ -51,6 +51,22 @@ describe('RuleRepository', () => {
     return rows;
   }
 
+  it('keeps costs that a field says, charges that wait for the answer, and what holds for bodies', async () => {
+    const parts = {
+      cost: { field: 'body.amount', scale: 100, max: 500 },
+      charge: { on: 'response', when: { field: 'response.status', from: 400, to: 499 } },
+      onUnreadableBody: 'refuse',
+    } as const;
+    const { id } = await rules.create('acme', ruleSpec({ cost: 2 }), BY);
+    expect(await rules.replace('acme', id, 'any', ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 3 });
+    expect((await reader.snapshot('acme'))!.rules).toMatchObject([parts]);
+    // Readers of before know the number only.
+    expect(await dataSource.query('SELECT cost FROM rule')).toEqual([{ cost: 500 }]);
+    const plain = { cost: 3, charge: null, onUnreadableBody: null, language: 1 };
+    expect(await rules.replace('acme', id, 'any', ruleSpec({ cost: 3 }), BY)).toMatchObject(plain);
+    expect((await reader.snapshot('acme'))!.rules[0]).not.toHaveProperty('charge');
+  });
+
   describe.each<[string, RuleOwner, number]>([
     ['of a merchant', 'acme', 2],
     ['of a plan', { plan: 'pro' }, 2],

@@ -1,3 +1,4 @@
+import type { AnswerFacts, BodyFacts } from '#limiter';
 import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
 import type { Caller } from './hop-by-hop.js';
 import type { RequestTrace } from './request-trace.js';
@@ -15,6 +16,10 @@ export interface InboundRequest {
   readonly trusted: boolean;
   /** The values of a header as they are forwarded, one for each line. @param name in lower case */
   headerValues(name: string): readonly string[];
+  /** What is in the body, once it has been read. */
+  readonly body: BodyFacts | undefined;
+  /** Reads the body, up to a bound. Calls back once, unless the request ends before. Only after `belongsTo`: its memory counts for somebody. */
+  readBody(done: () => void): void;
   /** What the client wrote as its host, if it did. */
   readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
@@ -30,6 +35,14 @@ export interface InboundRequest {
   belongsTo(merchantId: string): boolean;
 }
 
+/** What a request took, to be settled once. */
+export interface TakenReservation {
+  /** How much of the answer has to be told when it is released. */
+  readonly readsAnswer?: 'nothing' | 'head' | 'body';
+  release(answer?: AnswerFacts): void;
+  refund(): void;
+}
+
 export type Admission =
   | {
       forward: true;
@@ -38,7 +51,7 @@ export type Admission =
       /** How long the request waits before it is forwarded, in milliseconds. */
       waitMs?: number;
       /** What the request took: each is told when the exchange is over, or that the request never left for the upstream. */
-      reservations?: readonly { release(): void; refund(): void }[];
+      reservations?: readonly TakenReservation[];
     }
   | {
       forward: false;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { type BodyFacts, MOST_BODY_BYTES, NO_BODY, readBody, unreadableBody } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { DataPlane, Timed } from './data-plane.js';
@@ -11,11 +12,14 @@ import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { Outcome, OUTCOMES } from './proxy-metrics.js';
+import { unreadableByHead } from './readable-body.js';
+import { RequestBody } from './request-body.js';
 import { type RequestTrace, withoutTraceContext } from './request-trace.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
 import { UpstreamCall, type CallOwner } from './upstream-call.js';
 import { problemOf, upstreamFailure } from './upstream-failure.js';
+import { WatchedAnswer } from './watched-answer.js';
 
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
@@ -53,6 +57,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   readonly head: RequestHead;
   readonly trace: RequestTrace | undefined;
   caller: Caller | null = null;
+  /** What is in the body, once a rule has wanted to know. */
+  body: BodyFacts | undefined;
 
   private readonly startedAtMs = performance.now();
   private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
@@ -64,6 +70,11 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   /** The merchant for which it counts, or the peer, once that is known. */
   private load: MerchantLoad | null = null;
   private call: UpstreamCall | null = null;
+  /** The body where it is read before the request is decided about. */
+  private ownBody: RequestBody | null = null;
+  /** Where a charge waits for the answer. */
+  private watched: WatchedAnswer | null = null;
+  private continued = false;
 
   constructor(
     private readonly plane: DataPlane,
@@ -164,7 +175,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       this.shed('exchange_timeout', this.received ? PROBLEMS.gatewayTimeout : PROBLEMS.bodyTimeout);
       return;
     }
-    if (this.call?.tooSlow(elapsedMs)) this.shed('slow_upload', PROBLEMS.bodyTimeout);
+    const isTooSlow = this.call === null ? this.ownBody?.tooSlow(elapsedMs) : this.call.tooSlow(elapsedMs);
+    if (isTooSlow) this.shed('slow_upload', PROBLEMS.bodyTimeout);
   }
 
   shed(reason: ShedReason, problem: Problem): void {
@@ -203,6 +215,35 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     }
   }
 
+  /**
+   * Collects the body up to the bound of what is read, as it is going to be forwarded. Nothing is waited for if its headers say that it cannot be read.
+   */
+  readBody(done: () => void): void {
+    const { bodyLength } = this.head;
+    const unreadable = bodyLength === 0 ? undefined : unreadableByHead({ headerValues: (name) => this.headerValues(name) }, bodyLength);
+    if (bodyLength === 0 || unreadable !== undefined) {
+      this.body = unreadable === undefined ? NO_BODY : unreadableBody(unreadable);
+      done();
+      return;
+    }
+    this.letComeIn();
+    const collected = (): void => {
+      if (this.phase === Phase.Ended) return;
+      const bytes = this.ownBody!.collectedBytes;
+      this.body = bytes === undefined ? unreadableBody('too_large') : readBody(bytes);
+      done();
+    };
+    const notCollected = (): void => this.shed('buffered_bytes', PROBLEMS.bufferedBytes);
+    this.ownBody = new RequestBody(this.plane, this.load!, this.request, bodyLength, { collected, notCollected });
+    this.ownBody.collect(MOST_BODY_BYTES);
+  }
+
+  /** A client that waits to be asked for the body is asked, once. */
+  private letComeIn(): void {
+    if (this.expectsContinue && !this.continued && this.head.bodyLength !== 0) this.response.writeContinue();
+    this.continued = true;
+  }
+
   /** Admission broke, or what it answered cannot be sent, e.g. for a character that is not allowed in a header. */
   failed(error: unknown): void {
     this.plane.logger.error({ requestId: this.requestId, err: error }, 'admission failed');
@@ -211,9 +252,20 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
 
   forward(): void {
     if (this.phase !== Phase.Forwarding) return;
-    if (this.head.bodyLength !== 0 && this.expectsContinue) this.response.writeContinue();
-    this.call = new UpstreamCall(this.plane, this, this.load!, this.request, this.response);
+    this.letComeIn();
+    this.watchAnswer();
+    this.call = new UpstreamCall(this.plane, this, this.load!, this.request, this.response, this.ownBody);
     this.call.start();
+  }
+
+  private watchAnswer(): void {
+    let readsHead = false;
+    let readsBody = false;
+    for (const { readsAnswer } of this.reservations) {
+      readsHead ||= readsAnswer === 'head';
+      readsBody ||= readsAnswer === 'body';
+    }
+    if (readsHead || readsBody) this.watched = new WatchedAnswer(this.plane, this.load!, readsBody);
   }
 
   /** From the very list that goes to the upstream: a rule cannot see another header than the upstream does. */
@@ -245,6 +297,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
 
   answered(status: number, rawHeaders: Buffer[]): number {
     this.trace?.upstreamAnswered(status);
+    this.watched?.begun(status, rawHeaders);
     const { headers, contentLength } = clientHeaders(rawHeaders, status, this.requestId, this.addedHeaders);
     // An answer while the body is still coming is often a refusal: the client may stop sending.
     const early = this.head.bodyLength !== 0 && !this.request.complete;
@@ -258,7 +311,12 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     return contentLength;
   }
 
+  passed(chunk: Buffer): void {
+    this.watched?.passed(chunk);
+  }
+
   completed(): void {
+    this.watched?.completed();
     this.response.end();
     this.end(Outcome.Forwarded, this.response.statusCode);
   }
@@ -301,10 +359,14 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.waiting) clearTimeout(this.waiting);
     // Without a connection the upstream has seen nothing of the request.
     const unused = this.call === null || !this.call.connected;
+    const answer = this.watched?.facts();
     for (const reservation of this.reservations) {
       if (unused) reservation.refund();
-      else reservation.release();
+      else reservation.release(answer);
     }
+    this.ownBody?.stop();
+    // What is left of a body that was begun and not forwarded is thrown away.
+    if (this.ownBody !== null && this.call === null) this.request.resume();
     this.call?.stop();
     if (this.load !== null) this.plane.merchants.leave(this.load);
     this.connection.ended(this);

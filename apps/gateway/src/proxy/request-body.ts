@@ -24,6 +24,8 @@ export class RequestBody {
   private readonly chunks: Buffer[] = [];
   private received = 0;
   private collecting = false;
+  /** Bytes after which no more is collected. */
+  private most = COLLECTED_BYTES;
   private whole = false;
   private stream: UploadBody | null = null;
   private reservedBytes = 0;
@@ -36,15 +38,31 @@ export class RequestBody {
     private readonly load: MerchantLoad,
     private readonly request: IncomingMessage,
     private readonly length: number,
-    private readonly owner: BodyOwner,
+    private owner: BodyOwner,
   ) {}
 
-  /** Collects the body until it is whole or too long to be collected, and then stops reading. */
-  collect(): void {
-    if (this.length === CHUNKED || this.length > COLLECTED_BYTES) this.collectUpTo(COLLECTED_BYTES);
+  /**
+   * Collects the body until it is whole or too long to be collected, and then stops reading.
+   *
+   * @param most bytes
+   */
+  collect(most = COLLECTED_BYTES): void {
+    this.most = most;
+    if (this.length === CHUNKED || this.length > most) this.collectUpTo(most);
     else if (this.request.complete) this.collectAtOnce();
     // A small body mostly comes in one packet with its headers; after this turn it has been parsed.
     else process.nextTick(collectLater, this);
+  }
+
+  /** What has been collected is another one's now. */
+  handOver(owner: BodyOwner): void {
+    this.owner = owner;
+    owner.collected();
+  }
+
+  /** The collected body; undefined if it is longer. */
+  get collectedBytes(): Buffer | undefined {
+    return this.whole ? this.inOnePiece() : undefined;
   }
 
   /** @returns false if there is no memory to keep it until a slot is free */
@@ -55,9 +73,8 @@ export class RequestBody {
   /** What undici sends: the collected body, or a stream that begins with it. */
   open(): Buffer | UploadBody {
     this.unreserve();
-    const { chunks } = this;
-    if (this.whole) return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
-    this.stream = new UploadBody(this.request, chunks, this.received);
+    if (this.whole) return this.inOnePiece();
+    this.stream = new UploadBody(this.request, this.chunks, this.received);
     return this.stream;
   }
 
@@ -97,12 +114,20 @@ export class RequestBody {
     else this.collectUpTo(this.length);
   }
 
+  private inOnePiece(): Buffer {
+    const { chunks } = this;
+    if (chunks.length !== 1) chunks.splice(0, chunks.length, Buffer.concat(chunks));
+    return chunks[0]!;
+  }
+
   private collectAtOnce(): void {
     const body = this.request.read() as Buffer;
     this.chunks.push(body);
     this.received = body.length;
     this.whole = true;
-    this.owner.collected();
+    // Here it waits for a decision; elsewhere it goes on at once, or is kept then.
+    if (this.most > COLLECTED_BYTES && !this.reserve(this.received)) this.owner.notCollected();
+    else this.owner.collected();
   }
 
   private collectUpTo(bytes: number): void {
@@ -117,7 +142,7 @@ export class RequestBody {
   private readonly onData = (chunk: Buffer): void => {
     this.chunks.push(chunk);
     this.received += chunk.length;
-    if (this.received <= COLLECTED_BYTES) return;
+    if (this.received <= this.most) return;
     this.stopCollecting();
     this.request.pause();
     this.owner.collected();
@@ -126,6 +151,7 @@ export class RequestBody {
   private readonly onEnd = (): void => {
     this.stopCollecting();
     this.whole = true;
+    this.keepNoMore();
     this.owner.collected();
   };
 
@@ -133,6 +159,14 @@ export class RequestBody {
     if (!this.collecting) return;
     this.collecting = false;
     this.request.off('data', this.onData).off('end', this.onEnd);
+  }
+
+  /** Of the memory that was reserved, what the body has turned out to need. */
+  private keepNoMore(): void {
+    const spare = this.reservedBytes - this.received;
+    if (this.most === COLLECTED_BYTES || spare <= 0) return;
+    this.plane.unbuffer(this.load, spare);
+    this.reservedBytes = this.received;
   }
 
   private reserve(bytes: number): boolean {

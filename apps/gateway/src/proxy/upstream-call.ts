@@ -25,6 +25,8 @@ export interface CallOwner {
    * @returns the declared length of the answer's body in bytes, or -1
    */
   answered(status: number, rawHeaders: Buffer[]): number;
+  /** A piece of the answer's body is on its way to the client. */
+  passed(chunk: Buffer): void;
   /** The answer is complete. */
   completed(): void;
   upstreamFailed(error: Error): void;
@@ -59,14 +61,17 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     private readonly load: MerchantLoad,
     request: IncomingMessage,
     private readonly response: ServerResponse,
+    /** The body if somebody has read in it. */
+    private readonly begunBody: RequestBody | null = null,
   ) {
     const { bodyLength } = owner.head;
-    this.body = bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this);
+    this.body = begunBody ?? (bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this));
   }
 
   /** Sends the request as soon as enough of its body is there and a slot is free. */
   start(): void {
     if (this.body === null) this.collected();
+    else if (this.begunBody !== null) this.begunBody.handOver(this);
     else this.body.collect();
   }
 
@@ -137,6 +142,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   onData(chunk: Buffer): boolean {
     const { response } = this;
     this.bodyBegun = true;
+    this.owner.passed(chunk);
     if (chunk.length === this.answerLength) {
       endWithBody(response, chunk);
       return true;

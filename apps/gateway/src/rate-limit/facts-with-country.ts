@@ -1,4 +1,4 @@
-import type { RequestFacts } from '#limiter';
+import type { BodyFacts, RequestFacts } from '#limiter';
 
 const COUNTRY = /^[A-Za-z]{2}$/;
 
@@ -17,6 +17,15 @@ export class FactsWithCountry implements RequestFacts {
   get country(): string | undefined {
     const [country = '', ...more] = this.headerValues(this.header);
     return more.length === 0 && COUNTRY.test(country) ? country.toUpperCase() : undefined;
+  }
+
+  get body(): BodyFacts | undefined {
+    return this.request.body;
+  }
+
+  get readBody(): RequestFacts['readBody'] {
+    const { request } = this;
+    return request.readBody === undefined ? undefined : (done) => request.readBody!(done);
   }
 
   headerValues(name: string): readonly string[] {

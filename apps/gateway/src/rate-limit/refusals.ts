@@ -1,4 +1,4 @@
-import type { Limit, Verdict } from '#limiter';
+import type { Limit, Reason, RequestFault, Verdict } from '#limiter';
 import { problemTypeUri, type ProblemType } from '#platform';
 import type { ApiKeyProblem, IdentityProblem } from '../identity/index.js';
 import type { Admission } from '../proxy/index.js';
@@ -30,6 +30,7 @@ export function refusal({ status, type, code, title, detail, requestId, headers 
 
 /** The limits said no, or nobody could ask them. */
 export function refusalOf(verdict: Verdict, requestId: string): Refusal {
+  if (verdict.fault !== undefined) return faultyRequest(verdict.reason, verdict.fault, requestId);
   if (verdict.reason === 'store_unavailable')
     return unavailable('limiter.unavailable', verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
   const prepared = verdict.limits.length === 1 ? PREPARED.get(verdict.limits[0]!.limit) : undefined;
@@ -88,6 +89,21 @@ function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
     requestId,
     headers: [...rateLimitHeaders(verdict.limits), ...retryAfterHeader(retryAfterMs)],
     extensions: { 'violated-policies': names },
+  });
+}
+
+function faultyRequest(reason: Reason, { rule, field, detail }: RequestFault, requestId: string): Refusal {
+  return refusal({
+    status: 400,
+    type: 'bad-request',
+    code: reason === 'unreadable_body' ? 'body.not_readable' : 'cost.not_valid',
+    title: 'Bad Request',
+    detail:
+      reason === 'unreadable_body'
+        ? `A limit needs to look at the body, which ${detail}.`
+        : `A limit goes by the field ${field}, which ${detail}.`,
+    requestId,
+    extensions: { rule: rule.id, field },
   });
 }
 

@@ -13,7 +13,6 @@ const FILES = readdirSync(FOLDER).sort();
 
 const textOf = (file: string) => readFileSync(join(FOLDER, file), 'utf8');
 const read = (file: string) => readConfiguration(parseYaml(Buffer.from(textOf(file))));
-const refusalsIn = (file: string) => [...textOf(file).matchAll(/^# Not enforced yet: (\S+)$/gm)].map(([, code]) => code);
 
 async function codesOf(reading: Promise<unknown>): Promise<readonly (string | undefined)[]> {
   const error = await reading.then(
@@ -28,14 +27,8 @@ async function codesOf(reading: Promise<unknown>): Promise<readonly (string | un
 describe('examples/rules', () => {
   it('has the nine rules that every release must be able to express', () => expect(FILES.map((file) => file[0])).toEqual([...'123456789']));
 
-  it.each(FILES)('%s is accepted, or refused for the parts that it names as not enforced yet', async (file) => {
-    expect(await codesOf(read(file))).toEqual(refusalsIn(file));
-  });
-
-  it('refuses for nothing but parts that are not enforced yet', () => {
-    const codes = FILES.flatMap(refusalsIn);
-    expect(codes.length).toBeGreaterThan(0);
-    expect(codes.filter((code) => !code?.endsWith('.not_enforced'))).toEqual([]);
+  it.each(FILES)('%s is accepted', async (file) => {
+    expect(await codesOf(read(file))).toEqual([]);
   });
 });
 

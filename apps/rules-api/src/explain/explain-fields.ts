@@ -1,4 +1,4 @@
-import { type Fields, line, type TextFormat } from '#limiter';
+import { type CustomField, type Fields, line, type TextFormat } from '#limiter';
 import { REQUEST_ID } from '../decisions/decision-fields.js';
 import { HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
 
@@ -76,6 +76,13 @@ export const EXPLAIN_FIELDS = {
         example: { 'X-Channel': 'web' },
         explanation: 'The headers of the request as they are forwarded. Cookies stand in Cookie, the host in Host.',
       },
+      body: {
+        kind: 'custom',
+        check: () => [],
+        schema: {},
+        example: { amount: 12.5, customer: { email: 'ann@example.org' } },
+        explanation: 'The body, if rules look at it: any JSON. Numbers are those that JSON parsers make of them.',
+      } as CustomField,
       user: { kind: 'text', format: line(128), example: 'u-17', explanation: "The merchant's user that makes the request." },
       country: {
         kind: 'text',

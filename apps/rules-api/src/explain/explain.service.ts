@@ -159,12 +159,12 @@ function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string
 }
 
 function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
-  const { allowed, reason, limits, shadowRefusals } = verdict;
+  const { allowed, reason, limits, shadowRefusals, fault } = verdict;
   // What is there now, and not what the request would leave behind.
   const levels = decisionsBefore(verdict);
   const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
   return {
-    verdict: { allowed, reason, status: allowed ? 200 : 429 },
+    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400 },
     layers: layers.map(({ layer, considered }) => ({
       layer,
       chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,

@@ -1,4 +1,4 @@
-import { conditionSchema, type JsonSchema, LIMIT, objectSchema, variantSchema } from '#limiter';
+import { answerConditionSchema, conditionSchema, type JsonSchema, LIMIT, objectSchema, variantSchema } from '#limiter';
 import type { TableDto } from '../http/table-dto.js';
 
 /** The tables of fields as schemas of OpenAPI 3.0, which has its own words for some of JSON Schema. */
@@ -12,12 +12,16 @@ interface Schema {
 const REFERENCE = '#/components/schemas/';
 /** The document's name for a condition, which refers to itself. */
 const CONDITION = 'ConditionDto';
+/** Likewise for a condition on an answer. */
+const ANSWER_CONDITION = 'AnswerConditionDto';
+const ANSWER_CONDITION_REFERENCE = '#/$defs/answerCondition';
 
 /** Adds to the schemas of these classes what their tables say, and the limits that these refer to. */
 export function addTableSchemas(schemas: Record<string, Schema>, dtos: readonly TableDto[]): void {
   for (const [name, variant] of Object.entries(LIMIT.variants))
     schemas[limitSchemaName(name)] = openApi(variantSchema(name, variant, LIMIT));
   schemas[CONDITION] = openApi(conditionSchema() as JsonSchema);
+  schemas[ANSWER_CONDITION] = openApi(answerConditionSchema() as JsonSchema);
   for (const dto of dtos) {
     const { properties, required = [] } = schemas[dto.name] ?? {};
     const table = openApi(objectSchema(dto.fields));
@@ -71,7 +75,7 @@ function openApi(schema: JsonSchema): Schema {
         case 'const':
           return [['enum', [value]]];
         case '$ref':
-          return [[keyword, REFERENCE + CONDITION]];
+          return [[keyword, REFERENCE + (value === ANSWER_CONDITION_REFERENCE ? ANSWER_CONDITION : CONDITION)]];
         case 'properties':
           return [
             [keyword, Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, openApi(each as JsonSchema)]))],

@@ -1,7 +1,8 @@
-import { decisionsBefore, type Decision, type Descriptor, type LimitReport, type Verdict } from '#limiter';
+import { createHmac } from 'node:crypto';
+import { decisionsBefore, type Decision, type Descriptor, keyPartOf, type LimitReport, type Verdict } from '#limiter';
 import { MOST_PATH_CHARACTERS, MOST_RECEIPT_LIMITS, type NewReceipt, type ReceiptLimit } from '#limiter-redis';
 import { isVerdict } from '../outcome.js';
-import { hashedKeyOf } from './personal-hash.js';
+import { hashedKeyOf, personalHash } from './personal-hash.js';
 import type { NotedDecision } from './receipt-queue.js';
 
 export interface ReceiptContext {

@@ -2,7 +2,8 @@ import * as fc from 'fast-check';
 import { compiledConditions } from './compiled-condition.js';
 import type { Condition } from './condition.js';
 import { CONDITIONS } from './condition-fields.js';
-import { AskedFields, type FieldValue } from './request-field.js';
+import type { FieldValue } from './field-value.js';
+import { AskedFields } from './request-field.js';
 
 type Headers = Readonly<Record<string, readonly string[]>>;
 const asked = (headers: Headers) =>

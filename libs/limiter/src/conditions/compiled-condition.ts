@@ -1,10 +1,15 @@
 import { type Condition, type FieldCondition, type Operator, OPERATORS } from './condition.js';
 import { operatorTest } from './operators.js';
-import { type AskedFields, type FieldValue, requestField, type RequestField } from './request-field.js';
+import type { FieldValue } from './field-value.js';
+import { type AskedFields, requestField, type RequestField } from './request-field.js';
 
 /** A condition that is ready to be asked. */
 export interface CompiledCondition {
   readonly holds: (request: AskedFields) => boolean;
+  /** Whether it holds for some value of what is not known, as of a body that cannot be read. Where everything is known it is `holds`. */
+  readonly couldHold: (request: AskedFields) => boolean;
+  /** The same for its opposite. */
+  readonly couldFail: (request: AskedFields) => boolean;
   /** Why it does not hold, or if it is negated why it does: the first field that decides. Asked only where somebody wants to know. */
   readonly reason: (request: AskedFields) => ConditionReason;
 }
@@ -22,7 +27,7 @@ export function compiledConditions(conditions: readonly Condition[]): CompiledCo
   return allOf(conditions.map(compiled));
 }
 
-function compiled(condition: Condition): CompiledCondition {
+export function compiled(condition: Condition): CompiledCondition {
   if ('all' in condition) return allOf(condition.all.map(compiled));
   if ('any' in condition) return anyOf(condition.any.map(compiled));
   if ('not' in condition) return notOf(compiled(condition.not));
@@ -32,6 +37,8 @@ function compiled(condition: Condition): CompiledCondition {
 function allOf(parts: readonly CompiledCondition[]): CompiledCondition {
   return {
     holds: (request) => parts.every((part) => part.holds(request)),
+    couldHold: (request) => parts.every((part) => part.couldHold(request)),
+    couldFail: (request) => parts.some((part) => part.couldFail(request)),
     reason: (request) => (parts.find((part) => !part.holds(request)) ?? parts[0]!).reason(request),
   };
 }
@@ -39,6 +46,8 @@ function allOf(parts: readonly CompiledCondition[]): CompiledCondition {
 function anyOf(parts: readonly CompiledCondition[]): CompiledCondition {
   return {
     holds: (request) => parts.some((part) => part.holds(request)),
+    couldHold: (request) => parts.some((part) => part.couldHold(request)),
+    couldFail: (request) => parts.every((part) => part.couldFail(request)),
     reason: (request) => (parts.find((part) => part.holds(request)) ?? parts[0]!).reason(request),
   };
 }
@@ -46,6 +55,8 @@ function anyOf(parts: readonly CompiledCondition[]): CompiledCondition {
 function notOf(part: CompiledCondition): CompiledCondition {
   return {
     holds: (request) => !part.holds(request),
+    couldHold: (request) => part.couldFail(request),
+    couldFail: (request) => part.couldHold(request),
     reason: (request) => {
       const { expected, ...rest } = part.reason(request);
       return { ...rest, expected: { not: expected } };
@@ -57,8 +68,11 @@ function onField(condition: FieldCondition): CompiledCondition {
   const { field: written, ...expected } = condition;
   const field: RequestField = requestField(written);
   const test = operatorTest(operatorOf(condition), condition);
+  const { isUnknown = () => false } = field;
   return {
     holds: (request) => test(request.valueOf(field)),
+    couldHold: (request) => isUnknown(request) || test(request.valueOf(field)),
+    couldFail: (request) => isUnknown(request) || !test(request.valueOf(field)),
     reason: (request) => ({ field: field.name, expected, got: request.valueOf(field) }),
   };
 }

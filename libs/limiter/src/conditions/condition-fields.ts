@@ -4,7 +4,15 @@ import { objectSchema } from '../table-schema.js';
 import { textFormat } from '../text-formats.js';
 import { rangeFault } from './address-range.js';
 import { type Condition, MOST_CONDITIONS, MOST_LEVELS, type Operator, OPERATORS, type Scalar } from './condition.js';
-import { FIELD_EXPECTED, FIELD_PATTERN, isFieldName, isFieldToCome } from './request-field.js';
+import {
+  ANSWER_FIELD_EXPECTED,
+  ANSWER_FIELD_PATTERN,
+  FIELD_EXPECTED,
+  FIELD_PATTERN,
+  isAnswerFieldName,
+  isFieldName,
+  isFieldToCome,
+} from './request-field.js';
 
 /** The language of conditions, as tables of fields. */
 
@@ -19,10 +27,24 @@ export const FIELD_NAME: CustomField<string> = {
   check: (value, place) => {
     if (typeof value !== 'string') return [fault(place, 'wrong_type', FIELD_EXPECTED, value)];
     if (isFieldName(value)) return [];
+    if (isAnswerFieldName(value))
+      return [fault(place, 'not_applicable', 'must be known when the request comes, not only with the answer', value)];
     return isFieldToCome(value) ? [notEnforced(place)] : [fault(place, 'malformed', FIELD_EXPECTED, value)];
   },
   schema: { type: 'string', pattern: FIELD_PATTERN },
   explanation: 'A field of the request.',
+};
+
+/** The name of a field of an answer. */
+const ANSWER_FIELD_NAME: CustomField<string> = {
+  kind: 'custom',
+  check: (value, place) => {
+    if (typeof value !== 'string') return [fault(place, 'wrong_type', ANSWER_FIELD_EXPECTED, value)];
+    if (isAnswerFieldName(value)) return [];
+    return [fault(place, isFieldName(value) ? 'not_applicable' : 'malformed', ANSWER_FIELD_EXPECTED, value)];
+  },
+  schema: { type: 'string', pattern: ANSWER_FIELD_PATTERN },
+  explanation: 'A field of the answer.',
 };
 
 const TEXT = textFormat(
@@ -113,15 +135,17 @@ const FIELD_CONDITION_FIELDS = {
   },
 } as const satisfies Fields;
 
+const ANSWER_CONDITION_FIELDS = {
+  ...FIELD_CONDITION_FIELDS,
+  field: { ...ANSWER_FIELD_NAME, required: true, example: 'response.status', explanation: 'The field of the answer that is looked at.' },
+} as const satisfies Fields;
+
 const COMBINATIONS = ['all', 'any', 'not'] as const;
 
 /** The conditions of a rule: the list `all` of its match. */
 export const CONDITIONS: CustomField<readonly Condition[]> = {
   kind: 'custom',
-  check: (value, place) => {
-    const count = { conditions: 0 };
-    return listFaults(value, place, 1, count);
-  },
+  check: (value, place) => listFaults(value, place, 1, { conditions: 0, fields: FIELD_CONDITION_FIELDS }),
   schema: { type: 'array', items: { $ref: '#/$defs/condition' }, minItems: 0, maxItems: MOST_CONDITIONS },
   example: [{ field: 'country', in: ['RU', 'BY'] }],
   explanation:
@@ -129,32 +153,49 @@ export const CONDITIONS: CustomField<readonly Condition[]> = {
     `combined ones included, and ${MOST_LEVELS} levels.`,
 };
 
+/** A condition on an answer. */
+export const ANSWER_CONDITION: CustomField<Condition> = {
+  kind: 'custom',
+  check: (value, place) => conditionFaults(value, { ...place, code: 'condition' }, 1, { conditions: 0, fields: ANSWER_CONDITION_FIELDS }),
+  schema: { anyOf: [{ $ref: '#/$defs/answerCondition' }] },
+  explanation: 'A condition on fields of the answer; all, any and not combine conditions.',
+};
+
 /** JSON Schema of one condition. How many there are and how deep they stand, no schema can say. */
 export function conditionSchema(): object {
+  return schemaOfCondition(FIELD_CONDITION_FIELDS, 'request', '#/$defs/condition');
+}
+
+export function answerConditionSchema(): object {
+  return schemaOfCondition(ANSWER_CONDITION_FIELDS, 'answer', '#/$defs/answerCondition');
+}
+
+function schemaOfCondition(fields: Fields, of: string, $ref: string): object {
+  const reference = { $ref };
   const listOf = (name: string, explanation: string) => ({
     type: 'object',
-    properties: { [name]: { type: 'array', items: CONDITION_REFERENCE, minItems: 1, maxItems: MOST_CONDITIONS, description: explanation } },
+    properties: { [name]: { type: 'array', items: reference, minItems: 1, maxItems: MOST_CONDITIONS, description: explanation } },
     required: [name],
     additionalProperties: false,
   });
   return {
-    description: 'A condition on a field of the request, or a combination of conditions.',
+    description: `A condition on a field of the ${of}, or a combination of conditions.`,
     anyOf: [
       {
-        ...objectSchema(FIELD_CONDITION_FIELDS),
+        ...objectSchema(fields),
         oneOf: Object.values(OPERATORS).map((members) => ({ required: members, maxProperties: members.length + 1 })),
       },
       listOf('all', 'All of these hold.'),
       listOf('any', 'At least one of these holds.'),
-      { type: 'object', properties: { not: CONDITION_REFERENCE }, required: ['not'], additionalProperties: false },
+      { type: 'object', properties: { not: reference }, required: ['not'], additionalProperties: false },
     ],
   };
 }
 
-const CONDITION_REFERENCE = { $ref: '#/$defs/condition' };
-
+/** What has been seen of the conditions of a rule, and which fields they may look at. */
 interface Count {
   conditions: number;
+  readonly fields: Fields;
 }
 
 function listFaults(value: unknown, place: Place, level: number, count: Count): readonly Fault[] {
@@ -174,7 +215,9 @@ function conditionFaults(value: unknown, place: Place, level: number, count: Cou
     return count.conditions === MOST_CONDITIONS + 1 ? [faultOf(place, 'too_complex', `is more than ${MOST_CONDITIONS} conditions`)] : [];
   }
   const combination = COMBINATIONS.find((name) => Object.hasOwn(value, name));
-  return combination === undefined ? fieldConditionFaults(value, place) : combinedFaults(value, combination, place, level, count);
+  return combination === undefined
+    ? fieldConditionFaults(value, place, count.fields)
+    : combinedFaults(value, combination, place, level, count);
 }
 
 function combinedFaults(
@@ -194,8 +237,8 @@ function combinedFaults(
     : listFaults(value[name], below, level + 1, count);
 }
 
-function fieldConditionFaults(value: Readonly<Record<string, unknown>>, place: Place): readonly Fault[] {
-  const faults = objectFaults(value, FIELD_CONDITION_FIELDS, place);
+function fieldConditionFaults(value: Readonly<Record<string, unknown>>, place: Place, fields: Fields): readonly Fault[] {
+  const faults = objectFaults(value, fields, place);
   return faults.length > 0 ? faults : operatorFaults(value, place);
 }
 

@@ -52,3 +52,12 @@ export type Operator = keyof typeof OPERATORS;
 export const MOST_CONDITIONS = 50;
 /** The list of a rule is the first level; each `all`, `any` and `not` is one more. */
 export const MOST_LEVELS = 5;
+
+/** The names of the fields that conditions look at, as they are written. */
+export function fieldsIn(conditions: readonly Condition[]): string[] {
+  return conditions.flatMap((condition) => {
+    if ('all' in condition) return fieldsIn(condition.all);
+    if ('any' in condition) return fieldsIn(condition.any);
+    return 'not' in condition ? fieldsIn([condition.not]) : [condition.field];
+  });
+}

@@ -29,6 +29,29 @@ export function decimalOfNumber(value: number): Decimal {
   return decimal(value < 0, padded.slice(0, at), padded.slice(at));
 }
 
+const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Places before or behind the point. A number that has more of them counts as one of so many, so that an exponent of any size costs nothing. */
+const MOST_PLACES = 1000;
+
+/** A number as JSON writes it, with an exponent perhaps, digit by digit. */
+export function decimalOfJson(text: string): Decimal {
+  const [, sign, before = '', behind = '', exponent = '0'] = JSON_NUMBER.exec(text) ?? [];
+  const { whole, fraction } = decimal(false, before, behind);
+  const significant = decimal(false, whole + fraction, '').whole;
+  if (significant === '') return decimal(false, '', '');
+  // Where the point stands, counted from the first digit that is not 0.
+  const point = whole.length - (whole.length + fraction.length - significant.length) + Number(exponent);
+  const at = Math.max(-MOST_PLACES, Math.min(MOST_PLACES, point));
+  const digits = at < 0 ? '0'.repeat(-at) + significant : significant.padEnd(at, '0');
+  return decimal(sign === '-', digits.slice(0, Math.max(0, at)), digits.slice(Math.max(0, at)));
+}
+
+/** In one spelling for each value. */
+export function decimalText({ negative, whole, fraction }: Decimal): string {
+  return `${negative ? '-' : ''}${whole === '' ? '0' : whole}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
 /** Negative if `a` is less than `b`, 0 if they are equal. */
 export function compareDecimals(a: Decimal, b: Decimal): number {
   if (a.negative !== b.negative) return a.negative ? -1 : 1;

@@ -1,12 +1,12 @@
 import { addressOf, addressRange } from './address-range.js';
 import type { FieldCondition, Operator, Scalar } from './condition.js';
-import { compareDecimals, decimalOf, decimalOfNumber, type Decimal } from './decimal.js';
+import { compareDecimals, decimalOf, decimalOfNumber, decimalText, type Decimal } from './decimal.js';
+import { type FieldScalar, type FieldValue, isSeveral } from './field-value.js';
 import { globMatcher } from './glob.js';
-import type { FieldValue } from './request-field.js';
 import { caseFolded, textSearch } from './text-search.js';
 
 /** Whether one value that a field has fulfils an operator. */
-type Test = (value: string | number) => boolean;
+type Test = (value: FieldScalar) => boolean;
 
 /** What is compared with is made ready once. Every test takes time in proportion to the value and to what is written in the rule. */
 const TESTS: Readonly<Record<Exclude<Operator, 'absent'>, (condition: FieldCondition) => Test>> = {
@@ -50,26 +50,37 @@ export function operatorTest(operator: Operator, condition: FieldCondition): (va
   const test = TESTS[operator](condition);
   return (value) => {
     if (value === undefined) return false;
-    return typeof value === 'object' ? value.some(test) : test(value);
+    return isSeveral(value) ? value.some(test) : test(value);
   };
 }
 
+/** Of a text, and of true and false, which are compared by these words. */
 function onText(test: (text: string) => boolean): Test {
-  return (value) => typeof value === 'string' && test(value);
+  return (value) => {
+    if (typeof value === 'string') return test(value);
+    return value.kind === 'truth' && test(value.text);
+  };
 }
 
 /** Of a number, and of a text that is a decimal number. */
 function onNumber(test: (number: Decimal) => boolean): Test {
   return (value) => {
-    const number = typeof value === 'number' ? decimalOfNumber(value) : decimalOf(value);
+    const number = decimalIn(value);
     return number !== undefined && test(number);
   };
+}
+
+/** The number that a value is, or is written as; undefined if it is none. */
+export function decimalIn(value: FieldScalar): Decimal | undefined {
+  if (typeof value === 'string') return decimalOf(value);
+  return value.kind === 'number' ? decimalOf(value.text) : undefined;
 }
 
 /** A text equals a text letter by letter; a number equals whatever has its value, be it written 7 or 7.00. */
 function equalTo(wanted: readonly Scalar[]): Test {
   const texts = new Set(wanted.filter((each) => typeof each === 'string'));
-  const numbers = wanted.filter((each) => typeof each === 'number').map(decimalOfNumber);
-  const isNumber = onNumber((number) => numbers.some((each) => compareDecimals(number, each) === 0));
-  return (value) => (typeof value === 'string' && texts.has(value)) || (numbers.length > 0 && isNumber(value));
+  const numbers = new Set(wanted.filter((each) => typeof each === 'number').map((each) => decimalText(decimalOfNumber(each))));
+  const isText = onText((text) => texts.has(text));
+  const isNumber = onNumber((number) => numbers.has(decimalText(number)));
+  return (value) => isText(value) || (numbers.size > 0 && isNumber(value));
 }
