@@ -1,4 +1,4 @@
-import { limitAlgorithm } from './algorithms/index.js';
+import { limitAlgorithm } from './limit-algorithm.js';
 import { bucketOf } from './bucket.js';
 import type { CompiledRule } from './compiled-rule.js';
 import { capacityOf, excessOf, type Limit, type LimitNumbers, type LimitStart, type PastLimit } from './limit.js';
