@@ -19,19 +19,18 @@ const everywhere = {
   '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_', ignoreRestSiblings: true }],
 };
 
-/** Rules that some files do not meet yet. Each becomes an error when its last warning is gone. */
-const notMetYet = {
-  '@typescript-eslint/no-base-to-string': 'warn',
-  '@typescript-eslint/no-implied-eval': 'warn',
-  '@typescript-eslint/no-unnecessary-type-assertion': 'warn',
-  '@typescript-eslint/no-unsafe-argument': 'warn',
-  '@typescript-eslint/no-unsafe-assignment': 'warn',
-  '@typescript-eslint/no-unsafe-call': 'warn',
-  '@typescript-eslint/no-unsafe-member-access': 'warn',
-  '@typescript-eslint/no-unsafe-return': 'warn',
-  '@typescript-eslint/require-await': 'warn',
-  '@typescript-eslint/unbound-method': 'warn',
+/** Rules of the recommended set that say nothing useful here. */
+const notOurs = {
+  // It asks for the type of what a query returns as a type argument instead of an assertion: the same claim in another place.
+  '@typescript-eslint/no-unnecessary-type-assertion': 'off',
+  // An async function that awaits nothing turns what it throws into a rejection, which is what an interface of promises asks for.
+  '@typescript-eslint/require-await': 'off',
 };
+
+/** What tests look at is what a server has answered: a field that is not there fails the test, whatever its type says. */
+const notInTests = Object.fromEntries(
+  ['argument', 'assignment', 'call', 'member-access', 'return'].map((use) => [`@typescript-eslint/no-unsafe-${use}`, 'off']),
+);
 
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.tollgate/', 'coverage/', '**/*.cjs'] },
@@ -48,7 +47,7 @@ export default tseslint.config(
       // One style of imports: a line of types alone is `import type`, a type among values is marked on its own.
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/no-import-type-side-effects': 'error',
-      ...notMetYet,
+      ...notOurs,
     },
   },
   {
@@ -60,6 +59,7 @@ export default tseslint.config(
   },
   // Apps and libraries log; only commands and tests print.
   { files: ['apps/**/*.ts', 'libs/**/*.ts'], ignores: ['**/*.spec.ts', 'apps/*/src/main.ts'], rules: { 'no-console': 'error' } },
+  { files: ['**/*.spec.ts', 'test/**/*.ts', 'libs/*/testing/**/*.ts'], rules: notInTests },
   // A table of cases is as long as it is; a focused test would silence all others.
   {
     files: ['**/*.spec.ts'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ROOT } from './paths.mjs';
 
 const require = createRequire(import.meta.url);
-const { load } = require('js-yaml') as { load(text: string): unknown };
+const { load } = require('js-yaml') as { load: (text: string) => unknown };
 const { default: Ajv } = require('ajv/dist/2020.js') as {
   default: new (options: object) => { compile(schema: unknown): ((value: unknown) => boolean) & { errors?: unknown } };
 };

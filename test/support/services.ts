@@ -17,7 +17,7 @@ const tether = new Tether();
 /** A database of a test's own. */
 export interface TestDatabase {
   url: string;
-  drop(): Promise<void>;
+  readonly drop: () => Promise<void>;
 }
 
 /**

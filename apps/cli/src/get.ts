@@ -74,7 +74,7 @@ function inWords(column: string, value: unknown): string {
   if (value === null || value === undefined) return column === 'merchants' ? 'all' : '-';
   if (Array.isArray(value)) return value.map((each) => (column === 'limits' ? limitInWords(each as Item) : String(each))).join(', ');
   // A mode may be an object.
-  return typeof value === 'object' ? shownValue(value) : String(value);
+  return typeof value === 'object' ? shownValue(value) : String(value as string | number | boolean);
 }
 
 function limitInWords({ name, algorithm, capacity, limit }: Item): string {

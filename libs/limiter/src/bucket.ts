@@ -1,10 +1,11 @@
-import { ALGORITHMS, limitAlgorithm, penaltyBucket, type BucketLevel, type BucketNumbers, type BucketState } from './algorithms/index.js';
+import { ALGORITHMS, penaltyBucket, type BucketLevel, type BucketNumbers, type BucketState } from './algorithms/index.js';
 import type { PastTake } from './algorithms/algorithm.js';
 import { NOTHING, wholeAmount, type Amount } from './algorithms/amount.js';
 import { ceilMs } from './algorithms/exact-span.js';
 import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
 import type { Decision } from './decision.js';
+import { limitAlgorithm } from './limit-algorithm.js';
 import { capacityOf, excessOf, type InForce, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
 import type { Penalty } from './rule.js';
 

@@ -1,5 +1,5 @@
 import type { Amount } from './algorithms/amount.js';
-import { limitAlgorithm } from './algorithms/index.js';
+import { limitAlgorithm } from './limit-algorithm.js';
 import { bucketOf, exhausted, generationsOf, isFull, missingAt, startState } from './bucket.js';
 import { carriedAlong, missingAfterEdit } from './carry-over.js';
 import {

@@ -1,13 +1,14 @@
-import { CONCURRENCY } from './algorithms/concurrency/fields.js';
-import { FIXED_WINDOW } from './algorithms/fixed-window/fields.js';
-import { GCRA } from './algorithms/gcra/fields.js';
-import { LEAKY_BUCKET } from './algorithms/leaky-bucket/fields.js';
-import { SLIDING_COUNTER } from './algorithms/sliding-counter/fields.js';
-import { SLIDING_LOG } from './algorithms/sliding-log/fields.js';
-import { TOKEN_BUCKET } from './algorithms/token-bucket/fields.js';
+import { LIMIT_ALGORITHMS } from './algorithms/index.js';
 import { COMMON_FIELDS } from './common-fields.js';
 import type { ValueOf, Variant, VariantsField } from './field.js';
 import { isPlainObject } from './field-faults.js';
+
+type Algorithms = typeof LIMIT_ALGORITHMS;
+type Tables = { readonly [Name in keyof Algorithms]: Algorithms[Name]['table'] };
+
+function tablesOf(algorithms: Algorithms): Tables {
+  return Object.fromEntries(Object.entries(algorithms).map(([name, { table }]) => [name, table])) as unknown as Tables;
+}
 
 /** The language of a limit: a table of fields for each algorithm. */
 export const LIMIT = {
@@ -15,15 +16,7 @@ export const LIMIT = {
   tag: 'algorithm',
   code: 'limit',
   common: COMMON_FIELDS,
-  variants: {
-    token_bucket: TOKEN_BUCKET,
-    gcra: GCRA,
-    leaky_bucket: LEAKY_BUCKET,
-    fixed_window: FIXED_WINDOW,
-    sliding_log: SLIDING_LOG,
-    sliding_counter: SLIDING_COUNTER,
-    concurrency: CONCURRENCY,
-  },
+  variants: tablesOf(LIMIT_ALGORITHMS),
   toCome: { onLimit: (value) => isPlainObject(value) && Object.hasOwn(value, 'reroute') },
   explanation: 'One bound of a rule: an algorithm and its numbers.',
 } as const satisfies VariantsField;

@@ -6,14 +6,10 @@ import type { Align } from './algorithms/token-bucket/fields.js';
 import type { OnEdit } from './common-fields.js';
 import type { LimitSpec } from './limit-fields.js';
 
-export type { ConcurrencySpec } from './algorithms/concurrency/fields.js';
-export { WINDOW_STARTS, type FixedWindowSpec, type WindowStart } from './algorithms/fixed-window/fields.js';
-export type { GcraSpec } from './algorithms/gcra/fields.js';
-export { MAX_WAIT_MS, type LeakyBucketSpec } from './algorithms/leaky-bucket/fields.js';
 export { MAX_TIME_TO_FULL_MS } from './algorithms/rate-faults.js';
-export type { SlidingCounterSpec } from './algorithms/sliding-counter/fields.js';
-export type { SlidingLogSpec } from './algorithms/sliding-log/fields.js';
-export { ALIGNS, REFILLS, type Align, type Refill, type TokenBucketSpec } from './algorithms/token-bucket/fields.js';
+export { WINDOW_STARTS } from './algorithms/fixed-window/fields.js';
+export { MAX_WAIT_MS } from './algorithms/leaky-bucket.js';
+export { ALIGNS, type TokenBucketSpec } from './algorithms/token-bucket/fields.js';
 export { CALENDAR_UNITS, ON_EDITS, THROTTLES, type CalendarUnit, type OnEdit, type Throttle } from './common-fields.js';
 export { ALGORITHM_NAMES, fieldsOf, LIMIT, type AlgorithmName, type LimitField, type LimitSpec } from './limit-fields.js';
 

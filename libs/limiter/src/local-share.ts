@@ -1,4 +1,4 @@
-import { limitAlgorithm } from './algorithms/index.js';
+import { limitAlgorithm } from './limit-algorithm.js';
 import { bucketOf } from './bucket.js';
 import { costOf, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';

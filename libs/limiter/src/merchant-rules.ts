@@ -260,7 +260,10 @@ function planRules(plan: readonly Rule[], defaults: readonly Rule[], timeZone: s
 
 function kept<T>(all: ByList<T>, rules: readonly Rule[], zone: string, make: () => T): T {
   let byZone = all.get(rules);
-  if (byZone === undefined) all.set(rules, (byZone = new Map()));
+  if (byZone === undefined) {
+    byZone = new Map<string, T>();
+    all.set(rules, byZone);
+  }
   let found = byZone.get(zone);
   if (found === undefined) {
     if (byZone.size >= MOST_TIME_ZONES) byZone.clear();

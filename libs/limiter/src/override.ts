@@ -3,7 +3,7 @@
  * known: from both, and from the edits of the rule itself, follow the limits that are in force at an instant, with a history by which live buckets
  * are carried over as over any edit.
  */
-import { limitAlgorithm } from './algorithms/index.js';
+import { limitAlgorithm } from './limit-algorithm.js';
 import { MAX_PREVIOUS, specOf, succeeded } from './limit-edit.js';
 import { LIMIT, type LimitSpec } from './limit-fields.js';
 import { limitFaults, type LimitFault } from './limit-faults.js';

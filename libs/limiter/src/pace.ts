@@ -1,4 +1,4 @@
-import { limitAlgorithm } from './algorithms/index.js';
+import { limitAlgorithm } from './limit-algorithm.js';
 import type { Decision } from './decision.js';
 import { capacityOf, type LimitNumbers, type LimitSpec } from './limit.js';
 

@@ -1,3 +1,4 @@
+import { PENALTY_FIELDS } from './algorithms/penalty/fields.js';
 import { ON_UNREADABLE_BODY } from './body/unreadable-body-policy.js';
 import { CHARGE } from './charge.js';
 import { CONDITIONS, FIELD_NAME } from './conditions/condition-fields.js';
@@ -10,6 +11,8 @@ import { MODE } from './rule-mode.js';
 import { SCHEDULE, VALID_FROM, VALID_TO } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';
 
+export type { Penalty } from './algorithms/penalty/fields.js';
+
 /** Rules compete by priority inside a layer; layers add up. */
 export const LAYERS = ['platform', 'network', 'merchant', 'user'] as const;
 export type Layer = (typeof LAYERS)[number];
@@ -21,38 +24,6 @@ export type StoreFailurePolicy = (typeof STORE_FAILURE_POLICIES)[number];
 /** The fields of a request that tell buckets of one rule apart, by their names: see conditions/request-field.ts. */
 export type KeyPart = string;
 const MOST_KEY_PARTS = 8;
-
-/** Of a penalty: what counts, and for how long it blocks. */
-const PENALTY_FIELDS = {
-  refusals: {
-    kind: 'whole_number',
-    min: 1,
-    max: 1_000_000,
-    unit: 'requests',
-    required: true,
-    example: 100,
-    explanation: 'With this many refusals in a window the block begins.',
-  },
-  windowMs: {
-    kind: 'whole_number',
-    min: 1_000,
-    max: 86_400_000,
-    unit: 'milliseconds',
-    required: true,
-    example: 60_000,
-    explanation: 'Length of the window, which begins with the first refusal.',
-  },
-  /** A block is for a client that has gone wrong, not a way to lock out a merchant: a day at most. */
-  blockMs: {
-    kind: 'whole_number',
-    min: 1_000,
-    max: 86_400_000,
-    unit: 'milliseconds',
-    required: true,
-    example: 300_000,
-    explanation: 'The time for which everything is refused.',
-  },
-} as const satisfies Fields;
 
 const MATCH_FIELDS = {
   methods: {
@@ -161,9 +132,6 @@ export const RULE_FIELDS = {
 
 /** When a rule applies. An empty list matches everything. See path-pattern.ts. */
 export type RuleMatch = SpecOf<typeof MATCH_FIELDS>;
-
-/** After so many refusals in a window, whoever is behind a bucket key is refused everything for a time. */
-export type Penalty = SpecOf<typeof PENALTY_FIELDS>;
 
 /** What an administrator writes, with every default filled in. */
 export type RuleSpec = SpecOf<typeof RULE_FIELDS>;

@@ -120,7 +120,7 @@ function inJson(rows: readonly Readonly<Record<string, unknown>>[], columns: rea
       ...Object.fromEntries(
         transformed.map(({ property, transformers }) => [
           property,
-          transformers.reduce<unknown>((value, { to }) => to(value) as unknown, row[property]),
+          transformers.reduce<unknown>((value, transformer) => transformer.to(value) as unknown, row[property]),
         ]),
       ),
     })),

@@ -76,7 +76,7 @@ async function raiseVersions(manager: EntityManager, owners: readonly RuleOwner[
   for (const owner of owners) {
     const ofMerchant = typeof owner === 'string';
     const version = ofMerchant ? versions.get(owner) : await raiseVersion(manager, owner);
-    if (version === undefined) throw new MerchantNotFoundError(String(owner));
+    if (version === undefined) throw new MerchantNotFoundError(owner as string);
     raised.set(owner, { version, timeZone: ofMerchant ? timeZones.get(owner) : undefined });
   }
   return raised;

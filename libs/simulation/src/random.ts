@@ -1,7 +1,7 @@
 /** Random numbers that are the same on every machine for the same seed: a run of the simulation can be repeated. */
 export interface Random {
   /** From 0 up to, and without, 1. */
-  next(): number;
+  readonly next: () => number;
   /** A whole number from 0 up to, and without, `below`. */
   below(below: number): number;
   /** Exponentially distributed: the gap between two arrivals that know nothing of each other. */

@@ -20,7 +20,7 @@ export class House {
     private readonly dropDatabase: () => Promise<void>,
   ) {}
 
-  static async open(database?: { url: string; drop(): Promise<void> }): Promise<House> {
+  static async open(database?: { url: string; readonly drop: () => Promise<void> }): Promise<House> {
     const [{ url, drop }, redisServer] = await Promise.all([database ?? freshDatabase({ migrated: true }), freshRedis()]);
     const dataSource = createDataSource(url);
     if (database) await migrate(dataSource);

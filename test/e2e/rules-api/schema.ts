@@ -70,7 +70,7 @@ export function mismatches(value: unknown, schema: Schema, schemas: Schemas, at 
   }
   if (type === 'integer') {
     const fits = Number.isInteger(value) && (value as number) >= (minimum ?? -Infinity) && (value as number) <= (maximum ?? Infinity);
-    return fits ? [] : [`${at} is ${String(value)}, no such integer`];
+    return fits ? [] : [`${at} is ${JSON.stringify(value)}, no such integer`];
   }
   if (typeof value !== type) return [`${at} is a ${typeof value}, not a ${type}`];
   return format === 'date-time' && Number.isNaN(Date.parse(value as string)) ? [`${at} is no date`] : [];

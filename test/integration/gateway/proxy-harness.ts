@@ -70,7 +70,7 @@ export interface RunningProxy {
   server: ProxyServer;
   metrics: ProxyMetrics;
   /** All lines of the proxy's metrics, as a scrape gets them. */
-  scrape(): Promise<string[]>;
+  readonly scrape: () => Promise<string[]>;
   /** What was given to `logger.warn` and `logger.error`. */
   log: Record<string, unknown>[];
   /** The requests that admission was asked about. */

@@ -3,7 +3,7 @@ import { createDataSource } from '#rules-db';
 import { freshDatabase } from '../../support/services.js';
 
 /** A migrated database of a spec's own, connected. */
-export async function migratedDatabase(): Promise<{ url: string; dataSource: DataSource; close(): Promise<void> }> {
+export async function migratedDatabase(): Promise<{ url: string; dataSource: DataSource; close: () => Promise<void> }> {
   const { url, drop } = await freshDatabase({ migrated: true });
   const dataSource = createDataSource(url);
   await dataSource.initialize();

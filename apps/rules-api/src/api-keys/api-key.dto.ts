@@ -1,6 +1,7 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { MerchantApiKeyEntity } from '#rules-db';
+import { RotatingSecretView, rotatingSecretView } from '../http/rotating-secret-view.js';
 import { tableDto } from '../http/table-dto.js';
 import { API_KEY_FIELDS, API_KEY_ROTATION_FIELDS } from './api-key-fields.js';
 
@@ -9,7 +10,7 @@ export class CreateApiKeyDto extends tableDto('api_key', API_KEY_FIELDS) {}
 export class RotateApiKeyDto extends tableDto('api_key', API_KEY_ROTATION_FIELDS) {}
 
 /** A key as the API shows it, without the key. */
-export class ApiKeyView {
+export class ApiKeyView extends RotatingSecretView {
   @ApiProperty({ type: String, example: '3' })
   id: string;
 
@@ -21,24 +22,6 @@ export class ApiKeyView {
 
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { team: 'web' } })
   labels: Labels;
-
-  @ApiProperty({ type: String, example: '5f0c2a91be04', description: 'Stands in the key behind tgk_' })
-  prefix: string;
-
-  @ApiProperty({ type: String, nullable: true, description: 'The prefix of the key before the last rotation' })
-  formerPrefix: string | null;
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Until when the former key is good' })
-  formerUntil: string | null;
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true })
-  expiresAt: string | null;
-
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'To the minute' })
-  lastUsedAt: string | null;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  createdAt: string;
 }
 
 /** The only answer that ever shows a key. */
@@ -56,18 +39,6 @@ export class ApiKeyPage {
 }
 
 export function apiKeyView(key: MerchantApiKeyEntity): ApiKeyView {
-  const { id, name: called, user, labels, prefix, formerPrefix, formerUntil, expiresAt, lastUsedAt, createdAt } = key;
-  const text = (at: Date | null) => at?.toISOString() ?? null;
-  return {
-    id,
-    name: called,
-    user,
-    labels,
-    prefix,
-    formerPrefix,
-    formerUntil: text(formerUntil),
-    expiresAt: text(expiresAt),
-    lastUsedAt: text(lastUsedAt),
-    createdAt: createdAt.toISOString(),
-  };
+  const { id, name: called, user, labels } = key;
+  return { id, name: called, user, labels, ...rotatingSecretView(key) };
 }

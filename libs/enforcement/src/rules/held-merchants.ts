@@ -79,11 +79,13 @@ export class HeldMerchants {
   }
 
   put(merchant: Omit<HeldMerchant, 'takesCounted' | keyof CacheEntry>): void {
-    const { merchantId, snapshot, rules } = merchant;
+    const { merchantId, snapshot, rules, defaults, plan, planRules, readAgainAtMs, phase } = merchant;
     const [held, other] = snapshot === null ? [this.unknown, this.known] : [this.known, this.unknown];
     other.delete(merchantId);
     this.countRecent();
-    const entry = { ...merchant, takesCounted: 0, used: false, bytes: bytesOf(merchantId, snapshot, rules) };
+    // Field by field, so that all entries have one shape: `get` of the cache is the way of nearly every request.
+    const bytes = bytesOf(merchantId, snapshot, rules);
+    const entry = { merchantId, snapshot, rules, defaults, plan, planRules, takesCounted: 0, readAgainAtMs, phase, used: false, bytes };
     held.set(merchantId, entry);
     if (rules !== 'unknown_merchant') this.recent.push(entry);
   }

@@ -1,4 +1,5 @@
 import type { Decision } from '../decision.js';
+import type { Variant } from '../field.js';
 import type { Amount } from './amount.js';
 
 /** A request that passed: what it found, what it took, and when. */
@@ -28,7 +29,16 @@ export interface Pace {
 }
 
 /** An algorithm as the rule language names it: what the numbers of a limit mean. Several of them may count in buckets of one kind. */
-export interface LimitAlgorithm<Numbers, Bucket> {
+export interface LimitAlgorithm<Spec extends { readonly name: string }, Bucket, Table extends Variant = Variant> extends LimitMeaning<
+  Omit<Spec, 'name'>,
+  Bucket
+> {
+  /** The fields of its limits. */
+  readonly table: Table;
+}
+
+/** What numbers that are known to be its own mean to an algorithm. */
+export interface LimitMeaning<Numbers, Bucket> {
   bucketOf(numbers: Numbers, beginning: LimitBeginning): Bucket;
   /** The tokens that the limit says it starts with. Full if it says nothing, or this is missing. */
   initialTokens?(numbers: Numbers): number | undefined;

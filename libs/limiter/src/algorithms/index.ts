@@ -1,10 +1,9 @@
 import type { BlockedLevel } from '../block.js';
-import type { AlgorithmName, LimitNumbers } from '../limit.js';
-import type { BucketAlgorithm, LimitAlgorithm } from './algorithm.js';
+import type { BucketAlgorithm } from './algorithm.js';
 import { concurrency, concurrencyBuckets } from './concurrency/concurrency.js';
 import { fixedWindow, fixedWindowBuckets } from './fixed-window/fixed-window.js';
-import { gcra } from './gcra/gcra.js';
-import { leakyBucket } from './leaky-bucket/leaky-bucket.js';
+import { gcra } from './gcra.js';
+import { leakyBucket } from './leaky-bucket.js';
 import { penaltyBuckets } from './penalty/penalty.js';
 import { slidingCounter, slidingCounterBuckets } from './sliding-counter/sliding-counter.js';
 import { slidingLog, slidingLogBuckets } from './sliding-log/sliding-log.js';
@@ -22,8 +21,8 @@ export * from './token-bucket/interval.js';
 
 /** All algorithms: nothing but this file and their own name them. */
 
-/** By their names in the rule language. */
-const LIMIT_ALGORITHMS = {
+/** By their names in the rule language: see limit-fields.ts, which makes the language of them, and limit-algorithm.ts. */
+export const LIMIT_ALGORITHMS = {
   token_bucket: tokenBucket,
   gcra,
   leaky_bucket: leakyBucket,
@@ -31,7 +30,7 @@ const LIMIT_ALGORITHMS = {
   sliding_log: slidingLog,
   sliding_counter: slidingCounter,
   concurrency,
-} satisfies { [Name in AlgorithmName]: LimitAlgorithm<Extract<LimitNumbers, { algorithm: Name }>, BucketNumbers> };
+};
 
 /** How buckets count, by their kind. A penalty belongs to a rule and not to a limit. */
 const BUCKET_ALGORITHMS = {
@@ -55,11 +54,6 @@ export type BucketKind = BucketNumbers['kind'];
 export type BucketState = StateOf<BucketAlgorithms>;
 /** What a bucket holds at an instant, or that an operator blocks it. */
 export type BucketLevel = LevelOf<BucketAlgorithms> | BlockedLevel;
-
-/** An algorithm is only ever given the numbers of its own limits, which the type of a table cannot say. */
-export function limitAlgorithm({ algorithm }: Pick<LimitNumbers, 'algorithm'>): LimitAlgorithm<LimitNumbers, BucketNumbers> {
-  return LIMIT_ALGORITHMS[algorithm];
-}
 
 /** By the kind of a bucket. Each is only ever given buckets, states and levels of its own, and to `allows` levels of blocked buckets. */
 export const ALGORITHMS = BUCKET_ALGORITHMS as unknown as Record<BucketKind, BucketAlgorithm<BucketNumbers, BucketState, BucketLevel>>;

@@ -3,7 +3,7 @@ export interface Windows {
   /** The length of all windows in microseconds; 0 where a calendar makes them differ. */
   readonly lengthUs: number;
   /** The window that holds an instant: its first microsecond, and the first of the next. */
-  around(nowUs: number): WindowBounds;
+  readonly around: (nowUs: number) => WindowBounds;
 }
 
 export interface WindowBounds {

@@ -41,7 +41,8 @@ function neverRefuses(limit: LimitSpec, stricter: LimitSpec): boolean {
       const { burst } = bound.line;
       return bound.mostWithin(limit.windowMs + Math.ceil(limit.windowMs / limit.parts)) + burst + 1n <= holds;
     }
-    case 'concurrency':
+    // Of the others nothing is known that could be proven.
+    default:
       return false;
   }
 }

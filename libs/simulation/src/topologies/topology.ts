@@ -14,7 +14,7 @@ export interface World {
   /** Nodes at the end of the run. */
   readonly nodes: number;
   /** Nodes that take requests now, numbered from 0. */
-  activeNodes(): number;
+  readonly activeNodes: () => number;
   /** Requests a second that all keys together are allowed: what capacity planning would reckon with. */
   readonly allowedPerSecond: number;
 }

@@ -65,7 +65,7 @@ function rowsOf(text: string): readonly Row[] {
       },
     });
   } catch (error) {
-    if (error instanceof CsvError) throw new CsvTrafficError(`line ${String(error['lines'] ?? '?')}: ${error.message}`);
+    if (error instanceof CsvError) throw new CsvTrafficError(`line ${(error['lines'] as number | undefined) ?? '?'}: ${error.message}`);
     throw error;
   }
 }

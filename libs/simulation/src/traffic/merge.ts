@@ -5,16 +5,16 @@ export function* merge(streams: readonly Iterable<Arrival>[]): Generator<Arrival
   const open: { arrival: Arrival; rest: Iterator<Arrival> }[] = [];
   for (const stream of streams) {
     const rest = stream[Symbol.iterator]();
-    const { value, done } = rest.next();
-    if (!done) open.push({ arrival: value, rest });
+    const first = rest.next();
+    if (!first.done) open.push({ arrival: first.value, rest });
   }
   while (open.length > 0) {
     let first = 0;
     for (let i = 1; i < open.length; i++) if (open[i]!.arrival.atMs < open[first]!.arrival.atMs) first = i;
     const stream = open[first]!;
     yield stream.arrival;
-    const { value, done } = stream.rest.next();
-    if (done) open.splice(first, 1);
-    else stream.arrival = value;
+    const next = stream.rest.next();
+    if (next.done) open.splice(first, 1);
+    else stream.arrival = next.value;
   }
 }

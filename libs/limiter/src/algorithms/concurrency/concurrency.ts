@@ -1,7 +1,7 @@
-import type { ConcurrencySpec } from '../../limit.js';
 import type { BucketAlgorithm, LimitAlgorithm } from '../algorithm.js';
 import { wholeAmount } from '../amount.js';
 import { windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
+import { CONCURRENCY, type ConcurrencySpec } from './fields.js';
 
 /**
  * At most so many at once. A request that passes holds a slot until it is released, or until the slot's time is over, in case
@@ -86,7 +86,8 @@ export function released(state: ConcurrencyState, holder: number): ConcurrencySt
 }
 
 /** Promises at most the limit at the same time; of how many pass in the course of time it says nothing. */
-export const concurrency: LimitAlgorithm<Omit<ConcurrencySpec, 'name'>, ConcurrencyBucket> = {
+export const concurrency: LimitAlgorithm<ConcurrencySpec, ConcurrencyBucket, typeof CONCURRENCY> = {
+  table: CONCURRENCY,
   bucketOf: ({ slotTimeoutMs }, { capacity }) => ({
     kind: 'concurrency',
     capacity,

@@ -1,9 +1,9 @@
-import type { FixedWindowSpec, WindowStart } from '../../limit.js';
 import { withStart, type BucketAlgorithm, type LimitAlgorithm, type PastTake } from '../algorithm.js';
 import { roundedUp, wholeAmount } from '../amount.js';
 import { CALENDAR_MS, calendarWindows } from '../calendar.js';
 import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
 import { equalWindows, type WindowBounds, type Windows } from '../windows.js';
+import { FIXED_WINDOW, type FixedWindowSpec, type WindowStart } from './fields.js';
 
 /**
  * Counts requests in windows that follow one another; each begins with nothing used. Cheap and easy to explain, and open to
@@ -128,7 +128,8 @@ export const fixedWindowBuckets: BucketAlgorithm<FixedWindowBucket, FixedWindowS
  * Promises at most the limit in each of its windows: from one boundary to the next, or from the first request on. Over any other time
  * of that length, up to twice as many.
  */
-export const fixedWindow: LimitAlgorithm<Omit<FixedWindowSpec, 'name'>, FixedWindowBucket> = {
+export const fixedWindow: LimitAlgorithm<FixedWindowSpec, FixedWindowBucket, typeof FIXED_WINDOW> = {
+  table: FIXED_WINDOW,
   bucketOf({ windowMs, calendar, timeZone, start }, beginning) {
     const windows = calendar === undefined ? equalWindows(windowMs! * 1000) : calendarWindows(calendar, timeZone ?? beginning.timeZone);
     return withStart(fixedWindowBuckets, { kind: 'fixed_window', capacity: beginning.capacity, startsWith: start, windows }, beginning);

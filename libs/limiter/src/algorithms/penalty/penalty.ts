@@ -1,8 +1,8 @@
 import type { Decision } from '../../decision.js';
-import type { Penalty } from '../../rule.js';
 import type { BucketAlgorithm } from '../algorithm.js';
 import { wholeAmount } from '../amount.js';
 import { ceilMs } from '../exact-span.js';
+import type { Penalty } from './fields.js';
 
 /**
  * Blocks a key whose requests the limits of a rule have refused too often. It stands behind these limits in a request and lets

@@ -1,7 +1,7 @@
-import type { SlidingCounterSpec } from '../../limit.js';
 import { withStart, type BucketAlgorithm, type LimitAlgorithm } from '../algorithm.js';
 import { mulDiv, roundedUp, wholeAmount } from '../amount.js';
 import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
+import { SLIDING_COUNTER, type SlidingCounterSpec } from './fields.js';
 
 /**
  * Counts in parts of a window, and takes of the part that is leaving only what is still inside, as if its requests had come
@@ -159,7 +159,8 @@ export const slidingCounterBuckets: BucketAlgorithm<SlidingCounterBucket, Slidin
 };
 
 /** Promises at most the limit in every time that is one part shorter than the window, and nearly twice as many in a whole one. */
-export const slidingCounter: LimitAlgorithm<Omit<SlidingCounterSpec, 'name'>, SlidingCounterBucket> = {
+export const slidingCounter: LimitAlgorithm<SlidingCounterSpec, SlidingCounterBucket, typeof SLIDING_COUNTER> = {
+  table: SLIDING_COUNTER,
   bucketOf({ windowMs, parts }, beginning) {
     const partUs = (windowMs * 1000) / parts;
     return withStart(slidingCounterBuckets, { kind: 'sliding_counter', capacity: beginning.capacity, parts, partUs }, beginning);

@@ -1,7 +1,7 @@
-import type { SlidingLogSpec } from '../../limit.js';
 import { withStart, type BucketAlgorithm, type LimitAlgorithm, type PastTake } from '../algorithm.js';
 import { roundedUp, wholeAmount } from '../amount.js';
 import { takable, windowAllows, windowDecision, windowLater, type WindowLevel } from '../window-level.js';
+import { SLIDING_LOG, type SlidingLogSpec } from './fields.js';
 
 /**
  * Remembers each request that passed for as long as it counts. The exact answer to "how many in the last window", at the price
@@ -109,7 +109,8 @@ export const slidingLogBuckets: BucketAlgorithm<SlidingLogBucket, SlidingLogStat
 };
 
 /** Promises at most the limit in every window of its length. */
-export const slidingLog: LimitAlgorithm<Omit<SlidingLogSpec, 'name'>, SlidingLogBucket> = {
+export const slidingLog: LimitAlgorithm<SlidingLogSpec, SlidingLogBucket, typeof SLIDING_LOG> = {
+  table: SLIDING_LOG,
   bucketOf: ({ windowMs }, beginning) =>
     withStart(slidingLogBuckets, { kind: 'sliding_log', capacity: beginning.capacity, windowUs: windowMs * 1000 }, beginning),
   quotaWindowMs: ({ windowMs }) => windowMs,

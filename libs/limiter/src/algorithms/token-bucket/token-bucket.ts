@@ -1,8 +1,8 @@
-import type { TokenBucketSpec } from '../../limit.js';
 import type { LimitAlgorithm } from '../algorithm.js';
 import { CALENDAR_MS, calendarWindows } from '../calendar.js';
 import { rateOf } from '../exact-span.js';
 import { equalWindows } from '../windows.js';
+import { TOKEN_BUCKET, type TokenBucketSpec } from './fields.js';
 import { greedyBucket, type GreedyBucket } from './greedy.js';
 import { intervalBucket, type IntervalBucket, type Steps } from './interval.js';
 
@@ -12,7 +12,8 @@ type TokenBucketNumbers = Omit<TokenBucketSpec, 'name'>;
  * Holds tokens up to its capacity and gets some back in each interval. Promises for every time d: with a greedy refill, which is
  * continuous, at most capacity + rate * d are admitted; with a refill in whole steps, at most capacity + refillTokens * steps in d.
  */
-export const tokenBucket: LimitAlgorithm<TokenBucketNumbers, GreedyBucket | IntervalBucket> = {
+export const tokenBucket: LimitAlgorithm<TokenBucketSpec, GreedyBucket | IntervalBucket, typeof TOKEN_BUCKET> = {
+  table: TOKEN_BUCKET,
   bucketOf(numbers, beginning) {
     return numbers.refill === 'interval'
       ? intervalBucket(numbers.refillTokens, stepsOf(numbers, beginning.timeZone), beginning)

@@ -1,6 +1,9 @@
-import { CAPACITY, INTERVAL_MS, INTERVAL_TOKENS, limitVariant, relationFault, type LimitSpecOf } from '../../common-fields.js';
-import type { Fields } from '../../field.js';
-import { rateFaults } from '../rate-faults.js';
+import { CAPACITY, INTERVAL_MS, INTERVAL_TOKENS, limitVariant, relationFault, type LimitSpecOf } from '../common-fields.js';
+import type { Fields } from '../field.js';
+import type { LimitAlgorithm } from './algorithm.js';
+import { rateOf } from './exact-span.js';
+import { rateFaults } from './rate-faults.js';
+import { greedyBucket, type GreedyBucket } from './token-bucket/greedy.js';
 
 /** No client waits longer for the first byte of an answer. */
 export const MAX_WAIT_MS = {
@@ -37,15 +40,11 @@ const FIELDS = {
   },
 } as const satisfies Fields;
 
-/**
- * The leaky bucket (Turner 1986): what was admitted fills it, and it drains at a constant rate. As a meter it refuses what would
- * overflow; as a queue, where `onLimit` says to delay, what is admitted waits its turn, so that it leaves at that rate.
- */
-export type LeakyBucketSpec = LimitSpecOf<'leaky_bucket', typeof FIELDS>;
+type LeakyBucketSpec = LimitSpecOf<'leaky_bucket', typeof FIELDS>;
 
 const NO_ELASTIC_QUEUE = "must be 'hard' or 'soft' for a queue: what is over its limit would overtake those that wait";
 
-export const LEAKY_BUCKET = limitVariant('A bucket that fills with what is admitted and drains at a constant rate.', FIELDS, [
+const TABLE = limitVariant('A bucket that fills with what is admitted and drains at a constant rate.', FIELDS, [
   {
     faults: (spec: LeakyBucketSpec) =>
       spec.throttle === 'elastic' && spec.onLimit !== undefined
@@ -55,3 +54,19 @@ export const LEAKY_BUCKET = limitVariant('A bucket that fills with what is admit
   },
   { faults: (spec: LeakyBucketSpec) => rateFaults(spec, 'drainTokens', spec.drainTokens, spec.drainIntervalMs) },
 ]);
+
+/**
+ * The leaky bucket (Turner 1986), as a greedy token bucket: what is missing from that one stands in this one. As a meter it promises the
+ * same, at most capacity + rate * d in every time d. As a queue, where `onLimit` says to delay, what it admits leaves one by one at the
+ * rate of the drain.
+ */
+export const leakyBucket: LimitAlgorithm<LeakyBucketSpec, GreedyBucket, typeof TABLE> = {
+  table: TABLE,
+  bucketOf({ drainTokens, drainIntervalMs, onLimit }, beginning) {
+    const bucket = greedyBucket(rateOf(drainTokens, drainIntervalMs), beginning);
+    return onLimit ? { ...bucket, maxWaitUs: onLimit.delay.maxWaitMs * 1000 } : bucket;
+  },
+  quotaWindowMs: ({ drainTokens, drainIntervalMs }, tokens) => (tokens * drainIntervalMs) / drainTokens,
+  paceOf: ({ drainTokens, drainIntervalMs }) => ({ tokens: 1, everyMs: drainIntervalMs / drainTokens }),
+  slowedDown: ({ drainIntervalMs }, times) => ({ drainIntervalMs: drainIntervalMs * times }),
+};
