@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
-import { createClientOf, createIdentifier, createKeyReader, createTrust } from './identity/index.js';
-import { type InboundRequest, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { createIdentifier, createTrust } from './identity/index.js';
+import { createCredentialReader } from './identity/credentials.js';
+import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
+import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 
 export interface GatewayOptions {
   readonly config: Config<'gateway'>;
@@ -28,16 +30,25 @@ export class Gateway {
     this.enforcer = createEnforcer(options, metrics);
     const trusts = createTrust(config.trustedProxies);
     const identify = createIdentifier({ trusts, header: config.identity.includes('header') });
-    const { apiKeys } = this.enforcer;
-    const readKey = apiKeys && createKeyReader<InboundRequest>(apiKeys, createClientOf({ trusts }));
-    const headerFirst = config.identity[0] === 'header';
+    const secretHeader = config.identity.includes('api-key') ? config.apiKeyHeader : '';
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
       logger: options.logger,
       metrics,
       trusts,
-      admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer, readKey, headerFirst }),
+      admit: createAdmit({
+        describe: createDescribe({ ...config, identify }),
+        enforcer: this.enforcer,
+        identityRefusal: createIdentityRefusal({ kinds: config.identity, apiKeyHeader: config.apiKeyHeader }),
+        readCredential: createCredentialReader({
+          kinds: config.identity,
+          apiKeyHeader: secretHeader,
+          apiKeys: this.enforcer.apiKeys,
+          trusts,
+        }),
+      }),
+      secretHeader,
       pathPolicy: config.pathPolicy,
       pathPolicyExceptions: config.pathPolicyExceptions,
     });

@@ -36,7 +36,7 @@ beforeAll(async () => {
   const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
   rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
   preloader = await startApp('preloader', stores);
-  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header' });
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header', USAGE_FLUSH_MS: '1000' });
   await api('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
   ruleId = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ limits: LIMITS }))).body as { id: string }).id;
   await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 1);
@@ -188,7 +188,8 @@ test('a merchant sees its own limits and what is left of them, and nothing of ot
   const { key } = (await api('POST', '/v1/merchants/curious/api-keys', { name: 'shop' })).body as { key: string };
   const me = (query = '') => api('GET', `/v1/me/limits${query}`, undefined, { authorization: `Bearer ${key}` });
   const seen = { ruleId: mine, limit: 'burst', algorithm: 'token_bucket', ...match, quota: 3, windowMs: 3 * 86_400_000, needs: [] };
-  const untouched = { ...seen, remaining: 3, resetAfterMs: 0, blockedForMs: 0 };
+  const none = { passed: 0, refused: 0 };
+  const untouched = { ...seen, remaining: 3, resetAfterMs: 0, blockedForMs: 0, usage: { lastHour: none, lastDay: none } };
   expect((await me()).body).toEqual({ items: [untouched], nextCursor: null });
   await api('POST', '/v1/merchants/curious/buckets/adjust', { ruleId: mine, limit: 'burst', tokens: -2 });
   const answer = await me();
@@ -231,6 +232,42 @@ test('a gateway knows a merchant by its API key, tells the upstream, and keeps t
   // It is the merchant's bucket, and no other merchant's.
   await until('the bucket of the merchant is empty', async () => (await byKey()) === 429);
   expect(JSON.stringify(gateway.logs)).not.toContain(key.slice(-43));
+  // What became of its requests, the merchant sees as well.
+  const usage = await until('they are counted', async () => {
+    const answer = await api('GET', '/v1/me/limits', undefined, { authorization: `Bearer ${key}` });
+    const [counted] = answer.body.items as { usage: { lastHour: { passed: number; refused: number } } }[];
+    return counted!.usage.lastHour.passed === 3 && counted!.usage;
+  });
+  expect(usage).toEqual({ lastHour: { passed: 3, refused: 1 }, lastDay: { passed: 3, refused: 1 } });
+});
+
+test('a rule sees the user, the id and the labels of an API key, and is explained with them', async () => {
+  await api('POST', '/v1/merchants', { id: 'labelled', name: 'Labelled' });
+  const [limit] = LIMITS;
+  const perUser = { name: 'a user', layer: 'user', key: ['merchant', 'user', 'apiKey'], limits: [{ ...limit, capacity: 2 }] };
+  const match = { all: [{ field: 'apiKey.label.team', equals: 'web' }] };
+  await api('POST', '/v1/merchants/labelled/rules', ruleBody({ ...perUser, match }));
+  const keyOf = async (user: string, team: string) =>
+    (await api('POST', '/v1/merchants/labelled/api-keys', { name: `${user} ${team}`, user, labels: { team } })).body as {
+      key: string;
+      id: string;
+    };
+  const [ann, bob, free] = [await keyOf('ann', 'web'), await keyOf('bob', 'web'), await keyOf('ann', 'ops')];
+  const by = async ({ key }: { key: string }) =>
+    (await house.send(gateway, undefined, { headers: { authorization: `Bearer ${key}` } })).status;
+  await until('the rule is in Redis', async () => (await house.snapshots.read('labelled'))?.rules.length === 1);
+  await until('ann has spent what she had', async () => (await by(ann)) === 429);
+  expect([await by(bob), await by(bob), await by(bob)]).toEqual([200, 200, 429]);
+  expect([await by(free), await by(free), await by(free)]).toEqual([200, 200, 200]);
+  const explained = async (apiKey: object, user: string) => {
+    const request = { method: 'GET', path: '/transactions', user, apiKey };
+    return (await api('POST', '/v1/explain', { merchantId: 'labelled', request })).body.verdict as { allowed: boolean };
+  };
+  expect(await explained({ id: ann.id, labels: { team: 'web' } }, 'ann')).toMatchObject({ allowed: false });
+  expect(await explained({ id: ann.id }, 'ann')).toMatchObject({ allowed: true });
+  expect(await explained({ id: free.id, labels: { team: 'web' } }, 'ann')).toMatchObject({ allowed: true });
+  const listed = (await api('GET', '/v1/merchants/labelled/api-keys?label=team%3Dweb')).body.items as { id: string }[];
+  expect(listed.map(({ id }) => id)).toEqual([ann.id, bob.id]);
 });
 
 test('an API key is refused at the gateway when it is wrong, whatever else the request says, and soon after it was revoked', async () => {

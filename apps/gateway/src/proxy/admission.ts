@@ -1,5 +1,4 @@
-import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
-import type { Caller } from './hop-by-hop.js';
+import type { Caller, IdentityHeaders, KeyHeaders } from '../identity/index.js';
 
 /** What admission is told about a request. */
 export interface InboundRequest {
@@ -14,11 +13,13 @@ export interface InboundRequest {
   readonly trusted: boolean;
   /** The values of a header as they are forwarded, one for each line. @param name in lower case */
   headerValues(name: string): readonly string[];
+  /** The values of a header as the client sent them, one for each line, as Node decodes them. @param name in lower case */
+  receivedValues(name: string): readonly string[];
   /** What the client wrote as its host, if it did. */
   readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
-  /** Whom an API key names; admission says so, for the upstream. */
+  /** Whom its credential names; admission says so, for the upstream. */
   caller: Caller | null;
   /**
    * Says which merchant the request counts for, before anything is waited for; a request that is forwarded without counts for its

@@ -12,6 +12,8 @@ export interface ProxyOptions {
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
   trusts: (peer: string) => boolean;
+  /** A header, in lower case, that is a secret of clients and the gateway and is not forwarded; none unless given. */
+  secretHeader?: string;
   /**
    * The Host that the upstream sees. `original` (the default) is the client's, as signatures over the request and
    * absolute links of the upstream need it; `upstream` is the upstream's own, for one that is chosen by its Host.
@@ -70,6 +72,7 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000 } = options;
   return {
     host: 'original',
+    secretHeader: '',
     pathPolicy: 'strict',
     pathPolicyExceptions: [],
     connections: 256,

@@ -1,6 +1,6 @@
-import { type Fields, line, type TextFormat } from '#limiter';
+import { type Fields, LABELS, line, type TextFormat } from '#limiter';
 import { REQUEST_ID } from '../decisions/decision-fields.js';
-import { HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
+import { API_KEY_ID, HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
 
 const PATH_EXPECTED = 'must be a path as a client sends it, like /transactions/17';
 const MAX_PATH_LENGTH = 8_192;
@@ -77,6 +77,14 @@ export const EXPLAIN_FIELDS = {
         explanation: 'The headers of the request as they are forwarded. Cookies stand in Cookie, the host in Host.',
       },
       user: { kind: 'text', format: line(128), example: 'u-17', explanation: "The merchant's user that makes the request." },
+      apiKey: {
+        kind: 'object',
+        explanation: 'The API key with which it comes, if it comes with one. It need not exist.',
+        fields: {
+          id: { kind: 'text', format: API_KEY_ID, required: true, example: '3', explanation: 'Its id, never the key.' },
+          labels: { ...LABELS, example: { team: 'web' }, explanation: 'Its labels.' },
+        },
+      },
       country: {
         kind: 'text',
         format: line(2),
