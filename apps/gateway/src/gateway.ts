@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
-import { createIdentifier, createTrust } from './identity/index.js';
+import { createIdentifier, createTrust, type Trust } from './identity/index.js';
 import { createCredentialReader } from './identity/credentials.js';
-import { Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { createIssuer, type Issuer } from './identity/issuer.js';
+import { type Admit, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
@@ -19,6 +20,7 @@ export interface GatewayOptions {
 /** An enforcer behind a proxy; starts and stops them in order. */
 export class Gateway {
   private readonly enforcer: Enforcer;
+  private readonly issuer: Issuer | undefined;
   private readonly proxy: ProxyServer;
   private readonly stopping = new AbortController();
   private listening = false;
@@ -28,27 +30,16 @@ export class Gateway {
     const metrics = new ProxyMetrics();
     metrics.register(registry);
     this.enforcer = createEnforcer(options, metrics);
+    this.issuer = createIssuer(config, options.logger);
     const trusts = createTrust(config.trustedProxies);
-    const identify = createIdentifier({ trusts, header: config.identity.includes('header') });
-    const secretHeader = config.identity.includes('api-key') ? config.apiKeyHeader : '';
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
       logger: options.logger,
       metrics,
       trusts,
-      admit: createAdmit({
-        describe: createDescribe({ ...config, identify }),
-        enforcer: this.enforcer,
-        identityRefusal: createIdentityRefusal({ kinds: config.identity, apiKeyHeader: config.apiKeyHeader }),
-        readCredential: createCredentialReader({
-          kinds: config.identity,
-          apiKeyHeader: secretHeader,
-          apiKeys: this.enforcer.apiKeys,
-          trusts,
-        }),
-      }),
-      secretHeader,
+      admit: this.createAdmit(trusts),
+      secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
       pathPolicy: config.pathPolicy,
       pathPolicyExceptions: config.pathPolicyExceptions,
     });
@@ -62,7 +53,7 @@ export class Gateway {
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
-    await enforcer.open(stopping.signal);
+    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open()]);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
@@ -87,8 +78,27 @@ export class Gateway {
 
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.issuer?.keys.close();
     await this.enforcer.close();
   }
+
+  private createAdmit(trusts: Trust): Admit {
+    const { enforcer, issuer } = this;
+    const { config } = this.options;
+    const { identity: kinds } = config;
+    const apiKeyHeader = keyHeader(config);
+    return createAdmit({
+      describe: createDescribe({ ...config, identify: createIdentifier({ trusts, header: kinds.includes('header') }) }),
+      enforcer,
+      identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
+      readCredential: createCredentialReader({ kinds, apiKeyHeader, apiKeys: enforcer.apiKeys, tokens: issuer?.tokens, trusts }),
+    });
+  }
+}
+
+/** Where merchants are not known by API keys, a header of this name is the upstream's. */
+function keyHeader({ identity, apiKeyHeader }: Config<'gateway'>): string {
+  return identity.includes('api-key') ? apiKeyHeader : '';
 }
 
 function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: ProxyMetrics): Enforcer {

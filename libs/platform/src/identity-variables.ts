@@ -1,13 +1,13 @@
-import { expected, type Variable } from './variable.js';
+import { expected, isSecureUrl, oneOf, type Variable, visibleText, wholeNumber } from './variable.js';
 
-export const IDENTITY_KINDS = ['header', 'api-key'] as const;
+export const IDENTITY_KINDS = ['header', 'api-key', 'jwt'] as const;
 export type IdentityKind = (typeof IDENTITY_KINDS)[number];
 
 function identityKinds(text: string): readonly IdentityKind[] {
   const kinds = text.split(',').map((kind) => IDENTITY_KINDS.find((each) => each === kind.trim()));
   return kinds.every((kind) => kind !== undefined) && new Set(kinds).size === kinds.length
     ? kinds
-    : expected(`${IDENTITY_KINDS.join(' and ')}, each once, separated by a comma`);
+    : expected(`some of ${IDENTITY_KINDS.join(', ')}, each once, separated by commas`);
 }
 
 /** What the gateway knows or sets itself, or must not take away. */
@@ -20,6 +20,21 @@ function apiKeyHeader(text: string): string {
     : expected('the name of a header that has no other meaning, like X-Api-Key: at most 64 letters, digits or -');
 }
 
+function optionalUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  return isSecureUrl(text) ? text : expected('an https URL; http only of this machine');
+}
+
+function optionalText(text: string): string | undefined {
+  return text === '' ? undefined : visibleText(text);
+}
+
+function optionalClaim(text: string): string {
+  return text === 'none' ? '' : visibleText(text);
+}
+
+const FOR_JWT = { key: 'identity', has: 'jwt' } as const;
+
 /** By what the gateway knows merchants. */
 export const IDENTITY_VARIABLES = {
   identity: {
@@ -27,7 +42,7 @@ export const IDENTITY_VARIABLES = {
     apps: ['gateway'],
     default: 'header',
     meaning:
-      'by what merchants are known, in order and separated by commas: header (X-Merchant-Id from trusted peers) and api-key (Authorization: Bearer tgk_…)',
+      'by what merchants are known, in order and separated by commas: header (X-Merchant-Id from trusted peers), api-key (Authorization: Bearer tgk_…) and jwt (Authorization: Bearer eyJ…)',
     parse: identityKinds,
   },
   apiKeyHeader: {
@@ -36,5 +51,57 @@ export const IDENTITY_VARIABLES = {
     default: '',
     meaning: 'header in which API keys of merchants come as well, like X-Api-Key; it is not forwarded; empty: in Authorization only',
     parse: apiKeyHeader,
+  },
+  jwtJwksUrl: {
+    name: 'JWT_JWKS_URL',
+    apps: ['gateway'],
+    default: '',
+    requiredIf: FOR_JWT,
+    meaning: 'where the issuer of JWTs publishes its keys, as a JSON Web Key Set',
+    parse: optionalUrl,
+  },
+  jwtIssuer: {
+    name: 'JWT_ISSUER',
+    apps: ['gateway'],
+    default: '',
+    requiredIf: FOR_JWT,
+    meaning: 'issuer of the JWTs by which merchants are known, exactly as it stands in them',
+    parse: optionalText,
+  },
+  jwtAudience: {
+    name: 'JWT_AUDIENCE',
+    apps: ['gateway'],
+    default: '',
+    requiredIf: FOR_JWT,
+    meaning: 'audience that such a JWT must be made for',
+    parse: optionalText,
+  },
+  jwtMerchantClaim: {
+    name: 'JWT_MERCHANT_CLAIM',
+    apps: ['gateway'],
+    default: 'merchant',
+    meaning: 'claim of a JWT that names the merchant; a path like realm_access.merchant leads into objects',
+    parse: visibleText,
+  },
+  jwtUserClaim: {
+    name: 'JWT_USER_CLAIM',
+    apps: ['gateway'],
+    default: 'sub',
+    meaning: "claim of a JWT that names the merchant's user, or none",
+    parse: optionalClaim,
+  },
+  jwtClockSkewSeconds: {
+    name: 'JWT_CLOCK_SKEW_SECONDS',
+    apps: ['gateway'],
+    default: '30',
+    meaning: 'seconds by which the clocks of the issuer of JWTs and of this machine may differ',
+    parse: wholeNumber(0, 300, ' seconds'),
+  },
+  jwtForward: {
+    name: 'JWT_FORWARD',
+    apps: ['gateway'],
+    default: 'false',
+    meaning: 'whether the upstream gets bearer tokens where IDENTITY has jwt: true or false',
+    parse: (text: string): boolean => oneOf(['true', 'false'])(text) === 'true',
   },
 } as const satisfies Record<string, Variable<unknown>>;

@@ -11,7 +11,19 @@ export interface Caller {
 
 /** What a gateway can know callers by, beside X-Merchant-Id. */
 export type CredentialProblem =
-  'duplicate_authorization' | 'duplicate_api_key' | 'invalid_api_key' | 'too_many_unknown_keys' | 'keys_unavailable';
+  'duplicate_authorization' | 'duplicate_api_key' | 'invalid_api_key' | 'too_many_unknown_keys' | 'keys_unavailable' | TokenProblem;
+
+/** Why a JWT says nothing. */
+export type TokenProblem =
+  | 'invalid_token'
+  | 'expired_token'
+  | 'token_not_yet_valid'
+  | 'token_of_another_issuer'
+  | 'token_for_another_audience'
+  | 'token_without_merchant'
+  | 'token_user_unusable'
+  | 'too_many_tokens'
+  | 'token_keys_unavailable';
 
 /** Whom a credential names; null: there is none of this kind; or why it is not known. */
 export type Named = Caller | null | CredentialProblem;

@@ -228,14 +228,14 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   private headersToForward(): string[] {
-    const { secretHeader } = this.plane.settings;
+    const { secrets } = this.plane.settings;
     return (this.forwardedHeaders ??= upstreamHeaders(
       this.request.rawHeaders,
       this.head,
       this.connection,
       this.requestId,
       this.caller,
-      secretHeader,
+      secrets,
     ));
   }
 

@@ -82,9 +82,23 @@ describe('headers for the upstream', () => {
 
   it('do not include the header for API keys, nor what CGI takes for it', () => {
     const sent = ['X-Api-Key', 'tgk_x', 'x_api-KEY', 'tgk_y', 'X-Api-Kex', 'kept'];
-    const without = (header?: string) => pairs(upstreamHeaders(sent, SOURCE, SOURCE, SOURCE.requestId, null, header));
+    const without = (header = '') => pairs(upstreamHeaders(sent, SOURCE, SOURCE, SOURCE.requestId, null, { header, bearer: false }));
     expect(without('x-api-key')).toEqual([['X-Api-Kex', 'kept'], ...ADDED]);
     expect(without()).toEqual([['X-Api-Key', 'tgk_x'], ['x_api-KEY', 'tgk_y'], ['X-Api-Kex', 'kept'], ...ADDED]);
+  });
+
+  it.each([
+    ['Bearer eyJ.e30.x', []],
+    ['bearer\tx', []],
+    ['Bearer', []],
+    ['Basic x', [['Authorization', 'Basic x']]],
+    ['BearerX x', [['Authorization', 'BearerX x']]],
+  ])('do not include %s, if bearer tokens are for the gateway', (value, expected) => {
+    const secrets = { header: '', bearer: true };
+    expect(pairs(upstreamHeaders(['Authorization', value], SOURCE, SOURCE, SOURCE.requestId, null, secrets))).toEqual([
+      ...expected,
+      ...ADDED,
+    ]);
   });
 
   it('say who the caller is that was known by an API key, whatever the client says', () => {

@@ -1,4 +1,4 @@
-import { hasApiKey } from '../identity/authorization.js';
+import { hasApiKey, isBearer } from '../identity/authorization.js';
 import type { Caller } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 
@@ -18,6 +18,16 @@ export interface ForwardedHead {
   readonly host: string;
 }
 
+/** What is between clients and the gateway, beside API keys in Authorization. */
+export interface Secrets {
+  /** A header in which API keys come as well, in lower case; empty: none. */
+  readonly header: string;
+  /** Every bearer token in Authorization. */
+  readonly bearer: boolean;
+}
+
+export const NO_SECRETS: Secrets = { header: '', bearer: false };
+
 /** Where the request came from. */
 export interface Hop {
   /** Whether the peer may say who the client is and where the request came from. */
@@ -33,7 +43,7 @@ export interface Hop {
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
  *   -Proto and -Host stay; what other peers say about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
- * - An API key of ours in Authorization is left out, as is the header that is for keys. For a caller that was known by a credential, so are X-Merchant-Id and
+ * - An API key of ours in Authorization is left out, as are other secrets of the client and the gateway. For a caller that was known by a credential, so are X-Merchant-Id and
  *   X-User-Id of the client, which are set instead.
  * - From any sender, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
@@ -44,7 +54,7 @@ export function upstreamHeaders(
   { trusted, peer }: Hop,
   requestId: string,
   caller: Caller | null = null,
-  secretHeader = '',
+  secrets: Secrets = NO_SECRETS,
 ): string[] {
   const headers: string[] = [];
   let forwardedFor = '';
@@ -58,8 +68,7 @@ export function upstreamHeaders(
       case HeaderKind.Authorization:
       case HeaderKind.Other:
       case HeaderKind.RateLimit:
-        if (!isSecret(kind, name, value, secretHeader) && (named === null || !named.includes(name.toLowerCase())))
-          headers.push(name, value);
+        if (!isSecret(kind, name, value, secrets) && (named === null || !named.includes(name.toLowerCase()))) headers.push(name, value);
         break;
       case HeaderKind.ForwardedFor:
         if (trusted && value !== '') forwardedFor += `${value}, `;
@@ -88,10 +97,10 @@ export function upstreamHeaders(
   return caller === null ? headers : withCaller(headers, caller);
 }
 
-/** What is between the client and us: its API key, and what CGI would take for it. */
-function isSecret(kind: HeaderKind, name: string, value: string, secretHeader: string): boolean {
-  if (kind === HeaderKind.Authorization) return hasApiKey(value);
-  return secretHeader !== '' && name.length === secretHeader.length && name.toLowerCase().replaceAll('_', '-') === secretHeader;
+/** A header of another name with `_` for `-` would be taken for it by CGI. */
+function isSecret(kind: HeaderKind, name: string, value: string, { header, bearer }: Secrets): boolean {
+  if (kind === HeaderKind.Authorization) return hasApiKey(value) || (bearer && isBearer(value));
+  return header !== '' && name.length === header.length && name.toLowerCase().replaceAll('_', '-') === header;
 }
 
 function withCaller(headers: string[], { merchantId, user }: Caller): string[] {

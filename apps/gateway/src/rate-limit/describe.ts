@@ -33,6 +33,7 @@ export function createDescribe({ identify, pathCaseSensitive, countryHeader }: D
     const { caller, method, target } = request;
     const user = caller?.user ?? undefined;
     const apiKey = caller?.apiKey;
-    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, more };
+    const jwt = caller?.claims;
+    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, more };
   };
 }

@@ -34,6 +34,7 @@ export function createIdentityRefusal({ kinds, apiKeyHeader = '' }: IdentityRefu
 const ACCEPTED: Readonly<Record<IdentityKind, string>> = {
   header: 'the header X-Merchant-Id from a trusted address',
   'api-key': 'an API key in Authorization: Bearer tgk_...',
+  jwt: 'a JWT in Authorization: Bearer eyJ...',
 };
 
 const BEARER = 'Bearer realm="tollgate"';
@@ -49,6 +50,21 @@ type Said = readonly [code: string, detail: string];
 
 const UNAUTHORIZED = {
   untrusted_peer: ['identity.not_trusted', 'The header X-Merchant-Id is not believed from this address.'],
+  invalid_token: ['identity.token_invalid', 'The token is not valid.', 'invalid_token'],
+  expired_token: ['identity.token_expired', 'The token has expired.', 'invalid_token'],
+  token_not_yet_valid: ['identity.token_not_yet_valid', 'The token is not valid yet.', 'invalid_token'],
+  token_of_another_issuer: [
+    'identity.token_issuer',
+    'The token is of another issuer than the one that this gateway believes.',
+    'invalid_token',
+  ],
+  token_for_another_audience: ['identity.token_audience', 'The token was made for another audience.', 'invalid_token'],
+  token_without_merchant: ['identity.token_merchant', 'The claim of the token that names the merchant names none.', 'invalid_token'],
+  token_user_unusable: [
+    'identity.token_user',
+    'The claim of the token that names the user is no text of 1 to 128 characters.',
+    'invalid_token',
+  ],
   invalid_api_key: ['identity.api_key_invalid', 'The API key is not valid.', 'invalid_token'],
 } as const satisfies Record<string, Unauthorized>;
 
@@ -61,6 +77,8 @@ const BAD_REQUEST = {
 
 const UNAVAILABLE = {
   too_many_unknown_keys: ['identity.too_many_lookups', 'Too many API keys that do not exist were tried lately.'],
+  too_many_tokens: ['identity.too_many_tokens', 'Too many tokens that this gateway has not seen before are being checked.'],
+  token_keys_unavailable: ['identity.token_keys_unavailable', 'It cannot be said at the moment whether the token is valid.'],
   keys_unavailable: ['identity.keys_unavailable', 'It cannot be said at the moment whose API key this is.'],
 } as const satisfies Record<string, Said>;
 

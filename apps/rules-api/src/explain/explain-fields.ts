@@ -13,6 +13,17 @@ const HEADER_NAME: TextFormat = {
   schema: { pattern: NAME_PATTERN.source },
 };
 
+const CLAIM_NAME: TextFormat = {
+  expected: 'must be the name of a claim: 1 to 64 visible ASCII characters',
+  fault: (text) => (/^[!-~]{1,64}$/.test(text) ? undefined : CLAIM_NAME.expected),
+  schema: { pattern: '^[!-~]{1,64}$' },
+};
+const CLAIM_VALUE: TextFormat = {
+  expected: 'must be a text of at most 8192 characters',
+  fault: (text) => (text.length <= MAX_PATH_LENGTH ? undefined : CLAIM_VALUE.expected),
+  schema: { maxLength: MAX_PATH_LENGTH },
+};
+
 /** A request as it is described for an explanation: the facts that rules look at. */
 export const EXPLAIN_FIELDS = {
   requestId: {
@@ -84,6 +95,14 @@ export const EXPLAIN_FIELDS = {
           id: { kind: 'text', format: API_KEY_ID, required: true, example: '3', explanation: 'Its id, never the key.' },
           labels: { ...LABELS, example: { team: 'web' }, explanation: 'Its labels.' },
         },
+      },
+      jwt: {
+        kind: 'map',
+        keys: CLAIM_NAME,
+        values: CLAIM_VALUE,
+        max: 50,
+        example: { scope: 'payments' },
+        explanation: 'Claims of the token with which it comes, as rules name them: behind jwt. and with dots. One text each.',
       },
       country: {
         kind: 'text',

@@ -1,6 +1,7 @@
 import type { Descriptor } from '../descriptor.js';
 import { pathSegments } from '../path-pattern.js';
 import { addressPrefix } from './address-range.js';
+import { claimOf, type Claims, claimTexts, parsedClaims } from './claim.js';
 
 /** What a request has under the name of a field: nothing, a text, a number of JSON, or several texts where it comes more than once. */
 export type FieldValue = string | number | readonly string[] | undefined;
@@ -18,6 +19,7 @@ export interface RequestField {
 export class AskedFields {
   private query: URLSearchParams | undefined;
   private cookies: readonly (readonly [string, string])[] | undefined;
+  private claims: Claims | undefined;
   private values: Map<string, FieldValue> | undefined;
 
   constructor(readonly descriptor: Descriptor) {}
@@ -38,6 +40,11 @@ export class AskedFields {
     if (at === -1) return [];
     this.query ??= new URLSearchParams(target.slice(at + 1));
     return this.query.getAll(name);
+  }
+
+  claim(name: string): readonly string[] {
+    const { jwt } = this.descriptor;
+    return jwt === undefined ? [] : claimTexts(claimOf((this.claims ??= parsedClaims(jwt)), name));
   }
 
   /** As RFC 6265 reads them: nothing is decoded, quotes are part of the value, and names have case. */
@@ -76,10 +83,11 @@ const NAMED_FIELDS: Readonly<Record<string, (name: string) => RequestField['read
   'header.': (name) => (request) => valueOf(request.descriptor.more?.headerValues(name) ?? []),
   'query.': (name) => (request) => valueOf(request.queryValues(name)),
   'cookie.': (name) => (request) => valueOf(request.cookieValues(name)),
+  'jwt.': (name) => (request) => valueOf(request.claim(name)),
 };
 
 /** Parts of the language that no door can look at yet. */
-const NOT_ENFORCED = ['jwt.', 'body.', 'response.'];
+const NOT_ENFORCED = ['body.', 'response.'];
 
 const MAX_NAME_LENGTH = 64;
 /** RFC 9110: names of headers, and by RFC 6265 those of cookies too. */
@@ -89,11 +97,12 @@ const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]";
 export const FIELD_PATTERN =
   '^(?:merchant|user|apiKey|ip|ip\\.prefix|country|method|path|host|apiKey\\.label\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|' +
   `header\\.(?![Hh][Oo][Ss][Tt]$)${TOKEN}{1,${MAX_NAME_LENGTH}}|cookie\\.${TOKEN}{1,${MAX_NAME_LENGTH}}|` +
+  `jwt\\.[!-~]{1,${MAX_NAME_LENGTH}}|` +
   `query\\.[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]{1,${MAX_NAME_LENGTH}})$`;
 const FIELD = new RegExp(FIELD_PATTERN);
 
 export const FIELD_EXPECTED =
-  `must be one of ${Object.keys(PLAIN_FIELDS).join(', ')}, or header.NAME, query.NAME, cookie.NAME or apiKey.label.NAME ` +
+  `must be one of ${Object.keys(PLAIN_FIELDS).join(', ')}, or header.NAME, query.NAME, cookie.NAME, jwt.CLAIM or apiKey.label.NAME ` +
   `with a name of at most ${MAX_NAME_LENGTH} characters`;
 
 export function isFieldName(name: string): boolean {
