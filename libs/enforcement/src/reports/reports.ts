@@ -1,17 +1,20 @@
 import type { Descriptor, Verdict } from '#limiter';
-import { RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { RedisLimitEventStore, RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import { Counter, type Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
+import { LimitEvents } from './limit-events.js';
+import { LimitNotes } from './limit-notes.js';
 import { receiptOf } from './receipt.js';
 import { ReceiptQueue } from './receipt-queue.js';
 import { SaidOnce } from './said-once.js';
 import { UsageCounters } from './usage-counters.js';
 import { UsageFlush } from './usage-flush.js';
 
-const WRITE_RECEIPTS_EVERY_MS = 1000;
+/** Often, so that a flood of refusals is written a few at a time: making a second's worth of receipts would hold requests up for milliseconds. */
+const WRITE_RECEIPTS_EVERY_MS = 100;
 /** What takes longer is tried again with the next flush. */
 const DEADLINE_MS = 2000;
 /** The last flush of a gateway that stops. */
@@ -40,10 +43,12 @@ export interface ReportsOptions {
   readonly now?: () => number;
 }
 
-/** Tells Redis what was decided: numbers by merchant, rule and minute, and receipts of single decisions. No request waits for it. */
+/** Tells Redis what was decided: numbers by merchant, rule and minute, limits that are nearly or wholly used, and receipts of single decisions. No request waits for it. */
 export class Reports {
   private readonly counters: UsageCounters;
   private readonly usage: UsageFlush;
+  private readonly limits: LimitNotes;
+  private readonly limitEvents: LimitEvents;
   private readonly queue: ReceiptQueue;
   private readonly receipts: RedisReceiptStore;
   private readonly said = new SaidOnce<string>();
@@ -52,6 +57,7 @@ export class Reports {
   private written = 0;
   private beyondShare = 0;
   private receiptFailures = 0;
+  private writing: Promise<void> | undefined;
 
   constructor(private readonly options: ReportsOptions) {
     const { gateway, isMerchant, redis, settings } = options;
@@ -64,6 +70,13 @@ export class Reports {
       send: (batch, ageMs) => this.inTime('usage', usageStore.add(batch, ageMs)),
       now,
     });
+    this.limits = new LimitNotes({ isMerchant, now });
+    const limitStore = new RedisLimitEventStore(redis);
+    this.limitEvents = new LimitEvents({
+      notes: this.limits,
+      send: (events) => this.inTime('limit_events', limitStore.add(events)),
+      now,
+    });
     this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
     this.receipts = new RedisReceiptStore(redis);
     this.register(settings.registry);
@@ -71,13 +84,16 @@ export class Reports {
 
   start(): void {
     const { receiptsPerSecond, usageFlushMs } = this.options.settings;
-    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.usage.flush(), usageFlushMs));
+    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.flushUsage(), usageFlushMs));
     if (receiptsPerSecond > 0) this.timers.push(setInterval(() => void this.writeReceipts(), WRITE_RECEIPTS_EVERY_MS));
   }
 
   /** @param requestId '' if the request has none */
   verdict(requestId: string, descriptor: Descriptor, verdict: Verdict): void {
-    if (this.options.settings.usageFlushMs > 0) this.counters.count(descriptor.merchantId, verdict);
+    if (this.options.settings.usageFlushMs > 0) {
+      this.counters.count(descriptor.merchantId, verdict);
+      this.limits.note(descriptor.merchantId, verdict);
+    }
     this.queue.offer(requestId, descriptor, verdict);
   }
 
@@ -88,11 +104,26 @@ export class Reports {
   /** Sends what is left, within a second. Never rejects. */
   async stop(): Promise<void> {
     for (const timer of this.timers.splice(0)) clearInterval(timer);
-    await withDeadline(Promise.all([this.usage.flush(), this.writeReceipts()]), LAST_DEADLINE_MS).catch(() => {});
+    const receipts = async (): Promise<void> => {
+      await this.writing;
+      await this.writeReceipts();
+    };
+    await withDeadline(Promise.all([this.flushUsage(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
+  }
+
+  /** Never rejects. */
+  private async flushUsage(): Promise<void> {
+    await Promise.all([this.usage.flush(), this.limitEvents.flush()]);
+  }
+
+  /** One at a time: what is noted while Redis is slow waits in the queue, which is bounded. */
+  private writeReceipts(): Promise<void> {
+    this.writing ??= this.writeNoted().finally(() => (this.writing = undefined));
+    return this.writing;
   }
 
   /** If it fails, what was on its way is written again: a receipt may then be there twice. */
-  private async writeReceipts(): Promise<void> {
+  private async writeNoted(): Promise<void> {
     const noted = this.queue.take();
     if (noted.length === 0) return;
     const { isMerchant, settings } = this.options;
@@ -120,15 +151,33 @@ export class Reports {
   }
 
   private register(registry: Registry): void {
-    const { queue, usage } = this;
-    const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
+    const { limitEvents, queue, usage } = this;
+    const failures = () =>
+      [
+        ['usage', usage.failures],
+        ['receipts', this.receiptFailures],
+        ['limit_events', limitEvents.failures],
+      ] as const;
     const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
-    counterBy(registry, 'gateway_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
-    counterBy(registry, 'gateway_receipts_dropped_total', 'Receipts that were not written, by the bound that they met.', 'reason', dropped);
-    counter(registry, 'gateway_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
+    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(
+      registry,
+      'tollgate_limit_events_dropped_total',
+      'Notes of limits that are nearly or wholly used that nobody is told of, by the bound that they met.',
+      'reason',
+      () => Object.entries(limitEvents.dropped),
+    );
+    counterBy(
+      registry,
+      'tollgate_receipts_dropped_total',
+      'Receipts that were not written, by the bound that they met.',
+      'reason',
+      dropped,
+    );
+    counter(registry, 'tollgate_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
     counter(
       registry,
-      'gateway_usage_dropped_total',
+      'tollgate_usage_dropped_total',
       'Requests whose counts were dropped because Redis was away for too long.',
       () => usage.dropped,
     );
