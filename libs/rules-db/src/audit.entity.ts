@@ -17,6 +17,7 @@ export const AUDIT_ACTIONS = [
   'bucket.unblocked',
   'plan.created',
   'plan.replaced',
+  'plan.reverted',
   'plan.deleted',
   'token.created',
   'token.rotated',

@@ -62,6 +62,17 @@ export class AuditRepository {
       .getOne();
     return row?.after ?? null;
   }
+
+  /** What was written of a plan at a version, without its rules; null if the audit knows nothing of it. */
+  async planAt(plan: string, version: number): Promise<object | null> {
+    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
+    restrict(query, { plan, ruleId: null });
+    const row = await query
+      .andWhere(`audit.action LIKE 'plan.%' AND audit.after ->> 'version' = :version`, { version: String(version) })
+      .orderBy('audit.seq', 'DESC')
+      .getOne();
+    return row?.after ?? null;
+  }
 }
 
 /** Of a merchant, too, `plan` is written. */

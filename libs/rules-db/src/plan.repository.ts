@@ -75,13 +75,24 @@ export class PlanRepository {
       await this.transactions.manager.query('SELECT 1 FROM plan WHERE name = ANY($1) ORDER BY name FOR NO KEY UPDATE', [names]);
   }
 
-  /** Replaces what is written of a plan, not its rules: no gateway has to know. @throws PlanNotFoundError, VersionConflictError */
-  async replace(name: string, expected: ExpectedVersions, { note, labels }: PlanSpec, by: Actor): Promise<PlanEntity> {
+  /**
+   * Replaces what is written of a plan, not its rules: no gateway has to know.
+   * @param spec or what makes it of the plan as it stands; if it throws, nothing is changed
+   * @throws PlanNotFoundError, VersionConflictError
+   */
+  async replace(
+    name: string,
+    expected: ExpectedVersions,
+    spec: PlanSpec | ((before: PlanEntity) => PlanSpec),
+    by: Actor,
+    action: 'plan.replaced' | 'plan.reverted' = 'plan.replaced',
+  ): Promise<PlanEntity> {
     return this.transactions.run(async (manager, record) => {
       const before = await locked(manager, name, expected);
+      const { note, labels } = typeof spec === 'function' ? spec(before) : spec;
       await manager.update(PlanEntity, { name }, { note, labels, version: before.version + 1 });
       const after = await manager.findOneByOrFail(PlanEntity, { name });
-      record(changeOf('plan.replaced', before, after, by));
+      record(changeOf(action, before, after, by));
       return after;
     });
   }

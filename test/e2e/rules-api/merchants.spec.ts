@@ -219,6 +219,25 @@ describe('merchants', () => {
       expect((await api.ask('GET', '/v1/plans/nothing/history')).status).toBe(404);
     });
 
+    it('a plan is changed by a merge patch, and what was written of it comes back by a revert', async () => {
+      const plan = '/v1/plans/patched';
+      await api.ask('PUT', plan, { note: 'first', labels: { team: 'sales', region: 'eu' } });
+      const patched = await api.ask('PATCH', plan, { labels: { region: null } }, { 'if-match': '"1"' });
+      expect([patched.status, patched.headers.get('etag')]).toEqual([200, '"2"']);
+      expect(patched.body).toMatchObject({ note: 'first', labels: { team: 'sales' } });
+      expect(patched.body.labels).not.toHaveProperty('region');
+      expect((await api.ask('PATCH', plan, { note: 'x' }, { 'if-match': '"1"' })).status).toBe(412);
+      expect((await api.ask('PATCH', plan, { nots: 'x' }, { 'if-match': '*' })).body.errors).toMatchObject([{ pointer: '/nots' }]);
+      const reverted = await api.ask('POST', `${plan}/revert`, { version: 1 }, { 'if-match': '"2"' });
+      expect([reverted.status, reverted.body.version, reverted.body.labels]).toEqual([200, 3, { team: 'sales', region: 'eu' }]);
+      expect((await api.ask('GET', `${plan}/history?limit=1`)).body.items).toMatchObject([{ action: 'plan.reverted', version: 3 }]);
+      expect((await api.ask('POST', `${plan}/revert`, { version: 9 }, { 'if-match': '*' })).body.errors).toMatchObject([
+        { pointer: '/version', code: 'revert.version.out_of_range' },
+      ]);
+      expect((await api.ask('POST', '/v1/plans/nothing/revert', { version: 1 }, { 'if-match': '*' })).body.code).toBe('plan.not_found');
+      await api.ask('DELETE', plan, undefined, { 'if-match': '*' });
+    });
+
     it('plans come page by page, by name', async () => {
       for (const name of ['b', 'a', 'c']) await api.ask('PUT', `/v1/plans/${name}`, {});
       const first = (await api.ask('GET', '/v1/plans?limit=2')).body;

@@ -11,6 +11,7 @@ import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
 import { Lists, Writes } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { PlanView } from '../plans/plan.dto.js';
 import { RuleView } from '../rules/rule.dto.js';
 import { AuditQueryDto, ChangePage, type ChangeView, RevertDto } from './history.dto.js';
 import { HistoryService } from './history.service.js';
@@ -59,6 +60,20 @@ export class HistoryController {
   @Lists('List the changes of a plan, the newest first', ChangePage, { belowSomething: true })
   async ofPlan(@Param('plan', PlanNamePipe) plan: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofPlan(plan, query);
+  }
+
+  @Post('plans/:plan/revert')
+  @HttpCode(200)
+  @Needs('editor', 'nothing')
+  @Writes('Revert what is written of a plan to a former version; its rules stay', PlanView)
+  async revertPlan(
+    @Param('plan', PlanNamePipe) plan: string,
+    @IfMatch() expected: ExpectedVersions,
+    @Body() { version }: RevertDto,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PlanView> {
+    return tagged(reply, await this.history.revertPlan(plan, expected, version, by));
   }
 
   @Get('plans/:plan/rules/:ruleId/history')

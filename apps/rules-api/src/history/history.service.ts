@@ -9,6 +9,8 @@ import {
   MerchantNotFoundError,
   ownerColumns,
   PlanNotFoundError,
+  PlanRepository,
+  type PlanSpec,
   RuleNotFoundError,
   type RuleEntity,
   type RuleOwner,
@@ -16,6 +18,8 @@ import {
 } from '#rules-db';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
 import type { PageQueryDto } from '../pagination/page-query.dto.js';
+import { validated } from '../http/validation.pipe.js';
+import { PlanDto, planView, type PlanView } from '../plans/plan.dto.js';
 import { ruleSpec, ruleView, type RuleView } from '../rules/rule.dto.js';
 import { type AuditQueryDto, changeView, type ChangeView } from './history.dto.js';
 
@@ -27,6 +31,7 @@ export class HistoryService {
   constructor(
     @Inject(AuditRepository) private readonly audit: AuditRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
+    @Inject(PlanRepository) private readonly plans: PlanRepository,
   ) {}
 
   /** @param among only changes of these merchants; null: all */
@@ -71,18 +76,23 @@ export class HistoryService {
     return ruleView(await this.rules.restore(owner, deleted, expected, spec, by));
   }
 
+  /**
+   * Makes what was written of a plan at a version what is written of it now; its rules stay. A plan that is deleted does not come back.
+   * @throws PlanNotFoundError, VersionConflictError; ProblemError 400 for a version that it never had, 409 if it cannot be written any more
+   */
+  async revertPlan(name: string, expected: ExpectedVersions, version: number, by: Actor): Promise<PlanView> {
+    const past = await this.audit.planAt(name, version);
+    if (past === null) {
+      if (!(await this.plans.find(name))) throw new PlanNotFoundError(name);
+      throw unknownVersion(`plan ${JSON.stringify(name)}`, version);
+    }
+    return planView(await this.plans.replace(name, expected, planSpecOf(past, version), by, 'plan.reverted'));
+  }
+
   private async refuseUnknownVersion(owner: RuleOwner, ruleId: string, version: number): Promise<never> {
     const known = await this.audit.list({ ...ownerColumns(owner), ruleId }, { limit: 1 });
     if (known.length === 0) throw new RuleNotFoundError(ruleId);
-    throw new ProblemError({
-      status: 400,
-      type: 'invalid-body',
-      code: 'body.invalid',
-      detail: `rule ${ruleId} never had version ${version}`,
-      errors: [
-        { pointer: '/version', code: 'revert.version.out_of_range', detail: `must be a version of the rule's history, got ${version}` },
-      ],
-    });
+    throw unknownVersion(`rule ${ruleId}`, version);
   }
 
   private async page(filter: AuditFilter, { limit, cursor }: Pick<PageQueryDto, 'limit' | 'cursor'>): Promise<Page<ChangeView>> {
@@ -111,10 +121,31 @@ function writable(spec: RuleSpec, version: number): RuleSpec {
   return spec;
 }
 
-function unwritable(version: number, why: string): ProblemError {
+/** What the audit keeps is input from outside. */
+function planSpecOf(past: object, version: number): PlanSpec {
+  const { note, labels } = past as Partial<PlanSpec>;
+  try {
+    const { note: written = '', labels: labelled = {} } = validated({ note, labels }, PlanDto);
+    return { note: written, labels: labelled };
+  } catch (error) {
+    throw error instanceof ProblemError ? unwritable(version, error.errors?.[0]?.detail ?? error.message, 'plan') : error;
+  }
+}
+
+function unknownVersion(what: string, version: number): ProblemError {
+  return new ProblemError({
+    status: 400,
+    type: 'invalid-body',
+    code: 'body.invalid',
+    detail: `${what} never had version ${version}`,
+    errors: [{ pointer: '/version', code: 'revert.version.out_of_range', detail: `must be a version of the history, got ${version}` }],
+  });
+}
+
+function unwritable(version: number, why: string, what: 'rule' | 'plan' = 'rule'): ProblemError {
   return new ProblemError({
     status: 409,
-    code: 'rule.version.unwritable',
+    code: what === 'rule' ? 'rule.version.unwritable' : 'plan.version.unwritable',
     detail: `version ${version} cannot be written any more: ${why}`,
   });
 }

@@ -8,7 +8,7 @@ import { PreviewDto } from '../preview/preview.dto.js';
 import { ConfigurationDto } from '../configuration/configuration.dto.js';
 import { RevertDto } from '../history/history.dto.js';
 import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchants/merchant.dto.js';
-import { PlanDto } from '../plans/plan.dto.js';
+import { PlanDto, PlanPatch } from '../plans/plan.dto.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { CreateOverrideDto } from '../overrides/override.dto.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
@@ -60,6 +60,7 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   addTableSchemas(schemas, TABLE_DTOS);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
   schemas[MerchantPatch.name] = patchSchema(schemas[UpdateMerchantDto.name]!);
+  schemas[PlanPatch.name] = patchSchema(schemas[PlanDto.name]!);
   schemas[WebhookPatch.name] = patchSchema(schemas[WebhookDto.name]!);
   closeObjects(schemas);
   return document;

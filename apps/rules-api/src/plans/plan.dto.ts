@@ -7,6 +7,9 @@ import { WRITTEN_PLAN_FIELDS } from './plan-fields.js';
 /** A plan as an administrator writes it, or as the API has shown it. */
 export class PlanDto extends tableDto('plan', WRITTEN_PLAN_FIELDS) {}
 
+/** The document's name for a merge patch of a plan; its schema is made from that of PlanDto. */
+export class PlanPatch {}
+
 /** A plan as the API shows it. */
 export class PlanView {
   @ApiProperty({ type: String, example: 'pro' })

@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query, Res, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
@@ -7,10 +7,10 @@ import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, OptionalIfMatch, tagged } from '../http/entity-tag.js';
 import { NewPlanNamePipe, PlanNamePipe } from '../http/path-ids.js';
-import { CreatesOrWrites, Deletes, Lists, Reads } from '../openapi/operations.js';
+import { CreatesOrWrites, Deletes, Lists, Patches, Reads } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { PlanDto, PlanPage, PlanView } from './plan.dto.js';
+import { PlanDto, PlanPage, PlanPatch, PlanView } from './plan.dto.js';
 import { PlansService } from './plans.service.js';
 
 /** Sets of rules that merchants share. */
@@ -47,6 +47,19 @@ export class PlansController {
     const { plan, isNew } = await this.plans.write(name, expected, body, by);
     if (isNew) void reply.status(201).header('location', `/v1/plans/${name}`);
     return tagged(reply, plan);
+  }
+
+  @Patch(':plan')
+  @Needs('editor', 'nothing')
+  @Patches('Change what is written of a plan by a JSON merge patch', PlanView, PlanPatch)
+  async patch(
+    @Param('plan', PlanNamePipe) name: string,
+    @IfMatch() expected: ExpectedVersions,
+    @Body() body: object,
+    @By() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PlanView> {
+    return tagged(reply, await this.plans.patch(name, expected, body, by));
   }
 
   @Delete(':plan')

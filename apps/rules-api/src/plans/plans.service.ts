@@ -1,10 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isPlanName } from '#limiter';
-import { type Actor, type ExpectedVersions, PlanExistsError, PlanNotFoundError, PlanRepository } from '#rules-db';
+import { type Actor, type ExpectedVersions, PlanExistsError, type PlanEntity, PlanNotFoundError, PlanRepository } from '#rules-db';
 import { expectedVersions } from '../http/entity-tag.js';
+import { mergePatch } from '../http/merge-patch.js';
+import { jsonObject, validated } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
 import type { PageQueryDto } from '../pagination/page-query.dto.js';
-import { type PlanDto, planView, type PlanView } from './plan.dto.js';
+import { PlanDto, planView, type PlanView } from './plan.dto.js';
 
 const LIST = 'plans';
 
@@ -44,6 +46,15 @@ export class PlansService {
       if (error instanceof PlanExistsError) expectedVersions(undefined);
       throw error;
     }
+  }
+
+  /** @param patch a JSON merge patch; what it makes of the plan is checked as a whole */
+  async patch(name: string, expected: ExpectedVersions, patch: object, by: Actor): Promise<PlanView> {
+    const after = ({ note, labels }: PlanEntity) => {
+      const merged = validated(mergePatch({ note, labels }, jsonObject(patch), PlanDto.fields), PlanDto);
+      return { note: merged.note ?? '', labels: merged.labels ?? {} };
+    };
+    return planView(await this.plans.replace(name, expected, after, by));
   }
 
   async delete(name: string, expected: ExpectedVersions, by: Actor): Promise<void> {
