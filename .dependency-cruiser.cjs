@@ -112,6 +112,13 @@ module.exports = {
       to: { path: ['^libs/(?!metrics/)', '^migrations/'] },
     },
     {
+      name: 'jwt-knows-no-library',
+      comment: 'Whether a token is good is the same for administrators and for merchants: what it says is for the apps.',
+      severity: 'error',
+      from: { path: '^libs/jwt/' },
+      to: { path: ['^libs/(?!jwt/)', '^migrations/'] },
+    },
+    {
       name: 'addresses-know-no-library',
       comment: 'What an address means is the same for everybody: so it is below all of them.',
       severity: 'error',

@@ -8,7 +8,8 @@ const common = {
   moduleNameMapper: {
     '^#limiter/testing$': '<rootDir>/libs/limiter/testing/index.ts',
     '^#migrations$': '<rootDir>/migrations/index.ts',
-    '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|waiting|metrics)$': '<rootDir>/libs/$1/src/index.ts',
+    '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|waiting|metrics|jwt)$':
+      '<rootDir>/libs/$1/src/index.ts',
     '^#scripts/(.*)$': '<rootDir>/scripts/$1',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

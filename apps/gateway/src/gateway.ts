@@ -3,10 +3,13 @@ import { Enforcer, postgresRules } from '#enforcement';
 import { counterBy } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
-import { createClientOf, createIdentifier, createKeyReader, createTrust } from './identity/index.js';
-import { AccessLog, type InboundRequest, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { createIdentifier, createTrust, type Trust } from './identity/index.js';
+import { createCredentialReader } from './identity/credentials.js';
+import { createIssuer, type Issuer } from './identity/issuer.js';
+import { AccessLog, type Admit, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
+import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 import type { Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
@@ -21,6 +24,7 @@ export interface GatewayOptions {
 /** An enforcer behind a proxy; starts and stops them in order. */
 export class Gateway {
   private readonly enforcer: Enforcer;
+  private readonly issuer: Issuer | undefined;
   private readonly proxy: ProxyServer;
   private readonly stopping = new AbortController();
   private listening = false;
@@ -31,11 +35,8 @@ export class Gateway {
     metrics.register(registry);
     registerSpans(registry, options.tracing);
     this.enforcer = createEnforcer(options, metrics);
+    this.issuer = createIssuer(config, options.logger);
     const trusts = createTrust(config.trustedProxies);
-    const identify = createIdentifier({ trusts, header: config.identity.includes('header') });
-    const { apiKeys } = this.enforcer;
-    const readKey = apiKeys && createKeyReader<InboundRequest>(apiKeys, createClientOf({ trusts }));
-    const headerFirst = config.identity[0] === 'header';
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
@@ -44,7 +45,8 @@ export class Gateway {
       tracer: options.tracing,
       accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
       trusts,
-      admit: createAdmit({ describe: createDescribe({ ...config, identify }), enforcer: this.enforcer, readKey, headerFirst }),
+      admit: this.createAdmit(trusts),
+      secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
       pathPolicy: config.pathPolicy,
       pathPolicyExceptions: config.pathPolicyExceptions,
     });
@@ -58,7 +60,7 @@ export class Gateway {
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
-    await enforcer.open(stopping.signal);
+    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open()]);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
@@ -83,8 +85,27 @@ export class Gateway {
 
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.issuer?.keys.close();
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
   }
+
+  private createAdmit(trusts: Trust): Admit {
+    const { enforcer, issuer } = this;
+    const { config } = this.options;
+    const { identity: kinds } = config;
+    const apiKeyHeader = keyHeader(config);
+    return createAdmit({
+      describe: createDescribe({ ...config, identify: createIdentifier({ trusts, header: kinds.includes('header') }) }),
+      enforcer,
+      identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
+      readCredential: createCredentialReader({ kinds, apiKeyHeader, apiKeys: enforcer.apiKeys, tokens: issuer?.tokens, trusts }),
+    });
+  }
+}
+
+/** Where merchants are not known by API keys, a header of this name is the upstream's. */
+function keyHeader({ identity, apiKeyHeader }: Config<'gateway'>): string {
+  return identity.includes('api-key') ? apiKeyHeader : '';
 }
 
 /** There without traces too: what is watched is there. */

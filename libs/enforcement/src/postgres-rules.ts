@@ -1,4 +1,4 @@
-import { isMerchantId } from '#limiter';
+import { isLabels, isMerchantId } from '#limiter';
 import { apiKeysByPrefix, connectWhenUp, createDataSource, RuleReader, type ConnectOptions, type StoredApiKey } from '#rules-db';
 import type { ApiKeySource, KnownApiKey } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
@@ -29,10 +29,10 @@ export function postgresRules(databaseUrl: string, applicationName = 'tollgate-e
 }
 
 /** Rows have been edited by hand before: one that makes no sense is nobody's key. */
-function readable({ id, prefix, hash, merchantId, user, until }: StoredApiKey): KnownApiKey[] {
-  if (!isMerchantId(merchantId) || !Buffer.isBuffer(hash) || (user !== null && !isUser(user))) return [];
+function readable({ id, prefix, hash, merchantId, user, labels, until }: StoredApiKey): KnownApiKey[] {
+  if (!isMerchantId(merchantId) || !Buffer.isBuffer(hash) || (user !== null && !isUser(user)) || !isLabels(labels)) return [];
   const untilMs = until === null ? Infinity : until.getTime();
-  return [{ id, prefix, hash, merchantId, user, untilMs }];
+  return [{ prefix, hash, merchantId, user, untilMs, apiKey: { id, labels } }];
 }
 
 /** It becomes a header. */

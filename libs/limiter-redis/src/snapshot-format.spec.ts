@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { merchantRules, startLimits, type MerchantSnapshot, type Rule } from '#limiter';
+import { merchantRules, RULE_LANGUAGE, startLimits, type MerchantSnapshot, type Rule } from '#limiter';
 import { burst, mutated } from '#limiter/testing';
 import { parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
 
@@ -61,8 +61,9 @@ const changed = (from: MerchantSnapshot, change: (body: { format: number; rules:
   change(body);
   return text.slice(0, 16) + JSON.stringify(body);
 };
+const LATER = RULE_LANGUAGE + 1;
 const newer = (rule: Rule, changes: object = {}) =>
-  changed(snapshot([PLAIN, rule]), (body) => Object.assign(body.rules[1]!, { language: 4, ...changes }));
+  changed(snapshot([PLAIN, rule]), (body) => Object.assign(body.rules[1]!, { language: LATER, ...changes }));
 
 test('a rule comes back as it was written, whatever parts it has', () => {
   expect(parsed(snapshotText(snapshot([PLAIN, RICH])))).toEqual({ value: snapshot([PLAIN, RICH]) });
@@ -92,7 +93,7 @@ test('a snapshot of a later format is not read', () => {
 
 describe('a rule in a later version of the language', () => {
   const match = { methods: ['POST'], paths: [] };
-  const later = { id: '18', language: 4, onStoreFailure: 'closed', match };
+  const later = { id: '18', language: LATER, onStoreFailure: 'closed', match };
 
   it('is set apart, and the others are read', () => {
     expect(parsed(newer(RICH, { limits: 'in another form', mode: { night: true }, layer: 'galaxy' }))).toEqual({

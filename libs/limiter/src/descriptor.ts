@@ -15,6 +15,8 @@ export interface Descriptor {
   readonly user?: string | undefined;
   /** With which API key, where there is one: its id and its labels, never the key. */
   readonly apiKey?: { readonly id: string; readonly labels?: Readonly<Record<string, string>> } | undefined;
+  /** The claims of the token with which it came, as the JSON text of an object. It is taken apart only where a rule looks at a claim. */
+  readonly jwt?: string | undefined;
   /** What else the door can tell. It is asked only where a rule looks at it, and may be computed then; without it these fields are absent. */
   readonly more?: RequestFacts;
 }

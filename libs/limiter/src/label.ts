@@ -1,4 +1,4 @@
-import type { MapField, TextField } from './field.js';
+import type { MapField, TextField, TextFormat } from './field.js';
 import { line, textFormat } from './text-formats.js';
 
 /** Short texts by which administrators find and select merchants and rules. */
@@ -12,12 +12,25 @@ export const LABEL_KEY = textFormat("must be 1 to 63 small letters, digits or '-
 
 export const LABEL_VALUE = line(63);
 
+const MAX_LABELS = 16;
+
+/** Whether labels that were stored are some. */
+export function isLabels(value: unknown): value is Labels {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const labels = Object.entries(value);
+  return labels.length <= MAX_LABELS && labels.every(([key, each]) => isText(key, LABEL_KEY) && isText(each, LABEL_VALUE));
+}
+
+function isText(value: unknown, format: TextFormat): boolean {
+  return typeof value === 'string' && format.fault(value) === undefined;
+}
+
 /** The field of a rule or of a merchant. */
 export const LABELS = {
   kind: 'map',
   keys: LABEL_KEY,
   values: LABEL_VALUE,
-  max: 16,
+  max: MAX_LABELS,
   default: {},
   absentMeans: {},
   example: { team: 'risk' },

@@ -1,3 +1,4 @@
+import { isClaimField } from './conditions/claim.js';
 import { fieldsIn } from './conditions/condition.js';
 import { isBodyField } from './conditions/request-field.js';
 import type { KeyPart, RuleSpec } from './rule.js';
@@ -8,7 +9,7 @@ import type { KeyPart, RuleSpec } from './rule.js';
  *
  * 1. What a rule could say at first.
  * 2. Conditions on fields, validity, schedules, keys of any field, enforcePercent.
- * 3. Fields of the body, a cost that a field says, charges that wait for the answer.
+ * 3. Fields of the body, a cost that a field says, charges that wait for the answer, claims of tokens.
  */
 export const RULE_LANGUAGE = 3;
 
@@ -30,7 +31,11 @@ export function languageOf(rule: Omit<RuleSpec, 'limits'>): number {
 }
 
 function looksBeyondHead({ cost, charge, ...rule }: Omit<RuleSpec, 'limits'>): boolean {
-  return typeof cost === 'object' || charge?.on === 'response' || readsBody({ cost, ...rule });
+  return typeof cost === 'object' || charge?.on === 'response' || readsBody({ cost, ...rule }) || readsClaims(rule);
+}
+
+function readsClaims({ match, key }: Pick<RuleSpec, 'match' | 'key'>): boolean {
+  return key.some(isClaimField) || (match.all !== undefined && fieldsIn(match.all).some(isClaimField));
 }
 
 /** Whether a rule can only be decided by once the body of the request has been read. */

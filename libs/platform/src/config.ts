@@ -44,8 +44,19 @@ export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = proce
       faults.push(`${variable.name}: expected ${error.message}, got ${shown(variable, text)}`);
     }
   }
+  if (faults.length === 0) faults.push(...missingFor(app, config));
   if (faults.length > 0) throw new ConfigError(faults);
   return Object.freeze(config) as Config<A>;
+}
+
+/** What is required only because of what another variable says. */
+function missingFor(app: App, config: Readonly<Record<string, unknown>>): string[] {
+  return Object.entries<Variable<unknown>>(VARIABLES).flatMap(([key, { apps, name, requiredIf, meaning }]) => {
+    if (requiredIf === undefined || !apps.includes(app) || config[key] !== undefined) return [];
+    const { name: other } = (VARIABLES as Readonly<Record<string, Variable<unknown>>>)[requiredIf.key]!;
+    const needs = (config[requiredIf.key] as readonly string[]).includes(requiredIf.has);
+    return needs ? [`${name}: is not set, and ${other} has ${requiredIf.has}; it means: ${meaning}`] : [];
+  });
 }
 
 /** scripts/command-line.mjs has the same. The exit code of an app that could not start because of its configuration. A restart does not help; every other failure is 1. */

@@ -1,3 +1,4 @@
+import { IDENTITY_VARIABLES } from './identity-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
@@ -8,16 +9,6 @@ export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
 
 export const PATH_POLICIES = ['strict', 'normalize'] as const;
 export type PathPolicy = (typeof PATH_POLICIES)[number];
-
-export const IDENTITY_KINDS = ['header', 'api-key'] as const;
-export type IdentityKind = (typeof IDENTITY_KINDS)[number];
-
-function identityKinds(text: string): readonly IdentityKind[] {
-  const kinds = text.split(',').map((kind) => IDENTITY_KINDS.find((each) => each === kind.trim()));
-  return kinds.every((kind) => kind !== undefined) && new Set(kinds).size === kinds.length
-    ? kinds
-    : expected(`${IDENTITY_KINDS.join(' and ')}, each once, separated by a comma`);
-}
 
 function upstreamUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -71,14 +62,7 @@ export const GATEWAY_VARIABLES = {
     parse: (text: string): string =>
       /^[A-Za-z0-9-]{0,64}$/.test(text) ? text.toLowerCase() : expected('the name of a header: at most 64 letters, digits or -'),
   },
-  identity: {
-    name: 'IDENTITY',
-    apps: ['gateway'],
-    default: 'header',
-    meaning:
-      'by what merchants are known, in order and separated by commas: header (X-Merchant-Id from trusted peers) and api-key (Authorization: Bearer tgk_…)',
-    parse: identityKinds,
-  },
+  ...IDENTITY_VARIABLES,
   pathPolicy: {
     name: 'PATH_POLICY',
     apps: ['gateway'],

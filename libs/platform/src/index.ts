@@ -15,5 +15,6 @@ export * from './public-route.js';
 export * from './request-context.js';
 export * from './secret-text.js';
 export * from './gateway-variables.js';
+export * from './identity-variables.js';
 export * from './variable.js';
 export * from './variables.js';

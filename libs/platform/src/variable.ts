@@ -18,6 +18,8 @@ export interface Variable<T> {
   readonly default?: string;
   /** The key of the variable whose value is used if this one is unset. */
   readonly defaultFrom?: string;
+  /** The variable is required if the list that another one holds has this. */
+  readonly requiredIf?: { readonly key: string; readonly has: string };
   /** The value is never printed, not even if it is wrong. */
   readonly secret?: boolean;
   readonly meaning: string;

@@ -1,4 +1,4 @@
-import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
+import { type DataSource, type EntityManager, JsonContains, MoreThan } from 'typeorm';
 import type { Labels } from '#limiter';
 import type { AuditAction } from './audit.entity.js';
 import { violatedConstraint } from './availability.js';
@@ -20,11 +20,18 @@ export interface ApiKeySpec {
   readonly expiresAt: Date | null;
 }
 
+export interface ApiKeyListing {
+  readonly after?: string | undefined;
+  readonly limit: number;
+  readonly label?: { readonly key: string; readonly value: string } | undefined;
+}
+
 /** What says whose key it is. Rows have been edited by hand before: nothing here is what it should be without a look. */
 export interface StoredApiKey extends HashedSecret {
   readonly id: string;
   readonly merchantId: string;
   readonly user: unknown;
+  readonly labels: unknown;
   /** When it stops being good; null: never. */
   readonly until: Date | null;
 }
@@ -54,10 +61,14 @@ export class MerchantApiKeyRepository {
     return this.dataSource.manager.findOneBy(MerchantApiKeyEntity, { merchantId, id });
   }
 
-  /** At most `limit` keys of the merchant in the order of their creation, from the first one after `after`. */
-  async list(merchantId: string, { after, limit }: { after?: string | undefined; limit: number }): Promise<MerchantApiKeyEntity[]> {
+  /** At most `limit` keys of the merchant in the order of their creation, from the first one after `after`; only those that have the label, if one is given. */
+  async list(merchantId: string, { after, limit, label }: ApiKeyListing): Promise<MerchantApiKeyEntity[]> {
     return this.dataSource.manager.find(MerchantApiKeyEntity, {
-      where: { merchantId, ...(after !== undefined && { id: MoreThan(after) }) },
+      where: {
+        merchantId,
+        ...(after !== undefined && { id: MoreThan(after) }),
+        ...(label !== undefined && { labels: JsonContains({ [label.key]: label.value }) }),
+      },
       order: { id: 'ASC' },
       take: limit,
     });
@@ -110,7 +121,12 @@ export class MerchantApiKeyRepository {
 
 /** For those who only recognise keys. */
 export async function apiKeysByPrefix(dataSource: DataSource, prefixes: readonly string[]): Promise<StoredApiKey[]> {
-  return secretsByPrefix<StoredApiKey>(dataSource, 'merchant_api_key', 'id, merchant_id AS "merchantId", user_id AS "user"', prefixes);
+  return secretsByPrefix<StoredApiKey>(
+    dataSource,
+    'merchant_api_key',
+    'id, merchant_id AS "merchantId", user_id AS "user", labels',
+    prefixes,
+  );
 }
 
 async function nameTaken<T>(name: string, write: Promise<T>): Promise<T> {

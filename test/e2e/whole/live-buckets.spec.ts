@@ -36,7 +36,7 @@ beforeAll(async () => {
   const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
   rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
   preloader = await startApp('preloader', stores);
-  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header' });
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header', USAGE_FLUSH_MS: '1000' });
   await api('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
   ruleId = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ limits: LIMITS }))).body as { id: string }).id;
   await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 1);
@@ -215,7 +215,8 @@ test('a merchant sees its own limits and what is left of them, and nothing of ot
   const { key } = (await api('POST', '/v1/merchants/curious/api-keys', { name: 'shop' })).body as { key: string };
   const me = (query = '') => api('GET', `/v1/me/limits${query}`, undefined, { authorization: `Bearer ${key}` });
   const seen = { ruleId: mine, limit: 'burst', algorithm: 'token_bucket', ...match, quota: 3, windowMs: 3 * 86_400_000, needs: [] };
-  const untouched = { ...seen, remaining: 3, resetAfterMs: 0, blockedForMs: 0 };
+  const none = { passed: 0, refused: 0 };
+  const untouched = { ...seen, remaining: 3, resetAfterMs: 0, blockedForMs: 0, usage: { lastHour: none, lastDay: none } };
   expect((await me()).body).toEqual({ items: [untouched], nextCursor: null });
   await api('POST', '/v1/merchants/curious/buckets/adjust', { ruleId: mine, limit: 'burst', tokens: -2 });
   const answer = await me();
@@ -277,4 +278,43 @@ test('an API key is refused at the gateway when it is wrong, whatever else the r
   expect(house.received.at(-1)?.headers.authorization).toBe('Bearer of-the-upstream');
   await api('DELETE', `/v1/merchants/revoked/api-keys/${id}`);
   await until('the key is refused', async () => (await byKey(key)).status === 401);
+});
+
+test('a rule sees the user, the id and the labels of an API key, and is explained with them', async () => {
+  await api('POST', '/v1/merchants', { id: 'labelled', name: 'Labelled' });
+  const [limit] = LIMITS;
+  const perUser = { name: 'a user', layer: 'user', key: ['merchant', 'user', 'apiKey'], limits: [{ ...limit, capacity: 2 }] };
+  const match = { all: [{ field: 'apiKey.label.team', equals: 'web' }] };
+  await api('POST', '/v1/merchants/labelled/rules', ruleBody({ ...perUser, match }));
+  const keyOf = async (user: string, team: string) =>
+    (await api('POST', '/v1/merchants/labelled/api-keys', { name: `${user} ${team}`, user, labels: { team } })).body as {
+      key: string;
+      id: string;
+    };
+  const [ann, bob, free] = [await keyOf('ann', 'web'), await keyOf('bob', 'web'), await keyOf('ann', 'ops')];
+  const by = async ({ key }: { key: string }) =>
+    (await house.send(gateway, undefined, { headers: { authorization: `Bearer ${key}` } })).status;
+  await until('the rule is in Redis', async () => (await house.snapshots.read('labelled'))?.rules.length === 1);
+  await until('ann has spent what she had', async () => (await by(ann)) === 429);
+  expect([await by(bob), await by(bob), await by(bob)]).toEqual([200, 200, 429]);
+  expect([await by(free), await by(free), await by(free)]).toEqual([200, 200, 200]);
+  const explained = async (apiKey: object, user: string) => {
+    const request = { method: 'GET', path: '/transactions', user, apiKey };
+    return (await api('POST', '/v1/explain', { merchantId: 'labelled', request })).body.verdict as { allowed: boolean };
+  };
+  expect(await explained({ id: ann.id, labels: { team: 'web' } }, 'ann')).toMatchObject({ allowed: false });
+  expect(await explained({ id: ann.id }, 'ann')).toMatchObject({ allowed: true });
+  expect(await explained({ id: free.id, labels: { team: 'web' } }, 'ann')).toMatchObject({ allowed: true });
+  const listed = (await api('GET', '/v1/merchants/labelled/api-keys?label=team%3Dweb')).body.items as { id: string }[];
+  expect(listed.map(({ id }) => id)).toEqual([ann.id, bob.id]);
+  // What became of all this, the merchant sees beside its limits.
+  await until('the requests are counted', async () => {
+    const { items: steps } = (await api('GET', '/v1/merchants/labelled/usage')).body as { items: { passed: number; refused: number }[] };
+    return steps.reduce((sum, { passed, refused }) => sum + passed + refused, 0) >= 9;
+  });
+  const answer = await api('GET', '/v1/me/limits', undefined, { authorization: `Bearer ${ann.key}` });
+  const { usage } = (answer.body.items as { usage: Record<string, { passed: number; refused: number }> }[])[0]!;
+  expect(usage['lastHour']).toMatchObject({ passed: 4 });
+  expect(usage['lastHour']!.refused).toBeGreaterThanOrEqual(2);
+  expect(usage['lastDay']).toEqual(usage['lastHour']);
 });

@@ -2,9 +2,10 @@ import { createHmac } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { isJwt } from '#jwt';
 import { ProblemError } from '#platform';
 import type { Login } from '../../../apps/rules-api/src/auth/logins.js';
-import { isJwt, oidcLogins, type OidcOptions } from '../../../apps/rules-api/src/auth/oidc-logins.js';
+import { oidcLogins, type OidcOptions } from '../../../apps/rules-api/src/auth/oidc-logins.js';
 import type { Principal } from '../../../apps/rules-api/src/auth/principal.js';
 import { AUDIENCE, TestIssuer } from '../../support/oidc-issuer.js';
 

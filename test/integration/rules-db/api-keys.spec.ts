@@ -47,7 +47,14 @@ describe('the API keys of merchants', () => {
   it('are found by their prefix, with the merchant, the user and the end', async () => {
     const expiresAt = new Date('2100-01-01T00:00:00Z');
     const { id } = await create('acme', 1, { user: 'u1', labels: { team: 'web' }, expiresAt });
-    expect(await keys.byPrefix('prefix 1')).toEqual({ id, merchantId: 'acme', user: 'u1', ...secret(1), until: expiresAt });
+    expect(await keys.byPrefix('prefix 1')).toEqual({
+      id,
+      merchantId: 'acme',
+      user: 'u1',
+      labels: { team: 'web' },
+      ...secret(1),
+      until: expiresAt,
+    });
     expect(await keys.byPrefix('prefix 2')).toBeNull();
   });
 

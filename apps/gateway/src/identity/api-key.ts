@@ -1,8 +1,7 @@
 import { type ApiKeys, type KnownApiKey, TooManyUnknownError } from '#enforcement';
 import { API_KEY_TEXT, bearerTokenIn } from '#platform';
-
-/** Why nobody is known by the API key of a request. */
-export type ApiKeyProblem = 'duplicate_api_key' | 'invalid_api_key' | 'too_many_unknown_keys' | 'keys_unavailable';
+import { hasApiKey } from './authorization.js';
+import type { CredentialReader, Named } from './caller.js';
 
 /** What a request says of its API key. */
 export interface KeyHeaders {
@@ -12,35 +11,38 @@ export interface KeyHeaders {
   readonly authorization: string;
 }
 
-/** The key's owner; null: there is no key; or why it is none. */
-export type ByApiKey = Pick<KnownApiKey, 'merchantId' | 'user'> | null | ApiKeyProblem;
-
 export interface KeyedRequest {
   readonly head: KeyHeaders;
   readonly peer: string;
+  /** The values of a header as the client sent them, one for each line. @param name in lower case */
+  receivedValues(name: string): readonly string[];
+}
+
+export interface KeyReaderOptions<R> {
+  readonly keys: Pick<ApiKeys, 'get' | 'load'>;
+  /** The address that a look-up counts for. */
+  readonly clientOf: (request: R) => string;
+  /** A header in which keys come as well, in lower case; empty: none. */
+  readonly header?: string;
+  readonly nowMs?: () => number;
 }
 
 /**
- * Finds out who sends `Authorization: Bearer tgk_…`, and calls `done` once, at once if the key is at hand. Anything else in that header is the
- * upstream's; a key that is there and wrong is never taken for none.
- *
- * @param clientOf the address that a look-up counts for
+ * Finds out who sends `Authorization: Bearer tgk_…`, or a key in the header that is configured. Anything else in Authorization is none of its business; in the
+ * other header it is a key that is wrong.
  */
-export function createKeyReader<R extends KeyedRequest>(
-  keys: Pick<ApiKeys, 'get' | 'load'>,
-  clientOf: (request: R) => string,
-  nowMs: () => number = Date.now,
-): (request: R, done: (found: ByApiKey) => void) => void {
-  const judged = (key: KnownApiKey | null, token: string): ByApiKey =>
+export function createKeyReader<R extends KeyedRequest>({
+  keys,
+  clientOf,
+  header = '',
+  nowMs = Date.now,
+}: KeyReaderOptions<R>): CredentialReader<R> {
+  const judged = (key: KnownApiKey | null, token: string): Named =>
     key !== null && API_KEY_TEXT.matches(token, key.hash) && nowMs() < key.untilMs ? key : 'invalid_api_key';
 
   return (request, done) => {
-    const { authorizations, authorization } = request.head;
-    if (authorizations === 0) return done(null);
-    // Two servers could go by two of them.
-    if (authorizations > 1) return done('duplicate_api_key');
-    const token = bearerTokenIn(authorization);
-    if (token === undefined || !API_KEY_TEXT.claims(token)) return done(null);
+    const { token, problem } = keyIn(request, header);
+    if (token === null) return done(problem);
     const prefix = API_KEY_TEXT.prefixOf(token);
     if (prefix === undefined) return done('invalid_api_key');
     const known = keys.get(prefix);
@@ -50,4 +52,27 @@ export function createKeyReader<R extends KeyedRequest>(
       (error: unknown) => done(error instanceof TooManyUnknownError ? 'too_many_unknown_keys' : 'keys_unavailable'),
     );
   };
+}
+
+/** What a request has as its key, be it one or not; without a token, why: null, there is none. */
+interface SentKey {
+  readonly token: string | null;
+  readonly problem: 'duplicate_authorization' | 'duplicate_api_key' | null;
+}
+
+const NONE: readonly string[] = [];
+const NO_KEY: SentKey = { token: null, problem: null };
+// Two servers could go by two of them.
+const TWO_AUTHORIZATIONS: SentKey = { token: null, problem: 'duplicate_authorization' };
+const TWO_KEYS: SentKey = { token: null, problem: 'duplicate_api_key' };
+
+function keyIn(request: KeyedRequest, header: string): SentKey {
+  const { authorizations, authorization } = request.head;
+  if (authorizations > 1) return TWO_AUTHORIZATIONS;
+  const inAuthorization = authorizations === 1 && hasApiKey(authorization);
+  const inHeader = header === '' ? NONE : request.receivedValues(header);
+  if (inHeader.length + Number(inAuthorization) > 1) return TWO_KEYS;
+  // What only begins like a key is none, but it is there.
+  const token = inAuthorization ? (bearerTokenIn(authorization) ?? '') : inHeader[0];
+  return token === undefined ? NO_KEY : { token, problem: null };
 }

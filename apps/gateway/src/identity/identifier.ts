@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { isMerchantId } from '#limiter';
+import type { Caller } from './caller.js';
 import { clientAddress } from './client-address.js';
 import { KnownAddresses } from './known-addresses.js';
 import type { Trust } from './trust.js';
@@ -27,15 +28,15 @@ export interface IdentitySource {
   readonly peer: string;
   /** Whether the peer is believed about the merchant and the client. */
   readonly trusted: boolean;
-  /** Whom its API key names, if that was looked up. */
-  readonly caller?: { readonly merchantId: string; readonly user: string | null } | null;
+  /** Whom its credential names, if there is one. */
+  readonly caller?: Caller | null;
 }
 
 export type Identifier = (request: IdentitySource) => Identity;
 
 /**
  * Identifies the merchant by X-Merchant-Id, believed only from trusted peers, and the client's address: the peer,
- * or what trusted peers say in X-Forwarded-For. Whom an API key names is believed from anybody.
+ * or what trusted peers say in X-Forwarded-For. Whom a credential names is believed from anybody.
  *
  * @param header false: X-Merchant-Id is believed from nobody
  */

@@ -1,4 +1,5 @@
-export { type ApiKeyProblem, type ByApiKey, createKeyReader, type KeyHeaders } from './api-key.js';
+export { createKeyReader, type KeyedRequest, type KeyHeaders } from './api-key.js';
+export { BY_HEADER, type Caller, type CredentialProblem, type CredentialReader, inOrder, type Named, readHeader } from './caller.js';
 export { createIdentifier, createClientOf } from './identifier.js';
 export type { Identifier, Identity, IdentityHeaders, IdentityProblem, IdentitySource } from './identifier.js';
 export { createTrust, type Trust } from './trust.js';

@@ -1,6 +1,5 @@
 import type { AnswerFacts, BodyFacts } from '#limiter';
-import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
-import type { Caller } from './hop-by-hop.js';
+import type { Caller, IdentityHeaders, KeyHeaders } from '../identity/index.js';
 import type { RequestTrace } from './request-trace.js';
 
 /** What admission is told about a request. */
@@ -20,13 +19,15 @@ export interface InboundRequest {
   readonly body: BodyFacts | undefined;
   /** Reads the body, up to a bound. Calls back once, unless the request ends before. Only after `belongsTo`: its memory counts for somebody. */
   readBody(done: () => void): void;
+  /** The values of a header as the client sent them, one for each line, as Node decodes them. @param name in lower case */
+  receivedValues(name: string): readonly string[];
   /** What the client wrote as its host, if it did. */
   readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
   /** Told of the decision, where requests are traced. */
   readonly trace?: RequestTrace | undefined;
-  /** Whom an API key names; admission says so, for the upstream. */
+  /** Whom its credential names; admission says so, for the upstream. */
   caller: Caller | null;
   /**
    * Says which merchant the request counts for, before anything is waited for; a request that is forwarded without counts for its

@@ -5,8 +5,9 @@ import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
-import { headerValues } from './header-values.js';
-import { type Caller, clientHeaders, upstreamHeaders } from './hop-by-hop.js';
+import type { Caller } from '../identity/index.js';
+import { headerValues, rawValues } from './header-values.js';
+import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
@@ -273,13 +274,18 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     return headerValues(this.headersToForward(), name);
   }
 
+  receivedValues(name: string): readonly string[] {
+    return rawValues(this.request.rawHeaders, name);
+  }
+
   get hostName(): string | undefined {
     return this.head.host === '' ? undefined : this.head.host;
   }
 
   private headersToForward(): string[] {
     if (this.forwardedHeaders === undefined) {
-      const headers = upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId, this.caller);
+      const { secrets } = this.plane.settings;
+      const headers = upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId, this.caller, secrets);
       this.forwardedHeaders = this.trace === undefined ? headers : withoutTraceContext(headers);
     }
     return this.forwardedHeaders;

@@ -13,7 +13,7 @@ export const HeaderKind = {
   ForwardedFor: 9,
   ForwardedProto: 10,
   ForwardedHost: 11,
-  /** Says where a request came from in another way: Forwarded, X-Real-IP and the rest of X-Forwarded-*. */
+  /** Says where a request came from in another way: Forwarded, X-Real-IP, the certificate of its client (RFC 9440) and the rest of X-Forwarded-*. */
   ForwardedOther: 12,
   /** What the limits say, in an answer. */
   RateLimit: 13,
@@ -25,6 +25,7 @@ export const HeaderKind = {
   /** Names another path than the request line does; some frameworks serve that one. */
   OtherPath: 15,
   Authorization: 16,
+  UserId: 17,
 } as const;
 
 export type HeaderKind = (typeof HeaderKind)[keyof typeof HeaderKind];
@@ -45,6 +46,8 @@ function kindOf(name: string): HeaderKind {
     case 0x63: // c
       if (name.length === 10) return is(name, 'connection') ? HeaderKind.Connection : HeaderKind.Other;
       if (name.length === 14) return is(name, 'content-length') ? HeaderKind.ContentLength : HeaderKind.Other;
+      if (name.length === 11) return is(name, 'client-cert') ? HeaderKind.ForwardedOther : HeaderKind.Other;
+      if (name.length === 17) return is(name, 'client-cert-chain') ? HeaderKind.ForwardedOther : HeaderKind.Other;
       return HeaderKind.Other;
     case 0x65: // e
       return name.length === 6 && is(name, 'expect') ? HeaderKind.HopByHop : HeaderKind.Other;
@@ -97,6 +100,8 @@ function kindOfExtension(name: string): HeaderKind {
       return HeaderKind.RequestId;
     case 'x-merchant-id':
       return HeaderKind.MerchantId;
+    case 'x-user-id':
+      return HeaderKind.UserId;
     case 'x-forwarded-for':
       return HeaderKind.ForwardedFor;
     case 'x-forwarded-proto':

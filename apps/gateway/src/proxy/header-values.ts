@@ -7,10 +7,15 @@ import { isUtf8 } from 'node:buffer';
  * @param name in lower case
  */
 export function headerValues(list: readonly string[], name: string): readonly string[] {
+  return rawValues(list, name).map(textOf);
+}
+
+/** The same, undecoded. */
+export function rawValues(list: readonly string[], name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i < list.length; i += 2) {
     const listed = list[i]!;
-    if (listed.length === name.length && listed.toLowerCase() === name) values.push(textOf(list[i + 1]!));
+    if (listed.length === name.length && listed.toLowerCase() === name) values.push(list[i + 1]!);
   }
   return values;
 }

@@ -67,14 +67,38 @@ describe('headers for the upstream', () => {
     ]);
   });
 
-  it.each(['Bearer tgk_5f0c2a91be04_x', 'bearer  tgk_', 'BEARER TGK_x'])('do not include an API key of ours like %s', (value) => {
-    expect(forward(['Authorization', value])).toEqual(ADDED);
-    expect(forward(['authorization', value], { trusted: false })).toEqual(ADDED);
-  });
+  it.each(['Bearer tgk_5f0c2a91be04_x', 'bearer  tgk_', 'BEARER TGK_x', 'Bearer\ttgk_x'])(
+    'do not include an API key of ours like %s',
+    (value) => {
+      expect(forward(['Authorization', value])).toEqual(ADDED);
+      expect(forward(['authorization', value], { trusted: false })).toEqual(ADDED);
+    },
+  );
 
   it.each(['Bearer eyJ.e30.x', 'Basic tgk_', 'Bearer xtgk_'])('include another Authorization like %s', (value) => {
     expect(forward(['Authorization', value])).toEqual([['Authorization', value], ...ADDED]);
     expect(forward(['Authorization', value], { connectionOptions: ['authorization'] })).toEqual(ADDED);
+  });
+
+  it('do not include the header for API keys, nor what CGI takes for it', () => {
+    const sent = ['X-Api-Key', 'tgk_x', 'x_api-KEY', 'tgk_y', 'X-Api-Kex', 'kept'];
+    const without = (header = '') => pairs(upstreamHeaders(sent, SOURCE, SOURCE, SOURCE.requestId, null, { header, bearer: false }));
+    expect(without('x-api-key')).toEqual([['X-Api-Kex', 'kept'], ...ADDED]);
+    expect(without()).toEqual([['X-Api-Key', 'tgk_x'], ['x_api-KEY', 'tgk_y'], ['X-Api-Kex', 'kept'], ...ADDED]);
+  });
+
+  it.each([
+    ['Bearer eyJ.e30.x', []],
+    ['bearer\tx', []],
+    ['Bearer', []],
+    ['Basic x', [['Authorization', 'Basic x']]],
+    ['BearerX x', [['Authorization', 'BearerX x']]],
+  ])('do not include %s, if bearer tokens are for the gateway', (value, expected) => {
+    const secrets = { header: '', bearer: true };
+    expect(pairs(upstreamHeaders(['Authorization', value], SOURCE, SOURCE, SOURCE.requestId, null, secrets))).toEqual([
+      ...expected,
+      ...ADDED,
+    ]);
   });
 
   it('say who the caller is that was known by an API key, whatever the client says', () => {
@@ -83,7 +107,7 @@ describe('headers for the upstream', () => {
     const merchant = ['X-Merchant-Id', 'K\xc3\xa4se'];
     expect(by(null)).toEqual([['X-User', 'kept'], ...ADDED, merchant]);
     expect(by('u1')).toEqual([['X-User', 'kept'], ...ADDED, merchant, ['X-User-Id', 'u1']]);
-    expect(forward(['X-User-Id', 'u2'])).toEqual([['X-User-Id', 'u2'], ...ADDED]);
+    expect(forward(['X-User-Id', 'u2', 'X_User_Id', 'root'])).toEqual([['X-User-Id', 'u2'], ...ADDED]);
   });
 
   it("continue a trusted peer's X-Forwarded-For, also over several headers", () => {
@@ -102,6 +126,12 @@ describe('headers for the upstream', () => {
     'Forwarded',
     'X-Real-IP',
     'X-Merchant-Id',
+    'X-User-Id',
+    'X_User_Id',
+    'Client-Cert',
+    'Client-Cert-Chain',
+    'Client_Cert',
+    'X-Forwarded-Client-Cert',
   ])("do not include an untrusted peer's %s", (name) => {
     expect(forward([name, '1.1.1.1'], { trusted: false })).toEqual(ADDED);
   });

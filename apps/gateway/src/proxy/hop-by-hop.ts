@@ -1,3 +1,5 @@
+import { hasApiKey, isBearer } from '../identity/authorization.js';
+import type { Caller } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 
 /** Appends options of a Connection header in lower case; `close` and `keep-alive` name no header. */
@@ -16,12 +18,15 @@ export interface ForwardedHead {
   readonly host: string;
 }
 
-/** Whose request it is, where the gateway found that out by an API key. */
-export interface Caller {
-  readonly merchantId: string;
-  /** Null: no user in particular. */
-  readonly user: string | null;
+/** What is between clients and the gateway, beside API keys in Authorization. */
+export interface Secrets {
+  /** A header in which API keys come as well, in lower case; empty: none. */
+  readonly header: string;
+  /** Every bearer token in Authorization. */
+  readonly bearer: boolean;
 }
+
+export const NO_SECRETS: Secrets = { header: '', bearer: false };
 
 /** Where the request came from. */
 export interface Hop {
@@ -38,7 +43,8 @@ export interface Hop {
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
  *   -Proto and -Host stay; what other peers say about forwarding or about the merchant is dropped.
  * - Host, Content-Length and Expect are left out: they belong to the connection that forwards.
- * - An API key of ours in Authorization is left out. For a caller that was known by it, so are X-Merchant-Id and X-User-Id of the client, which are set instead.
+ * - An API key of ours in Authorization is left out, as are other secrets of the client and the gateway. For a caller that was known by a credential, so are X-Merchant-Id and
+ *   X-User-Id of the client, which are set instead.
  * - From any sender, names that look like one of these with `_` for `-` are left out, as are X-Original-URL and
  *   X-Rewrite-URL, which some frameworks serve instead of the path that the rules have seen.
  */
@@ -48,6 +54,7 @@ export function upstreamHeaders(
   { trusted, peer }: Hop,
   requestId: string,
   caller: Caller | null = null,
+  secrets: Secrets = NO_SECRETS,
 ): string[] {
   const headers: string[] = [];
   let forwardedFor = '';
@@ -61,26 +68,22 @@ export function upstreamHeaders(
       case HeaderKind.Authorization:
       case HeaderKind.Other:
       case HeaderKind.RateLimit:
-        if (!isOurs(kind, name, value, caller) && (named === null || !named.includes(name.toLowerCase()))) headers.push(name, value);
+        if (!isSecret(kind, name, value, secrets) && (named === null || !named.includes(name.toLowerCase()))) headers.push(name, value);
         break;
       case HeaderKind.ForwardedFor:
         if (trusted && value !== '') forwardedFor += `${value}, `;
         break;
       case HeaderKind.ForwardedProto:
-        if (trusted) {
-          hasProto = true;
-          headers.push(name, value);
-        }
-        break;
       case HeaderKind.ForwardedHost:
-        if (trusted) {
-          hasHost = true;
-          headers.push(name, value);
-        }
+        if (!trusted) break;
+        if (kind === HeaderKind.ForwardedProto) hasProto = true;
+        else hasHost = true;
+        headers.push(name, value);
         break;
       case HeaderKind.MerchantId:
+      case HeaderKind.UserId:
       case HeaderKind.ForwardedOther:
-        if (trusted && (caller === null || kind !== HeaderKind.MerchantId)) headers.push(name, value);
+        if (trusted && (caller === null || kind === HeaderKind.ForwardedOther)) headers.push(name, value);
         break;
       default:
         // Of this hop, or written anew below.
@@ -94,17 +97,10 @@ export function upstreamHeaders(
   return caller === null ? headers : withCaller(headers, caller);
 }
 
-/** It is a secret of the client and us. */
-const API_KEY = /^bearer +tgk_/i;
-
-/** What is between the client and us, or what we say ourselves. */
-function isOurs(kind: HeaderKind, name: string, value: string, caller: Caller | null): boolean {
-  return kind === HeaderKind.Authorization ? API_KEY.test(value) : caller !== null && isUserId(name);
-}
-
-/** `X_User_Id` as well: CGI makes one variable of both. */
-function isUserId(name: string): boolean {
-  return name.length === 9 && name.toLowerCase().replaceAll('_', '-') === 'x-user-id';
+/** A header of another name with `_` for `-` would be taken for it by CGI. */
+function isSecret(kind: HeaderKind, name: string, value: string, { header, bearer }: Secrets): boolean {
+  if (kind === HeaderKind.Authorization) return hasApiKey(value) || (bearer && isBearer(value));
+  return header !== '' && name.length === header.length && name.toLowerCase().replaceAll('_', '-') === header;
 }
 
 function withCaller(headers: string[], { merchantId, user }: Caller): string[] {

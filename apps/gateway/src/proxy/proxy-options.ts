@@ -2,6 +2,7 @@ import type { PathException, PathPolicy } from '#platform';
 import type { AccessLog } from './access-log.js';
 import type { Admit } from './admission.js';
 import type { ProxyLogger } from './failure-log.js';
+import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
 
@@ -18,6 +19,8 @@ export interface ProxyOptions {
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
   trusts: (peer: string) => boolean;
+  /** What is between clients and the gateway, and not forwarded: nothing but API keys in Authorization unless given. */
+  secrets?: Secrets;
   /**
    * The Host that the upstream sees. `original` (the default) is the client's, as signatures over the request and
    * absolute links of the upstream need it; `upstream` is the upstream's own, for one that is chosen by its Host.
@@ -76,6 +79,7 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000 } = options;
   return {
     host: 'original',
+    secrets: NO_SECRETS,
     pathPolicy: 'strict',
     pathPolicyExceptions: [],
     connections: 256,

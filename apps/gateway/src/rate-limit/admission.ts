@@ -1,24 +1,24 @@
 import { isVerdict, type Enforcer, type NoVerdictReason, type Outcome } from '#enforcement';
-import type { ByApiKey } from '../identity/index.js';
+import { BY_HEADER, type CredentialReader, type Named } from '../identity/index.js';
 import type { Descriptor } from '#limiter';
 import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
+import type { IdentityRefusal } from './identity-refusals.js';
 import { rateLimitHeaders } from './rate-limit-headers.js';
-import { apiKeyRefusal, identityRefusal, refusalOf, unavailable, unknownMerchant } from './refusals.js';
+import { refusalOf, unavailable, unknownMerchant } from './refusals.js';
 
 type Request = Parameters<Admit>[0];
 
 export interface AdmissionDependencies {
   readonly describe: Describe;
   readonly enforcer: Pick<Enforcer, 'check' | 'countUndescribed'>;
-  /** Finds out who is known by an API key, where callers are. */
-  readonly readKey?: ((request: Request, done: (found: ByApiKey) => void) => void) | undefined;
-  /** Whether X-Merchant-Id comes first: then the API key is looked at only where there is none. */
-  readonly headerFirst?: boolean;
+  readonly identityRefusal: IdentityRefusal;
+  /** Finds out whom a credential names, where X-Merchant-Id is not the only way. */
+  readonly readCredential?: CredentialReader<Request, Named | typeof BY_HEADER> | undefined;
 }
 
 /** Decides about every request of the gateway: who is asking, may it pass, and what is answered. */
-export function createAdmit({ describe, enforcer, readKey, headerFirst = false }: AdmissionDependencies): Admit {
+export function createAdmit({ describe, enforcer, identityRefusal, readCredential }: AdmissionDependencies): Admit {
   const admit: Admit = (request, done) => {
     const descriptor = describe(request);
     if ('problem' in descriptor) {
@@ -31,19 +31,18 @@ export function createAdmit({ describe, enforcer, readKey, headerFirst = false }
     if (trace === undefined) enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, requestId)), requestId);
     else checkTraced(enforcer, descriptor, request, trace, done);
   };
-  if (readKey === undefined) return admit;
-  return (request, done) => {
-    if (headerFirst && request.head.merchantIds > 0) return admit(request, done);
-    readKey(request, (found) => {
-      if (typeof found === 'string') {
-        enforcer.countUndescribed(found, request.requestId);
-        done(apiKeyRefusal(found, request.requestId));
+  if (readCredential === undefined) return admit;
+  return (request, done) =>
+    readCredential(request, (named) => {
+      if (named === BY_HEADER) return admit(request, done);
+      if (typeof named === 'string') {
+        enforcer.countUndescribed(named, request.requestId);
+        done(identityRefusal(named, request.requestId));
         return;
       }
-      request.caller = found;
+      request.caller = named;
       admit(request, done);
     });
-  };
 }
 
 function checkTraced(

@@ -24,6 +24,16 @@ test('a descriptor has the merchant, the address of the client, the method and t
   });
 });
 
+test('a descriptor has what a credential says of the caller, and not the credential', () => {
+  const apiKey = { id: '7', labels: { team: 'web' } };
+  const caller = { merchantId: 'keyed', user: 'u1', apiKey, hash: Buffer.alloc(32), prefix: '5f0c2a91be04' };
+  const descriptor = createDescribe(options)({ ...request, caller });
+  expect(descriptor).toMatchObject({ merchantId: 'keyed', user: 'u1', apiKey, ip: '192.0.2.7' });
+  expect(descriptor).not.toHaveProperty('hash');
+  expect(descriptor).not.toHaveProperty('prefix');
+  expect(createDescribe(options)({ ...request, caller: { ...caller, user: null } })).not.toHaveProperty('user', null);
+});
+
 test('a descriptor says that rules ignore the case of the path, if they are configured so', () => {
   expect(createDescribe({ ...options, pathCaseSensitive: false })(request)).toMatchObject({ ignorePathCase: true });
 });

@@ -30,7 +30,10 @@ export function createDescribe({ identify, pathCaseSensitive, countryHeader }: D
     if ('problem' in identity) return identity;
     const { merchantId, ip } = identity;
     const more = countryHeader !== '' && request.trusted ? new FactsWithCountry(request, countryHeader) : request;
-    const user = request.caller?.user ?? undefined;
-    return { merchantId, ip, method: request.method, target: request.target, ignorePathCase: !pathCaseSensitive, user, more };
+    const { caller, method, target } = request;
+    const user = caller?.user ?? undefined;
+    const apiKey = caller?.apiKey;
+    const jwt = caller?.claims;
+    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, more };
   };
 }

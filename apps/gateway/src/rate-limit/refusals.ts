@@ -1,10 +1,9 @@
 import type { Limit, Reason, RequestFault, Verdict } from '#limiter';
 import { problemTypeUri, type ProblemType } from '#platform';
-import type { ApiKeyProblem, IdentityProblem } from '../identity/index.js';
 import type { Admission } from '../proxy/index.js';
 import { msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
-type Refusal = Extract<Admission, { forward: false }>;
+export type Refusal = Extract<Admission, { forward: false }>;
 
 interface RefusalFields {
   status: number;
@@ -144,56 +143,5 @@ export function unknownMerchant(requestId: string): Refusal {
     title: 'Forbidden',
     detail: 'There is no such merchant.',
     requestId,
-  });
-}
-
-const IDENTITY_PROBLEMS = {
-  no_identity: [401, 'identity.missing', 'The request does not say for which merchant it is: the header X-Merchant-Id is missing.'],
-  untrusted_peer: [401, 'identity.not_trusted', 'The header X-Merchant-Id is not believed from this address.'],
-  duplicate_identity: [400, 'identity.repeated', 'There is more than one X-Merchant-Id header.'],
-  invalid_identity: [400, 'identity.malformed', 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
-} as const satisfies Record<IdentityProblem, readonly [number, string, string]>;
-
-export function apiKeyRefusal(problem: ApiKeyProblem, requestId: string): Refusal {
-  const type = 'unidentified-merchant';
-  switch (problem) {
-    case 'duplicate_api_key':
-      return refusal({
-        status: 400,
-        type,
-        code: 'identity.authorization_repeated',
-        title: 'Bad Request',
-        detail: 'There is more than one Authorization header.',
-        requestId,
-      });
-    case 'invalid_api_key':
-      return refusal({
-        status: 401,
-        type,
-        code: 'identity.api_key_invalid',
-        title: 'Unauthorized',
-        detail: 'The API key is not valid.',
-        requestId,
-        headers: ['WWW-Authenticate', 'Bearer realm="tollgate", error="invalid_token"'],
-      });
-    case 'too_many_unknown_keys':
-      return unavailable('identity.too_many_lookups', 'Too many API keys that do not exist were tried lately.', requestId);
-    case 'keys_unavailable':
-      return unavailable('identity.keys_unavailable', 'It cannot be said at the moment whose API key this is.', requestId);
-  }
-}
-
-export function identityRefusal(problem: IdentityProblem, requestId: string): Refusal {
-  const [status, code, detail] = IDENTITY_PROBLEMS[problem];
-  const type = 'unidentified-merchant';
-  if (status === 400) return refusal({ status, type, code, title: 'Bad Request', detail, requestId });
-  return refusal({
-    status,
-    type,
-    code,
-    title: 'Unauthorized',
-    detail,
-    requestId,
-    headers: ['WWW-Authenticate', 'Merchant realm="tollgate"'],
   });
 }

@@ -1,13 +1,23 @@
-import { ApiProperty, OmitType } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { MerchantApiKeyEntity } from '#rules-db';
 import { RotatingSecretView, rotatingSecretView } from '../http/rotating-secret-view.js';
 import { tableDto } from '../http/table-dto.js';
+import { LABEL_FILTER } from '../pagination/label-filter.js';
+import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { API_KEY_FIELDS, API_KEY_ROTATION_FIELDS } from './api-key-fields.js';
 
 export class CreateApiKeyDto extends tableDto('api_key', API_KEY_FIELDS) {}
 
 export class RotateApiKeyDto extends tableDto('api_key', API_KEY_ROTATION_FIELDS) {}
+
+/** The query of the list of a merchant's keys. */
+export class ApiKeyQueryDto extends PageQueryDto {
+  static override readonly fields = { ...PageQueryDto.fields, label: LABEL_FILTER };
+
+  @ApiPropertyOptional({ type: String, ...LABEL_FILTER.format.schema, description: LABEL_FILTER.explanation })
+  label?: string;
+}
 
 /** A key as the API shows it, without the key. */
 export class ApiKeyView extends RotatingSecretView {

@@ -10,8 +10,7 @@ import { ShownOnce } from '../http/idempotency.interceptor.js';
 import { ApiKeyIdPipe, MerchantIdPipe } from '../http/path-ids.js';
 import { CreatesUnversioned, DeletesAny, Does, Lists, ReadsUnversioned } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
-import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { ApiKeyPage, ApiKeyView, CreateApiKeyDto, NewApiKeyView, RotateApiKeyDto } from './api-key.dto.js';
+import { ApiKeyPage, ApiKeyQueryDto, ApiKeyView, CreateApiKeyDto, NewApiKeyView, RotateApiKeyDto } from './api-key.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
 
 /** Whoever has a key sends as the merchant: only an admin makes one. */
@@ -36,8 +35,8 @@ export class ApiKeysController {
 
   @Get()
   @Needs('viewer', 'merchant')
-  @Lists('List the API keys of a merchant in the order of their creation', ApiKeyPage, { belowSomething: true })
-  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<ApiKeyView>> {
+  @Lists('List the API keys of a merchant in the order of their creation', ApiKeyPage, { belowSomething: true, query: ['label'] })
+  async list(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: ApiKeyQueryDto): Promise<Page<ApiKeyView>> {
     return this.keys.list(merchantId, query);
   }
 

@@ -2,11 +2,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import { API_KEY_TEXT } from '#platform';
 import { type Actor, ApiKeyNotFoundError, MerchantApiKeyRepository, MerchantNotFoundError, MerchantRepository } from '#rules-db';
 import { futureMoment } from '../http/future-moment.js';
-import { decodeCursor, encodeCursor, isIdPosition, type Page, toPage } from '../pagination/page.js';
-import type { PageQueryDto } from '../pagination/page-query.dto.js';
-import { type ApiKeyView, apiKeyView, type CreateApiKeyDto, type NewApiKeyView, type RotateApiKeyDto } from './api-key.dto.js';
-
-const LIST = 'api-keys';
+import { decodeCursor, encodeCursor, filteredList, isIdPosition, type Page, toPage } from '../pagination/page.js';
+import { labelIn } from '../pagination/label-filter.js';
+import {
+  type ApiKeyQueryDto,
+  type ApiKeyView,
+  apiKeyView,
+  type CreateApiKeyDto,
+  type NewApiKeyView,
+  type RotateApiKeyDto,
+} from './api-key.dto.js';
 
 /** The API keys of merchants. */
 @Injectable()
@@ -23,11 +28,12 @@ export class ApiKeysService {
     return { ...apiKeyView(key), key: made.token };
   }
 
-  async list(merchantId: string, { size, cursor }: PageQueryDto): Promise<Page<ApiKeyView>> {
-    const after = cursor === undefined ? undefined : decodeCursor(LIST, cursor, isIdPosition)[0];
-    const rows = await this.keys.list(merchantId, { after, limit: size + 1 });
+  async list(merchantId: string, { size, cursor, label }: ApiKeyQueryDto): Promise<Page<ApiKeyView>> {
+    const list = filteredList('api-keys', { label });
+    const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isIdPosition)[0];
+    const rows = await this.keys.list(merchantId, { after, limit: size + 1, label: label === undefined ? undefined : labelIn(label) });
     if (rows.length === 0) await this.mustExist(merchantId);
-    return toPage(rows, size, apiKeyView, ({ id }) => encodeCursor(LIST, [id]));
+    return toPage(rows, size, apiKeyView, ({ id }) => encodeCursor(list, [id]));
   }
 
   async get(merchantId: string, id: string): Promise<ApiKeyView> {

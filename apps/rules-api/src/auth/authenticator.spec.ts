@@ -48,7 +48,7 @@ function setUp() {
   };
   const issueKey = (changes: Partial<StoredApiKey> = {}) => {
     const { token, prefix, hash } = API_KEY_TEXT.make();
-    keys.set(prefix, { id: '7', merchantId: 'acme', user: null, prefix, hash, until: null, ...changes });
+    keys.set(prefix, { id: '7', merchantId: 'acme', user: null, labels: {}, prefix, hash, until: null, ...changes });
     return { key: `Bearer ${token}`, prefix };
   };
   return { ask, issue, stored, issueKey, keys, clock, asked, used };

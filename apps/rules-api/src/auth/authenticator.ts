@@ -1,12 +1,13 @@
 import { peerGroup } from '#addresses';
 import type { FastifyRequest } from 'fastify';
+import { isJwt } from '#jwt';
 import { API_KEY_TEXT, type Logger, BearerToken, bearerTokenIn, ProblemError, unauthorized } from '#platform';
 import type { ApiTokenRepository, MerchantApiKeyRepository } from '#rules-db';
 import { asProblem, databaseUnavailable } from '../http/rules-api-exception.filter.js';
 import { FailedLogins } from './failed-logins.js';
 import { forbidden, OPENS_ONLY_ME } from './forbidden.js';
 import { type Login, Logins } from './logins.js';
-import { isJwt } from './oidc-logins.js';
+
 import { FIRST_ADMIN, type Merchant, type Principal, setMerchant, setPrincipal } from './principal.js';
 import { apiKeyLogins, invalidToken, tokenLogins } from './stored-logins.js';
 import type { TokenText } from './token-text.js';

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, customFetch, type JWTVerifyGetKey } from 'jose';
+import { type IssuerFetch, IssuerUnavailableError } from '#jwt';
 import { isSecureUrl } from '#platform';
-import { type IssuerFetch, IssuerUnavailableError } from './issuer-fetch.js';
 
 /** Where the keys are is asked anew so often, and with it everything that was remembered of them. Milliseconds. */
 const DISCOVERED_FOR_MS = 900_000;

@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import { isMerchantId, line } from '#limiter';
+import { claimOf, isMerchantId, line } from '#limiter';
 import type { ProblemError } from '#platform';
 import { ROLES } from '#rules-db';
 import { forbidden } from './forbidden.js';
@@ -37,17 +37,6 @@ export function principalOfClaims(claims: JWTPayload, names: ClaimNames): Princi
     return forbidden(['token.merchants_unknown', detail]);
   }
   return { name: SUBJECT_PREFIX + sub, role, merchants };
-}
-
-/** A claim by its name, or by a path with dots like realm_access.roles. */
-function claimOf(claims: Readonly<Record<string, unknown>>, name: string): unknown {
-  if (Object.hasOwn(claims, name)) return claims[name];
-  let found: unknown = claims;
-  for (const part of name.split('.')) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;
-    found = (found as Record<string, unknown>)[part];
-  }
-  return found;
 }
 
 function textsIn(claim: unknown): readonly string[] | undefined {

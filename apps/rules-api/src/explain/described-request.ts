@@ -4,7 +4,7 @@ import type { ExplainDto } from './explain.dto.js';
 
 /** The descriptor that a gateway would make of a request that somebody has described. */
 export function describedRequest(merchantId: string, request: NonNullable<ExplainDto['request']>): Descriptor {
-  const { method, path, ip = '', headers = {}, user, country, body } = request;
+  const { method, path, ip = '', headers = {}, user, apiKey, jwt, country, body } = request;
   const values = (name: string) => Object.entries(headers).flatMap(([each, value]) => (each.toLowerCase() === name ? [value] : []));
   return {
     merchantId,
@@ -12,6 +12,8 @@ export function describedRequest(merchantId: string, request: NonNullable<Explai
     method,
     target: path,
     user,
+    apiKey,
+    jwt: jwt && JSON.stringify(jwt),
     more: { headerValues: (name) => (name === 'host' ? [] : values(name)), hostName: values('host')[0], country, body: bodyOf(body) },
   };
 }

@@ -1,6 +1,6 @@
-import { type CustomField, type Fields, line, type TextFormat } from '#limiter';
+import { type CustomField, type Fields, LABELS, line, type TextFormat } from '#limiter';
 import { REQUEST_ID } from '../decisions/decision-fields.js';
-import { HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
+import { API_KEY_ID, HTTP_METHOD, IP_ADDRESS, MERCHANT_ID } from '../http/text-formats.js';
 
 const PATH_EXPECTED = 'must be a path as a client sends it, like /transactions/17';
 const MAX_PATH_LENGTH = 8_192;
@@ -11,6 +11,17 @@ const HEADER_NAME: TextFormat = {
   expected: 'must be the name of a header',
   fault: (text) => (NAME_PATTERN.test(text) ? undefined : 'must be the name of a header'),
   schema: { pattern: NAME_PATTERN.source },
+};
+
+const CLAIM_NAME: TextFormat = {
+  expected: 'must be the name of a claim: 1 to 64 visible ASCII characters',
+  fault: (text) => (/^[!-~]{1,64}$/.test(text) ? undefined : CLAIM_NAME.expected),
+  schema: { pattern: '^[!-~]{1,64}$' },
+};
+const CLAIM_VALUE: TextFormat = {
+  expected: 'must be a text of at most 8192 characters',
+  fault: (text) => (text.length <= MAX_PATH_LENGTH ? undefined : CLAIM_VALUE.expected),
+  schema: { maxLength: MAX_PATH_LENGTH },
 };
 
 /** A request as it is described for an explanation: the facts that rules look at. */
@@ -84,6 +95,22 @@ export const EXPLAIN_FIELDS = {
         explanation: 'The body, if rules look at it: any JSON. Numbers are those that JSON parsers make of them.',
       } as CustomField,
       user: { kind: 'text', format: line(128), example: 'u-17', explanation: "The merchant's user that makes the request." },
+      apiKey: {
+        kind: 'object',
+        explanation: 'The API key with which it comes, if it comes with one. It need not exist.',
+        fields: {
+          id: { kind: 'text', format: API_KEY_ID, required: true, example: '3', explanation: 'Its id, never the key.' },
+          labels: { ...LABELS, example: { team: 'web' }, explanation: 'Its labels.' },
+        },
+      },
+      jwt: {
+        kind: 'map',
+        keys: CLAIM_NAME,
+        values: CLAIM_VALUE,
+        max: 50,
+        example: { scope: 'payments' },
+        explanation: 'Claims of the token with which it comes, as rules name them: behind jwt. and with dots. One text each.',
+      },
       country: {
         kind: 'text',
         format: line(2),

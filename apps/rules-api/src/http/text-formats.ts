@@ -14,6 +14,14 @@ export const MERCHANT_ID = textFormat(`must be ${MERCHANT_ID_EXPECTED}`, isMerch
 
 const DECIMAL_ID = /^[1-9]\d{0,18}$/;
 
+export const API_KEY_ID = textFormat(
+  'must be the id of an API key, a decimal number as text, and not the key',
+  (text) => DECIMAL_ID.test(text),
+  {
+    pattern: DECIMAL_ID.source,
+  },
+);
+
 export const RULE_ID = textFormat('must be the id of a rule, a decimal number as text', (text) => DECIMAL_ID.test(text), {
   pattern: DECIMAL_ID.source,
 });

@@ -15,6 +15,23 @@ export class MyLimitsQueryDto extends PageQueryDto {
   method?: string;
 }
 
+class MyCountsView {
+  @ApiProperty({ type: 'integer', example: 940, description: 'Requests that passed under the rule.' })
+  passed: number;
+
+  @ApiProperty({ type: 'integer', example: 12, description: 'Requests that the rule refused.' })
+  refused: number;
+}
+
+/** What became of a merchant's requests under one rule, as gateways have told it: a few seconds late. */
+export class MyUsageView {
+  @ApiProperty({ type: MyCountsView, description: 'In the minutes that began within the last hour.' })
+  lastHour: MyCountsView;
+
+  @ApiProperty({ type: MyCountsView, description: 'In those that began within the last day.' })
+  lastDay: MyCountsView;
+}
+
 /** A limit as its merchant sees it: what the gateway says in its answers, before there is one. Nothing of it is meant for administrators only. */
 export class MyLimitView {
   @ApiProperty({ type: String, example: '17', description: 'The id of the rule; limits of one rule count together.' })
@@ -74,6 +91,9 @@ export class MyLimitView {
     description: 'Milliseconds for which everything is refused; 0 without a block.',
   })
   blockedForMs: number | null;
+
+  @ApiProperty({ type: MyUsageView, description: 'What became of requests under the rule; its limits have it in common.' })
+  usage: MyUsageView;
 }
 
 export class MyLimitPage {

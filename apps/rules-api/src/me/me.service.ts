@@ -3,9 +3,10 @@ import { type BucketReading, capacityOf, type Limit, quotaWindowMs } from '#limi
 import { ProblemError } from '#platform';
 import { Allowance } from '../auth/allowance.js';
 import { BucketsService } from '../buckets/buckets.service.js';
+import { HOUR_MS, LiveReports, USAGE_KEPT_MS, type UsageStep } from '../buckets/live-reports.js';
 import { isShared, type NamedBucket } from '../buckets/merchant-buckets.js';
 import type { Page } from '../pagination/page.js';
-import type { MyLimitsQueryDto, MyLimitView } from './me.dto.js';
+import type { MyLimitsQueryDto, MyLimitView, MyUsageView } from './me.dto.js';
 
 /** How often a merchant may ask at once, and how soon once more. Each answer costs a look into PostgreSQL, and one into Redis for each limit. */
 const AT_ONCE = 20;
@@ -17,11 +18,25 @@ const MOST_MERCHANTS = 100_000;
 export class MeService {
   private readonly allowance = new Allowance({ capacity: AT_ONCE, everyMs: EVERY_MS, most: MOST_MERCHANTS });
 
-  constructor(@Inject(BucketsService) private readonly buckets: BucketsService) {}
+  constructor(
+    @Inject(BucketsService) private readonly buckets: BucketsService,
+    @Inject(LiveReports) private readonly reports: LiveReports,
+  ) {}
 
   async limits(merchantId: string, query: MyLimitsQueryDto): Promise<Page<MyLimitView>> {
     if (!this.allowance.take(merchantId)) throw tooOften();
-    return this.buckets.page(merchantId, query, isForMerchant, limitView);
+    const usage = await this.usage(merchantId);
+    return this.buckets.page(merchantId, query, isForMerchant, (named, reading) => limitView(named, reading, usage(named.rule.id)));
+  }
+
+  /** By the id of a rule. */
+  private async usage(merchantId: string): Promise<(ruleId: string) => MyUsageView> {
+    const nowMs = await this.reports.nowMs();
+    const steps = (await this.reports.usageOf([merchantId], nowMs - USAGE_KEPT_MS, nowMs + 1)).get(merchantId) ?? [];
+    return (ruleId) => {
+      const ofRule = steps.filter((step) => step.ruleId === ruleId);
+      return { lastHour: sumOf(ofRule.filter(({ atMs }) => atMs > nowMs - HOUR_MS)), lastDay: sumOf(ofRule) };
+    };
   }
 }
 
@@ -30,7 +45,7 @@ export function isForMerchant(named: NamedBucket): boolean {
   return named.rule.mode !== 'shadow' && !isShared(named);
 }
 
-function limitView({ rule, limit, needs }: NamedBucket, reading: BucketReading | undefined): MyLimitView {
+function limitView({ rule, limit, needs }: NamedBucket, reading: BucketReading | undefined, usage: MyUsageView): MyLimitView {
   const { methods, paths } = rule.match;
   return {
     ruleId: rule.id,
@@ -44,7 +59,17 @@ function limitView({ rule, limit, needs }: NamedBucket, reading: BucketReading |
     remaining: reading?.remaining ?? null,
     resetAfterMs: reading?.resetAfterMs ?? null,
     blockedForMs: reading?.blockedForMs ?? null,
+    usage,
   };
+}
+
+function sumOf(steps: readonly UsageStep[]): MyUsageView['lastDay'] {
+  const sum = { passed: 0, refused: 0 };
+  for (const { passed, refused } of steps) {
+    sum.passed += passed;
+    sum.refused += refused;
+  }
+  return sum;
 }
 
 function windowMsOf(limit: Limit): number | null {

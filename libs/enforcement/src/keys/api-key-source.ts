@@ -1,6 +1,7 @@
 /** What is known of a merchant's API key. The key itself is known nowhere. */
 export interface KnownApiKey {
-  readonly id: string;
+  /** What rules see of it. */
+  readonly apiKey: { readonly id: string; readonly labels: Readonly<Record<string, string>> };
   readonly prefix: string;
   readonly hash: Buffer;
   readonly merchantId: string;

@@ -3,8 +3,8 @@ import { RulesUnavailableError, TooManyUnknownError } from '../rules/rule-source
 import type { KnownApiKey } from './api-key-source.js';
 import { ApiKeys } from './api-keys.js';
 
-const key = (prefix: string, merchantId = 'acme'): KnownApiKey => ({
-  id: prefix,
+const key = (prefix: string, merchantId = 'acme', labels: Record<string, string> = {}): KnownApiKey => ({
+  apiKey: { id: prefix, labels },
   prefix,
   hash: Buffer.alloc(32),
   merchantId,
@@ -72,6 +72,16 @@ describe('the API keys in use', () => {
     keys.changedSome((merchantId) => merchantId === 'other');
     await settled();
     expect(keys.get('b')).toBeUndefined();
+  });
+
+  it('whose labels have changed have the new ones as soon as their merchant has changed', async () => {
+    const { keys, store, settled } = setUp();
+    store(key('a', 'acme', { team: 'web' }));
+    await keys.load('a', '::1');
+    store(key('a', 'acme', { team: 'risk' }));
+    keys.changed('acme');
+    await settled();
+    expect(keys.get('a')?.apiKey).toEqual({ id: 'a', labels: { team: 'risk' } });
   });
 
   it('that change while they are read for the first time are read again', async () => {
@@ -148,6 +158,17 @@ describe('the API keys in use', () => {
     keys.changedSome(() => true);
     await settled();
     expect(asked.flat()).toHaveLength(100);
+  });
+
+  it('take more memory the more labels they have', async () => {
+    const { keys, store } = setUp({ maxBytes: 100_000 });
+    const labels = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`label-${i}`.padEnd(63, 'x'), 'y'.repeat(63)]));
+    for (let i = 0; i < 200; i++) {
+      store(key(`a${i}`, 'acme', labels));
+      await keys.load(`a${i}`, '192.0.2.1');
+    }
+    // 1,000 bytes, and for each label 100 and two for each character.
+    expect(keys.size).toBe(Math.floor(100_000 / (1_000 + 16 * (100 + 2 * 126))));
   });
 
   it('of which very many change are read a few hundred at a time', async () => {

@@ -26,8 +26,10 @@ export interface ApiKeysOptions {
   readonly schedule?: (work: () => void, ms: number) => NodeJS.Timeout;
 }
 
-/** With its merchant in the index. */
+/** With its merchant in the index, without labels. */
 const KEY_BYTES = 1_000;
+/** Beside its texts, of at most two bytes a character. */
+const LABEL_BYTES = 100;
 const MISSING_BYTES = 250;
 const MISSING_MAX_BYTES = 2 ** 20;
 /** A prefix that belonged to no key is looked up again after so long: it may be that of a new key. */
@@ -149,7 +151,7 @@ export class ApiKeys {
 
   private put(key: KnownApiKey): void {
     this.missing.delete(key.prefix);
-    this.known.set(key.prefix, { key, used: false, bytes: KEY_BYTES });
+    this.known.set(key.prefix, { key, used: false, bytes: bytesOf(key) });
     let prefixes = this.prefixes.get(key.merchantId);
     if (prefixes === undefined) this.prefixes.set(key.merchantId, (prefixes = new Set()));
     if (prefixes.has(key.prefix)) return;
@@ -200,4 +202,8 @@ export class ApiKeys {
       }, RETRY_MS);
     }
   }
+}
+
+function bytesOf({ apiKey: { labels } }: KnownApiKey): number {
+  return Object.entries(labels).reduce((bytes, [name, value]) => bytes + LABEL_BYTES + 2 * (name.length + value.length), KEY_BYTES);
 }

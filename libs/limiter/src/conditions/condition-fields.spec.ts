@@ -20,7 +20,7 @@ test.each<[unknown, string, string]>([
   [[{ field: 'headers.x', equals: 'a' }], '/match/all/0/field', 'condition.field.malformed'],
   [[{ field: 'body.a..b', atLeast: 1 }], '/match/all/0/field', 'condition.field.malformed'],
   [[{ field: 'response.status', from: 400, to: 499 }], '/match/all/0/field', 'condition.field.not_applicable'],
-  [[{ field: 'jwt.sub', equals: 'a' }], '/match/all/0/field', 'condition.field.not_enforced'],
+  [[{ field: 'jwt.', equals: 'a' }], '/match/all/0/field', 'condition.field.malformed'],
   [[{ field: 'header.x', equals: null }], '/match/all/0/equals', 'condition.equals.wrong_type'],
   [[{ field: 'header.x', equals: 'x'.repeat(257) }], '/match/all/0/equals', 'condition.equals.malformed'],
   [[{ field: 'header.x', in: [] }], '/match/all/0/in', 'condition.in.wrong_length'],

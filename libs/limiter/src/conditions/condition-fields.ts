@@ -1,5 +1,5 @@
 import type { CustomField, Fault, Fields, Place, TextFormat } from '../field.js';
-import { fault, faultOf, isPlainObject, notEnforced, objectFaults } from '../field-faults.js';
+import { fault, faultOf, isPlainObject, objectFaults } from '../field-faults.js';
 import { objectSchema } from '../table-schema.js';
 import { textFormat } from '../text-formats.js';
 import { rangeFault } from './address-range.js';
@@ -11,7 +11,6 @@ import {
   FIELD_PATTERN,
   isAnswerFieldName,
   isFieldName,
-  isFieldToCome,
 } from './request-field.js';
 
 /** The language of conditions, as tables of fields. */
@@ -29,7 +28,7 @@ export const FIELD_NAME: CustomField<string> = {
     if (isFieldName(value)) return [];
     if (isAnswerFieldName(value))
       return [fault(place, 'not_applicable', 'must be known when the request comes, not only with the answer', value)];
-    return isFieldToCome(value) ? [notEnforced(place)] : [fault(place, 'malformed', FIELD_EXPECTED, value)];
+    return [fault(place, 'malformed', FIELD_EXPECTED, value)];
   },
   schema: { type: 'string', pattern: FIELD_PATTERN },
   explanation: 'A field of the request.',

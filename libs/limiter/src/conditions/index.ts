@@ -1,3 +1,4 @@
+export { claimOf } from './claim.js';
 export type { Condition } from './condition.js';
 export { fieldsLookedAt } from './fields-looked-at.js';
 export { answerConditionSchema, conditionSchema, FIELD_NAME } from './condition-fields.js';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { Descriptor } from '../descriptor.js';
-import { AskedFields, isFieldName, isFieldToCome, requestField } from './request-field.js';
+import { AskedFields, isFieldName, requestField } from './request-field.js';
 
 function described(
   changes: Partial<Descriptor> = {},
@@ -65,6 +65,43 @@ test('the names of headers have no case, and a header that comes twice has both 
   expect(read(request, 'header.x-other')).toBeUndefined();
 });
 
+test.each([
+  ['sub', 'alice'],
+  ['realm_access.roles', ['a', 'b']],
+  ['https://x.example/org', '7'],
+  ['https://x.example/org.', undefined],
+  ['limit', '7'],
+  ['email_verified', 'true'],
+  ['one', 'x'],
+  ['mixed', ['x', '1']],
+  ['none', undefined],
+  ['empty', undefined],
+  ['realm_access', undefined],
+  ['sub.length', undefined],
+  ['constructor', undefined],
+  ['__proto__', undefined],
+  ['realm_access.constructor.name', undefined],
+])('of the claims of a token, %s is %j', (name, value) => {
+  const jwt = JSON.stringify({
+    sub: 'alice',
+    realm_access: { roles: ['a', 'b'] },
+    'https://x.example/org': '7',
+    limit: 7,
+    email_verified: true,
+    one: ['x'],
+    mixed: ['x', { y: 1 }, 1, null],
+    none: null,
+    empty: [],
+  });
+  expect(isFieldName(`jwt.${name}`)).toBe(true);
+  expect(read(described({ jwt }), `jwt.${name}`)).toEqual(value);
+  expect(read(described(), `jwt.${name}`)).toBeUndefined();
+});
+
+test.each(['', 'no JSON', '[]', 'null', '7'])('claims that are %j are absent', (jwt) => {
+  expect(read(described({ jwt }), 'jwt.sub')).toBeUndefined();
+});
+
 test('plain fields are those of the descriptor, and what a door does not know is absent', () => {
   const request = described({ user: 'u-1', apiKey: { id: '7', labels: { team: 'risk' } }, target: '/a%20b//c/?q=1' });
   const values = [
@@ -96,15 +133,14 @@ test.each([
   `cookie.${'x'.repeat(65)}`,
   'cookie.a=b',
   'apiKey.label.Team',
+  'jwt.',
+  'jwt.a b',
+  `jwt.${'x'.repeat(65)}`,
   'constructor',
   '__proto__',
   'Merchant',
   '',
-])('%j is no field', (name) => expect([isFieldName(name), isFieldToCome(name)]).toEqual([false, false]));
-
-test.each(['jwt.sub'])('%s is a field that is not enforced yet', (name) => {
-  expect([isFieldName(name), isFieldToCome(name)]).toEqual([false, true]);
-});
+])('%j is no field', (name) => expect(isFieldName(name)).toBe(false));
 
 test('whatever bytes a client sends, every field is read, and the same each time', () => {
   const odd = fc.string({

@@ -2,6 +2,7 @@ import type { BodyFacts } from '../body/json-body.js';
 import type { AnswerFacts, Descriptor } from '../descriptor.js';
 import { pathSegments } from '../path-pattern.js';
 import { addressPrefix } from './address-range.js';
+import { claimOf, type Claims, claimTexts, parsedClaims } from './claim.js';
 import { type FieldValue, JsonScalar } from './field-value.js';
 
 /** A field of a request that rules can look at. Two that mean the same field are one: names of headers have no case. */
@@ -19,6 +20,7 @@ export interface RequestField {
 export class AskedFields {
   private query: URLSearchParams | undefined;
   private cookies: readonly (readonly [string, string])[] | undefined;
+  private claims: Claims | undefined;
   private values: Map<string, FieldValue> | undefined;
 
   constructor(
@@ -43,6 +45,11 @@ export class AskedFields {
     if (at === -1) return [];
     this.query ??= new URLSearchParams(target.slice(at + 1));
     return this.query.getAll(name);
+  }
+
+  claim(name: string): readonly string[] {
+    const { jwt } = this.descriptor;
+    return jwt === undefined ? [] : claimTexts(claimOf((this.claims ??= parsedClaims(jwt)), name));
   }
 
   /** As RFC 6265 reads them: nothing is decoded, quotes are part of the value, and names have case. */
@@ -84,6 +91,7 @@ const NAMED_FIELDS: Readonly<Record<string, (name: string) => RequestField['read
   'query.': (name) => (request) => valueOf(request.queryValues(name)),
   'cookie.': (name) => (request) => valueOf(request.cookieValues(name)),
   'body.': (path) => (request) => request.descriptor.more?.body?.valueOf(path),
+  'jwt.': (name) => (request) => valueOf(request.claim(name)),
   'response.header.': (name) => (request) => valueOf(request.answer.head?.headerValues(name) ?? []),
   'response.body.': (path) => (request) => request.answer.body?.valueOf(path),
 };
@@ -106,9 +114,6 @@ const STATUS: RequestField = {
   isUnknown: ({ answer }) => answer.head === undefined,
 };
 
-/** Parts of the language that no door can look at yet. */
-const NOT_ENFORCED = ['jwt.'];
-
 const MAX_NAME_LENGTH = 64;
 /** RFC 9110: names of headers, and by RFC 6265 those of cookies too. */
 const TOKEN = "[A-Za-z0-9!#$%&'*+.^_`|~-]";
@@ -120,11 +125,12 @@ const PATH = `(?:\\.[^.\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]{1,${MAX_NA
 export const FIELD_PATTERN =
   '^(?:merchant|user|apiKey|ip|ip\\.prefix|country|method|path|host|apiKey\\.label\\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?|' +
   `header\\.(?![Hh][Oo][Ss][Tt]$)${TOKEN}{1,${MAX_NAME_LENGTH}}|cookie\\.${TOKEN}{1,${MAX_NAME_LENGTH}}|` +
+  `jwt\\.[!-~]{1,${MAX_NAME_LENGTH}}|` +
   `query\\.[^\\u0000-\\u001f\\u007f-\\u009f\\ud800-\\udfff]{1,${MAX_NAME_LENGTH}}|body${PATH})$`;
 const FIELD = new RegExp(FIELD_PATTERN);
 
 export const FIELD_EXPECTED =
-  `must be one of ${Object.keys(PLAIN_FIELDS).join(', ')}, or header.NAME, query.NAME, cookie.NAME or apiKey.label.NAME ` +
+  `must be one of ${Object.keys(PLAIN_FIELDS).join(', ')}, or header.NAME, query.NAME, cookie.NAME, jwt.CLAIM or apiKey.label.NAME ` +
   `with a name of at most ${MAX_NAME_LENGTH} characters, or body.PATH`;
 
 /** The names of all fields that rules may look at when the upstream has answered. */
@@ -149,11 +155,6 @@ export function isAnswerBodyField(name: string): boolean {
 
 export function isFieldName(name: string): boolean {
   return FIELD.test(name);
-}
-
-/** Whether it is a field of the language that cannot be looked at yet. */
-export function isFieldToCome(name: string): boolean {
-  return NOT_ENFORCED.some((prefix) => name.startsWith(prefix) && name.length > prefix.length);
 }
 
 /** Whether a field follows from the address of the client. */

@@ -1,0 +1,27 @@
+import { isJwt } from '#jwt';
+import { bearerTokenIn } from '#platform';
+import type { KeyHeaders } from './api-key.js';
+import { hasApiKey, isBearer } from './authorization.js';
+import type { CredentialReader } from './caller.js';
+import { idOf, type KnownTokens } from './known-tokens.js';
+
+/**
+ * Finds out who sends `Authorization: Bearer` with a JWT. Every bearer token but an API key of ours is taken for one: a text that is none is wrong, and not
+ * somebody else's. Another scheme is the upstream's.
+ */
+export function createTokenReader<R extends { readonly head: KeyHeaders }>(
+  tokens: Pick<KnownTokens, 'get' | 'check'>,
+): CredentialReader<R> {
+  return ({ head: { authorizations, authorization } }, done) => {
+    if (authorizations === 0) return done(null);
+    // Two servers could go by two of them.
+    if (authorizations > 1) return done('duplicate_authorization');
+    if (!isBearer(authorization) || hasApiKey(authorization)) return done(null);
+    const token = bearerTokenIn(authorization);
+    if (token === undefined || !isJwt(token)) return done('invalid_token');
+    const id = idOf(token);
+    const known = tokens.get(id);
+    if (known !== undefined) return done(known);
+    void tokens.check(id, token).then(done);
+  };
+}

@@ -1,0 +1,227 @@
+import { createHmac } from 'node:crypto';
+import { connect } from 'node:net';
+import type { RuleSpec } from '#limiter';
+import { burst } from '#limiter/testing';
+import { API_KEY_TEXT } from '#platform';
+import { createDataSource, MerchantApiKeyRepository } from '#rules-db';
+import { BY } from '../../support/factories/merchants.js';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { AUDIENCE, TestIssuer } from '../../support/oidc-issuer.js';
+import type { RunningApp } from '../../support/processes.js';
+import { House } from './house.js';
+
+/** Who is asking, at a gateway that knows merchants by API keys, by tokens and by X-Merchant-Id, in this order. */
+
+let house: House;
+let issuer: TestIssuer;
+let gateway: RunningApp;
+let key: string;
+
+const perScope = ruleSpec({
+  layer: 'user',
+  key: ['merchant', 'user', 'jwt.org.team'],
+  match: { methods: [], paths: [], all: [{ field: 'jwt.scope', equals: 'limited' }] },
+  limits: [burst({ capacity: 2, refillTokens: 1, refillIntervalMs: 86_400_000 })],
+});
+
+beforeAll(async () => {
+  [house, issuer] = await Promise.all([House.open(), TestIssuer.start()]);
+  await house.store({ acme: [perScope] as readonly RuleSpec[], keyed: [] });
+  const dataSource = await createDataSource(house.database.url).initialize();
+  const made = API_KEY_TEXT.make();
+  key = made.token;
+  await new MerchantApiKeyRepository(dataSource).create('keyed', { name: 'shop', user: 'u1', labels: {}, expiresAt: null }, made, BY);
+  await dataSource.destroy();
+  gateway = await house.gateway({
+    IDENTITY: 'api-key,jwt,header',
+    GATEWAY_API_KEY_HEADER: 'X-Api-Key',
+    JWT_JWKS_URL: `${issuer.url}/keys`,
+    JWT_ISSUER: issuer.url,
+    JWT_AUDIENCE: AUDIENCE,
+    JWT_MERCHANT_CLAIM: 'org.id',
+    STORE_TIMEOUT_MS: '5000',
+  });
+});
+
+afterAll(async () => {
+  await house.close();
+  await issuer.close();
+});
+
+const ORG = { org: { id: 'acme', team: 'web' } };
+const sign = (claims: Record<string, unknown> = {}) => issuer.sign({ ...ORG, ...claims });
+const seconds = () => Math.floor(Date.now() / 1000);
+const b64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const parts = (token: string) => token.split('.') as [string, string, string];
+
+/** Sends these lines of headers as they are, and tells the status, the code of a problem and what reached the upstream. */
+async function send(...lines: string[]) {
+  house.received.length = 0;
+  const { hostname, port } = new URL(gateway.url);
+  const text = await new Promise<string>((resolve, reject) => {
+    let answer = '';
+    const socket = connect(Number(port), hostname);
+    socket.setEncoding('latin1').on('data', (piece) => (answer += String(piece)));
+    socket.on('error', reject).on('close', () => resolve(answer));
+    socket.write(['GET /x HTTP/1.1', 'Host: a', 'Connection: close', ...lines, '', ''].join('\r\n'), 'latin1');
+  });
+  const status = Number(text.split(' ')[1]);
+  return {
+    status,
+    code: /"code":"([^"]+)"/.exec(text)?.[1],
+    challenge: /^www-authenticate: (.*)$/im.exec(text)?.[1]?.trim(),
+    upstream: house.received[0]?.headers,
+  };
+}
+
+test('a token says whose request it is, and the upstream is told by the gateway alone', async () => {
+  const { status, upstream } = await send(
+    `Authorization: Bearer ${await sign()}`,
+    'X-Merchant-Id: other',
+    'X-User-Id: root',
+    'X_User_Id: root',
+    'X_Merchant_Id: root',
+  );
+  expect(status).toBe(200);
+  expect(upstream).toMatchObject({
+    'x-merchant-id': 'acme',
+    'x-user-id': 'alice@example.com',
+    'x-request-id': expect.any(String) as unknown,
+  });
+  for (const name of ['authorization', 'x_user_id', 'x_merchant_id']) expect(upstream).not.toHaveProperty(name);
+});
+
+test('an API key comes first, in either header, and is not forwarded', async () => {
+  const token = await sign();
+  for (const line of [`Authorization: Bearer ${key}`, `X-Api-Key: ${key}`]) {
+    const { status, upstream } = await send(line, 'X-Merchant-Id: other', 'X_Api_Key: x');
+    expect([status, upstream?.['x-merchant-id'], upstream?.['x-user-id']]).toEqual([200, 'keyed', 'u1']);
+    for (const name of ['authorization', 'x-api-key', 'x_api_key']) expect(upstream).not.toHaveProperty(name);
+  }
+  const { upstream } = await send(`X-Api-Key: ${key}`, `Authorization: Bearer ${token}`);
+  expect([upstream?.['x-merchant-id'], upstream?.authorization]).toEqual(['keyed', undefined]);
+});
+
+test('without a credential X-Merchant-Id counts, and another scheme is the upstream’s', async () => {
+  const { upstream } = await send('X-Merchant-Id: acme', 'Authorization: Basic YTpi');
+  expect(upstream).toMatchObject({ 'x-merchant-id': 'acme', authorization: 'Basic YTpi' });
+});
+
+test('a rule sees the claims of a token, and counts by them', async () => {
+  const statusOf = async (claims: object) => (await send(`Authorization: Bearer ${await sign({ scope: 'limited', ...claims })}`)).status;
+  expect([await statusOf({}), await statusOf({}), await statusOf({})]).toEqual([200, 200, 429]);
+  expect(await statusOf({ org: { id: 'acme', team: 'ops' } })).toBe(200);
+  expect(await statusOf({ sub: 'bob' })).toBe(200);
+  expect(await statusOf({ scope: ['other'] })).toBe(200);
+});
+
+test('a new key of the issuer is known at once, and while the issuer is away known keys go on', async () => {
+  await issuer.addKey('RS256');
+  const token = await sign();
+  expect((await send(`Authorization: Bearer ${token}`)).status).toBe(200);
+  issuer.answer = (_, response) => response.destroy();
+  expect((await send(`Authorization: Bearer ${await sign({ sub: 'never seen' })}`)).status).toBe(200);
+  expect(JSON.stringify(gateway.logs)).not.toContain(parts(token)[2]);
+  issuer.answer = undefined;
+});
+
+/** With what else the request says, which never makes up for a credential that is wrong. */
+const BESIDE = 'X-Merchant-Id: acme';
+
+test.each<[string, () => Promise<string[]> | string[], number, string]>([
+  ['nothing', () => ['X-Other: x'], 401, 'identity.missing'],
+  ['an expired token', async () => [`Authorization: Bearer ${await sign({ exp: seconds() - 31 })}`, BESIDE], 401, 'identity.token_expired'],
+  [
+    'a token that is not valid yet',
+    async () => [`Authorization: Bearer ${await sign({ nbf: seconds() + 90 })}`, BESIDE],
+    401,
+    'identity.token_not_yet_valid',
+  ],
+  [
+    'a token for another audience',
+    async () => [`Authorization: Bearer ${await sign({ aud: 'other' })}`, BESIDE],
+    401,
+    'identity.token_audience',
+  ],
+  [
+    'a token of another issuer',
+    async () => [`Authorization: Bearer ${await sign({ iss: 'https://evil.example' })}`, BESIDE],
+    401,
+    'identity.token_issuer',
+  ],
+  [
+    'a token without an end',
+    async () => [`Authorization: Bearer ${await sign({ exp: undefined })}`, BESIDE],
+    401,
+    'identity.token_invalid',
+  ],
+  ['a token that names no merchant', async () => [`Authorization: Bearer ${await issuer.sign()}`, BESIDE], 401, 'identity.token_merchant'],
+  [
+    'a token whose user is two lines',
+    async () => [`Authorization: Bearer ${await sign({ sub: 'a\r\nb: c' })}`, BESIDE],
+    401,
+    'identity.token_user',
+  ],
+  [
+    'a token with another content under its signature',
+    async () => {
+      const [header, , signature] = parts(await sign());
+      return [
+        `Authorization: Bearer ${header}.${b64({ ...ORG, iss: issuer.url, aud: AUDIENCE, exp: seconds() + 60 })}.${signature}`,
+        BESIDE,
+      ];
+    },
+    401,
+    'identity.token_invalid',
+  ],
+  [
+    'alg none',
+    async () => [`Authorization: Bearer ${b64({ alg: 'none' })}.${parts(await sign())[1]}.`, BESIDE],
+    401,
+    'identity.token_invalid',
+  ],
+  [
+    'HS256 with the public key as the secret',
+    async () => {
+      const content = `${b64({ alg: 'HS256', kid: issuer.newestKey.kid })}.${parts(await sign())[1]}`;
+      const signature = createHmac('sha256', JSON.stringify(issuer.newestKey)).update(content).digest('base64url');
+      return [`Authorization: Bearer ${content}.${signature}`, BESIDE];
+    },
+    401,
+    'identity.token_invalid',
+  ],
+  [
+    'an unknown key',
+    async () => {
+      const [, claims, signature] = parts(await sign());
+      return [`Authorization: Bearer ${b64({ alg: 'RS256', kid: 'unknown' })}.${claims}.${signature}`, BESIDE];
+    },
+    401,
+    'identity.token_invalid',
+  ],
+  ['an opaque token', () => ['Authorization: Bearer opaque', BESIDE], 401, 'identity.token_invalid'],
+  ['a huge token', () => [`Authorization: Bearer eyJ${'a'.repeat(9_000)}.e30.x`, BESIDE], 401, 'identity.token_invalid'],
+  ['bytes beyond ASCII', async () => [`Authorization: Bearer ${await sign()}\xe4`, BESIDE], 401, 'identity.token_invalid'],
+  ['a list of tokens', async () => [`Authorization: Bearer ${await sign()}, Bearer x`, BESIDE], 401, 'identity.token_invalid'],
+  ['a line that goes on in the next', async () => ['Authorization: Bearer', ` ${await sign()}`, BESIDE], 400, 'request.malformed'],
+  [
+    'two headers Authorization',
+    async () => [`Authorization: Bearer ${await sign()}`, 'authorization: Basic x', BESIDE],
+    400,
+    'identity.authorization_repeated',
+  ],
+  ['a wrong API key', () => [`Authorization: Bearer ${key.slice(0, -2)}xx`, BESIDE], 401, 'identity.api_key_invalid'],
+  [
+    'a wrong API key beside a good token',
+    async () => ['X-Api-Key: wrong', `Authorization: Bearer ${await sign()}`],
+    401,
+    'identity.api_key_invalid',
+  ],
+  ['two API keys', () => [`X-Api-Key: ${key}`, `x-api-key: ${key}`, BESIDE], 400, 'identity.api_key_repeated'],
+  ['a key in a name that only CGI takes for the header', () => [`X_Api_Key: ${key}`], 401, 'identity.missing'],
+  ['a merchant in such a name', () => ['X_Merchant_Id: acme'], 401, 'identity.missing'],
+])('%s is refused and reaches nobody', async (_what, lines, status, code) => {
+  const refused = await send(...(await lines()));
+  expect([refused.status, refused.code, refused.upstream]).toEqual([status, code, undefined]);
+  if (status === 401) expect(refused.challenge).toMatch(/^Bearer realm="tollgate"/);
+});
