@@ -34,7 +34,8 @@ const notMetYet = {
 };
 
 export default tseslint.config(
-  { ignores: ['dist/', 'node_modules/', '.tollgate/', 'coverage/', '**/*.cjs'] },
+  // The examples of clients import what generators make; a test checks their types with it.
+  { ignores: ['dist/', 'node_modules/', '.tollgate/', 'coverage/', 'examples/clients/', '**/*.cjs'] },
   { files: ['**/*.{js,mjs,ts}'], extends: [tseslint.configs.base], rules: everywhere },
   {
     files: ['**/*.ts'],
