@@ -22,7 +22,7 @@ PERCENTILES = (50, 95, 99)
 #: Where to look first. Rules that say `open` or `local` give more on purpose then.
 EXCEEDED = (
     "A bound was exceeded. Was Redis out of the gateway's reach for a while? "
-    "Its log says so, and so does gateway_local_decisions_total in its metrics."
+    "Its log says so, and so does tollgate_local_decisions_total in its metrics."
 )
 
 

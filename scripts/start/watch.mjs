@@ -80,14 +80,14 @@ async function requestCounts(managementUrl, token) {
 }
 
 /**
- * Sums the samples of gateway_requests_total by their label `outcome`.
+ * Sums the samples of tollgate_requests_total by their label `outcome`.
  * @param {string} metrics in Prometheus' text format
  * @returns {Record<string, number>}
  */
 export function countsByOutcome(metrics) {
   /** @type {Record<string, number>} */
   const counts = {};
-  for (const [, labels = '', value] of metrics.matchAll(/^gateway_requests_total\{([^}]*)\} (\S+)$/gm)) {
+  for (const [, labels = '', value] of metrics.matchAll(/^tollgate_requests_total\{([^}]*)\} (\S+)$/gm)) {
     const outcome = /(?:^|,)outcome="([^"]*)"/.exec(labels)?.[1];
     if (outcome) counts[outcome] = (counts[outcome] ?? 0) + Number(value);
   }

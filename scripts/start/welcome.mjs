@@ -23,7 +23,7 @@ export function welcome({ rulesApi, gateway, gatewayManagement, preloaderManagem
       `curl -s -o /dev/null -w '%{http_code} ' -H 'X-Merchant-Id: acme' '${gateway}/transactions?try=[1-20]'`,
     ],
     ['A wider limit; three seconds later it is full, and a burst of twenty passes fifteen:', editCommand(rulesApi, token, ruleId)],
-    ['What the gateway has counted:', `curl -s ${gatewayManagement}/metrics | grep ^gateway_requests_total`],
+    ['What the gateway has counted:', `curl -s ${gatewayManagement}/metrics | grep ^tollgate_requests_total`],
   ];
   return `
 Tollgate runs (ready after ${seconds.toFixed(1)} s).

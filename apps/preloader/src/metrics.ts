@@ -20,45 +20,45 @@ export class PreloaderMetrics {
   constructor(registry: Registry, countFailedJobs: () => Promise<number>) {
     const registers = [registry];
     this.preloadProgress = new Gauge({
-      name: 'preload_progress_ratio',
+      name: 'tollgate_preload_progress_ratio',
       help: 'Progress of the running or latest full preload, 0 to 1',
       registers,
     });
     this.preloadedMerchants = new Counter({
-      name: 'preload_merchants_total',
+      name: 'tollgate_preload_merchants_total',
       help: 'Merchants that full preloads have written to Redis',
       registers,
     });
     this.preloadSkippedMerchants = new Counter({
-      name: 'preload_skipped_merchants_total',
+      name: 'tollgate_preload_skipped_merchants_total',
       help: 'Merchants that a full preload skipped because of an error and handed to the queue of single reloads',
       registers,
     });
     this.snapshotsWritten = new Counter({
-      name: 'snapshots_written_total',
+      name: 'tollgate_snapshots_written_total',
       help: 'Snapshots written to Redis because they were newer than the stored ones',
       registers,
     });
     this.outboxRelayed = new Counter({
-      name: 'outbox_relayed_total',
+      name: 'tollgate_outbox_relayed_total',
       help: 'Outbox rows that the relay has handed to the queue',
       registers,
     });
     this.reloads = new Counter({
-      name: 'reload_jobs_total',
+      name: 'tollgate_reload_jobs_total',
       help: 'Reloads of single merchants, by the outcome of each attempt',
       labelNames: ['outcome'],
       registers,
     });
     this.unreadables = new Counter({
-      name: 'preloader_unreadable_total',
+      name: 'tollgate_preloader_unreadable_total',
       help: 'Jobs, rules and outbox rows that could not be parsed',
       labelNames: ['what'],
       registers,
     });
     for (const what of ['job', 'rules', 'outbox'] as const) this.unreadables.inc({ what }, 0);
     this.changeLag = new Histogram({
-      name: 'rule_change_lag_seconds',
+      name: 'tollgate_rule_change_lag_seconds',
       help: 'Time from the commit of a rule change to its announcement to the gateways',
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300],
       registers,
@@ -80,18 +80,14 @@ export class PreloaderMetrics {
   }
 }
 
-/** The failed jobs, also under the name that this metric had at first. */
 function addFailedJobs(registry: Registry, count: () => Promise<number>): void {
-  const former = new Gauge({ name: 'jobs_set_aside', help: 'Deprecated: the same as jobs_failed', registers: [registry] });
   new Gauge({
-    name: 'jobs_failed',
+    name: 'tollgate_jobs_failed',
     help: 'Jobs that failed in every attempt and that somebody has to look at',
     registers: [registry],
     async collect(): Promise<void> {
       const failed = await count().catch(() => undefined);
-      if (failed === undefined) return;
-      this.set(failed);
-      former.set(failed);
+      if (failed !== undefined) this.set(failed);
     },
   });
 }

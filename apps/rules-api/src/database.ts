@@ -10,7 +10,7 @@ const MAX_WAITING = 100;
 /** The database of the Rules API, not yet connected. Requests that find too many others waiting are counted. */
 export function createRulesDataSource(url: string, registry: Registry): DataSource {
   const shed = new Counter({
-    name: 'rules_api_database_shed_total',
+    name: 'tollgate_rules_api_database_shed_total',
     help: 'Requests that were refused because too many others waited for a connection to the database',
     registers: [registry],
   });

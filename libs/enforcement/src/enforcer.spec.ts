@@ -67,7 +67,7 @@ test('a merchant without Redis is limited by the rules of the rule source, in th
     [false, 'over_limit'],
   ]);
   expect(outcomes.every(isVerdict)).toBe(true);
-  expect(await registry.getSingleMetricAsString('gateway_decisions_total')).toMatch(/reason="allowed"} 2\n.*reason="over_limit"} 1/);
+  expect(await registry.getSingleMetricAsString('tollgate_decisions_total')).toMatch(/reason="allowed"} 2\n.*reason="over_limit"} 1/);
 });
 
 test('a merchant that nobody created gets no verdict, or the default rules if they are for unknown merchants', async () => {

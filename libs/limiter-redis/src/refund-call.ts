@@ -27,7 +27,7 @@ export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund
     request.takes.flatMap(({ key, bucket, cost }, i) => {
       const numbers =
         'levels' in request
-          ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, slot: request.holder }, nowMs * 1000)
+          ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, holder: request.holder }, nowMs * 1000)
           : slotNumbers(bucket, request.holder);
       return numbers === undefined ? [] : [{ key, bucket, numbers }];
     }),

@@ -162,9 +162,9 @@ export function stateAfter(
   level: BucketLevel,
   cost: number,
   nowUs: number,
-  slot: number,
+  holder: number,
 ): BucketState {
-  return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, slot);
+  return ALGORITHMS[bucket.kind].after(bucket, state, level, cost, nowUs, holder);
 }
 
 /** Whether a limit that has nothing left is bypassed: it is elastic, and there is spare capacity. Nothing is taken from it then. */

@@ -102,7 +102,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
       )
         return;
       const state = this.stateAt(row);
-      const after = refunded(bucket, state, { level, cost, takenAtUs, slot: holder }, nowUs);
+      const after = refunded(bucket, state, { level, cost, takenAtUs, holder }, nowUs);
       if (after !== state) this.put(key, row, bucket, after, nowUs);
     });
   }

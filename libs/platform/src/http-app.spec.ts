@@ -218,7 +218,9 @@ describe('createHttpApp', () => {
   it('counts requests by route pattern', async () => {
     await fetch(`${base}/things/some-id`);
     const text = await (await fetch(`${base}/metrics`)).text();
-    expect(text).toMatch(/http_request_duration_seconds_count\{app="rules-api",method="GET",route="\/things\/:id",status="200"\} \d/);
+    expect(text).toMatch(
+      /tollgate_http_request_duration_seconds_count\{app="rules-api",method="GET",route="\/things\/:id",status="200"\} \d/,
+    );
     expect(text).not.toContain('some-id');
     expect(text).toContain('process_cpu_seconds_total');
   });

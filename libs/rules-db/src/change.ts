@@ -30,10 +30,10 @@ export interface Change {
 }
 
 /** The versions that a write may replace: one of these, or any. */
-export type Expected = readonly number[] | 'any';
+export type ExpectedVersions = readonly number[] | 'any';
 
 /** Whether a write that expects these versions may replace `version`. */
-export function isExpected(expected: Expected, version: number): boolean {
+export function isExpected(expected: ExpectedVersions, version: number): boolean {
   return expected === 'any' || expected.includes(version);
 }
 

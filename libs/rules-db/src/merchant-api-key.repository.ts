@@ -5,7 +5,7 @@ import { violatedConstraint } from './availability.js';
 import { type Actor, recordChange } from './change.js';
 import { ApiKeyNameTakenError, ApiKeyNotFoundError, TooManyApiKeysError } from './errors.js';
 import { API_KEY_NAME, MerchantApiKeyEntity } from './merchant-api-key.entity.js';
-import { raiseRulesVersion } from './merchant.repository.js';
+import { raiseRulesVersion } from './rules-version.js';
 import { type HashedSecret, noteUse, replaceSecret, secretsByPrefix } from './rotating-secret.js';
 
 /** A key for each service of a merchant, and some more. */

@@ -14,7 +14,7 @@ import {
 import { type Actor, recordChanges } from './change.js';
 import { OverrideConflictError, OverrideFaultsError, OverrideNotFoundError, RuleNotFoundError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
-import { raiseRulesVersion } from './merchant.repository.js';
+import { raiseRulesVersion } from './rules-version.js';
 import { type NamedNumbers, OverrideEntity } from './override.entity.js';
 import { RuleEntity } from './rule.entity.js';
 import { ownedBy, type RuleOwner } from './rule-owner.js';

@@ -1,7 +1,7 @@
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Labels } from '#limiter';
 import { violatedConstraint, violatedForeignKey } from './availability.js';
-import { type Actor, type Change, type Expected, isExpected } from './change.js';
+import { type Actor, type Change, type ExpectedVersions, isExpected } from './change.js';
 import { PlanExistsError, PlanInUseError, PlanNotFoundError, TooManyPlansError, VersionConflictError } from './errors.js';
 import { MERCHANT_PLAN } from './merchant.entity.js';
 import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
@@ -76,7 +76,7 @@ export class PlanRepository {
   }
 
   /** Replaces what is written of a plan, not its rules: no gateway has to know. @throws PlanNotFoundError, VersionConflictError */
-  async replace(name: string, expected: Expected, { note, labels }: PlanSpec, by: Actor): Promise<PlanEntity> {
+  async replace(name: string, expected: ExpectedVersions, { note, labels }: PlanSpec, by: Actor): Promise<PlanEntity> {
     return this.transactions.run(async (manager, record) => {
       const before = await locked(manager, name, expected);
       await manager.update(PlanEntity, { name }, { note, labels, version: before.version + 1 });
@@ -87,7 +87,7 @@ export class PlanRepository {
   }
 
   /** Deletes the plan with its rules. @throws PlanNotFoundError, VersionConflictError; PlanInUseError while merchants have it; ApprovalWantedError if one of the rules is protected: it has to be deleted first */
-  async delete(name: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(name: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const rulesVersion = await raisePlanVersion(manager, name);
       const plan = await locked(manager, name, expected);
@@ -116,7 +116,7 @@ export async function raisePlanVersion(manager: EntityManager, name: string): Pr
   return Number(row.rules_version);
 }
 
-async function locked(manager: EntityManager, name: string, expected: Expected): Promise<PlanEntity> {
+async function locked(manager: EntityManager, name: string, expected: ExpectedVersions): Promise<PlanEntity> {
   const plan = await manager.findOne(PlanEntity, { where: { name }, lock: { mode: 'for_no_key_update' } });
   if (!plan) throw new PlanNotFoundError(name);
   if (!isExpected(expected, plan.version)) throw new VersionConflictError(plan.version);

@@ -3,7 +3,7 @@ import { editLimits, type RuleSpec, startLimits } from '#limiter';
 import type { Actor, Change } from './change.js';
 import { MerchantNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
-import { raiseRulesVersions } from './merchant.repository.js';
+import { raiseRulesVersions } from './rules-version.js';
 import { insertRows, updateRows } from './row-sets.js';
 import { demandApproval } from './rule-approval.js';
 import { type OwnerColumns, ownerColumns, ownerOf, raiseVersion, type RuleOwner } from './rule-owner.js';

@@ -1,6 +1,6 @@
 import { type EntityManager, IsNull } from 'typeorm';
 import { MerchantEntity } from './merchant.entity.js';
-import { raiseRulesVersion } from './merchant.repository.js';
+import { raiseRulesVersion } from './rules-version.js';
 import { raisePlanVersion } from './plan.repository.js';
 
 /** A plan as the owner of rules. */

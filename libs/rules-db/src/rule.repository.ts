@@ -1,6 +1,6 @@
 import { DataSource, type EntityManager, type FindOptionsWhere, In, IsNull, type SelectQueryBuilder } from 'typeorm';
 import { editLimits, type Layer, type RuleSpec, startLimits } from '#limiter';
-import { type Actor, type Expected, isExpected } from './change.js';
+import { type Actor, type ExpectedVersions, isExpected } from './change.js';
 import { RuleNotFoundError, TooManyRulesError, VersionConflictError } from './errors.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { isProtected, PROTECTED_LABEL } from './protected-rule.js';
@@ -155,7 +155,7 @@ export class RuleRepository {
   async replace(
     owner: RuleOwner,
     id: string,
-    expected: Expected,
+    expected: ExpectedVersions,
     spec: RuleSpec | ((before: RuleEntity) => RuleSpec),
     by: Actor,
     action: 'rule.replaced' | 'rule.reverted' = 'rule.replaced',
@@ -184,7 +184,7 @@ export class RuleRepository {
    * @param deleted what the rule was when it was deleted, as the audit has it
    * @throws MerchantNotFoundError, RuleNameTakenError, TooManyRulesError; VersionConflictError if it is there after all, or was deleted at another version; ApprovalWantedError
    */
-  async restore(owner: RuleOwner, deleted: RuleEntity, expected: Expected, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
+  async restore(owner: RuleOwner, deleted: RuleEntity, expected: ExpectedVersions, spec: RuleSpec, by: Actor): Promise<RuleEntity> {
     return this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const { id } = deleted;
@@ -202,7 +202,7 @@ export class RuleRepository {
   }
 
   /** Deletes a rule. @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, ApprovalWantedError */
-  async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(owner: RuleOwner, id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
       const version = await raiseVersion(manager, owner);
       const before = await lockRule(manager, owner, id, expected);
@@ -214,7 +214,7 @@ export class RuleRepository {
   }
 }
 
-async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, expected: Expected): Promise<RuleEntity> {
+async function lockRule(manager: EntityManager, owner: RuleOwner, id: string, expected: ExpectedVersions): Promise<RuleEntity> {
   const rule = await manager.findOne(RuleEntity, { where: { id, ...ownedBy(owner) }, lock: { mode: 'pessimistic_write' } });
   if (!rule) throw new RuleNotFoundError(id);
   if (!isExpected(expected, rule.version)) throw new VersionConflictError(rule.version);

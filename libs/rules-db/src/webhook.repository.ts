@@ -2,7 +2,7 @@ import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
 import { createHash } from 'node:crypto';
 import type { Labels } from '#limiter';
 import type { AuditAction } from './audit.entity.js';
-import { type Actor, type Expected, isExpected, recordChange } from './change.js';
+import { type Actor, type ExpectedVersions, isExpected, recordChange } from './change.js';
 import { DeliveryNotFoundError, TooManyWebhooksError, VersionConflictError, WebhookDisabledError, WebhookNotFoundError } from './errors.js';
 import { TEST_EVENT, WebhookEntity, type WebhookEventType } from './webhook.entity.js';
 
@@ -71,7 +71,7 @@ export class WebhookRepository {
   }
 
   /** @param spec makes what is to be from what is; if it throws, nothing is changed @throws WebhookNotFoundError, VersionConflictError */
-  async update(id: string, expected: Expected, spec: (before: WebhookEntity) => WebhookSpec, by: Actor): Promise<WebhookEntity> {
+  async update(id: string, expected: ExpectedVersions, spec: (before: WebhookEntity) => WebhookSpec, by: Actor): Promise<WebhookEntity> {
     return this.dataSource.transaction(async (manager) => {
       const before = await locked(manager, id, expected);
       await manager.update(WebhookEntity, { id }, { ...spec(before), version: before.version + 1 });
@@ -97,7 +97,7 @@ export class WebhookRepository {
   }
 
   /** Its deliveries go with it. @throws WebhookNotFoundError, VersionConflictError */
-  async delete(id: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       const before = await locked(manager, id, expected);
       await manager.delete(WebhookEntity, { id });
@@ -156,7 +156,7 @@ export class WebhookRepository {
   }
 }
 
-async function locked(manager: EntityManager, id: string, expected: Expected): Promise<WebhookEntity> {
+async function locked(manager: EntityManager, id: string, expected: ExpectedVersions): Promise<WebhookEntity> {
   const webhook = await manager.findOne(WebhookEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
   if (!webhook) throw new WebhookNotFoundError(id);
   if (!isExpected(expected, webhook.version)) throw new VersionConflictError(webhook.version);

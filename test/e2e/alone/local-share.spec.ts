@@ -17,7 +17,7 @@ const local = () =>
   });
 
 const counted = (gateway: RunningApp, count: number) =>
-  until(`it counts ${count} gateways`, async () => (await house.metric(gateway, /^gateway_live_gateways\b/)) === count, 20_000);
+  until(`it counts ${count} gateways`, async () => (await house.metric(gateway, /^tollgate_live_gateways\b/)) === count, 20_000);
 
 /** Reads the rules into a gateway, and takes nothing: no rule is for this method. */
 async function known(gateway: RunningApp, merchant: string): Promise<void> {
@@ -46,10 +46,10 @@ test('while Redis is away the gateways that were alive share the limit; joins an
   await house.redisServer.kill();
   expect([await admitted(first, 'two'), await admitted(second, 'two')]).toEqual([4, 4]);
   // However long it is away: gateways do not die of it.
-  expect(await house.metric(first, /^gateway_live_gateways\b/)).toBe(2);
+  expect(await house.metric(first, /^tollgate_live_gateways\b/)).toBe(2);
 
   await house.redisServer.restart();
-  await until('it is back', async () => (await house.metric(first, /^gateway_store_available\b/)) === 1, 10_000);
+  await until('it is back', async () => (await house.metric(first, /^tollgate_store_available\b/)) === 1, 10_000);
   await counted(first, 2);
   await second.stop();
   gateways.pop();

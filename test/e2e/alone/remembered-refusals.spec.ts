@@ -45,10 +45,10 @@ test('a merchant that floods gets what its limit lets through, and every other r
   const startedMs = performance.now();
   expect(await flood('flooding', 3000)).toEqual({ 200: 2, 429: 2998 });
   const seconds = Math.ceil((performance.now() - startedMs) / 1000);
-  const remembered = await house.metric(gateway, /^gateway_remembered_refusals_total\b/);
+  const remembered = await house.metric(gateway, /^tollgate_remembered_refusals_total\b/);
   cost = { calls: (await calls()) - before, seconds, remembered };
   expect(remembered).toBeGreaterThan(0);
-  expect(await house.metric(gateway, /^gateway_decisions_total\{reason="over_limit"/)).toBe(2998);
+  expect(await house.metric(gateway, /^tollgate_decisions_total\{reason="over_limit"/)).toBe(2998);
 });
 
 (BUSY ? test.skip : test)('at full speed it costs Redis less than a call in a hundred refusals (not judged on a busy machine)', () => {
@@ -110,7 +110,7 @@ test('a penalty begins with the same refusal', async () => {
     if (status === 429) reasons.push(String(JSON.parse(body).detail).startsWith('Blocked'));
   }
   expect(reasons.indexOf(true)).toBe(30);
-  expect(await house.metric(gateway, /^gateway_blocks_total\b/)).toBe(1);
+  expect(await house.metric(gateway, /^tollgate_blocks_total\b/)).toBe(1);
 });
 
 test('a penalty counts across gateways, and is told when the flood is over', async () => {

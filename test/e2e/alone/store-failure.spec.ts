@@ -63,7 +63,7 @@ test('Redis frozen: each rule acts by its onStoreFailure, and heals by itself', 
   house.redisServer.freeze();
   try {
     await expectPolicies();
-    expect(await house.metric(gateway, /^gateway_store_available/)).toBe(0);
+    expect(await house.metric(gateway, /^tollgate_store_available/)).toBe(0);
   } finally {
     house.redisServer.thaw();
   }

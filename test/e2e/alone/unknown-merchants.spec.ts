@@ -100,7 +100,7 @@ test.each([
     // The allowance of others is untouched.
     const other = await house.send(gateway, 'nobody else', { headers: { 'x-forwarded-for': '192.0.2.7' } });
     expect(other.status).toBe(policyOfUnknown === 'deny' ? 403 : 200);
-    const refusedFor = (reason: string) => house.metric(gateway, new RegExp(`^gateway_decisions_total\\{reason="${reason}"`));
+    const refusedFor = (reason: string) => house.metric(gateway, new RegExp(`^tollgate_decisions_total\\{reason="${reason}"`));
     // On a busy machine a look-up may take too long, which is 503 as well.
     const tooLate = await refusedFor('rules_unavailable');
     expect(tooLate).toBeLessThan(refused / 100);
@@ -120,8 +120,8 @@ test('5,000 ids that are all looked up and get the default rules fit into a smal
   const { strangers, known } = await flood(gateway, 5_000);
   expect(known).toEqual({ 200: 100 });
   expect(strangers[200]).toBeGreaterThan(4_500);
-  await until(async () => expect(await house.metric(gateway, /^gateway_cached_unknown_merchants/)).toBeLessThan(1_500));
-  expect(await house.metric(gateway, /^gateway_cached_merchants/)).toBe(1);
+  await until(async () => expect(await house.metric(gateway, /^tollgate_cached_unknown_merchants/)).toBeLessThan(1_500));
+  expect(await house.metric(gateway, /^tollgate_cached_merchants/)).toBe(1);
   // A quarter of the heap for the merchants, and an eighth of that besides.
-  expect(await house.metric(gateway, /^gateway_rule_cache_bytes/)).toBeLessThan(50 * 2 ** 20);
+  expect(await house.metric(gateway, /^tollgate_rule_cache_bytes/)).toBeLessThan(50 * 2 ** 20);
 });

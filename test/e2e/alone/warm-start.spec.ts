@@ -20,13 +20,13 @@ test('a gateway that is ready has the rules of the busiest merchants at hand, an
   );
   const keys = (await house.redis.keys('*')).sort();
   const gateway = await house.gateway();
-  expect(await house.metric(gateway, /^gateway_cached_merchants/)).toBe(60);
+  expect(await house.metric(gateway, /^tollgate_cached_merchants/)).toBe(60);
   expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: true, merchants: 60, decisions: 400 });
   // That it lives, it says to the other gateways.
   expect((await house.redis.keys('*')).filter((key) => key !== 'tg:load').sort()).toEqual(keys);
   expect((await house.send(gateway, 'm7')).status).toBe(200);
   // What was decided in the rehearsal is no traffic.
-  expect(await house.metric(gateway, /^gateway_decisions_total/)).toBe(1);
+  expect(await house.metric(gateway, /^tollgate_decisions_total/)).toBe(1);
 });
 
 test('a gateway that stops tells the next one which merchants came first; those that do not exist are not among them', async () => {

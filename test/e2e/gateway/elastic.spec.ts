@@ -16,7 +16,7 @@ const elastic = () =>
       Date.now(),
     ),
   });
-const spare = (gateway: RunningApp) => house.metric(gateway, /^gateway_spare_capacity\{/);
+const spare = (gateway: RunningApp) => house.metric(gateway, /^tollgate_spare_capacity\{/);
 
 test('H2: more than the limit passes while there is spare capacity, and says so', async () => {
   const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', UPSTREAM_CAPACITY_PER_SECOND: '1000000' });
@@ -32,8 +32,8 @@ test('H2: more than the limit passes while there is spare capacity, and says so'
     [200, '"elastic"'],
   ]);
   expect(answers[4]!.headers['ratelimit']).toMatch(/^"elastic";r=0;t=\d+$/);
-  expect(await house.metric(gateway, /^gateway_spare_capacity_used_total\b/)).toBe(2);
-  expect(await house.metric(gateway, /^gateway_over_limit_total\b/)).toBe(2);
+  expect(await house.metric(gateway, /^tollgate_spare_capacity_used_total\b/)).toBe(2);
+  expect(await house.metric(gateway, /^tollgate_over_limit_total\b/)).toBe(2);
 
   // Another gateway that measures nothing: there it is hard, for the same bucket.
   const hard = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
@@ -54,11 +54,11 @@ test('with the upstream at its capacity it is hard', async () => {
     10_000,
   );
   const statuses: number[] = [];
-  const before = await house.metric(gateway, /^gateway_spare_capacity_used_total\b/);
+  const before = await house.metric(gateway, /^tollgate_spare_capacity_used_total\b/);
   for (let i = 0; i < 4; i++) {
     statuses.push((await house.send(gateway, 'busy')).status);
     for (let k = 0; k < 20; k++) await house.send(gateway, 'others');
   }
-  expect(await house.metric(gateway, /^gateway_spare_capacity_used_total\b/)).toBe(before);
+  expect(await house.metric(gateway, /^tollgate_spare_capacity_used_total\b/)).toBe(before);
   expect(statuses).toEqual([200, 200, 200, 429]);
 });

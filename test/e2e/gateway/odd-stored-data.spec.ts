@@ -48,7 +48,7 @@ async function create(id: string, capacity: number): Promise<void> {
 const policyOf = async (merchantId: string) => (await house.send(gateway, merchantId)).headers['ratelimit-policy'];
 const said = (kind: string, reason: string) => gateway.logs.filter((line) => line['kind'] === kind && line['reason'] === reason).length;
 const counted = (kind: string, reason: string) =>
-  house.metric(gateway, new RegExp(`^gateway_ignored_messages_total\\{kind="${kind}",reason="${reason}"[,}]`));
+  house.metric(gateway, new RegExp(`^tollgate_ignored_messages_total\\{kind="${kind}",reason="${reason}"[,}]`));
 
 test('garbage on the channel of changes ends nothing, and is said once', async () => {
   const odd = [

@@ -36,7 +36,7 @@ test('one that the upstream has seen does not, though its client went away', asy
   client.end();
   await until('it is at the upstream', () => house.held.length === 1, 10_000);
   client.destroy();
-  await until('the gateway has noticed', async () => (await house.metric(gateway, /^gateway_in_flight\b/)) === 0, 10_000);
+  await until('the gateway has noticed', async () => (await house.metric(gateway, /^tollgate_requests_in_flight\b/)) === 0, 10_000);
   expect((await house.send(gateway, 'impatient')).status).toBe(429);
 });
 
@@ -57,7 +57,7 @@ test('who leaves a queue as its last hands the place on', async () => {
   await house.write('queue', [rule({ limits })]);
   expect((await house.send(gateway, 'queue')).status).toBe(200);
   const delayed = (count: number) =>
-    until(`${count} wait or have waited`, async () => (await house.metric(gateway, /^gateway_delayed_total\b/)) === count, 10_000);
+    until(`${count} wait or have waited`, async () => (await house.metric(gateway, /^tollgate_delayed_total\b/)) === count, 10_000);
   const join = () =>
     request(`${gateway.url}/transactions`, { headers: { 'x-merchant-id': 'queue' }, agent: false })
       .on('error', () => {})
@@ -66,7 +66,7 @@ test('who leaves a queue as its last hands the place on', async () => {
   await delayed(1);
   expect((await house.send(gateway, 'queue')).status).toBe(429);
   second.destroy();
-  await until('it has gone', async () => (await house.metric(gateway, /^gateway_in_flight\b/)) === 0, 10_000);
+  await until('it has gone', async () => (await house.metric(gateway, /^tollgate_requests_in_flight\b/)) === 0, 10_000);
   const third = join();
   await delayed(2);
   third.destroy();

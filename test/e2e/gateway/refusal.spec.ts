@@ -82,7 +82,7 @@ test('what can never pass says so, without Retry-After', async () => {
 test('a shadow rule refuses nothing and is counted', async () => {
   await house.write('shadow', [rule({ capacity: 1, mode: 'shadow', refillIntervalMs: 60_000 })]);
   for (let i = 0; i < 3; i++) expect((await house.send(gateway, 'shadow')).status).toBe(200);
-  expect(await house.metric(gateway, /^gateway_shadow_refusals_total/)).toBe(2);
+  expect(await house.metric(gateway, /^tollgate_shadow_refusals_total/)).toBe(2);
 });
 
 test('a request that no rule concerns passes without headers of a limit', async () => {
@@ -270,6 +270,6 @@ describe('a rule with conditions', () => {
       3_600_000,
     );
     expect(await statuses('later', [{ path: '/closed' }, { path: '/open' }])).toEqual([503, 200]);
-    expect(await house.metric(gateway, /^gateway_ignored_messages_total\{kind="rule",reason="newer_format"/)).toBe(1);
+    expect(await house.metric(gateway, /^tollgate_ignored_messages_total\{kind="rule",reason="newer_format"/)).toBe(1);
   });
 });

@@ -58,8 +58,8 @@ test('after a failover in which the address moves and the connection stays, take
   await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(429));
   await gateway.waitForLog(({ msg }) => msg === 'Redis carries out takes again: limits are exact');
   expect(storeLines()).toHaveLength(2);
-  expect(await house.metric(gateway, /^gateway_store_failures_total\{.*code="READONLY"/)).toBeGreaterThan(0);
-  expect(await house.metric(gateway, /^gateway_store_available/)).toBe(1);
+  expect(await house.metric(gateway, /^tollgate_store_failures_total\{.*code="READONLY"/)).toBeGreaterThan(0);
+  expect(await house.metric(gateway, /^tollgate_store_available/)).toBe(1);
 });
 
 test('a full Redis is named once in the log, in a metric and in /readyz; what it knows to be exhausted stays refused', async () => {
@@ -77,7 +77,7 @@ test('a full Redis is named once in the log, in a metric and in /readyz; what it
     level: 'warn',
     said: expect.stringContaining('OOM command not allowed'),
   });
-  expect(await house.metric(gateway, /^gateway_store_failures_total\{.*code="OOM"/)).toBeGreaterThanOrEqual(100);
+  expect(await house.metric(gateway, /^tollgate_store_failures_total\{.*code="OOM"/)).toBeGreaterThanOrEqual(100);
   expect(await store()).toMatchObject({ status: 200, ok: false, required: false, detail: expect.stringContaining('OOM') });
 
   await house.redis.config('SET', 'maxmemory', '0');

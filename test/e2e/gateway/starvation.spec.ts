@@ -64,7 +64,7 @@ const KINDS: Record<string, (merchantId: string) => void> = {
   'sends as much as it may': (id) => void hold(id, 'GET /transactions HTTP/1.1'),
 };
 
-const slotsUsed = (): Promise<number> => house.metric(gateway, /^gateway_upstream_connections_used\b/);
+const slotsUsed = (): Promise<number> => house.metric(gateway, /^tollgate_upstream_connections_used\b/);
 
 /** Requests that the gateway has decided about, or has sent away before. */
 const seen = (): Promise<number> => house.metric(gateway, /^gateway_(decisions|shed)_total\{/);
@@ -106,7 +106,7 @@ test('four merchants of every kind at once do not keep others waiting, and the g
   for (let i = 0; i < CONNECTIONS_EACH; i++) attack();
   await until(async () => expect(await slotsUsed()).toBeGreaterThan(20));
   await expectOthersServed(others, 75);
-  await until(async () => expect(await house.metric(gateway, /^gateway_shed_total\{reason="upstream_queue"/)).toBeGreaterThan(0));
+  await until(async () => expect(await house.metric(gateway, /^tollgate_shed_total\{reason="upstream_queue"/)).toBeGreaterThan(0));
   await gateway.waitForLog(({ reason, who }) => reason === 'upstream_queue' && /^(one|every)-/.test(String(who)));
 });
 

@@ -57,7 +57,7 @@ test('after Redis was unreachable, an edit made meanwhile reaches it, and a full
   await until('ready', ready);
   const { jobId } = await house.preloads.request();
   await until('the full preload', async () => (await house.preloads.look(jobId))?.state === 'completed', 15_000);
-  expect(await metric(app, 'jobs_failed')).toBe(0);
+  expect(await metric(app, 'tollgate_jobs_failed')).toBe(0);
 });
 
 test('connections to Redis that stop answering are replaced while new ones work', async () => {

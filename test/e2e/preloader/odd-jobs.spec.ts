@@ -33,7 +33,7 @@ const carried = async (id: string) => {
 };
 
 test('invalid jobs and jobs of a later format fail at once with a plain reason, and the next edit is reloaded', async () => {
-  const before = await metric(app, 'preloader_unreadable_total', { what: 'job' });
+  const before = await metric(app, 'tollgate_preloader_unreadable_total', { what: 'job' });
   const odd: [unknown, RegExp][] = [
     [{ format: 3, merchant: 'acme' }, /format 3.*a newer one has written it/],
     [{ merchantId: { id: 'acme' } }, /merchantId must be/],
@@ -47,7 +47,7 @@ test('invalid jobs and jobs of a later format fail at once with a plain reason, 
   const { items } = await failedJobs(app);
   for (const [, why] of odd) expect(items.some(({ error, attempts }) => why.test(error) && attempts === 1)).toBe(true);
   expect(items.every(({ merchant: id }) => id === null)).toBe(true);
-  expect(await metric(app, 'preloader_unreadable_total', { what: 'job' })).toBe(before + odd.length);
+  expect(await metric(app, 'tollgate_preloader_unreadable_total', { what: 'job' })).toBe(before + odd.length);
   expect(app.logs.filter(({ msg }) => msg === 'a job cannot be parsed and has failed')).toHaveLength(odd.length);
 });
 
@@ -79,5 +79,5 @@ test('rows of the outbox without a merchant or with an invalid time do not block
   );
   await carried('after-odd-rows');
   await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
-  expect(await metric(app, 'preloader_unreadable_total', { what: 'outbox' })).toBe(1);
+  expect(await metric(app, 'tollgate_preloader_unreadable_total', { what: 'outbox' })).toBe(1);
 });

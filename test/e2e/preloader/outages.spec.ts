@@ -65,7 +65,7 @@ describe('the preloader', () => {
     await house.merchants.create(merchant('after'), BY);
     await carried('after', 15_000);
     expect((await failedJobs(app)).total).toBe(0);
-    expect(await metric(app, 'jobs_failed')).toBe(0);
+    expect(await metric(app, 'tollgate_jobs_failed')).toBe(0);
   });
 
   test('starts before PostgreSQL and Redis, and is ready once they are', async () => {

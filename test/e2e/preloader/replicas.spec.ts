@@ -26,7 +26,7 @@ describe('preloaders that share a queue', () => {
     expect(await queue.getJobSchedulersCount()).toBe(1);
     expect(await queue.getDelayedCount()).toBe(1);
     expect(await queue.getGlobalConcurrency()).toBe(1);
-    const carried = await Promise.all(apps.map((app) => metric(app, 'preload_merchants_total')));
+    const carried = await Promise.all(apps.map((app) => metric(app, 'tollgate_preload_merchants_total')));
     expect(carried.sort((a, b) => b - a)).toEqual([200, 0]);
   });
 

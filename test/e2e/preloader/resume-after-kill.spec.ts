@@ -27,8 +27,8 @@ describe('a full preload whose process ends', () => {
     const done = await second.waitForLog(({ msg }) => msg === 'full preload done', 30_000);
     expect(done).toMatchObject({ jobId, merchants: MERCHANTS, skipped: 0 });
 
-    expect(await metric(second, 'preload_merchants_total')).toBe(MERCHANTS - (left?.done ?? 0));
-    expect(await metric(second, 'preload_progress_ratio')).toBe(1);
+    expect(await metric(second, 'tollgate_preload_merchants_total')).toBe(MERCHANTS - (left?.done ?? 0));
+    expect(await metric(second, 'tollgate_preload_progress_ratio')).toBe(1);
     expect(await house.redis.keys('tg:s:*')).toHaveLength(MERCHANTS);
     expect(await house.redis.keys('tg:{*')).toHaveLength(MERCHANTS);
     const lifeMs = await house.redis.pttl((await house.redis.keys('tg:s:*'))[0] as string);

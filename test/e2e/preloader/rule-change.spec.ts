@@ -100,10 +100,10 @@ describe('a change in PostgreSQL', () => {
     const snapshot = await snapshotOf('often', 6);
     await until('the outbox is empty', async () => (await house.outboxRows()) === 0);
     expect(snapshot.rules).toHaveLength(5);
-    await until('nothing left to do', async () => (await metric(app, 'reload_jobs_total', { outcome: 'missing' })) === 1);
+    await until('nothing left to do', async () => (await metric(app, 'tollgate_reload_jobs_total', { outcome: 'missing' })) === 1);
     expect(await house.snapshots.read('often')).toEqual(snapshot);
     expect(await house.snapshots.read('nobody')).toBeNull();
-    expect(await metric(app, 'jobs_failed')).toBe(0);
+    expect(await metric(app, 'tollgate_jobs_failed')).toBe(0);
   });
 
   test('never goes back: an older version does not overwrite a newer one', async () => {
@@ -131,13 +131,13 @@ describe('a change in PostgreSQL', () => {
   });
 
   test('is counted and timed', async () => {
-    expect(await metric(app, 'outbox_relayed_total')).toBeGreaterThan(10);
-    expect(await metric(app, 'snapshots_written_total')).toBeGreaterThan(10);
-    expect(await metric(app, 'rule_change_lag_seconds_count')).toBeGreaterThan(10);
+    expect(await metric(app, 'tollgate_outbox_relayed_total')).toBeGreaterThan(10);
+    expect(await metric(app, 'tollgate_snapshots_written_total')).toBeGreaterThan(10);
+    expect(await metric(app, 'tollgate_rule_change_lag_seconds_count')).toBeGreaterThan(10);
   });
 
   (BUSY ? test.skip : test)('takes less than two seconds, four times in five (not judged on a busy machine)', async () => {
-    const changes = await metric(app, 'rule_change_lag_seconds_count');
-    expect(await metric(app, 'rule_change_lag_seconds_bucket', { le: '2' })).toBeGreaterThan(changes * 0.8);
+    const changes = await metric(app, 'tollgate_rule_change_lag_seconds_count');
+    expect(await metric(app, 'tollgate_rule_change_lag_seconds_bucket', { le: '2' })).toBeGreaterThan(changes * 0.8);
   });
 });

@@ -55,7 +55,7 @@ it('is answered with the reason when it is read, logged once, and counted each t
   expect(body.detail).toMatch(/cannot be read \(rule\.limits.*; replace or delete it/);
   expect(app.logs.filter(({ ruleId }) => ruleId === idOf['broken'])).toHaveLength(1);
   const metrics = await (await fetch(`${app.url}/metrics`)).text();
-  expect(Number(/^rules_api_unreadable_rules_total\S* (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(2);
+  expect(Number(/^tollgate_rules_api_unreadable_rules_total\S* (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(2);
 });
 
 it('does not keep its merchant from moving to another time zone', async () => {

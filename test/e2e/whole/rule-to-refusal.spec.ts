@@ -1,4 +1,5 @@
 import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
+import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
 import { rewound } from '../../support/rewound.js';
 import { until } from '../../support/until.js';
 import { House } from '../gateway/house.js';
@@ -170,7 +171,7 @@ test('a soft limit lets its excess pass, and says so', async () => {
     undefined,
   ]);
   expect(
-    (await house.metric(gateways[0]!, /^gateway_over_limit_total/)) + (await house.metric(gateways[1]!, /^gateway_over_limit_total/)),
+    (await house.metric(gateways[0]!, /^tollgate_over_limit_total/)) + (await house.metric(gateways[1]!, /^tollgate_over_limit_total/)),
   ).toBe(2);
 });
 
@@ -194,9 +195,9 @@ test('a penalty blocks who is refused too often, and says so', async () => {
   expect(detail(1)).toBe('Too many requests: burst. Try again in 600 s.');
   expect(detail(3)).toBe('Too many requests: burst. That was refused too often: everything is blocked now. Try again in 3600 s.');
   expect(detail(4)).toBe('Blocked, because too many requests were refused. Try again in 3600 s.');
-  expect(await house.metric(gateways[1]!, /^gateway_blocks_total\b/)).toBe(1);
+  expect(await house.metric(gateways[1]!, /^tollgate_blocks_total\b/)).toBe(1);
   expect(retryAfter(await house.send(gateways[0]!, 'stubborn'))).toBe('3600');
-  expect(await house.metric(gateways[0]!, /^gateway_decisions_total\{reason="blocked"/)).toBe(1);
+  expect(await house.metric(gateways[0]!, /^tollgate_decisions_total\{reason="blocked"/)).toBe(1);
 });
 
 test('a deleted merchant is unknown within two seconds, and comes back with full buckets of its new rules', async () => {
@@ -225,5 +226,28 @@ test('a default rule reaches every merchant', async () => {
       async () => expect((await house.send(gateway, 'acme')).headers['ratelimit-policy']).toBe('"ceiling";q=1000;w=600000'),
       10_000,
     );
+  }
+});
+
+/** After the others, so that there is something to be seen. */
+test('every metric of every app is listed with its type and labels, and no other is', async () => {
+  for (const app of [gateways[0]!, preloader, rulesApi]) {
+    const served = servedMetrics(await (await fetch(`${app.managementUrl}/metrics`)).text());
+    const listed = listedMetrics().filter(({ apps }) => apps.includes(app.name));
+    expect([...served.keys()].sort()).toEqual(listed.map(({ name }) => name).sort());
+    for (const { name, type, labels } of listed) {
+      const shown = served.get(name)!;
+      expect([name, shown.type]).toEqual([name, type]);
+      expect(shown.labels.size === 0 || [...shown.labels].sort()).toEqual(shown.labels.size === 0 || [...labels].sort());
+    }
+  }
+});
+
+test('names of metrics have the prefix of the product, and say their unit', () => {
+  for (const { name, type } of listedMetrics()) {
+    expect(name).toMatch(/^tollgate_/);
+    expect(name.endsWith('_total')).toBe(type === 'counter');
+    expect(name).not.toMatch(/_(ms|milliseconds|minutes|kb|mb)(_|$)/);
+    if (type === 'histogram') expect(name).toMatch(/_(seconds|bytes|requests)$/);
   }
 });

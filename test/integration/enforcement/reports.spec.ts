@@ -78,5 +78,5 @@ test('while Redis is frozen it is closed in time all the same, and a failed flus
   } finally {
     server.thaw();
   }
-  await until(async () => expect(await registry.getSingleMetricAsString('gateway_report_failures_total')).toMatch(/what="usage"\} [1-9]/));
+  await until(async () => expect(await registry.getSingleMetricAsString('tollgate_report_failures_total')).toMatch(/what="usage"\} [1-9]/));
 });

@@ -25,8 +25,8 @@ async function expectProblem(proxy: RunningProxy, status: number, kind: string):
     requestId: 'mine-1',
   });
   const lines = await proxy.scrape();
-  expect(lines).toContain(`gateway_upstream_errors_total{kind="${kind}"} 1`);
-  expect(lines).toContain('gateway_requests_total{outcome="upstream_error",status_class="5xx"} 1');
+  expect(lines).toContain(`tollgate_upstream_errors_total{kind="${kind}"} 1`);
+  expect(lines).toContain('tollgate_requests_total{outcome="upstream_error",status_class="5xx"} 1');
   expect(proxy.log).toMatchObject([{ requestId: 'mine-1', kind }]);
   expect(proxy.metrics.inFlight).toBe(0);
 }
@@ -79,7 +79,7 @@ describe('an upstream that', () => {
     then(connections[0]!);
     await client.closed;
     expect(client.received).toMatch(/\r\n\r\nhalf$/);
-    expect(await proxy.scrape()).toContain('gateway_requests_total{outcome="upstream_error",status_class="2xx"} 1');
+    expect(await proxy.scrape()).toContain('tollgate_requests_total{outcome="upstream_error",status_class="2xx"} 1');
   });
 
   it('breaks off a chunked answer: the client does not get the end of it', async () => {
@@ -127,7 +127,7 @@ describe('a client that goes away', () => {
     expect([proxy.asked.length, proxy.metrics.inFlight]).toEqual([1, 1]);
     request.destroy();
     await until(() => upstreamClosed);
-    expect(await proxy.scrape()).toContain('gateway_requests_total{outcome="client_closed",status_class="none"} 1');
+    expect(await proxy.scrape()).toContain('tollgate_requests_total{outcome="client_closed",status_class="none"} 1');
     expect(proxy.log).toEqual([]);
     expect(proxy.metrics.inFlight).toBe(0);
   });
@@ -161,7 +161,7 @@ describe('a client that goes away', () => {
     await client.until('half');
     client.socket.destroy();
     await until(() => upstreamClosed);
-    expect(await proxy.scrape()).toContain('gateway_requests_total{outcome="client_closed",status_class="2xx"} 1');
+    expect(await proxy.scrape()).toContain('tollgate_requests_total{outcome="client_closed",status_class="2xx"} 1');
   });
 
   it('before it was admitted, is not forwarded', async () => {

@@ -233,8 +233,8 @@ it('counts what it forwarded', async () => {
   await send(port);
   expect(await scrape()).toEqual(
     expect.arrayContaining([
-      'gateway_requests_total{outcome="forwarded",status_class="2xx"} 1',
-      'gateway_request_duration_seconds_count 1',
+      'tollgate_requests_total{outcome="forwarded",status_class="2xx"} 1',
+      'tollgate_request_duration_seconds_count 1',
     ]),
   );
 });

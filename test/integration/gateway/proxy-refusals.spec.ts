@@ -29,7 +29,7 @@ describe.each([
     expect(answer).toMatchObject({ status: 429, body: (REFUSAL as { body: string }).body });
     expect(answer.headers).toMatchObject({ 'retry-after': '1', 'content-type': 'application/problem+json', 'x-request-id': 'mine-1' });
     expect(reached).toEqual([]);
-    expect(await scrape()).toContain('gateway_requests_total{outcome="refused",status_class="4xx"} 1');
+    expect(await scrape()).toContain('tollgate_requests_total{outcome="refused",status_class="4xx"} 1');
   });
 
   it('goes on on the same connection, with and without a small body', async () => {

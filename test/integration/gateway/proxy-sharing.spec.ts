@@ -44,12 +44,12 @@ async function get(proxy: RunningProxy, path: string): Promise<RawClient> {
 }
 
 const shed = async (proxy: RunningProxy, reason: string): Promise<number> => {
-  const line = (await proxy.scrape()).find((each) => each.startsWith(`gateway_shed_total{reason="${reason}"}`));
+  const line = (await proxy.scrape()).find((each) => each.startsWith(`tollgate_shed_total{reason="${reason}"}`));
   return Number(line?.split(' ')[1]);
 };
 
 const slots = async (proxy: RunningProxy): Promise<string[]> =>
-  (await proxy.scrape()).filter((line) => line.startsWith('gateway_upstream_') && !line.includes('errors'));
+  (await proxy.scrape()).filter((line) => line.startsWith('tollgate_upstream_') && !line.includes('errors'));
 
 describe('connections to the upstream', () => {
   it('are shared: a merchant whose calls are never answered holds its part, another one is answered at once', async () => {
@@ -57,7 +57,7 @@ describe('connections to the upstream', () => {
     for (let i = 0; i < 20; i++) await get(proxy, '/slow/hold');
     await until(() => proxy.metrics.inFlight === 20 && proxy.held.length === 3);
     expect((await send(proxy.port, { path: '/other' })).status).toBe(200);
-    expect(await slots(proxy)).toEqual(['gateway_upstream_connections_used 3', 'gateway_upstream_waiting 17']);
+    expect(await slots(proxy)).toEqual(['tollgate_upstream_connections_used 3', 'tollgate_upstream_waiting 17']);
     expect(proxy.held).toHaveLength(3);
     proxy.held.shift()!.end('done');
     await until(() => expect(proxy.held).toHaveLength(3));

@@ -140,7 +140,7 @@ describe('webhooks, from a change to its receiver', () => {
     expect(Math.abs(Number(got!.headers['webhook-timestamp']) - Date.now() / 1000)).toBeLessThan(60);
     await until(async () => (await states(id)).join() === 'delivered');
     expect(receiver.received).toHaveLength(1);
-    expect(await metrics()).toContain('webhook_attempts_total{outcome="delivered",app="rules-api"} 1');
+    expect(await metrics()).toContain('tollgate_webhook_attempts_total{outcome="delivered",app="rules-api"} 1');
   });
 
   it('keeps nothing of a change that was not made, or that nobody wants to know of', async () => {

@@ -15,20 +15,20 @@ it('hands out what was counted', async () => {
 
   const text = await registry.metrics();
   for (const line of [
-    'gateway_requests_total{outcome="forwarded",status_class="2xx"} 2',
-    'gateway_requests_total{outcome="refused",status_class="4xx"} 1',
-    'gateway_requests_total{outcome="client_closed",status_class="none"} 1',
-    'gateway_upstream_errors_total{kind="reset"} 1',
-    'gateway_upstream_errors_total{kind="connect"} 0',
-    'gateway_in_flight 3',
-    '# TYPE gateway_request_duration_seconds histogram',
-    'gateway_request_duration_seconds_bucket{le="0.0005"} 2',
-    'gateway_request_duration_seconds_bucket{le="0.025"} 2',
-    'gateway_request_duration_seconds_bucket{le="0.05"} 3',
-    'gateway_request_duration_seconds_bucket{le="30"} 3',
-    'gateway_request_duration_seconds_bucket{le="+Inf"} 4',
-    'gateway_request_duration_seconds_count 4',
-    'gateway_request_duration_seconds_sum 60.0309',
+    'tollgate_requests_total{outcome="forwarded",status_class="2xx"} 2',
+    'tollgate_requests_total{outcome="refused",status_class="4xx"} 1',
+    'tollgate_requests_total{outcome="client_closed",status_class="none"} 1',
+    'tollgate_upstream_errors_total{kind="reset"} 1',
+    'tollgate_upstream_errors_total{kind="connect"} 0',
+    'tollgate_requests_in_flight 3',
+    '# TYPE tollgate_request_duration_seconds histogram',
+    'tollgate_request_duration_seconds_bucket{le="0.0005"} 2',
+    'tollgate_request_duration_seconds_bucket{le="0.025"} 2',
+    'tollgate_request_duration_seconds_bucket{le="0.05"} 3',
+    'tollgate_request_duration_seconds_bucket{le="30"} 3',
+    'tollgate_request_duration_seconds_bucket{le="+Inf"} 4',
+    'tollgate_request_duration_seconds_count 4',
+    'tollgate_request_duration_seconds_sum 60.0309',
   ]) {
     expect(text.split('\n')).toContain(line);
   }

@@ -34,7 +34,7 @@ export class ProxyMetrics {
   private readonly failures = new Map<UpstreamFailure, number>(UPSTREAM_FAILURES.map((kind) => [kind, 0]));
   private readonly sheds = new Map<ShedReason, number>(SHED_REASONS.map((reason) => [reason, 0]));
   private readonly durations = new LatencyHistogram(
-    'gateway_request_duration_seconds',
+    'tollgate_request_duration_seconds',
     'Time from the request headers to the end of the answer.',
   );
 
@@ -63,7 +63,7 @@ export class ProxyMetrics {
     const { requests, failures, sheds } = this;
     const registers = [registry];
     new Counter({
-      name: 'gateway_requests_total',
+      name: 'tollgate_requests_total',
       help: 'Requests by how they ended and by the class of the status that the client was given.',
       labelNames: ['outcome', 'status_class'],
       registers,
@@ -77,7 +77,7 @@ export class ProxyMetrics {
       },
     });
     new Counter({
-      name: 'gateway_upstream_errors_total',
+      name: 'tollgate_upstream_errors_total',
       help: 'Exchanges with the upstream that failed, by kind.',
       labelNames: ['kind'],
       registers,
@@ -87,7 +87,7 @@ export class ProxyMetrics {
       },
     });
     new Counter({
-      name: 'gateway_shed_total',
+      name: 'tollgate_shed_total',
       help: 'Requests that were refused or cut, and connections that were closed, to protect others, by reason.',
       labelNames: ['reason'],
       registers,
@@ -96,9 +96,9 @@ export class ProxyMetrics {
         for (const [reason, count] of sheds) this.inc({ reason }, count);
       },
     });
-    this.gauge(registry, 'gateway_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
-    this.gauge(registry, 'gateway_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
-    this.gauge(registry, 'gateway_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
+    this.gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
+    this.gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
+    this.gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
     // The registry needs no more of a metric than `name` and `get`, which its types do not say.
     registry.registerMetric(this.durations as unknown as Metric);
   }

@@ -39,7 +39,7 @@ export class LiveReports {
   register(registry: Registry): void {
     const { unreadable } = this;
     new Counter({
-      name: 'rules_api_unreadable_receipts_total',
+      name: 'tollgate_rules_api_unreadable_receipts_total',
       help: 'Receipts of decisions that were read from Redis and ignored, by why',
       labelNames: ['reason'],
       registers: [registry],

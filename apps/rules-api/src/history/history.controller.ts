@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By, LimitedTo } from '../auth/principal.js';
@@ -80,7 +80,7 @@ export class HistoryController {
   async revertOfPlan(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -96,7 +96,7 @@ export class HistoryController {
   async revert(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -111,7 +111,7 @@ export class HistoryController {
   @Writes('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revertDefault(
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -5,7 +5,7 @@ import {
   type Actor,
   type AuditFilter,
   AuditRepository,
-  type Expected,
+  type ExpectedVersions,
   MerchantNotFoundError,
   ownerColumns,
   PlanNotFoundError,
@@ -60,7 +60,7 @@ export class HistoryService {
    * Makes what a rule was at a version its newest version, by the checks of any edit; a deleted rule comes back under its id.
    * @throws RuleNotFoundError, VersionConflictError; ProblemError 409 if the version cannot be written any more
    */
-  async revert(owner: RuleOwner, ruleId: string, expected: Expected, version: number, by: Actor): Promise<RuleView> {
+  async revert(owner: RuleOwner, ruleId: string, expected: ExpectedVersions, version: number, by: Actor): Promise<RuleView> {
     const past = await this.audit.ruleAt(owner, ruleId, version);
     if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
     const spec = writable(ruleSpec(readable(past, version)), version);

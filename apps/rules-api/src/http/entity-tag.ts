@@ -1,7 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError } from '#platform';
-import type { Expected } from '#rules-db';
+import type { ExpectedVersions } from '#rules-db';
 
 /** What has an identity and a version, as the API shows it. */
 export interface Versioned {
@@ -19,7 +19,7 @@ export function entityTag(version: number): string {
  * tags never match.
  * @throws ProblemError 428 without the header, 400 when it is malformed
  */
-export function expectedVersions(ifMatch: string | undefined): Expected {
+export function expectedVersions(ifMatch: string | undefined): ExpectedVersions {
   if (ifMatch === undefined) {
     throw new ProblemError({
       status: 428,
@@ -38,12 +38,12 @@ export function expectedVersions(ifMatch: string | undefined): Expected {
 }
 
 /** The versions that the request's If-Match allows to be replaced. */
-export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): Expected => {
+export const IfMatch = createParamDecorator((_: unknown, context: ExecutionContext): ExpectedVersions => {
   return expectedVersions(context.switchToHttp().getRequest<FastifyRequest>().headers['if-match']);
 });
 
 /** The same, or undefined without the header: what is created has no version yet. */
-export const OptionalIfMatch = createParamDecorator((_: unknown, context: ExecutionContext): Expected | undefined => {
+export const OptionalIfMatch = createParamDecorator((_: unknown, context: ExecutionContext): ExpectedVersions | undefined => {
   const ifMatch = context.switchToHttp().getRequest<FastifyRequest>().headers['if-match'];
   return ifMatch === undefined ? undefined : expectedVersions(ifMatch);
 });

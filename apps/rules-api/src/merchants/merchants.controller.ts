@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -45,7 +45,7 @@ export class MerchantsController {
   @Patches('Change a merchant by a JSON merge patch', MerchantView, MerchantPatch)
   async update(
     @Param('merchantId', MerchantIdPipe) id: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -57,7 +57,7 @@ export class MerchantsController {
   @HttpCode(204)
   @Needs('editor', 'merchant')
   @Deletes('Delete a merchant with its rules')
-  async delete(@Param('merchantId', MerchantIdPipe) id: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
+  async delete(@Param('merchantId', MerchantIdPipe) id: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
     await this.merchants.delete(id, expected, by);
   }
 }

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, type Expected, type MerchantEntity, MerchantNotFoundError, MerchantRepository } from '#rules-db';
+import { type Actor, type ExpectedVersions, type MerchantEntity, MerchantNotFoundError, MerchantRepository } from '#rules-db';
 import { mergePatch } from '../http/merge-patch.js';
 import { jsonObject, validated } from '../http/validation.pipe.js';
 import { labelIn } from '../pagination/label-filter.js';
@@ -40,7 +40,7 @@ export class MerchantsService {
   }
 
   /** @param patch a JSON merge patch; what it makes of the merchant is checked as a whole */
-  async update(id: string, expected: Expected, patch: object, by: Actor): Promise<MerchantView> {
+  async update(id: string, expected: ExpectedVersions, patch: object, by: Actor): Promise<MerchantView> {
     if (Object.keys(jsonObject(patch)).length === 0) {
       throw new ProblemError({
         status: 400,
@@ -53,7 +53,7 @@ export class MerchantsService {
     return merchantView(await this.merchants.update(id, expected, after, by));
   }
 
-  async delete(id: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.merchants.delete(id, expected, by);
   }
 }

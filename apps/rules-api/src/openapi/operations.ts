@@ -1,4 +1,4 @@
-import { applyDecorators, type Type, UseInterceptors } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import {
   ApiAcceptedResponse,
   ApiBearerAuth,
@@ -6,57 +6,21 @@ import {
   ApiConsumes,
   ApiCreatedResponse,
   ApiExtraModels,
-  ApiHeader,
   ApiNoContentResponse,
   ApiOkResponse,
   ApiOperation,
-  ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
 import { MERGE_PATCH_CONTENT_TYPE } from '#platform';
-import { IdempotencyInterceptor } from '../http/idempotency.interceptor.js';
 import { KnowsQuery } from '../http/known-query.guard.js';
-import { ProblemSchema } from './problem.schema.js';
+import { changeReason, ETAG, ifMatch, LOCATION, takesIdempotencyKey } from './operation-headers.js';
+import { problemResponses, type ProblemStatus, WITH_BODY } from './problem-responses.js';
 
 /** Each decorator describes one kind of operation, so that the document says the same of all of its kind. */
 
 /** The security schemes of the document. */
 export const TOKEN_SCHEME = 'bearer';
 export const MERCHANT_KEY_SCHEME = 'merchantKey';
-
-const ETAG = { ETag: { description: 'The version of the answered resource.', schema: { type: 'string', example: '"3"' } } } as const;
-const LOCATION = {
-  Location: { description: 'The path of the new resource.', schema: { type: 'string', example: '/v1/merchants/acme' } },
-} as const;
-
-const PROBLEMS = {
-  400: 'The request is malformed, or fields of it are wrong: then errors names them.',
-  401: 'The token is missing or not valid.',
-  403: 'The role of the token does not allow this, or the token is limited to other merchants.',
-  404: 'Not found: no merchant, plan, rule, override, token or API key has this id.',
-  409: 'The id or the name is already in use, the owner has the maximum number of rules, merchants have the plan, a file would delete too much, or the answer to this Idempotency-Key cannot be repeated.',
-  412: 'The resource has changed since the version in If-Match.',
-  413: 'The body is too large.',
-  415: 'The content type of the body is not application/json, nor application/merge-patch+json for PATCH, nor application/yaml for a file.',
-  422: 'The Idempotency-Key belongs to another request.',
-  428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
-  429: 'This address has tried too many unknown tokens, or a merchant asks for itself too often.',
-  500: 'The server failed to answer.',
-  503: 'The database does not answer.',
-} as const;
-
-type ProblemStatus = keyof typeof PROBLEMS;
-
-const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> } = {
-  401: { 'WWW-Authenticate': { schema: { type: 'string', example: 'Bearer realm="tollgate"' } } },
-  412: ETAG,
-  429: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
-  503: { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } },
-};
-
-/** 400: an unknown name in the query. 405 is for methods that no route has. */
-const ALWAYS = [400, 401, 403, 429, 500, 503] as const;
-const WITH_BODY = [400, 413, 415] as const;
 
 interface BelowSomething {
   /** The path names a resource that may not be there. */
@@ -99,7 +63,7 @@ export function CreatesUnversioned(summary: string, view: Type, { belowSomething
 export function Lists(
   summary: string,
   page: Type,
-  { belowSomething = false, query = [] }: BelowSomething & { readonly query?: readonly string[] } = {},
+  { belowSomething = false, query = [] }: BelowSomething & KnownQuery = {},
 ): MethodDecorator {
   return operation(
     summary,
@@ -250,39 +214,6 @@ export function DeletesAny(summary: string): MethodDecorator {
   return operation(summary, [404], ApiNoContentResponse({ description: 'Deleted.' }), changeReason());
 }
 
-function takesIdempotencyKey(): MethodDecorator {
-  return applyDecorators(
-    UseInterceptors(IdempotencyInterceptor),
-    ApiHeader({
-      name: 'Idempotency-Key',
-      required: false,
-      description:
-        'A new one for each new request. If the request is repeated with it within a day, it is not carried out again, and its answer is repeated.',
-      schema: { type: 'string', minLength: 1, maxLength: 128, example: '9f1c3b1e-6c1d-4d0e-9c55-6f0f3c1f7a10' },
-    }),
-  );
-}
-
-function changeReason() {
-  return ApiHeader({
-    name: 'X-Change-Reason',
-    required: false,
-    description: 'Why the change is made. The history keeps it.',
-    schema: { type: 'string', maxLength: 500, example: 'ticket OPS-17' },
-  });
-}
-
-function ifMatch({ required = true } = {}) {
-  return ApiHeader({
-    name: 'If-Match',
-    required,
-    description:
-      'The ETag that was read. Several, separated by commas, allow any of these versions; * allows whatever version is there. ' +
-      (required ? 'Without the header the answer is 428.' : 'Without the header it is created, and if it is there the answer is 428.'),
-    schema: { type: 'string', example: '"3"' },
-  });
-}
-
 function operation(summary: string, problems: readonly ProblemStatus[], ...decorators: MethodDecorator[]): MethodDecorator {
   return operationBy(TOKEN_SCHEME, summary, problems, ...decorators);
 }
@@ -293,19 +224,5 @@ function operationBy(
   problems: readonly ProblemStatus[],
   ...decorators: MethodDecorator[]
 ): MethodDecorator {
-  const statuses = [...new Set([...ALWAYS, ...problems])].sort((a, b) => a - b);
-  return applyDecorators(
-    ApiOperation({ summary }),
-    ApiBearerAuth(scheme),
-    ApiExtraModels(ProblemSchema),
-    ...decorators,
-    ...statuses.map((status) =>
-      ApiResponse({
-        status,
-        description: PROBLEMS[status],
-        headers: PROBLEM_HEADERS[status] ?? {},
-        content: { 'application/problem+json': { schema: { $ref: getSchemaPath(ProblemSchema) } } },
-      }),
-    ),
-  );
+  return applyDecorators(ApiOperation({ summary }), ApiBearerAuth(scheme), ...decorators, problemResponses(problems));
 }

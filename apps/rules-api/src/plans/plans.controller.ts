@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -39,7 +39,7 @@ export class PlansController {
   @CreatesOrWrites('Create a plan, or replace what is written of one', PlanView)
   async write(
     @Param('plan', NewPlanNamePipe) name: string,
-    @OptionalIfMatch() expected: Expected | undefined,
+    @OptionalIfMatch() expected: ExpectedVersions | undefined,
     @Body() body: PlanDto,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -53,7 +53,7 @@ export class PlansController {
   @HttpCode(204)
   @Needs('editor', 'nothing')
   @Deletes('Delete a plan that no merchant has, with its rules', { mayBeInUse: true })
-  async delete(@Param('plan', PlanNamePipe) name: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
+  async delete(@Param('plan', PlanNamePipe) name: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
     await this.plans.delete(name, expected, by);
   }
 }

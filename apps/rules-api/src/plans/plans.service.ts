@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isPlanName } from '#limiter';
-import { type Actor, type Expected, PlanExistsError, PlanNotFoundError, PlanRepository } from '#rules-db';
+import { type Actor, type ExpectedVersions, PlanExistsError, PlanNotFoundError, PlanRepository } from '#rules-db';
 import { expectedVersions } from '../http/entity-tag.js';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
 import type { PageQueryDto } from '../pagination/page-query.dto.js';
@@ -33,7 +33,7 @@ export class PlansService {
    */
   async write(
     name: string,
-    expected: Expected | undefined,
+    expected: ExpectedVersions | undefined,
     { note = '', labels = {} }: PlanDto,
     by: Actor,
   ): Promise<{ plan: PlanView; isNew: boolean }> {
@@ -46,7 +46,7 @@ export class PlansService {
     }
   }
 
-  async delete(name: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(name: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.plans.delete(name, expected, by);
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
@@ -53,7 +53,7 @@ export class DefaultRulesController {
   @Writes('Replace a default rule', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async replace(
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: ReplaceRuleDto,
     @Query() query: WriteQueryDto,
     @By() by: Actor,
@@ -68,7 +68,7 @@ export class DefaultRulesController {
   @Patches('Change a default rule by a JSON merge patch', WrittenRule, RulePatch, { nameMayBeTaken: true, query: WRITE_QUERY })
   async patch(
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @Query() query: WriteQueryDto,
     @By() by: Actor,
@@ -82,7 +82,7 @@ export class DefaultRulesController {
   @Needs('editor', 'nothing')
   @WaitsForApproval()
   @Deletes('Delete a default rule')
-  async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
+  async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
     await this.rules.delete(null, ruleId, expected, by);
   }
 }

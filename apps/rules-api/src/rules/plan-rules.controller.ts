@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
@@ -59,7 +59,7 @@ export class PlanRulesController {
   async replace(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: ReplaceRuleDto,
     @Query() query: WriteQueryDto,
     @By() by: Actor,
@@ -75,7 +75,7 @@ export class PlanRulesController {
   async patch(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @Query() query: WriteQueryDto,
     @By() by: Actor,
@@ -92,7 +92,7 @@ export class PlanRulesController {
   async delete(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @By() by: Actor,
   ): Promise<void> {
     await this.rules.delete({ plan }, ruleId, expected, by);

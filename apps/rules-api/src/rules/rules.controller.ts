@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
@@ -58,7 +58,7 @@ export class RulesController {
   async replace(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: ReplaceRuleDto,
     @Query() query: WriteQueryDto,
     @By() by: Actor,
@@ -74,7 +74,7 @@ export class RulesController {
   async patch(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @Query() query: WriteQueryDto,
     @By() by: Actor,
@@ -91,7 +91,7 @@ export class RulesController {
   async delete(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @By() by: Actor,
   ): Promise<void> {
     await this.rules.delete(merchantId, ruleId, expected, by);

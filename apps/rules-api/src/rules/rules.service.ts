@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { RuleSpec, RuleWarning } from '#limiter';
 import {
   type Actor,
-  type Expected,
+  type ExpectedVersions,
   inOneTransaction,
   MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
@@ -73,7 +73,7 @@ export class RulesService {
   async replace(
     owner: RuleOwner,
     id: string,
-    expected: Expected,
+    expected: ExpectedVersions,
     body: ReplaceRuleDto,
     query: WriteQueryDto,
     by: Actor,
@@ -82,13 +82,20 @@ export class RulesService {
   }
 
   /** @param patch a JSON merge patch; what it makes of the rule is checked as a whole */
-  async patch(owner: RuleOwner, id: string, expected: Expected, patch: object, query: WriteQueryDto, by: Actor): Promise<WrittenRule> {
+  async patch(
+    owner: RuleOwner,
+    id: string,
+    expected: ExpectedVersions,
+    patch: object,
+    query: WriteQueryDto,
+    by: Actor,
+  ): Promise<WrittenRule> {
     const specAfter = (before: RuleEntity): RuleSpec =>
       ruleSpec(validated(mergePatch(this.readable(before), jsonObject(patch), ReplaceRuleDto.fields), ReplaceRuleDto));
     return this.written(query, (rules) => rules.replace(owner, id, expected, specAfter, by));
   }
 
-  async delete(owner: RuleOwner, id: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(owner: RuleOwner, id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.rules.delete(owner, id, expected, by);
   }
 

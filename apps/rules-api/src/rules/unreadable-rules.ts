@@ -19,7 +19,7 @@ export class UnreadableRules {
     registry: Registry,
   ) {
     this.counter = new Counter({
-      name: 'rules_api_unreadable_rules_total',
+      name: 'tollgate_rules_api_unreadable_rules_total',
       help: 'Rules that were read from the database and made no sense',
       registers: [registry],
     });

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, Expected } from '#rules-db';
+import type { Actor, ExpectedVersions } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -59,7 +59,7 @@ export class WebhooksController {
   @Patches('Change a webhook by a JSON merge patch', WebhookView, WebhookPatch)
   async patch(
     @Param('webhookId', WebhookIdPipe) id: string,
-    @IfMatch() expected: Expected,
+    @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @By() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -79,7 +79,7 @@ export class WebhooksController {
   @HttpCode(204)
   @Needs('admin', 'nothing')
   @Deletes('Delete a webhook with its deliveries')
-  async delete(@Param('webhookId', WebhookIdPipe) id: string, @IfMatch() expected: Expected, @By() by: Actor): Promise<void> {
+  async delete(@Param('webhookId', WebhookIdPipe) id: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
     await this.webhooks.delete(id, expected, by);
   }
 

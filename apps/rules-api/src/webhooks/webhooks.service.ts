@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import {
   type Actor,
   DeliveryNotFoundError,
-  type Expected,
+  type ExpectedVersions,
   type WebhookEntity,
   WebhookNotFoundError,
   WebhookRepository,
@@ -56,7 +56,7 @@ export class WebhooksService {
   }
 
   /** @param patch a JSON merge patch; what it makes of the webhook is checked as a whole */
-  async patch(id: string, expected: Expected, patch: object, by: Actor): Promise<WebhookView> {
+  async patch(id: string, expected: ExpectedVersions, patch: object, by: Actor): Promise<WebhookView> {
     const after = ({ url, events, enabled, labels }: WebhookEntity): WebhookSpec =>
       this.spec(validated(mergePatch({ url, events, enabled, labels }, jsonObject(patch), WebhookDto.fields), WebhookDto));
     return webhookView(await this.webhooks.update(id, expected, after, by));
@@ -67,7 +67,7 @@ export class WebhooksService {
     return { ...webhookView(await this.webhooks.rotate(id, sealed, overlapSeconds * 1000, by)), secret: text };
   }
 
-  async delete(id: string, expected: Expected, by: Actor): Promise<void> {
+  async delete(id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.webhooks.delete(id, expected, by);
   }
 

@@ -1,7 +1,7 @@
 import { withDeadline } from '#waiting';
 import { Gate } from '../rules/gate.js';
 import type { LookupAllowance } from '../rules/lookup-allowance.js';
-import { RulesUnavailableError, TooManyUnknownError } from '../rules/rule-source.js';
+import { RulesUnavailableError, TOO_MANY_UNKNOWN_IDS, TooManyUnknownError } from '../rules/rule-source.js';
 import { SieveCache, type CacheEntry } from '../rules/sieve-cache.js';
 import type { ApiKeySource, KnownApiKey } from './api-key-source.js';
 
@@ -115,12 +115,12 @@ export class ApiKeys {
 
   private async read(prefix: string, peer: string): Promise<KnownApiKey | null> {
     const { source, unknown } = this.options;
-    if (!unknown.allows(peer)) throw new TooManyUnknownError();
+    if (!unknown.allows(peer)) throw TOO_MANY_UNKNOWN_IDS;
     const changesBefore = this.changes;
     const [key = null] = await this.bounded(() =>
       this.gate.run(async () => {
         // It may have waited, and others may have spent the rest of the allowance meanwhile.
-        if (!unknown.take(peer)) throw new TooManyUnknownError();
+        if (!unknown.take(peer)) throw TOO_MANY_UNKNOWN_IDS;
         return source.apiKeys([prefix]);
       }),
     );

@@ -17,7 +17,7 @@ export class DecisionMetrics {
   constructor(registry: Registry) {
     const { reasons } = this;
     new Counter({
-      name: 'gateway_decisions_total',
+      name: 'tollgate_decisions_total',
       help: 'Requests by the reason of their decision.',
       labelNames: ['reason'],
       registers: [registry],
@@ -26,18 +26,18 @@ export class DecisionMetrics {
         for (const [reason, count] of reasons) this.inc({ reason }, count);
       },
     });
-    counterOf(registry, 'gateway_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
+    counterOf(registry, 'tollgate_local_decisions_total', 'Decisions made in this process while the store was away.', () => this.local);
     counterOf(
       registry,
-      'gateway_remembered_refusals_total',
+      'tollgate_remembered_refusals_total',
       'Refusals without asking the store, which has refused the same a moment ago.',
       () => this.remembered,
     );
-    counterOf(registry, 'gateway_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
-    counterOf(registry, 'gateway_over_limit_total', 'Requests that passed above a soft or an elastic limit.', () => this.overLimit);
-    counterOf(registry, 'gateway_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed);
-    counterOf(registry, 'gateway_spare_capacity_used_total', 'Requests that passed above an elastic limit.', () => this.spareUsed);
-    counterOf(registry, 'gateway_blocks_total', 'Blocks that began: penalties for keys that were refused too often.', () => this.blocks);
+    counterOf(registry, 'tollgate_shadow_refusals_total', 'Times a shadow rule would have refused.', () => this.shadow);
+    counterOf(registry, 'tollgate_over_limit_total', 'Requests that passed above a soft or an elastic limit.', () => this.overLimit);
+    counterOf(registry, 'tollgate_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed);
+    counterOf(registry, 'tollgate_spare_capacity_used_total', 'Requests that passed above an elastic limit.', () => this.spareUsed);
+    counterOf(registry, 'tollgate_blocks_total', 'Blocks that began: penalties for keys that were refused too often.', () => this.blocks);
   }
 
   count(verdict: Verdict): void {

@@ -5,21 +5,21 @@ import type { Dependencies } from '../dependencies.js';
 export function registerGauges(registry: Registry, { gateways, rules, spareCapacity, store }: Dependencies): void {
   gateways.register(registry);
   const gauges: readonly (readonly [name: string, help: string, read: () => number])[] = [
-    ['gateway_store_available', '1 while Redis carries out takes in time.', () => (store.available ? 1 : 0)],
+    ['tollgate_store_available', '1 while Redis carries out takes in time.', () => (store.available ? 1 : 0)],
     [
-      'gateway_store_clock_offset_seconds',
+      'tollgate_store_clock_offset_seconds',
       'By how much the clock of Redis is ahead of the one of this gateway, by its last answer.',
       () => store.clockOffsetMs / 1000,
     ],
     [
-      'gateway_spare_capacity',
+      'tollgate_spare_capacity',
       'Requests that this gateway may still pass above elastic limits before the next measurement.',
       () => spareCapacity.left,
     ],
-    ['gateway_cached_merchants', 'Merchants whose rules are in this process.', () => rules.size],
-    ['gateway_cached_unknown_merchants', 'Ids in this process that nobody created.', () => rules.unknownSize],
-    ['gateway_cached_plans', 'Plans whose rules are in this process.', () => rules.planSize],
-    ['gateway_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
+    ['tollgate_cached_merchants', 'Merchants whose rules are in this process.', () => rules.size],
+    ['tollgate_cached_unknown_merchants', 'Ids in this process that nobody created.', () => rules.unknownSize],
+    ['tollgate_cached_plans', 'Plans whose rules are in this process.', () => rules.planSize],
+    ['tollgate_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
   ];
   for (const [name, help, read] of gauges) {
     new Gauge({

@@ -21,6 +21,6 @@ test('each kind is said once, counted each time, and said again when it was quie
   ignored.add({ kind: 'change', reason: 'malformed', detail: 'again' });
   expect(said).toHaveLength(3);
   const text = await registry.metrics();
-  expect(text).toContain('gateway_ignored_messages_total{kind="change",reason="malformed"} 121');
-  expect(text).toContain('gateway_ignored_messages_total{kind="snapshot",reason="newer_format"} 1');
+  expect(text).toContain('tollgate_ignored_messages_total{kind="change",reason="malformed"} 121');
+  expect(text).toContain('tollgate_ignored_messages_total{kind="snapshot",reason="newer_format"} 1');
 });

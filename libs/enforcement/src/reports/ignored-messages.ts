@@ -28,7 +28,7 @@ export class IgnoredMessages {
     this.now = options.now ?? (() => performance.now());
     const { seen } = this;
     new Counter({
-      name: 'gateway_ignored_messages_total',
+      name: 'tollgate_ignored_messages_total',
       help: 'Things read from Redis that were ignored, by what they should have been and why.',
       labelNames: ['kind', 'reason'],
       registers: [options.registry],

@@ -11,7 +11,8 @@ import { SaidOnce } from './said-once.js';
 import { UsageCounters } from './usage-counters.js';
 import { UsageFlush } from './usage-flush.js';
 
-const WRITE_RECEIPTS_EVERY_MS = 1000;
+/** Often, so that a flood of refusals is written a few at a time: making a second's worth of receipts would hold requests up for milliseconds. */
+const WRITE_RECEIPTS_EVERY_MS = 100;
 /** What takes longer is tried again with the next flush. */
 const DEADLINE_MS = 2000;
 /** The last flush of a gateway that stops. */
@@ -52,6 +53,7 @@ export class Reports {
   private written = 0;
   private beyondShare = 0;
   private receiptFailures = 0;
+  private writing: Promise<void> | undefined;
 
   constructor(private readonly options: ReportsOptions) {
     const { gateway, isMerchant, redis, settings } = options;
@@ -88,11 +90,21 @@ export class Reports {
   /** Sends what is left, within a second. Never rejects. */
   async stop(): Promise<void> {
     for (const timer of this.timers.splice(0)) clearInterval(timer);
-    await withDeadline(Promise.all([this.usage.flush(), this.writeReceipts()]), LAST_DEADLINE_MS).catch(() => {});
+    const receipts = async (): Promise<void> => {
+      await this.writing;
+      await this.writeReceipts();
+    };
+    await withDeadline(Promise.all([this.usage.flush(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
+  }
+
+  /** One at a time: what is noted while Redis is slow waits in the queue, which is bounded. */
+  private writeReceipts(): Promise<void> {
+    this.writing ??= this.writeNoted().finally(() => (this.writing = undefined));
+    return this.writing;
   }
 
   /** If it fails, what was on its way is written again: a receipt may then be there twice. */
-  private async writeReceipts(): Promise<void> {
+  private async writeNoted(): Promise<void> {
     const noted = this.queue.take();
     if (noted.length === 0) return;
     const { isMerchant, settings } = this.options;
@@ -123,12 +135,18 @@ export class Reports {
     const { queue, usage } = this;
     const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
     const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
-    counterBy(registry, 'gateway_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
-    counterBy(registry, 'gateway_receipts_dropped_total', 'Receipts that were not written, by the bound that they met.', 'reason', dropped);
-    counter(registry, 'gateway_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
+    counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(
+      registry,
+      'tollgate_receipts_dropped_total',
+      'Receipts that were not written, by the bound that they met.',
+      'reason',
+      dropped,
+    );
+    counter(registry, 'tollgate_receipts_written_total', 'Receipts of decisions that were written to Redis.', () => this.written);
     counter(
       registry,
-      'gateway_usage_dropped_total',
+      'tollgate_usage_dropped_total',
       'Requests whose counts were dropped because Redis was away for too long.',
       () => usage.dropped,
     );

@@ -78,5 +78,7 @@ test('the check fails with the latest reason until the store is back', () => {
 
 test('every failure is counted by its code', async () => {
   for (const failure of [OOM, OOM, REFUSED]) health.failed(failure);
-  expect(await registry.metrics()).toContain('gateway_store_failures_total{code="OOM"} 2\ngateway_store_failures_total{code="REFUSED"} 1');
+  expect(await registry.metrics()).toContain(
+    'tollgate_store_failures_total{code="OOM"} 2\ntollgate_store_failures_total{code="REFUSED"} 1',
+  );
 });

@@ -24,7 +24,7 @@ export class StoreHealth {
   constructor(private readonly options: StoreHealthOptions) {
     const { failures } = this;
     new Counter({
-      name: 'gateway_store_failures_total',
+      name: 'tollgate_store_failures_total',
       help: 'Calls of Redis for takes that failed, by what Redis or the network said.',
       labelNames: ['code'],
       registers: [options.registry],

@@ -3,7 +3,7 @@ import type { Found, UnreadableText } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import { Gate } from './gate.js';
 import type { LookupAllowance } from './lookup-allowance.js';
-import { RulesUnavailableError, TooManyUnknownError, type RuleSource, type SnapshotSource } from './rule-source.js';
+import { RulesUnavailableError, TOO_MANY_UNKNOWN_IDS, TooManyUnknownError, type RuleSource, type SnapshotSource } from './rule-source.js';
 
 export interface ColdRulesOptions {
   snapshots: SnapshotSource;
@@ -78,10 +78,10 @@ export class ColdRules {
   /** An id that Redis does not know: nearly always one of no merchant, and there are more of those than can be looked up. */
   private lookUp(merchantId: string, peer: string): Promise<MerchantSnapshot | null> {
     const { unknownIds } = this.options;
-    if (!unknownIds.allows(peer)) return Promise.reject(new TooManyUnknownError());
+    if (!unknownIds.allows(peer)) return Promise.reject(TOO_MANY_UNKNOWN_IDS);
     return this.fromRuleSource(async (source) => {
       // It may have waited, and others may have spent the rest of the allowance meanwhile.
-      if (!unknownIds.take(peer)) throw new TooManyUnknownError();
+      if (!unknownIds.take(peer)) throw TOO_MANY_UNKNOWN_IDS;
       const snapshot = await source.snapshot(merchantId);
       if (snapshot?.exists) unknownIds.giveBack(peer);
       return snapshot;

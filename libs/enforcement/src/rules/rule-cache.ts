@@ -7,33 +7,16 @@ import {
   type MerchantSnapshot,
   type NewerRule,
   type OverrideTime,
-  type Phase,
   type PlanSnapshot,
 } from '#limiter';
+import { DefaultRules } from './default-rules.js';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
-import { bytesOf, compileRules, phaseOf, type KnownRules, type SharedSnapshots } from './known-rules.js';
+import { HeldMerchants, type HeldMerchant } from './held-merchants.js';
+import { compileRules, phaseOf, type KnownRules, type SharedSnapshots } from './known-rules.js';
 import { PlanCache, type HeldPlan } from './plan-cache.js';
 import { RulesUnavailableError } from './rule-source.js';
-import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 export type { KnownRules };
-
-interface Entry extends CacheEntry {
-  readonly merchantId: string;
-  /** Null for an id that belongs to no merchant. */
-  snapshot: MerchantSnapshot | null;
-  rules: KnownRules;
-  /** The default rules that `rules` were made with. */
-  defaults: DefaultRulesSnapshot;
-  /** The plan of the merchant, if it has one, and the rules of it that `rules` were made with. */
-  plan: HeldPlan | undefined;
-  planRules: PlanSnapshot | undefined;
-  /** The takes of `rules` that `bytes` counts. */
-  takesCounted: number;
-  readAgainAtMs: number;
-  /** For which time `rules` were made; undefined if the merchant never had an override: then it is all the same. */
-  phase: Phase | undefined;
-}
 
 export interface ColdReader {
   read(merchantId: string, options?: { newerThan?: number | undefined; peer?: string | undefined }): Promise<MerchantSnapshot | null>;
@@ -64,33 +47,24 @@ export interface RuleCacheOptions {
   storeNow?: () => number;
 }
 
-/** Merchants that have been read and whose first request has not been decided yet. */
-const MOST_RECENT = 64;
-
 /**
  * The compiled rules of the merchants in use. A change marks a merchant stale, and the next request reads it again; if
  * that fails, the old rules go on, because an outage must not change what a merchant may do.
  */
 export class RuleCache {
-  private readonly merchants: SieveCache<Entry>;
-  private readonly unknown: SieveCache<Entry>;
+  private readonly held: HeldMerchants;
   private readonly plans: PlanCache;
+  private readonly defaults: DefaultRules;
   private readonly loading = new Map<string, Promise<KnownRules>>();
   /** Merchants that changed while they were read for the first time; each of them is in `loading`. */
   private readonly missed = new Set<string>();
-  /** Merchants that came just now: what their first requests make ready is counted when the next one comes. */
-  private recent: Entry[] = [];
   private readonly maxLoading: number;
   private readonly now: () => number;
   private readonly storeNow: () => number;
-  private defaults: DefaultRulesSnapshot | undefined;
-  private readDefaultsAtMs = NOW;
-  private loadingDefaults: Promise<DefaultRulesSnapshot> | undefined;
 
   constructor(private readonly options: RuleCacheOptions) {
     const { maxBytes = 128 * 2 ** 20 } = options;
-    this.merchants = new SieveCache(maxBytes);
-    this.unknown = new SieveCache(options.maxUnknownBytes ?? maxBytes / 8);
+    this.held = new HeldMerchants(maxBytes, options.maxUnknownBytes ?? maxBytes / 8);
     this.maxLoading = options.maxLoading ?? 5000;
     this.now = options.now ?? (() => performance.now());
     this.storeNow = options.storeNow ?? Date.now;
@@ -99,17 +73,22 @@ export class RuleCache {
       maxBytes: options.maxPlanBytes ?? maxBytes / 4,
       now: this.now,
       onAdopted: (plan) => this.tellNewer(plan),
-      onDropped: (plan) => this.forgetMerchantsOf(plan),
+      onDropped: (plan) => this.held.forgetMerchantsOf(plan),
+    });
+    this.defaults = new DefaultRules({
+      read: (newerThan) => options.cold.readDefaultRules(newerThan),
+      now: this.now,
+      onAdopted: (defaults) => this.tellNewer(defaults),
     });
   }
 
   /** Merchants that exist. */
   get size(): number {
-    return this.merchants.size;
+    return this.held.size;
   }
 
   get unknownSize(): number {
-    return this.unknown.size;
+    return this.held.unknownSize;
   }
 
   get planSize(): number {
@@ -118,16 +97,16 @@ export class RuleCache {
 
   /** What all of them take in memory, by estimate. */
   get bytes(): number {
-    return this.merchants.bytes + this.unknown.bytes + this.plans.bytes;
+    return this.held.bytes + this.plans.bytes;
   }
 
   /** Whether a merchant of this id exists and its rules are in this process. */
   has(merchantId: string): boolean {
-    return this.merchants.peek(merchantId) !== undefined;
+    return this.held.has(merchantId);
   }
 
   get ready(): boolean {
-    return this.defaults !== undefined;
+    return this.defaults.current !== undefined;
   }
 
   /**
@@ -135,30 +114,25 @@ export class RuleCache {
    * and to know it costs no request a thing.
    */
   firstMerchants(count: number): string[] {
-    const ids: string[] = [];
-    for (const merchantId of this.merchants.keys()) {
-      if (ids.length >= count) break;
-      ids.push(merchantId);
-    }
-    return ids;
+    return this.held.first(count);
   }
 
   /** The rules if they are at hand and fresh: the way of nearly every request. */
   get(merchantId: string): KnownRules | undefined {
-    const entry = this.merchants.get(merchantId) ?? this.unknown.get(merchantId);
-    if (entry === undefined || this.isDue(entry.readAgainAtMs) || this.isDue(this.readDefaultsAtMs)) return undefined;
+    const entry = this.held.get(merchantId);
+    if (entry === undefined || isDue(entry.readAgainAtMs, this.now) || !this.defaults.isFresh) return undefined;
     const { plan, phase } = entry;
     if (plan !== undefined && !this.plans.isFresh(plan)) return undefined;
-    const isOther = entry.defaults !== this.defaults || entry.planRules !== plan?.snapshot;
+    const isOther = entry.defaults !== this.defaults.current || entry.planRules !== plan?.snapshot;
     if (isOther || (phase !== undefined && phase.untilMs <= this.storeNow())) this.recompile(entry);
     const { rules } = entry;
-    if (rules !== 'unknown_merchant' && rules.takesMade !== entry.takesCounted) this.count(entry);
+    if (rules !== 'unknown_merchant' && rules.takesMade !== entry.takesCounted) this.held.count(entry);
     return rules;
   }
 
   /** The rules at hand, even if outdated: better than none while neither Redis nor the rule source answers. */
   lastKnown(merchantId: string): KnownRules | undefined {
-    return this.entryOf(merchantId)?.rules;
+    return this.held.peek(merchantId)?.rules;
   }
 
   /**
@@ -187,16 +161,16 @@ export class RuleCache {
    */
   async reload(merchantId: string, peer?: string, asked?: { readonly rules: KnownRules; readonly atUs: number }): Promise<KnownRules> {
     const { atUs = 0 } = asked ?? {};
-    const entry = this.entryOf(merchantId);
+    const entry = this.held.peek(merchantId);
     // Another request has learned it meanwhile: what the bucket says is not said of these rules.
     if (entry?.phase !== undefined && asked !== undefined && entry.rules !== asked.rules) return entry.rules;
     const phase = entry?.phase;
     const time = phase && atUs > 0 ? timeOfStore(phase, atUs / 1000) : undefined;
     if (entry && time) return this.recompile(entry, time);
-    const known = [entry?.snapshot?.version, entry?.planRules?.version, this.defaults?.version];
+    const known = [entry?.snapshot?.version, entry?.planRules?.version, this.defaults.current?.version];
     const rules = await this.readNewer(merchantId, entry, peer);
-    const read = this.entryOf(merchantId);
-    const found = [read?.snapshot?.version, read?.planRules?.version, this.defaults?.version];
+    const read = this.held.peek(merchantId);
+    const found = [read?.snapshot?.version, read?.planRules?.version, this.defaults.current?.version];
     const isNewer = known.some((version, i) => version !== found[i]);
     if (isNewer || read?.phase === undefined || atUs === 0) return rules;
     // The bucket knows more than all rules there are: that an override has ended.
@@ -204,19 +178,19 @@ export class RuleCache {
     return ended ? this.recompile(read, ended) : rules;
   }
 
-  private async readNewer(merchantId: string, entry: Entry | undefined, peer: string | undefined): Promise<KnownRules> {
+  private async readNewer(merchantId: string, entry: HeldMerchant | undefined, peer: string | undefined): Promise<KnownRules> {
     const [snapshot, defaults] = await Promise.all([
       // An unknown id has default rules only: nothing else of it could be newer.
       entry?.snapshot === null ? null : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer }),
-      this.options.cold.readDefaultRules(this.defaults?.version),
+      this.defaults.readNewer(),
     ]);
-    this.adopt(defaults);
+    this.defaults.adopt(defaults);
     const plan = snapshot?.plan === undefined ? undefined : await this.plans.reload(snapshot.plan);
     return plan === null ? this.adoptMerchant(merchantId, snapshot, peer) : this.put(merchantId, snapshot, plan);
   }
 
   changed(merchantId: string | null): void {
-    if (merchantId === null) this.readDefaultsAtMs = NOW;
+    if (merchantId === null) this.defaults.changed();
     else this.markStale(merchantId);
   }
 
@@ -226,56 +200,22 @@ export class RuleCache {
   }
 
   changedSome(concerns: (merchantId: string) => boolean, defaults: boolean): void {
-    if (defaults) this.readDefaultsAtMs = NOW;
-    for (const merchants of [this.merchants.keys(), this.unknown.keys(), this.loading.keys()]) {
+    if (defaults) this.defaults.changed();
+    for (const merchants of [this.held.ids(), this.loading.keys()]) {
       for (const merchantId of merchants) if (concerns(merchantId)) this.markStale(merchantId);
     }
   }
 
   /** Reads the default rules if they are missing or outdated. */
-  async loadDefaults(): Promise<DefaultRulesSnapshot> {
-    if (this.defaults && !this.isDue(this.readDefaultsAtMs)) return this.defaults;
-    this.loadingDefaults ??= this.readDefaults().finally(() => (this.loadingDefaults = undefined));
-    return this.loadingDefaults;
-  }
-
-  private isDue(atMs: number): boolean {
-    return isDue(atMs, this.now);
-  }
-
-  private get later(): number {
-    return retryAt(this.now);
-  }
-
-  private entryOf(merchantId: string): Entry | undefined {
-    return this.merchants.peek(merchantId) ?? this.unknown.peek(merchantId);
-  }
-
-  private async readDefaults(): Promise<DefaultRulesSnapshot> {
-    // Before the read: a change that comes during it makes them stale again.
-    this.readDefaultsAtMs = FRESH;
-    try {
-      return this.adopt(await this.options.cold.readDefaultRules());
-    } catch (error) {
-      if (this.readDefaultsAtMs === FRESH) this.readDefaultsAtMs = this.defaults ? this.later : NOW;
-      if (this.defaults) return this.defaults;
-      throw error;
-    }
-  }
-
-  private adopt(defaults: DefaultRulesSnapshot): DefaultRulesSnapshot {
-    if (this.defaults === undefined || defaults.version > this.defaults.version) {
-      this.defaults = defaults;
-      this.tellNewer(defaults);
-    }
-    return this.defaults;
+  loadDefaults(): Promise<DefaultRulesSnapshot> {
+    return this.defaults.load();
   }
 
   private async read(merchantId: string, peer: string | undefined): Promise<KnownRules> {
     await this.loadDefaults();
-    const entry = this.entryOf(merchantId);
+    const entry = this.held.peek(merchantId);
     try {
-      if (entry && !this.isDue(entry.readAgainAtMs)) {
+      if (entry && !isDue(entry.readAgainAtMs, this.now)) {
         const known = await this.withFreshPlan(entry);
         if (known !== undefined) return known;
       }
@@ -283,13 +223,13 @@ export class RuleCache {
       return await this.adoptMerchant(merchantId, await this.options.cold.read(merchantId, { peer }), peer);
     } catch (error) {
       if (!entry) throw error;
-      if (entry.readAgainAtMs === FRESH) entry.readAgainAtMs = this.later;
+      if (entry.readAgainAtMs === FRESH) entry.readAgainAtMs = retryAt(this.now);
       return entry.rules;
     }
   }
 
   /** Undefined if there is no such plan any more: then the merchant has another one, or none. */
-  private async withFreshPlan(entry: Entry): Promise<KnownRules | undefined> {
+  private async withFreshPlan(entry: HeldMerchant): Promise<KnownRules | undefined> {
     if (entry.plan !== undefined) {
       const plan = await this.plans.load(entry.plan.name);
       if (plan === null) return undefined;
@@ -313,8 +253,8 @@ export class RuleCache {
   }
 
   private put(merchantId: string, read: MerchantSnapshot | null, planRead: HeldPlan | undefined): KnownRules {
-    const defaults = this.defaults!;
-    const previous = this.entryOf(merchantId);
+    const defaults = this.defaults.current!;
+    const previous = this.held.peek(merchantId);
     // A read that was overtaken by a newer one brings nothing.
     const isOvertaken = previous?.snapshot && read && previous.snapshot.version > read.version;
     const [newest, plan] = isOvertaken ? [previous.snapshot, previous.plan] : [read, planRead];
@@ -324,34 +264,26 @@ export class RuleCache {
     if (newest) this.tellNewer(newest);
     // Stale again if a change came while this was read.
     const isStale = this.missed.delete(merchantId) || previous?.readAgainAtMs === NOW;
-    const [held, other] = newest === null ? [this.unknown, this.merchants] : [this.merchants, this.unknown];
-    other.delete(merchantId);
-    this.countRecent();
-    const entry = {
+    this.held.put({
       merchantId,
       snapshot: newest,
       rules,
       defaults,
       plan,
       planRules,
-      takesCounted: 0,
       readAgainAtMs: isStale ? NOW : FRESH,
       phase: newest?.overrides && phaseAt(newest.overrides, atMs),
-      used: false,
-      bytes: bytesOf(merchantId, newest, rules),
-    };
-    held.set(merchantId, entry);
-    if (rules !== 'unknown_merchant') this.recent.push(entry);
+    });
     return rules;
   }
 
-  private recompile(entry: Entry, time: OverrideTime = { atMs: entry.phase === undefined ? 0 : this.storeNow() }): KnownRules {
+  private recompile(entry: HeldMerchant, time: OverrideTime = { atMs: entry.phase === undefined ? 0 : this.storeNow() }): KnownRules {
     const { snapshot } = entry;
-    entry.defaults = this.defaults!;
+    entry.defaults = this.defaults.current!;
     entry.planRules = entry.plan?.snapshot;
     entry.rules = this.compile(entry.merchantId, snapshot, { defaults: entry.defaults, plan: entry.planRules }, time);
     if (snapshot?.overrides !== undefined) entry.phase = phaseOf(snapshot.overrides, time);
-    this.count(entry);
+    this.held.count(entry);
     return entry.rules;
   }
 
@@ -363,31 +295,8 @@ export class RuleCache {
     for (const rule of newerRules) this.options.onNewerRule?.(rule);
   }
 
-  /** Most unknown ids come once, so `get` never counts what their request has made ready. */
-  private countRecent(): void {
-    const notAsked: Entry[] = [];
-    for (const entry of this.recent) {
-      if (this.entryOf(entry.merchantId) !== entry) continue;
-      if (entry.rules === 'unknown_merchant' || entry.rules.takesMade > 0) this.count(entry);
-      else notAsked.push(entry);
-    }
-    this.recent = notAsked.slice(-MOST_RECENT);
-  }
-
-  /** Requests have made more of the rules ready. */
-  private count(entry: Entry): void {
-    const { merchantId, snapshot, rules } = entry;
-    entry.takesCounted = rules === 'unknown_merchant' ? 0 : rules.takesMade;
-    (snapshot === null ? this.unknown : this.merchants).resize(entry, bytesOf(merchantId, snapshot, rules));
-  }
-
-  /** They hold what was compiled of the plan. It happens when plans take more memory than they may, or one is deleted. */
-  private forgetMerchantsOf(plan: HeldPlan): void {
-    for (const [merchantId, entry] of this.merchants) if (entry.plan === plan) this.merchants.delete(merchantId);
-  }
-
   private markStale(merchantId: string): void {
-    const entry = this.entryOf(merchantId);
+    const entry = this.held.peek(merchantId);
     if (entry) entry.readAgainAtMs = NOW;
     // A first read under way may miss the change: the next request reads again.
     else if (this.loading.has(merchantId)) this.missed.add(merchantId);

@@ -46,3 +46,6 @@ export class TooManyUnknownError extends RulesUnavailableError {
     this.name = 'TooManyUnknownError';
   }
 }
+
+/** The one that is thrown: a flood meets thousands of them a second, and to note the stack of each costs more than the rest of the refusal. */
+export const TOO_MANY_UNKNOWN_IDS = new TooManyUnknownError();

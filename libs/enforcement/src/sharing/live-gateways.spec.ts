@@ -20,5 +20,5 @@ test('says what it counts in a metric', async () => {
   const gateways = new LiveGateways(1);
   gateways.register(registry);
   gateways.heard(3);
-  expect(await registry.getSingleMetricAsString('gateway_live_gateways')).toContain('gateway_live_gateways 3');
+  expect(await registry.getSingleMetricAsString('tollgate_live_gateways')).toContain('tollgate_live_gateways 3');
 });

@@ -26,7 +26,7 @@ export class LiveGateways {
   register(registry: Registry): void {
     const count = (): number => this.count;
     new Gauge({
-      name: 'gateway_live_gateways',
+      name: 'tollgate_live_gateways',
       help: 'Gateways that were alive when Redis was last asked: among so many local limits are shared.',
       registers: [registry],
       collect() {

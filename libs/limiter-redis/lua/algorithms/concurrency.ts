@@ -14,6 +14,6 @@ export const concurrency: BucketCodec<ConcurrencyBucket, WindowLevel> = {
     writer.f64(slotTimeoutUs);
   },
   levelOf: windowLevelOf,
-  refundOf: (_bucket, { slot }) => [slot],
+  refundOf: (_bucket, { holder }) => [holder],
   holderAt: 16,
 };

@@ -6,7 +6,8 @@ export interface PastTake<Level> {
   readonly level: Level;
   readonly cost: number;
   readonly takenAtUs: number;
-  readonly slot: number;
+  /** Names the request, where it holds something until it is released. */
+  readonly holder: number;
 }
 
 /** How a limit begins: what its algorithm is told besides the numbers of the limit. */
@@ -52,8 +53,8 @@ export interface BucketAlgorithm<Bucket, State, Level> {
   /** What the bucket holds at an instant, for a request that asks `cost` of it. The state was clamped at that instant. */
   level(bucket: Bucket, state: State, nowUs: number, cost: number): Level;
   allows(bucket: Bucket, level: Level, cost: number): boolean;
-  /** The state after a request that passed. `slot` names the request, where it holds something until it is released. */
-  after(bucket: Bucket, state: State, level: Level, cost: number, nowUs: number, slot: number): State;
+  /** The state after a request that passed. `holder` names the request, where it holds something until it is released. */
+  after(bucket: Bucket, state: State, level: Level, cost: number, nowUs: number, holder: number): State;
   /** `taken` is false when another limit of the same request refused: then nothing was taken here either. */
   decide(bucket: Bucket, level: Level, cost: number, taken: boolean): Decision;
   /** A level some microseconds after it was found, as far as that can be told from it, if nothing was taken or given meanwhile. */

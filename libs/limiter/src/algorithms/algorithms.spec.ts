@@ -140,7 +140,7 @@ describe('a refund', () => {
       const level = levelAt(bucket, state, nowUs, cost);
       if (cost > 0 && allows(bucket, level, cost)) {
         state = stateAfter(bucket, state, level, cost, nowUs, i + 1);
-        passed.push({ past: { level, cost, takenAtUs: nowUs, slot: i + 1 }, given: false });
+        passed.push({ past: { level, cost, takenAtUs: nowUs, holder: i + 1 }, given: false });
       }
       const given = passed[refunds[i]! - 1];
       if (given && !given.given) {
@@ -165,10 +165,10 @@ describe('a refund', () => {
         replayWithRefunds(bucket, requests, refunds, ({ state, passed, nowUs, given }) => {
           let without: BucketState = bucket.start;
           for (const {
-            past: { cost, takenAtUs, slot },
+            past: { cost, takenAtUs, holder },
             given: wasGiven,
           } of passed) {
-            if (!wasGiven) without = stateAfter(bucket, without, levelAt(bucket, without, takenAtUs, cost), cost, takenAtUs, slot);
+            if (!wasGiven) without = stateAfter(bucket, without, levelAt(bucket, without, takenAtUs, cost), cost, takenAtUs, holder);
           }
           expect(left(bucket, state, nowUs)).toBeLessThanOrEqual(left(bucket, without, nowUs));
           if (given?.given) gaveBack++;
@@ -191,7 +191,7 @@ describe('a refund', () => {
         const level = levelAt(bucket, state, nowUs, cost);
         if (!allows(bucket, level, cost)) return;
         const after = stateAfter(bucket, state, level, cost, nowUs, 99);
-        const back = refunded(bucket, after, { level, cost, takenAtUs: nowUs, slot: 99 }, nowUs);
+        const back = refunded(bucket, after, { level, cost, takenAtUs: nowUs, holder: 99 }, nowUs);
         expect(levelAt(bucket, back, nowUs, 1)).toEqual(levelAt(bucket, state, nowUs, 1));
       }),
       { numRuns: 2000 },

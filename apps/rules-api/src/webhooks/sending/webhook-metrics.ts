@@ -8,14 +8,14 @@ export class WebhookMetrics {
 
   constructor(registry: Registry) {
     this.attempts = new Counter({
-      name: 'webhook_attempts_total',
+      name: 'tollgate_webhook_attempts_total',
       help: 'Attempts to deliver an event to a webhook: delivered, failed (there will be another one), dead (there will be none)',
       labelNames: ['outcome'],
       registers: [registry],
     });
     for (const outcome of ['delivered', 'failed', 'dead']) this.attempts.inc({ outcome }, 0);
     this.underWay = new Gauge({
-      name: 'webhook_attempts_under_way',
+      name: 'tollgate_webhook_attempts_under_way',
       help: 'Attempts to deliver an event that are not over yet',
       registers: [registry],
     });

@@ -13,7 +13,7 @@ export interface ConcurrencyState {
 
 export interface Slot {
   /** Names the request that holds it. */
-  readonly id: number;
+  readonly holder: number;
   readonly untilUs: number;
   /** What the request cost: it may hold more than one place. */
   readonly weight: number;
@@ -66,22 +66,22 @@ export const concurrencyBuckets: BucketAlgorithm<ConcurrencyBucket, ConcurrencyS
     };
   },
   allows: windowAllows,
-  after({ slotTimeoutUs }, state, _level, cost, nowUs, id) {
-    return { slots: [...alive(state, nowUs), { id, untilUs: nowUs + slotTimeoutUs, weight: cost }] };
+  after({ slotTimeoutUs }, state, _level, cost, nowUs, holder) {
+    return { slots: [...alive(state, nowUs), { holder, untilUs: nowUs + slotTimeoutUs, weight: cost }] };
   },
   decide: windowDecision,
   later: windowLater,
-  refunded: (_bucket, state, { slot }) => released(state, slot),
+  refunded: (_bucket, state, { holder }) => released(state, holder),
   missing: (_bucket, state, atUs) => wholeAmount(weightOf(alive(state, atUs))),
   /** Tokens of another algorithm are no slots: nobody holds one yet. */
   stateMissing: () => ({ slots: [] }),
-  exhausted: ({ capacity, slotTimeoutUs }, atUs) => ({ slots: [{ id: NOBODY, untilUs: atUs + slotTimeoutUs, weight: capacity }] }),
+  exhausted: ({ capacity, slotTimeoutUs }, atUs) => ({ slots: [{ holder: NOBODY, untilUs: atUs + slotTimeoutUs, weight: capacity }] }),
   keep: (state) => state,
 };
 
 /** Without the slot of one request; the same state if it has none. */
-export function released(state: ConcurrencyState, id: number): ConcurrencyState {
-  const slots = state.slots.filter((slot) => slot.id !== id);
+export function released(state: ConcurrencyState, holder: number): ConcurrencyState {
+  const slots = state.slots.filter((slot) => slot.holder !== holder);
   return slots.length === state.slots.length ? state : { slots };
 }
 
