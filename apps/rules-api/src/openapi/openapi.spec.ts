@@ -154,7 +154,7 @@ describe('the OpenAPI document', () => {
       const statuses = Object.keys(operation.responses);
       const needs = (...wanted: string[]) => expect([name, statuses]).toEqual([name, expect.arrayContaining(wanted)]);
       expect([name, operation.security]).toEqual([name, [path.startsWith('/v1/me/') ? { merchantKey: [] } : { bearer: [] }]]);
-      needs('401', '500', '503');
+      needs('401', '431', '500', '503');
       if (path.includes('{')) needs('404');
       const parameters = operation.parameters?.map((parameter) => parameter.name) ?? [];
       // Tokens, API keys and overrides are never edited, so nobody's edit can be lost.
