@@ -18,6 +18,7 @@ const BENCHES = [
   'reports',
   'preload',
   'apply',
+  'rules-api',
 ];
 
 const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]

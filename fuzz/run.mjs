@@ -6,6 +6,7 @@ import { BAD_CONFIGURATION, HELP_FLAG, parsedArguments, Refusal, TEXT } from '..
 import { demandNode, installMissing } from '../scripts/install.mjs';
 import { mainOf, ROOT } from '../scripts/paths.mjs';
 import { freePort } from '../scripts/ports.mjs';
+import { findRedisServer } from '../scripts/services/redis.mjs';
 import { obtainSchemathesis } from './schemathesis.mjs';
 
 const HELP = `npm run fuzz [-- --seconds N] [--examples N] [--seed N] [--or-skip]
@@ -18,7 +19,7 @@ Python 3.11 with venv, and the network. Run it with the same seed to repeat it.
   --seconds N    how long, 10 to 7200; 120 by default
   --examples N   calls of each operation before the next has its turn, 1 to 1000; 30 by default
   --seed N       0 to 999999999; 1 by default
-  --or-skip      without Python or the network it says so and succeeds
+  --or-skip      without Python, Redis or the network it says so and succeeds
   --help         this text`;
 
 const CHECKS = [
@@ -61,7 +62,7 @@ function whole(option, text, min, max) {
 
 /** @param {ReturnType<typeof settingsIn>} settings @returns {Promise<number>} the exit code */
 async function fuzz({ seconds, examples, seed, mayBeSkipped }) {
-  const schemathesis = obtainSchemathesis();
+  const schemathesis = findRedisServer() ? obtainSchemathesis() : { missing: 'that takes a redis-server or valkey-server on PATH' };
   if ('missing' in schemathesis) {
     console.error(`${mayBeSkipped ? 'SKIPPED: the Rules API was not fuzzed' : 'Not fuzzed'}: ${schemathesis.missing}`);
     return mayBeSkipped ? 0 : BAD_CONFIGURATION;
