@@ -19,6 +19,7 @@ const BENCHES = [
   'preload',
   'apply',
   'rules-api',
+  'migrations',
 ];
 
 const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]

@@ -7,6 +7,7 @@ registers it with Schemathesis.
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import re
@@ -61,6 +62,12 @@ def after_call(_context: Any, _case: Any, response: Any) -> None:
         found = pattern.fullmatch(path)
         if found:
             places.append(found.groupdict())
+
+
+@schemathesis.deserializer("application/x-ndjson")
+def last_line(_context: Any, response: Any) -> Any:
+    """Of lines of progress the last one has the result."""
+    return json.loads(response.text.splitlines()[-1])
 
 
 def learn_template(path: str) -> None:
