@@ -12,6 +12,7 @@ import { MerchantApiKeys1795405000000 } from './1795405000000-merchant-api-keys.
 import { Approvals1795406000000 } from './1795406000000-approvals.js';
 import { Webhooks1795406010000 } from './1795406010000-webhooks.js';
 import { AuditByStatement1795408000000 } from './1795408000000-audit-by-statement.js';
+import { WebhookMessages1795500000000 } from './1795500000000-webhook-messages.js';
 import { RuleLabelsIndex1795800000000 } from './1795800000000-rule-labels-index.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
@@ -30,5 +31,6 @@ export const MIGRATIONS = [
   Approvals1795406000000,
   Webhooks1795406010000,
   AuditByStatement1795408000000,
+  WebhookMessages1795500000000,
   RuleLabelsIndex1795800000000,
 ];

@@ -3,7 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 export type ReloadOutcome = 'written' | 'not_newer' | 'missing' | 'retried' | 'postponed' | 'failed';
 
 /** What could not be parsed. */
-export type Unreadable = 'job' | 'rules' | 'outbox';
+export type Unreadable = 'job' | 'rules' | 'outbox' | 'limit_event';
 
 /** The metrics of the preloader. Labels are few and fixed; no merchant is ever one. */
 export class PreloaderMetrics {
@@ -52,11 +52,11 @@ export class PreloaderMetrics {
     });
     this.unreadables = new Counter({
       name: 'tollgate_preloader_unreadable_total',
-      help: 'Jobs, rules and outbox rows that could not be parsed',
+      help: 'Jobs, rules, outbox rows and events of limits that could not be parsed',
       labelNames: ['what'],
       registers,
     });
-    for (const what of ['job', 'rules', 'outbox'] as const) this.unreadables.inc({ what }, 0);
+    for (const what of ['job', 'rules', 'outbox', 'limit_event'] as const) this.unreadables.inc({ what }, 0);
     this.changeLag = new Histogram({
       name: 'tollgate_rule_change_lag_seconds',
       help: 'Time from the commit of a rule change to its announcement to the gateways',

@@ -12,7 +12,7 @@ import {
   type ReloadJobData,
   ReloadQueue,
 } from '#rule-sync';
-import { createDataSource, drainOutbox, recordEndedOverrides, RuleReader } from '#rules-db';
+import { createDataSource, drainOutbox, RuleReader } from '#rules-db';
 import type { Registry } from 'prom-client';
 import { Database } from './database.js';
 import { FullPreload } from './full-preload/full-preload.js';
@@ -20,7 +20,9 @@ import { PreloadJob } from './full-preload/preload-job.js';
 import { PreloadSchedule } from './full-preload/preload-schedule.js';
 import { JobWorker } from './jobs/job-worker.js';
 import { FailedJobs } from './jobs/failed-jobs.js';
-import { OverrideEnds } from './overrides/override-ends.js';
+import { limitEvents } from './limit-events/limit-events.js';
+import { overrideEnds } from './overrides/override-ends.js';
+import type { Rounds } from './rounds.js';
 import { PreloaderMetrics } from './metrics.js';
 import { Dependencies } from './dependencies.js';
 import { connectRedis, type RedisConnections } from './redis-connections.js';
@@ -32,8 +34,8 @@ const RELOADS_AT_ONCE = 8;
 /** A reload that takes longer than this many milliseconds counts as failed: a frozen PostgreSQL or Redis never answers. */
 const RELOAD_TIMEOUT_MS = 15_000;
 
-/** Connections to PostgreSQL: one for each reload, and one each for the relay, the full preload, its next chunk, and health. */
-const POSTGRES_CONNECTIONS = RELOADS_AT_ONCE + 4;
+/** Connections to PostgreSQL: one for each reload, and one each for the relay, the full preload, its next chunk, health, and what is told. */
+const POSTGRES_CONNECTIONS = RELOADS_AT_ONCE + 5;
 const STATEMENT_TIMEOUT_MS = 10_000;
 
 /** A snapshot lives for this many intervals between full preloads, and for at least MIN_SNAPSHOT_LIFE_MS. */
@@ -65,7 +67,8 @@ export class Preloader {
   private readonly reloadWorker: JobWorker<ReloadJobData>;
   private readonly preloadWorker: JobWorker<PreloadJobData>;
   private readonly schedule: PreloadSchedule;
-  private readonly overrideEnds: OverrideEnds;
+  /** Ends of overrides and limits that are nearly used, for history and webhooks. */
+  private readonly told: readonly Rounds[];
   private readonly stopping = new AbortController();
 
   constructor(private readonly options: PreloaderOptions) {
@@ -87,17 +90,14 @@ export class Preloader {
     this.reloadWorker = this.createReloadWorker(reader);
     this.preloadWorker = this.createPreloadWorker(reader);
     this.schedule = new PreloadSchedule(this.preloads, config.preloadIntervalMs, logger);
-    this.overrideEnds = new OverrideEnds(
-      (max) => recordEndedOverrides(dataSource, max),
-      () => dataSource.isInitialized,
-      logger,
-    );
+    const onUnreadable = () => this.metrics.unreadable('limit_event');
+    this.told = [overrideEnds(dataSource, logger), limitEvents({ dataSource, redis: this.redis.data, logger, onUnreadable })];
     this.addChecks();
   }
 
   /** Starts everything at once. Nothing waits for something else, and nothing needs PostgreSQL or Redis to be available already. */
   start(): void {
-    for (const component of [this.database, this.relay, this.reloadWorker, this.preloadWorker, this.schedule, this.overrideEnds])
+    for (const component of [this.database, this.relay, this.reloadWorker, this.preloadWorker, this.schedule, ...this.told])
       component.start();
   }
 
@@ -108,7 +108,7 @@ export class Preloader {
     const graceMs = this.redis.worker.status === 'ready' ? this.options.config.shutdownGraceMs * 0.8 : 0;
     await Promise.all([
       this.relay.stop(),
-      this.overrideEnds.stop(),
+      ...this.told.map((rounds) => rounds.stop()),
       this.schedule.stop(),
       this.reloadWorker.stop(graceMs),
       this.preloadWorker.stop(graceMs),

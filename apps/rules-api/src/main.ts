@@ -17,7 +17,7 @@ async function main(): Promise<void> {
 
   const liveBuckets = new LiveBuckets(config.bucketsRedisUrl);
   const { oidcIssuer: issuer, oidcAudience: audience, oidcRolesClaim: roles, oidcMerchantsClaim: merchants } = config;
-  const { adminToken, tokenHashKey, approvalExpiryMs, managementToken } = config;
+  const { adminToken, tokenHashKey, approvalExpiryMs, approvalOverrideFactor, managementToken } = config;
   const webhooks = {
     allowPrivate: config.webhookAllowPrivate,
     timeoutMs: config.webhookTimeoutMs,
@@ -30,6 +30,7 @@ async function main(): Promise<void> {
     oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
     liveBuckets,
     approvalExpiryMs,
+    approvalOverrideFactor,
     webhooks,
     managementToken,
     health,

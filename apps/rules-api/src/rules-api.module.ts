@@ -41,6 +41,8 @@ export interface RulesApiDependencies {
   readonly liveBuckets: LiveBuckets;
   /** A day unless given. */
   readonly approvalExpiryMs?: number;
+  /** Overrides by more wait for a second administrator; none unless given. */
+  readonly approvalOverrideFactor?: number | undefined;
   /** Public addresses only unless given. */
   readonly webhooks?: WebhookOptions;
   readonly managementToken?: string | undefined;
@@ -68,6 +70,7 @@ class DatabaseModule {
     apiKeys,
     liveBuckets,
     approvalExpiryMs = 86_400_000,
+    approvalOverrideFactor,
     adminToken,
     tokenHashKey,
     webhooks,
@@ -80,7 +83,7 @@ class DatabaseModule {
       { provide: PlanRepository, useValue: new PlanRepository(dataSource) },
       { provide: UnreadableRules, useValue: new UnreadableRules(logger, registry) },
       { provide: RuleRepository, useValue: new RuleRepository(dataSource) },
-      { provide: OverrideRepository, useValue: new OverrideRepository(dataSource) },
+      { provide: OverrideRepository, useValue: new OverrideRepository(dataSource, Date.now, approvalOverrideFactor) },
       { provide: ApiTokenRepository, useValue: tokens },
       { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },

@@ -49,6 +49,20 @@ export function receiptShareKey(merchantId: string): string {
   return `tg:receipts:share:{${escaped(merchantId)}}`;
 }
 
+/** A stream of limits that are nearly or wholly used, and which of that somebody wants to be told of: see limit-event-store.ts. */
+export const LIMIT_EVENTS_KEY = 'tg:e';
+export const LIMIT_EVENTS_WANTED_KEY = 'tg:e:wanted';
+
+/** Is there while nobody has to be told again of a limit. */
+export function limitEventToldKey(merchantId: string, ruleId: string, limitId: number, kind: string): string {
+  return `tg:e:{${escaped(merchantId)}}:${ruleId}.${limitId}:${kind}`;
+}
+
+/** How many events of a merchant were noted lately. */
+export function limitEventShareKey(merchantId: string): string {
+  return `tg:e:share:{${escaped(merchantId)}}`;
+}
+
 export function snapshotKey(merchantId: string): string {
   return `tg:s:{${escaped(merchantId)}}`;
 }

@@ -17,7 +17,16 @@ export function sourceOf(file: string): string {
 }
 
 type ScriptName =
-  'take' | 'refund' | 'operate' | 'report-load' | 'write-snapshots' | 'mend-snapshot' | 'preload-buckets' | 'add-usage' | 'add-receipts';
+  | 'take'
+  | 'refund'
+  | 'operate'
+  | 'report-load'
+  | 'write-snapshots'
+  | 'mend-snapshot'
+  | 'preload-buckets'
+  | 'add-usage'
+  | 'add-receipts'
+  | 'add-limit-events';
 
 /** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
 export async function loadScripts(redis: Redis): Promise<void> {

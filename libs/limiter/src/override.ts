@@ -139,6 +139,18 @@ export function overrideFaults({ limits }: Pick<Rule, 'limits'>, override: Overr
   return limits.flatMap((limit) => limitFaults(overridden(specOf(limit), limit.id, override)).map((fault) => ({ limit, fault })));
 }
 
+/** The largest factor by which an override makes a number of the rule grow; below 1 if all of them shrink, and infinite for one that was 0. */
+export function overrideFactor({ limits }: Pick<Rule, 'limits'>, override: OverrideNumbers): number {
+  if ('multiply' in override) return override.multiply;
+  const factors = limits.flatMap((limit) => {
+    if (!concerns(override, limit.id)) return [];
+    const before = specOf(limit) as unknown as Readonly<Record<string, number>>;
+    const after = overridden(specOf(limit), limit.id, override) as unknown as Readonly<Record<string, number>>;
+    return scalingFields(limit.algorithm).map((field) => (after[field] === before[field] ? 1 : after[field]! / before[field]!));
+  });
+  return Math.max(...factors);
+}
+
 /** Whether an override changes anything about a limit. */
 export function concerns(override: OverrideNumbers, limitId: number): boolean {
   return 'multiply' in override || override.limits.some((each) => each.limitId === limitId);

@@ -107,6 +107,18 @@ describe('loadConfig', () => {
     expect(faultsOf(() => loadConfig('rules-api', { ...API, RULES_API_PORT: text }))).toHaveLength(1),
   );
 
+  it.each([
+    ['', undefined],
+    ['1.5', 1.5],
+    ['1000', 1000],
+  ])('takes %p as the factor above which an override waits for approval', (text, factor) =>
+    expect(loadConfig('rules-api', { ...API, APPROVAL_OVERRIDE_FACTOR: text }).approvalOverrideFactor).toBe(factor),
+  );
+
+  it.each(['0', '0.999', '1001', '-5', '5x', '1e2', '1.2345'])('refuses %s as such a factor', (text) =>
+    expect(faultsOf(() => loadConfig('rules-api', { ...API, APPROVAL_OVERRIDE_FACTOR: text }))).toHaveLength(1),
+  );
+
   it.each(['9999', '86400001'])('refuses %s as preload interval', (text) =>
     expect(faultsOf(() => loadConfig('preloader', { ...GATEWAY, PRELOAD_INTERVAL_MS: text }))).toHaveLength(1),
   );

@@ -37,6 +37,12 @@ export function wholeNumber(min: number, max: number, unit = '') {
   };
 }
 
+/** A number above which something is too much. */
+export function factor(text: string): number {
+  const value = /^\d{1,4}(\.\d{1,3})?$/.test(text) ? Number(text) : NaN;
+  return value >= 1 && value <= 1000 ? value : expected('a number from 1 to 1000 with at most three decimals');
+}
+
 /** 0 turns something off; every other value is bounded. */
 export function zeroOr(min: number, max: number, unit = '') {
   const number = wholeNumber(0, max, unit);

@@ -12,6 +12,7 @@ import {
   expected,
   LOG_LEVELS,
   problemTypeBase,
+  factor,
   type Variable,
   visibleText,
 } from './variable.js';
@@ -142,6 +143,14 @@ export const VARIABLES = {
     default: '86400000',
     meaning: 'milliseconds for which a change of a protected rule waits for a second administrator',
     parse: wholeNumber(1_000, 2_592_000_000, ' milliseconds'),
+  },
+  approvalOverrideFactor: {
+    name: 'APPROVAL_OVERRIDE_FACTOR',
+    apps: ['rules-api'],
+    default: '',
+    meaning:
+      'an override by which a number grows more than so many times waits for a second administrator, like 5 or 1.5; unset: none does',
+    parse: (text: string): number | undefined => (text === '' ? undefined : factor(text)),
   },
   webhookAllowPrivate: {
     name: 'WEBHOOK_ALLOW_PRIVATE',

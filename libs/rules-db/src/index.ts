@@ -13,6 +13,7 @@ export * from './data-source.js';
 export * from './errors.js';
 export * from './idempotency-key.entity.js';
 export * from './idempotency-key.repository.js';
+export * from './limit-webhook-events.js';
 export * from './merchant-api-key.entity.js';
 export * from './merchant-api-key.repository.js';
 export * from './merchant.entity.js';

@@ -7,12 +7,14 @@ import {
   MOST_OVERRIDDEN_GENERATION,
   MOST_OVERRIDES_OF_RULE,
   MOST_PERIODS,
+  overrideFactor,
   overrideFaults,
   type OverrideNumbers,
   type RuleOrigin,
 } from '#limiter';
 import { type Actor, recordChanges } from './change.js';
-import { OverrideConflictError, OverrideFaultsError, OverrideNotFoundError, RuleNotFoundError } from './errors.js';
+import { OverrideConflictError, OverrideFaultsError, OverrideNotFoundError, RuleNotFoundError, VersionConflictError } from './errors.js';
+import { demandApprovalOfOverride, type ProposedChange } from './protected-rule.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { raiseRulesVersion } from './rules-version.js';
 import { type NamedNumbers, OverrideEntity } from './override.entity.js';
@@ -30,25 +32,37 @@ export interface OverrideSpec {
   readonly numbers: { readonly multiply: number } | { readonly limits: readonly Omit<NamedNumbers, 'limitId'>[] };
   readonly untilMs: number;
   readonly reason: string | null;
+  /** Of the rule, if it was approved for this one. */
+  readonly ruleVersion?: number;
 }
 
 /** Overrides in PostgreSQL. Each write is one transaction with the merchant's version, audit row and outbox row. */
 export class OverrideRepository {
   private readonly transactions: Transactions;
 
-  /** @param nowMs the clock, in milliseconds since 1970; it is read while the merchant is locked */
+  /**
+   * @param nowMs the clock, in milliseconds since 1970; it is read while the merchant is locked
+   * @param allowedFactor an override by which a number grows more waits for a second administrator
+   */
   constructor(
     database: DataSource | Transactions,
     private readonly nowMs: () => number = Date.now,
+    private readonly allowedFactor: number = Infinity,
   ) {
     this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
   }
 
-  /** Begins an override, now. @throws MerchantNotFoundError, RuleNotFoundError, OverrideConflictError, OverrideFaultsError */
-  async create(merchantId: string, { ruleId, numbers, untilMs, reason }: OverrideSpec, by: Actor): Promise<OverrideEntity> {
+  /**
+   * Begins an override, now.
+   * @throws MerchantNotFoundError, RuleNotFoundError, VersionConflictError, OverrideConflictError, OverrideFaultsError; ApprovalWantedError if one
+   * administrator is not enough
+   */
+  async create(merchantId: string, spec: OverrideSpec, by: Actor): Promise<OverrideEntity> {
+    const { ruleId, numbers, untilMs, reason, ruleVersion } = spec;
     return this.transactions.run(async (manager, record) => {
       const version = await raiseRulesVersion(manager, merchantId);
       const rule = await overridableRule(manager, merchantId, ruleId);
+      if (ruleVersion !== undefined && ruleVersion !== rule.version) throw new VersionConflictError(rule.version);
       const nowMs = this.nowMs();
       const last = await lastOf(manager, merchantId, ruleId);
       demandRoom(rule, last, await activeCount(manager, merchantId, nowMs), nowMs);
@@ -56,6 +70,11 @@ export class OverrideRepository {
       const number = (last?.number ?? 0) + 1;
       const fromMs = beginning(rule, last, nowMs);
       if (untilMs <= fromMs) throw new OverrideFaultsError([{ at: 'until', detail: 'must be in the future' }]);
+      demandApprovalOfOverride(
+        proposalOf(merchantId, spec, rule),
+        { labels: rule.labels, factor: overrideFactor(rule, written), allowedFactor: this.allowedFactor },
+        by,
+      );
       await manager.update(OverrideEntity, { merchantId, ruleId, number: number - MOST_PERIODS - 1 }, { remembered: false });
       const { identifiers } = await manager.insert(OverrideEntity, {
         merchantId,
@@ -220,6 +239,13 @@ async function lastOf(manager: EntityManager, merchantId: string, ruleId: string
 
 async function activeCount(manager: EntityManager, merchantId: string, nowMs: number): Promise<number> {
   return manager.countBy(OverrideEntity, { merchantId, untilAt: MoreThan(new Date(nowMs)) });
+}
+
+/** For the version of the rule that stands: a factor of other numbers is another override. */
+function proposalOf(merchantId: string, { ruleId, numbers, untilMs, reason }: OverrideSpec, { version }: RuleEntity): ProposedChange {
+  const written = 'multiply' in numbers ? numbers : { limits: numbers.limits.map(({ name, numbers: instead }) => ({ name, ...instead })) };
+  const after = { ruleId, ...written, until: new Date(untilMs).toISOString(), ...(reason !== null && { reason }) };
+  return { action: 'override.created', merchantId, ruleId, version, before: null, after };
 }
 
 /** What the audit keeps: what was written, without what live buckets need. */

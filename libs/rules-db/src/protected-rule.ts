@@ -21,7 +21,7 @@ export interface ProposedChange {
 /** The change may only be made after a second administrator has approved it. All its other checks have passed, and nothing was changed. */
 export class ApprovalWantedError extends Error {
   constructor(readonly changes: readonly ProposedChange[]) {
-    super(`what is labelled ${PROTECTED_LABEL} changes only after a second administrator has approved it`);
+    super('this changes only after a second administrator has approved it');
     this.name = 'ApprovalWantedError';
   }
 }

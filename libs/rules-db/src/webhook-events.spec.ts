@@ -86,8 +86,23 @@ describe('eventsOf', () => {
     ]);
   });
 
+  it.each([
+    ['override.ended', { multiply: 5 }, 'ended'],
+    ['override.deleted', { limits: [{ name: 'burst', capacity: 50 }] }, 'deleted'],
+  ])('tells by %s that an override has ended', (action, numbers, state) => {
+    const recorded = { override: '3', ...numbers, from: new Date(0), until: new Date(9_000), reason: 'a sale' };
+    const until = new Date(5_000);
+    const change = { merchantId: 'acme', ruleId: '1', before: { ...recorded, state: 'active' }, after: { ...recorded, until, state }, by };
+    expect(eventsOf([{ ...change, action }])).toEqual([
+      {
+        type: 'override.ended',
+        data: { overrideId: '3', merchantId: 'acme', ruleId: '1', ...numbers, from: new Date(0), until, state, ...actors },
+      },
+    ]);
+  });
+
   it('tells nothing of tokens, buckets and merchants', () => {
-    for (const action of ['token.created', 'bucket.reset', 'merchant.updated', 'approval.approved'])
+    for (const action of ['token.created', 'bucket.reset', 'merchant.updated', 'approval.approved', 'override.created'])
       expect(eventsOf([{ merchantId: 'acme', ruleId: '1', action, before: {}, after: {}, by }])).toEqual([]);
   });
 });

@@ -31,6 +31,16 @@ interface ChangedRule {
   readonly version: number | null;
 }
 
+/** As much of an override as the audit keeps. */
+interface RecordedOverride {
+  readonly override: string;
+  readonly multiply?: number;
+  readonly limits?: readonly object[];
+  readonly from: Date;
+  readonly until: Date;
+  readonly state: string;
+}
+
 /** Events of one INSERT. */
 const ROWS_AT_ONCE = 1_000;
 
@@ -52,6 +62,7 @@ export function eventsOf(changes: readonly Told[]): WebhookEvent[] {
       data: { ...owner, changes: rules, ...actorsOf(by) },
     })),
     ...changes.filter(({ action }) => action === 'approval.wanted').map(wantedApproval),
+    ...changes.filter(({ action }) => action === 'override.ended' || action === 'override.deleted').map(endedOverride),
   ];
 }
 
@@ -91,6 +102,15 @@ function wantedApproval({ merchantId, plan, after, by }: Told): WebhookEvent {
     type: 'approval.wanted',
     data: { approvalId: approval.id, ...ownerIn({ merchantId, plan: plan ?? null }), ruleId, action, version, expiresAt, ...actorsOf(by) },
   };
+}
+
+/** By itself or by hand: whoever relies on it learns both. */
+function endedOverride({ merchantId, ruleId, before, after, by }: Told): WebhookEvent {
+  // What stood before says what was promised; what stands after, when it ended.
+  const { override: overrideId, multiply, limits, from } = before as RecordedOverride;
+  const { until, state } = after as RecordedOverride;
+  const numbers = multiply === undefined ? { limits } : { multiply };
+  return { type: 'override.ended', data: { overrideId, merchantId, ruleId, ...numbers, from, until, state, ...actorsOf(by) } };
 }
 
 function actorsOf({ name: actor, approval, reason, requestId }: Told['by']): object {

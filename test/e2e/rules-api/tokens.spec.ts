@@ -10,7 +10,7 @@ let ruleId: string;
 
 beforeAll(async () => {
   issuer = await TestIssuer.start();
-  api = await startRulesApi({ OIDC_ISSUER: issuer.url, OIDC_MERCHANTS_CLAIM: 'tenants' });
+  api = await startRulesApi({ OIDC_ISSUER: issuer.url, OIDC_MERCHANTS_CLAIM: 'tenants', APPROVAL_OVERRIDE_FACTOR: '5' });
   for (const id of ['acme', 'other']) await api.ask('POST', '/v1/merchants', { id, name: id });
   ruleId = ((await api.ask('POST', '/v1/merchants/acme/rules', ruleBody())).body as { id: string }).id;
   for (const [name, body] of Object.entries({
@@ -231,6 +231,38 @@ describe('a rule that is labelled protected', () => {
     expect((await api.ask('POST', `${revert}/approve`, {})).status).toBe(200);
     expect((await api.ask('GET', path)).body).toMatchObject({ version: 2, name: 'deleted' });
     expect((await api.ask('GET', `${path}/history`)).body.items[1]).toMatchObject({ action: 'rule.reverted', approvedBy: 'admin' });
+  });
+
+  it('is overridden by approval only, and any rule by much', async () => {
+    const overrides = '/v1/merchants/acme/overrides';
+    const until = '2100-01-01T00:00:00Z';
+    const soon = new Date(Date.now() + 3_600_000).toISOString();
+    const idOf = (path: string) => path.split('/').at(-1)!;
+    const [kept, usual] = [
+      idOf(await made('kept')),
+      idOf((await api.ask('POST', rules, ruleBody({ name: 'usual' }))).headers.get('location')!),
+    ];
+    await wanted(as('editor', 'POST', overrides, { ruleId: kept, multiply: 2, until: soon }));
+    const body = { ruleId: usual, multiply: 6, until: soon, reason: 'a sale' };
+    const large = await wanted(as('editor', 'POST', overrides, body));
+    expect((await api.ask('GET', large)).body.change).toMatchObject({
+      action: 'override.created',
+      ruleId: usual,
+      version: 1,
+      patch: [{ op: 'add', path: '', value: body }],
+    });
+    // Of nothing that can never begin anybody has to decide.
+    expect((await as('editor', 'POST', overrides, { ...body, until })).status).toBe(400);
+    expect((await as('approver', 'POST', `${large}/approve`, {})).status).toBe(200);
+    expect((await api.ask('GET', overrides)).body.items).toMatchObject([
+      { ruleId: usual, multiply: 6, createdBy: 'the editor', until: soon },
+    ]);
+    expect((await api.ask('GET', `${rules}/${usual}/history?limit=2`)).body.items).toMatchObject([
+      { action: 'approval.approved', actor: 'the approver' },
+      { action: 'override.created', actor: 'the editor', approvedBy: 'the approver', reason: 'a sale' },
+    ]);
+    const small = await as('editor', 'POST', overrides, { ...body, multiply: 5 });
+    expect([small.status, small.body.code]).toEqual([409, 'override.rule.taken']);
   });
 
   it('is refused as any other where the change itself is wrong, and nothing waits', async () => {

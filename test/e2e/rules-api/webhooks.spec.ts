@@ -112,8 +112,7 @@ describe('a webhook', () => {
   });
 
   it.each([
-    [{ events: ['limit.80'] }, '/events/0'],
-    [{ events: ['override.ended'] }, '/events/0'],
+    [{ events: ['limit.90'] }, '/events/0'],
     [{ events: [] }, '/events'],
     [{ url: 'ftp://example.com/' }, '/url'],
     [{ url: 'https://user:password@example.com/' }, '/url'],

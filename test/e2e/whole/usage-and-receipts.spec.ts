@@ -1,3 +1,5 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ruleBody } from '../../support/factories/rules.js';
 import { startApp, type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
@@ -13,6 +15,8 @@ let preloader: RunningApp;
 let gateway: RunningApp;
 let limitedToOther: string;
 let ruleId: string;
+let receiver: Server;
+const told: { type: string; data: Record<string, unknown> }[] = [];
 let addressRuleId: string;
 
 const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 4, refillTokens: 1, refillIntervalMs: 86_400_000 }];
@@ -28,7 +32,18 @@ const send = (requestId: string, options: { path?: string; merchantId?: string; 
 beforeAll(async () => {
   house = await House.open();
   const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
-  rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
+  receiver = createServer((request, answer) => {
+    let body = '';
+    request.on('data', (chunk) => (body += String(chunk)));
+    request.on('end', () => {
+      told.push(JSON.parse(body) as (typeof told)[0]);
+      answer.writeHead(204).end();
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+  rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url, WEBHOOK_ALLOW_PRIVATE: 'true' });
+  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`;
+  await api('POST', '/v1/webhooks', { url, events: ['limit.80', 'limit.100'] });
   preloader = await startApp('preloader', stores);
   gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', USAGE_FLUSH_MS: '1000', RECEIPTS_PASSED_ONE_IN: '1' });
   for (const id of ['acme', 'other']) await api('POST', '/v1/merchants', { id, name: id });
@@ -44,6 +59,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([rulesApi.kill(), preloader.kill()]);
   await house.close();
+  receiver.closeAllConnections();
+  await new Promise((resolve) => void receiver.close(resolve));
 });
 
 test('requests are counted by rule and minute, and the rules that refuse most are found', async () => {
@@ -151,6 +168,20 @@ test('every answer is what the OpenAPI document says', async () => {
     const schema = paths[template]!.get!.responses['200']!.content['application/json']!.schema;
     expect([path, mismatches(body, schema, components.schemas)]).toEqual([path, []]);
   }
+});
+
+test('a webhook is told once that a limit is nearly used, and that it refuses', async () => {
+  await until('both are told', async () => {
+    await send(`told-${told.length}`);
+    return told.filter(({ data }) => data.ruleId === ruleId).length >= 2;
+  });
+  const ofRule = told.filter(({ data }) => data.ruleId === ruleId);
+  const use = { merchantId: 'acme', ruleId, rule: 'payments', limit: 'burst', capacity: 4, remaining: 0, usedPercent: 100 };
+  expect(new Map(ofRule.map(({ type, data }) => [type, data]))).toEqual(
+    new Map(['limit.80', 'limit.100'].map((type) => [type, { ...use, at: expect.any(String) as unknown }])),
+  );
+  expect(ofRule).toHaveLength(2);
+  expect(Math.abs(Date.now() - Date.parse(ofRule[0]!.data.at as string))).toBeLessThan(60_000);
 });
 
 test('while Redis is away nothing is made up', async () => {

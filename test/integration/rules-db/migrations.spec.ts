@@ -122,6 +122,7 @@ describe('migrations', () => {
       'Approvals1795406000000',
       'Webhooks1795406010000',
       'AuditByStatement1795408000000',
+      'WebhookMessages1795500000000',
       'RuleLabelsIndex1795800000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { activeOverride, limitFaults, ruleUnder, type MerchantSnapshot } from '#limiter';
 import { burst } from '#limiter/testing';
 import {
+  ApprovalWantedError,
   AuditRepository,
   MAX_ACTIVE_OVERRIDES,
   MerchantRepository,
@@ -14,6 +15,7 @@ import {
   RuleReader,
   RuleRepository,
   type OverrideSpec,
+  VersionConflictError,
 } from '#rules-db';
 import { BY, merchant } from '../../support/factories/merchants.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -182,6 +184,47 @@ describe('an override', () => {
       { action: 'override.ended', actor: 'tollgate', after: { override: id, state: 'ended' } },
       { action: 'override.created', actor: BY.name, after: { multiply: 5, reason: 'a sale', state: 'active' } },
     ]);
+  });
+
+  it('whose end is written down is told to webhooks that want to know, in the same transaction', async () => {
+    const bodies = async () =>
+      ((await dataSource.query('SELECT body FROM webhook_event ORDER BY id')) as { body: string }[]).map(({ body }) => body);
+    await dataSource.query(
+      `INSERT INTO webhook (url, events, enabled, secret, version) VALUES ('https://example.com/', '["override.ended"]', true, '', 1)`,
+    );
+    const { id } = await overrides.create('acme', spec(), BY);
+    await dataSource.query(`UPDATE rule_override SET until_at = now() - interval '1 second' WHERE id = $1`, [id]);
+    await Promise.all([recordEndedOverrides(dataSource, 10), recordEndedOverrides(dataSource, 10)]);
+    expect((await bodies()).map((body) => JSON.parse(body) as object)).toMatchObject([
+      { type: 'override.ended', data: { overrideId: id, merchantId: 'acme', ruleId: own, multiply: 5, state: 'ended', actor: 'tollgate' } },
+    ]);
+    await dataSource.query('TRUNCATE webhook, webhook_event, webhook_delivery');
+  });
+
+  it('that is larger than one administrator may make it wants approval and leaves no trace, and begins once it is approved', async () => {
+    const careful = new OverrideRepository(dataSource, () => clock.nowMs, 4);
+    await careful.create('acme', spec({ ruleId: shared, numbers: { multiply: 4 } }), BY);
+    const { version } = await snapshot();
+    const large = { limits: [{ name: 'burst', numbers: { refillTokens: 25 } }] };
+    const error = await careful.create('acme', spec({ numbers: large }), BY).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(ApprovalWantedError);
+    const until = new Date(clock.nowMs + 60_000).toISOString();
+    expect((error as ApprovalWantedError).changes).toEqual([
+      {
+        action: 'override.created',
+        merchantId: 'acme',
+        ruleId: own,
+        version: 1,
+        before: null,
+        after: { ruleId: own, limits: [{ name: 'burst', refillTokens: 25 }], until, reason: 'a sale' },
+      },
+    ]);
+    expect((await snapshot()).version).toBe(version);
+    const approved = { ...BY, approval: { id: '5', by: 'second' } };
+    await rules.replace('acme', own, 'any', ruleSpec({ priority: 7 }), BY);
+    const late = careful.create('acme', spec({ numbers: large, ruleVersion: 1 }), approved);
+    await expect(late).rejects.toBeInstanceOf(VersionConflictError);
+    await expect(careful.create('acme', spec({ numbers: large, ruleVersion: 2 }), approved)).resolves.toMatchObject({ number: 1 });
   });
 
   it('is remembered of a merchant that is deleted and comes back, and no longer in force', async () => {

@@ -41,7 +41,17 @@ export function setCommand() {
       const inFile = (pointer: string): string =>
         limits && pointer.startsWith('/limits') ? limits.placeOf(pointer.slice('/limits'.length)) : pointer;
       const request = { method: 'POST', body, headers: reasonHeader(why) } as const;
-      const made = await RulesApi.of(process.env).ask<{ id: string }>(overridesPath(merchantId!), request, inFile);
-      print(json ? JSON.stringify(made, null, 2) : `Override ${made.id} holds for rule ${ruleId} of ${merchantId} until ${until}.`);
+      const made = await RulesApi.of(process.env).ask<Made>(overridesPath(merchantId!), request, inFile);
+      const inWords =
+        made.state === 'wanted'
+          ? `Nothing is changed yet: approval ${made.id} waits for a second administrator.`
+          : `Override ${made.id} holds for rule ${ruleId} of ${merchantId} until ${until}.`;
+      print(json ? JSON.stringify(made, null, 2) : inWords);
     });
+}
+
+/** An override; or an approval, if the rule is protected or the override is larger than one administrator may make it. */
+interface Made {
+  readonly id: string;
+  readonly state: string;
 }

@@ -39,7 +39,7 @@ export class ProposedChangeView {
     type: 'integer',
     nullable: true,
     example: 3,
-    description: 'The version that it replaces; another one makes the approval outdated',
+    description: 'The version of the rule that stands; another one makes the approval outdated',
   })
   version: number | null;
 

@@ -3,6 +3,7 @@ import { ProblemError } from '#platform';
 import {
   type Actor,
   AuditRepository,
+  OverrideRepository,
   ownerOf,
   type ProposedChange,
   type RuleEntity,
@@ -12,6 +13,8 @@ import {
   VersionConflictError,
 } from '#rules-db';
 import { validated } from '../http/validation.pipe.js';
+import { CreateOverrideDto } from '../overrides/override.dto.js';
+import { namingFields, overrideSpec } from '../overrides/override-spec.js';
 import { ReplaceRuleDto, ruleSpec } from '../rules/rule.dto.js';
 
 type CarryOut = (change: ProposedChange, transaction: Transactions, by: Actor) => Promise<void>;
@@ -24,6 +27,7 @@ export class ApprovedChanges {
     'rule.reverted': (change, transaction, by) => this.replaceRule(change, transaction, by),
     'rule.deleted': (change, transaction, by) =>
       new RuleRepository(transaction).delete(ownerOfRule(change), change.ruleId!, [change.version!], by),
+    'override.created': (change, transaction, by) => this.createOverride(change, transaction, by),
   };
 
   constructor(@Inject(AuditRepository) private readonly audit: AuditRepository) {}
@@ -36,6 +40,12 @@ export class ApprovedChanges {
       throw new ProblemError({ status: 409, code: 'approval.unknown_change', detail });
     }
     await carryOut(change, transaction, by);
+  }
+
+  private async createOverride({ merchantId, version, after }: ProposedChange, transaction: Transactions, by: Actor): Promise<void> {
+    const spec = { ...overrideSpec(validated(after, CreateOverrideDto), by), ruleVersion: version! };
+    const actor = { ...by, ...(spec.reason !== null && { reason: spec.reason }) };
+    await namingFields(new OverrideRepository(transaction).create(merchantId!, spec, actor));
   }
 
   private async replaceRule(change: ProposedChange, transaction: Transactions, by: Actor): Promise<void> {

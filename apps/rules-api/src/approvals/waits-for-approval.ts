@@ -47,7 +47,8 @@ export function WaitsForApproval(): MethodDecorator {
     UseInterceptors(ApprovalInterceptor),
     ApiAcceptedResponse({
       type: ApprovalView,
-      description: 'Nothing is changed yet: the rule is labelled protected, and the change waits for a second administrator.',
+      description:
+        'Nothing is changed yet: the rule is labelled protected, or the override is larger than one administrator may make it, and the change waits for a second one.',
       headers: { Location: { description: 'The path of the approval.', schema: { type: 'string', example: '/v1/approvals/5' } } },
     }),
   );

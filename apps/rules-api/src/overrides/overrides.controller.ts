@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Re
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '#rules-db';
+import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -21,6 +22,7 @@ export class OverridesController {
 
   @Post()
   @Needs('editor', 'merchant')
+  @WaitsForApproval()
   @CreatesUnversioned('Override numbers of a rule for a merchant, for a time', OverrideView, { belowSomething: true })
   async create(
     @Param('merchantId', MerchantIdPipe) merchantId: string,

@@ -1,10 +1,12 @@
 import type { Descriptor, Verdict } from '#limiter';
-import { RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { RedisLimitEventStore, RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import { Counter, type Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
+import { LimitEvents } from './limit-events.js';
+import { LimitNotes } from './limit-notes.js';
 import { receiptOf } from './receipt.js';
 import { ReceiptQueue } from './receipt-queue.js';
 import { SaidOnce } from './said-once.js';
@@ -41,10 +43,12 @@ export interface ReportsOptions {
   readonly now?: () => number;
 }
 
-/** Tells Redis what was decided: numbers by merchant, rule and minute, and receipts of single decisions. No request waits for it. */
+/** Tells Redis what was decided: numbers by merchant, rule and minute, limits that are nearly or wholly used, and receipts of single decisions. No request waits for it. */
 export class Reports {
   private readonly counters: UsageCounters;
   private readonly usage: UsageFlush;
+  private readonly limits: LimitNotes;
+  private readonly limitEvents: LimitEvents;
   private readonly queue: ReceiptQueue;
   private readonly receipts: RedisReceiptStore;
   private readonly said = new SaidOnce<string>();
@@ -66,6 +70,13 @@ export class Reports {
       send: (batch, ageMs) => this.inTime('usage', usageStore.add(batch, ageMs)),
       now,
     });
+    this.limits = new LimitNotes({ isMerchant, now });
+    const limitStore = new RedisLimitEventStore(redis);
+    this.limitEvents = new LimitEvents({
+      notes: this.limits,
+      send: (events) => this.inTime('limit_events', limitStore.add(events)),
+      now,
+    });
     this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
     this.receipts = new RedisReceiptStore(redis);
     this.register(settings.registry);
@@ -73,13 +84,16 @@ export class Reports {
 
   start(): void {
     const { receiptsPerSecond, usageFlushMs } = this.options.settings;
-    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.usage.flush(), usageFlushMs));
+    if (usageFlushMs > 0) this.timers.push(setInterval(() => void this.flushUsage(), usageFlushMs));
     if (receiptsPerSecond > 0) this.timers.push(setInterval(() => void this.writeReceipts(), WRITE_RECEIPTS_EVERY_MS));
   }
 
   /** @param requestId '' if the request has none */
   verdict(requestId: string, descriptor: Descriptor, verdict: Verdict): void {
-    if (this.options.settings.usageFlushMs > 0) this.counters.count(descriptor.merchantId, verdict);
+    if (this.options.settings.usageFlushMs > 0) {
+      this.counters.count(descriptor.merchantId, verdict);
+      this.limits.note(descriptor.merchantId, verdict);
+    }
     this.queue.offer(requestId, descriptor, verdict);
   }
 
@@ -94,7 +108,12 @@ export class Reports {
       await this.writing;
       await this.writeReceipts();
     };
-    await withDeadline(Promise.all([this.usage.flush(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
+    await withDeadline(Promise.all([this.flushUsage(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
+  }
+
+  /** Never rejects. */
+  private async flushUsage(): Promise<void> {
+    await Promise.all([this.usage.flush(), this.limitEvents.flush()]);
   }
 
   /** One at a time: what is noted while Redis is slow waits in the queue, which is bounded. */
@@ -132,10 +151,22 @@ export class Reports {
   }
 
   private register(registry: Registry): void {
-    const { queue, usage } = this;
-    const failures = () => [['usage', usage.failures] as const, ['receipts', this.receiptFailures] as const];
+    const { limitEvents, queue, usage } = this;
+    const failures = () =>
+      [
+        ['usage', usage.failures],
+        ['receipts', this.receiptFailures],
+        ['limit_events', limitEvents.failures],
+      ] as const;
     const dropped = () => [...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare] as const];
     counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', 'what', failures);
+    counterBy(
+      registry,
+      'tollgate_limit_events_dropped_total',
+      'Notes of limits that are nearly or wholly used that nobody is told of, by the bound that they met.',
+      'reason',
+      () => Object.entries(limitEvents.dropped),
+    );
     counterBy(
       registry,
       'tollgate_receipts_dropped_total',

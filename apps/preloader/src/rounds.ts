@@ -1,0 +1,51 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface RoundsOptions {
+  /** Does a part of the work and says whether there may be more at once. */
+  readonly round: () => Promise<boolean>;
+  /** Asked before each round; while it is false none begins. */
+  readonly canRun: () => boolean;
+  /** The wait after a round that found no more, or failed, in milliseconds. */
+  readonly intervalMs: number;
+  /** Called with the first failure, and not again before a round has succeeded. */
+  readonly onFailing: (error: unknown) => void;
+}
+
+/** Work that is done again and again, one round at a time, until it is stopped. A round that fails is tried again. */
+export class Rounds {
+  private readonly stopped = new AbortController();
+  private running: Promise<void> | undefined;
+  private failing = false;
+
+  constructor(private readonly options: RoundsOptions) {}
+
+  start(): void {
+    this.running ??= this.run();
+  }
+
+  /** Resolves after the current round. */
+  async stop(): Promise<void> {
+    this.stopped.abort();
+    await this.running;
+  }
+
+  private async run(): Promise<void> {
+    const { canRun, intervalMs } = this.options;
+    while (!this.stopped.signal.aborted) {
+      const isMore = canRun() && (await this.round());
+      if (!isMore) await sleep(intervalMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+    }
+  }
+
+  private async round(): Promise<boolean> {
+    try {
+      const isMore = await this.options.round();
+      this.failing = false;
+      return isMore;
+    } catch (error) {
+      if (!this.failing) this.options.onFailing(error);
+      this.failing = true;
+      return false;
+    }
+  }
+}
