@@ -47,10 +47,10 @@ export async function run({ workshop, quick, say }) {
 async function underWriter(url, merchants, work) {
   const writer = new pg.Client({ connectionString: url });
   await writer.connect();
-  let isOver = false;
+  const over = new AbortController();
   let waitedMs = 0;
   const writing = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const id = merchantId(Math.floor(Math.random() * merchants));
       const startedMs = performance.now();
       await writer.query('UPDATE merchant SET rules_version = rules_version + 1 WHERE id = $1', [id]);
@@ -62,7 +62,7 @@ async function underWriter(url, merchants, work) {
   try {
     await work();
   } finally {
-    isOver = true;
+    over.abort();
     await writing;
     await writer.end();
   }
