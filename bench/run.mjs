@@ -18,6 +18,8 @@ const BENCHES = [
   'reports',
   'preload',
   'apply',
+  'rules-api',
+  'migrations',
 ];
 
 const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]

@@ -50,7 +50,10 @@ export async function restoreColumn(runner: QueryRunner, table: string, column: 
   const archive = archivedColumn(table, column);
   const [{ found }] = (await runner.query('SELECT to_regclass($1) IS NOT NULL AS found', [archive])) as [{ found: boolean }];
   if (!found) return;
-  await runner.query(`UPDATE "${table}" t SET "${column}" = a."${column}" FROM ${archive} a WHERE a.id = t.id`);
+  // Most rows have the default, which stands there already: they are not written again, with all of their indexes.
+  await runner.query(
+    `UPDATE "${table}" t SET "${column}" = a."${column}" FROM ${archive} a WHERE a.id = t.id AND t."${column}" IS DISTINCT FROM a."${column}"`,
+  );
   await runner.query(`DROP TABLE ${archive}`);
 }
 

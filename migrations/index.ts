@@ -13,6 +13,7 @@ import { Approvals1795406000000 } from './1795406000000-approvals.js';
 import { Webhooks1795406010000 } from './1795406010000-webhooks.js';
 import { AuditByStatement1795408000000 } from './1795408000000-audit-by-statement.js';
 import { WebhookMessages1795500000000 } from './1795500000000-webhook-messages.js';
+import { RuleLabelsIndex1795800000000 } from './1795800000000-rule-labels-index.js';
 import { RuleBodiesAndAnswers1795850000000 } from './1795850000000-rule-bodies-and-answers.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
@@ -32,5 +33,6 @@ export const MIGRATIONS = [
   Webhooks1795406010000,
   AuditByStatement1795408000000,
   WebhookMessages1795500000000,
+  RuleLabelsIndex1795800000000,
   RuleBodiesAndAnswers1795850000000,
 ];

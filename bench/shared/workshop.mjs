@@ -29,6 +29,7 @@ const LINES_KEPT = 15;
  * @property {Record<string, string>} [env] besides PATH, HOME and TMPDIR
  * @property {boolean} [measured] on the measured core
  * @property {string} [stdin] a file
+ * @property {(line: string) => void} [onLine] is told each line of its output
  */
 
 export class Workshop {
@@ -81,7 +82,7 @@ export class Workshop {
    * @param {StartOptions} [options]
    * @returns {Job}
    */
-  start(program, { args = [], env = {}, measured = false, stdin } = {}) {
+  start(program, { args = [], env = {}, measured = false, stdin, onLine } = {}) {
     if (this.#closed) throw new Error('the benchmark is over');
     const [command, commandArgs] = measured ? onMeasuredCore(this.cores, program, args) : [program, args];
     // A process group of its own: Ctrl-C reaches us alone, and we stop everything in order.
@@ -94,7 +95,7 @@ export class Workshop {
     });
     if (input !== undefined) closeSync(input);
     this.#tether.tie(child, 'KILL');
-    const job = watch(child, `${program} ${args.slice(0, 2).join(' ')}`);
+    const job = watch(child, `${program} ${args.slice(0, 2).join(' ')}`, onLine);
     this.#endings.push(() => job.stop());
     return job;
   }
@@ -141,13 +142,14 @@ function inherited() {
 /**
  * @param {import('node:child_process').ChildProcess} child
  * @param {string} name
+ * @param {(line: string) => void} [onLine]
  * @returns {Job}
  */
-function watch(child, name) {
+function watch(child, name, onLine) {
   /** @type {string[]} */
   const lines = [];
   /** @type {Set<(line: string) => void>} */
-  const listeners = new Set();
+  const listeners = new Set(onLine ? [onLine] : []);
   let over = false;
   for (const stream of [child.stdout, child.stderr]) {
     if (!stream) continue;

@@ -17,7 +17,7 @@ const LUA = join(ROOT, 'libs', 'limiter-redis', 'lua');
 export function ruff() {
   const program = obtainRuff();
   if (!program) return { skipped: `Ruff ${RUFF_VERSION} could not be installed: that takes python3 with venv, and the network` };
-  const ok = [['check'], ['format', '--check']].map((args) => succeeds(program, [...args, 'locust']));
+  const ok = [['check'], ['format', '--check']].map((args) => succeeds(program, [...args, 'locust', 'fuzz']));
   return { ok: ok.every(Boolean) };
 }
 

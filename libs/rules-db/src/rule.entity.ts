@@ -40,6 +40,8 @@ export const RULE_NAME_OF_PLAN = 'rule_name_of_plan';
 @Index(RULE_NAME_OF_MERCHANT, ['merchantId', 'name'], { unique: true, where: 'merchant_id IS NOT NULL' })
 @Index(RULE_NAME_OF_DEFAULT, ['name'], { unique: true, where: 'merchant_id IS NULL AND plan IS NULL' })
 @Index(RULE_NAME_OF_PLAN, ['plan', 'name'], { unique: true, where: 'plan IS NOT NULL' })
+// Only the migration can say which kind of index it is.
+@Index('rule_labels', { synchronize: false })
 @Index('rule_by_priority', ['merchantId', 'priority', 'id'])
 @Check('rule_labels_object', `jsonb_typeof(labels) = 'object'`)
 export class RuleEntity implements Rule {

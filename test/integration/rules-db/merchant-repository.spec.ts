@@ -134,4 +134,56 @@ describe('MerchantRepository', () => {
     }
     expect(seen).toEqual([...ids].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))));
   });
+
+  describe('finds merchants with a label of their own, or of one of their rules', () => {
+    const risk = { key: 'team', value: 'risk' };
+
+    beforeEach(async () => {
+      const rules = new RuleRepository(dataSource);
+      const labels = { team: 'risk' };
+      for (const id of ['a', 'b', 'c', 'd', 'e']) await merchants.create({ ...acme, id, ...('be'.includes(id) && { labels }) }, BY);
+      await rules.create('d', ruleSpec({ name: 'one', labels }), BY);
+      await rules.create('d', ruleSpec({ name: 'another', labels }), BY);
+      await rules.create('e', ruleSpec({ labels }), BY);
+      await rules.create('a', ruleSpec({ labels: { team: 'ops' } }), BY);
+      await rules.create(null, ruleSpec({ name: 'of nobody', labels }), BY);
+    });
+
+    it.each([
+      [{ limit: 10 }, ['b', 'd', 'e']],
+      [{ limit: 2 }, ['b', 'd']],
+      [{ limit: 2, after: 'd' }, ['e']],
+      [{ limit: 1, among: ['a', 'd', 'e'] }, ['d']],
+      [{ limit: 10, among: ['a', 'd', 'e'], after: 'd' }, ['e']],
+      [{ limit: 10, among: [] }, []],
+    ])('page %j has %j', async (page, ids) => {
+      expect((await merchants.list({ ...page, labelledInPart: risk })).map(({ id }) => id)).toEqual(ids);
+    });
+
+    it('and looks at no rule without labels', async () => {
+      await dataSource.query(`
+        INSERT INTO merchant (id, name, time_zone, version, rules_version) SELECT 'many ' || i, 'x', 'Etc/UTC', 1, 1 FROM generate_series(1, 200) i;
+        INSERT INTO rule (merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, version)
+        SELECT 'many ' || i, 'rule ' || n, layer, priority, true, mode, match, key, limits, cost, on_store_failure, 1
+        FROM (SELECT * FROM rule LIMIT 1) one, generate_series(1, 200) i, generate_series(1, 10) n;
+        ANALYZE merchant, rule`);
+      const runner = dataSource.createQueryRunner();
+      try {
+        const counters = async () => {
+          await runner.query('SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()');
+          const [row] = (await runner.query(
+            `SELECT t.seq_scan::int AS scans, i.idx_scan::int AS looks FROM pg_stat_user_tables t, pg_stat_user_indexes i
+             WHERE t.relname = 'rule' AND i.indexrelname = 'rule_labels'`,
+          )) as [{ scans: number; looks: number }];
+          return row;
+        };
+        const onOne = new MerchantRepository({ manager: runner.manager, run: (work) => work(runner.manager, () => undefined) });
+        const before = await counters();
+        expect(await onOne.list({ limit: 200, labelledInPart: risk })).toHaveLength(3);
+        expect(await counters()).toEqual({ scans: before.scans, looks: before.looks + 1 });
+      } finally {
+        await runner.release();
+      }
+    });
+  });
 });

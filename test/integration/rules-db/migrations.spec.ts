@@ -125,6 +125,7 @@ describe('migrations', () => {
       'Webhooks1795406010000',
       'AuditByStatement1795408000000',
       'WebhookMessages1795500000000',
+      'RuleLabelsIndex1795800000000',
       'RuleBodiesAndAnswers1795850000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);

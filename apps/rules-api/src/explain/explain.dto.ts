@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { LAYERS, type Layer, MODES, WHY_NOT } from '#limiter';
 import { tableDto } from '../http/table-dto.js';
+import { ANY_JSON } from '../openapi/any-json.js';
 import { EXPLAIN_FIELDS } from './explain-fields.js';
 
 export class ExplainDto extends tableDto('explain', EXPLAIN_FIELDS) {}
@@ -27,10 +28,14 @@ class WhyNotView {
   })
   field: string;
 
-  @ApiProperty({ description: 'What the rule wants.', example: ['/transactions/**'] })
+  @ApiProperty({ ...ANY_JSON, description: 'What the rule wants.', example: ['/transactions/**'] })
   expected: unknown;
 
-  @ApiProperty({ description: 'What the request has, long texts cut off; null: it does not have the field.', example: '/reports' })
+  @ApiProperty({
+    ...ANY_JSON,
+    description: 'What the request has, long texts cut off; null: it does not have the field.',
+    example: '/reports',
+  })
   got: unknown;
 }
 

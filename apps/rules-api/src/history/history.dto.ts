@@ -4,6 +4,7 @@ import { type Fields, PLAN_NAME } from '#limiter';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
 import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
+import { ANY_JSON } from '../openapi/any-json.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 
 /** Longer than any name that a token may have. */
@@ -74,7 +75,7 @@ export class PatchStep {
   @ApiProperty({ type: String, example: '/limits/0/capacity', description: 'JSON pointer; empty: the whole' })
   path: string;
 
-  @ApiPropertyOptional({ description: 'What is there after the change', example: 20 })
+  @ApiPropertyOptional({ ...ANY_JSON, description: 'What is there after the change', example: 20 })
   value?: unknown;
 }
 

@@ -126,6 +126,7 @@ describe('the OpenAPI document', () => {
         item as Record<
           string,
           {
+            operationId: string;
             parameters?: { in: string; name: string; required?: boolean }[];
             responses: Record<string, object>;
             security?: object[];
@@ -153,7 +154,7 @@ describe('the OpenAPI document', () => {
       const statuses = Object.keys(operation.responses);
       const needs = (...wanted: string[]) => expect([name, statuses]).toEqual([name, expect.arrayContaining(wanted)]);
       expect([name, operation.security]).toEqual([name, [path.startsWith('/v1/me/') ? { merchantKey: [] } : { bearer: [] }]]);
-      needs('401', '500', '503');
+      needs('401', '431', '500', '503');
       if (path.includes('{')) needs('404');
       const parameters = operation.parameters?.map((parameter) => parameter.name) ?? [];
       // Tokens, API keys and overrides are never edited, so nobody's edit can be lost.
@@ -167,5 +168,30 @@ describe('the OpenAPI document', () => {
       }
       expect(parameters.filter((parameter) => path.includes(`{${parameter}}`))).toHaveLength(path.split('{').length - 1);
     }
+  });
+
+  it('names each operation by a short sentence of its own', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z]+(?:[A-Z][a-z]+){1,4}$/);
+    // Clients call them by these names.
+    expect(ids).toEqual(
+      expect.arrayContaining(['createMerchant', 'listRules', 'replacePlanRule', 'revertDefaultRule', 'showMyLimits', 'applyConfiguration']),
+    );
+  });
+
+  it('says where it is served, and by which schemes callers are known', () => {
+    expect(document.servers).toEqual([expect.objectContaining({ url: '/' })]);
+    const schemes = Object.entries(document.components?.securitySchemes ?? {});
+    expect(schemes.map(([name]) => name).sort()).toEqual(['bearer', 'merchantKey']);
+    // A token of this API is no JWT.
+    for (const [, scheme] of schemes) expect(scheme).toEqual({ type: 'http', scheme: 'bearer', description: expect.any(String) as string });
+  });
+
+  it('lets a step of a JSON Patch have any value', () => {
+    const step = document.components?.schemas?.['PatchStep'] as { properties: { value: { anyOf: object[]; nullable: boolean } } };
+    const { anyOf, nullable } = step.properties.value;
+    expect(anyOf.map((schema) => (schema as { type: string }).type)).toEqual(['object', 'array', 'string', 'number', 'boolean']);
+    expect(nullable).toBe(true);
   });
 });

@@ -15,6 +15,8 @@ import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
 import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/webhook.dto.js';
 import { RESOURCES } from '../resources.js';
+import { operationId } from './operation-ids.js';
+import { ruleExamples } from './rule-examples.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
 /** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. It is made when it is first asked for: that is a tenth of a start. */
@@ -51,11 +53,12 @@ const TABLE_DTOS = [
   SendDto,
 ];
 
+/** The bodies that are rules. */
+const RULE_BODIES = new Set([RuleDto, ReplaceRuleDto].map(({ name }) => `#/components/schemas/${name}`));
+
 /** The document of an app that is complete but for its start. */
 export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const document = SwaggerModule.createDocument(app, frame(), {
-    include: RESOURCES,
-  });
+  const document = SwaggerModule.createDocument(app, frame(), { include: RESOURCES, operationIdFactory: operationId });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, TABLE_DTOS);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
@@ -63,21 +66,46 @@ export function openApiDocument(app: INestApplication): OpenAPIObject {
   schemas[PlanPatch.name] = patchSchema(schemas[PlanDto.name]!);
   schemas[WebhookPatch.name] = patchSchema(schemas[WebhookDto.name]!);
   closeObjects(schemas);
+  addRuleExamples(document);
   return document;
+}
+
+/** Every operation that takes a rule as its body shows the same examples. */
+function addRuleExamples({ components = {}, paths }: OpenAPIObject): void {
+  const examples = ruleExamples();
+  components.examples = examples;
+  const references = Object.fromEntries(Object.keys(examples).map((name) => [name, { $ref: `#/components/examples/${name}` }]));
+  for (const { post, put } of Object.values(paths)) {
+    for (const operation of [post, put]) {
+      const content =
+        operation?.requestBody && 'content' in operation.requestBody ? operation.requestBody.content['application/json'] : undefined;
+      const schema = content?.schema;
+      if (content && schema && '$ref' in schema && RULE_BODIES.has(schema.$ref)) content.examples = references;
+    }
+  }
 }
 
 /** What the document says of the whole API. */
 function frame() {
-  return new DocumentBuilder()
-    .setTitle('Tollgate Rules API')
-    .setDescription(
-      'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
-        'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
-    )
-    .setVersion('1')
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'A token of an administrator or a machine.' }, TOKEN_SCHEME)
-    .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'An API key of a merchant.' }, MERCHANT_KEY_SCHEME)
-    .build();
+  return (
+    new DocumentBuilder()
+      .setTitle('Tollgate Rules API')
+      .setDescription(
+        'Merchants and the rules that limit their requests. A change needs If-Match with the ETag that was read. ' +
+          'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
+      )
+      .setVersion('1')
+      .addServer('/', 'The Rules API that this document comes from.')
+      // addBearerAuth would call them JWTs. An access token of an issuer is one, and the tokens of this API are not.
+      .addSecurity(TOKEN_SCHEME, {
+        type: 'http',
+        scheme: 'bearer',
+        description:
+          'A token of an administrator or a machine, made by createToken, or an access token of the OIDC issuer that is configured.',
+      })
+      .addSecurity(MERCHANT_KEY_SCHEME, { type: 'http', scheme: 'bearer', description: 'An API key of a merchant, made by createApiKey.' })
+      .build()
+  );
 }
 
 /** Fields that are not known are refused, and none are sent: the document says so of every object. */

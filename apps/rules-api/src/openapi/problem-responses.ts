@@ -16,6 +16,7 @@ const PROBLEMS = {
   422: 'The Idempotency-Key belongs to another request.',
   428: 'If-Match is missing. Send it with the ETag that was read, or with *.',
   429: 'This address has tried too many unknown tokens, or a merchant asks for itself too often.',
+  431: 'The request line and the headers are too large.',
   500: 'The server failed to answer.',
   503: 'The database does not answer.',
 } as const;
@@ -30,7 +31,7 @@ const PROBLEM_HEADERS: { readonly [S in ProblemStatus]?: Record<string, object> 
 };
 
 /** Of every operation. 400: an unknown name in the query. 405 is for methods that no route has. */
-const ALWAYS = [400, 401, 403, 429, 500, 503] as const;
+const ALWAYS = [400, 401, 403, 429, 431, 500, 503] as const;
 /** Of every operation whose request has a body. */
 export const WITH_BODY = [400, 413, 415] as const;
 

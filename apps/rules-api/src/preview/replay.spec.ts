@@ -143,3 +143,16 @@ it('a draft says what it shadows, what shadows it, and what it uncovers', () => 
   const besidePlan = shadowingOfDraft(alternatives(planned, draft, undefined, START_MS), draft, START_MS);
   expect(besidePlan.shadowedBy).toEqual([{ ruleId: '1', name: 'rule 1', source: 'plan', priority: 500 }]);
 });
+
+it('a draft with a validity or a schedule refuses at the times of the sample at which it applies', async () => {
+  const empty = { ...LIMIT, capacity: 1 };
+  for (const times of [
+    { validFrom: '2026-11-22T10:00:10Z' },
+    { schedule: { timeZone: 'Etc/UTC', weekly: [{ days: ['sun'], from: '10:01', to: '10:02' }] } },
+  ]) {
+    const both = alternatives(among([]), spec({ limits: [empty], ...times }), undefined, START_MS);
+    // Two at once before, and two at once at a time at which the draft applies.
+    const { result } = await replayed([...requests(2, 0), ...requests(2, 0, { atMs: START_MS + 60_000 })], both);
+    expect([times, result.refusedThen, result.series.map(({ refusedThen }) => refusedThen).at(-1)]).toEqual([times, 1, 1]);
+  }
+});

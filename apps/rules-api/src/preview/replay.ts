@@ -98,7 +98,7 @@ class Side {
 
   constructor(private readonly rules: RuleSet) {
     const store = new MemoryBucketStore(() => this.nowMs, MAX_BUCKETS);
-    this.limiter = new RateLimiter(store, store);
+    this.limiter = new RateLimiter(store, store, { nowMs: () => this.nowMs });
   }
 
   decide({ atMs, method, path, ip = '', cost, descriptor: known = { ip, method, target: path } }: SampleRow): Verdict {

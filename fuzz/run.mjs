@@ -1,0 +1,163 @@
+/** npm run fuzz: Schemathesis calls every operation of the OpenAPI document with what it allows and with what it forbids. */
+import { join } from 'node:path';
+import { Workshop } from '../bench/shared/workshop.mjs';
+import { build } from '../scripts/build.mjs';
+import { BAD_CONFIGURATION, HELP_FLAG, parsedArguments, Refusal, TEXT } from '../scripts/command-line.mjs';
+import { demandNode, installMissing } from '../scripts/install.mjs';
+import { mainOf, ROOT } from '../scripts/paths.mjs';
+import { freePort } from '../scripts/ports.mjs';
+import { findRedisServer } from '../scripts/services/redis.mjs';
+import { obtainSchemathesis } from './schemathesis.mjs';
+
+const HELP = `npm run fuzz [-- --seconds N] [--examples N] [--seed N] [--or-skip]
+
+Starts a Rules API of its own with PostgreSQL and Redis, and lets Schemathesis call it by its OpenAPI document. It fails if an
+answer is a server error, has a status, a content type, a header or a body that is not in the document, or if the Rules API
+logs an error. It uses loopback only: webhooks are sent nowhere. Schemathesis is installed once into .tollgate/tools, which takes
+Python 3.11 with venv, and the network. Run it with the same seed to repeat it.
+
+  --seconds N    how long, 10 to 7200; 120 by default
+  --examples N   calls of each operation before the next has its turn, 1 to 1000; 30 by default
+  --seed N       0 to 999999999; 1 by default
+  --or-skip      without Python, Redis or the network it says so and succeeds
+  --help         this text`;
+
+const CHECKS = [
+  'not_a_server_error',
+  'status_code_conformance',
+  'content_type_conformance',
+  'response_headers_conformance',
+  'response_schema_conformance',
+];
+const TOKEN = 'admin-token-of-the-fuzzer';
+const READY_WITHIN_MS = 60_000;
+/** Everything that a run does beside its calls. */
+const SPARE_MS = 120_000;
+const MOST_ERRORS_SHOWN = 20;
+
+/** @param {string[]} args */
+function settingsIn(args) {
+  const { values } = parsedArguments(args, {
+    seconds: TEXT,
+    examples: TEXT,
+    seed: TEXT,
+    'or-skip': { type: 'boolean' },
+    help: HELP_FLAG,
+  });
+  return {
+    seconds: whole('--seconds', values.seconds ?? '120', 10, 7200),
+    examples: whole('--examples', values.examples ?? '30', 1, 1000),
+    seed: whole('--seed', values.seed ?? '1', 0, 999_999_999),
+    mayBeSkipped: values['or-skip'] === true,
+    help: values.help === true,
+  };
+}
+
+/** @param {string} option @param {string} text @param {number} min @param {number} max */
+function whole(option, text, min, max) {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+  if (value >= min && value <= max) return value;
+  throw new Refusal(`${option}: expected a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`);
+}
+
+/** @param {ReturnType<typeof settingsIn>} settings @returns {Promise<number>} the exit code */
+async function fuzz({ seconds, examples, seed, mayBeSkipped }) {
+  const schemathesis = findRedisServer() ? obtainSchemathesis() : { missing: 'that takes a redis-server or valkey-server on PATH' };
+  if ('missing' in schemathesis) {
+    console.error(`${mayBeSkipped ? 'SKIPPED: the Rules API was not fuzzed' : 'Not fuzzed'}: ${schemathesis.missing}`);
+    return mayBeSkipped ? 0 : BAD_CONFIGURATION;
+  }
+  await build();
+  const workshop = new Workshop({ measured: undefined, rest: undefined, description: 'not pinned' });
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.once(signal, () => void workshop.close().then(() => process.exit(130)));
+  try {
+    const api = await startApi(workshop);
+    const fuzzer = workshop.start(schemathesis.program, {
+      args: [
+        ...['run', `${api.url}/openapi.json`, '--header', `Authorization: Bearer ${TOKEN}`, '--checks', CHECKS.join(',')],
+        ...['--phases', 'examples,coverage,fuzzing', '--max-time', String(seconds), '--max-examples', String(examples)],
+        ...['--seed', String(seed), '--continue-on-failure', '--generation-database', 'none', '--warnings', 'off', '--no-color'],
+      ],
+      env: {
+        SCHEMATHESIS_HOOKS: 'hooks',
+        PYTHONPATH: join(ROOT, 'fuzz'),
+        PYTHONDONTWRITEBYTECODE: '1',
+        FUZZ_MERCHANT_KEY: await merchantKey(api.url),
+      },
+      onLine: (line) => console.log(line),
+    });
+    const isClean = await endsWell(fuzzer, seconds * 1000 + SPARE_MS);
+    for (const line of api.errors) console.error(`The Rules API logged: ${line}`);
+    return isClean && api.errors.length === 0 ? 0 : 1;
+  } finally {
+    await workshop.close();
+  }
+}
+
+/** A Rules API, ready, and the errors that it logs. @param {Workshop} workshop */
+async function startApi(workshop) {
+  const postgres = await workshop.postgres();
+  const redis = await workshop.redis();
+  const port = await freePort();
+  /** @type {string[]} */
+  const errors = [];
+  const job = workshop.node(mainOf('rules-api'), {
+    env: {
+      DATABASE_URL: postgres.url,
+      BUCKETS_REDIS_URL: redis.url,
+      RULES_API_PORT: String(port),
+      TOLLGATE_ADMIN_TOKEN: TOKEN,
+    },
+    onLine: (line) => {
+      if (/"level":"(?:error|fatal)"/.test(line) && errors.length < MOST_ERRORS_SHOWN) errors.push(line);
+    },
+  });
+  await job.line((line) => line.includes('migrated and ready'), READY_WITHIN_MS);
+  return { url: `http://127.0.0.1:${port}`, errors };
+}
+
+/** The API key of a merchant, for the calls that merchants make for themselves. @param {string} url */
+async function merchantKey(url) {
+  const post = async (/** @type {string} */ path, /** @type {object} */ body) => {
+    const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${await answer.text()}`);
+    return /** @type {Promise<any>} */ (answer.json());
+  };
+  await post('/v1/merchants', { id: 'fuzzed', name: 'A merchant that asks for itself' });
+  return (await post('/v1/merchants/fuzzed/api-keys', { name: 'the fuzzer' })).key;
+}
+
+/** Whether a process ends in time and without a failure. @param {import('../bench/shared/workshop.mjs').Job} job @param {number} withinMs */
+async function endsWell(job, withinMs) {
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer;
+  const late = new Promise((resolve) => {
+    timer = setTimeout(() => {
+      console.error(`Schemathesis did not end within ${Math.round(withinMs / 1000)} s.`);
+      resolve(false);
+    }, withinMs);
+  });
+  const ended = job.ended.then(
+    () => true,
+    () => false,
+  );
+  const isWell = await Promise.race([ended, late]);
+  clearTimeout(timer);
+  return isWell === true;
+}
+
+try {
+  const settings = settingsIn(process.argv.slice(2));
+  if (settings.help) console.log(HELP);
+  else {
+    demandNode();
+    await installMissing(console.error);
+    process.exitCode = await fuzz(settings);
+  }
+} catch (error) {
+  if (!(error instanceof Refusal)) throw error;
+  console.error(`${error.message}\n\n${HELP}`);
+  process.exitCode = BAD_CONFIGURATION;
+}
