@@ -1,8 +1,9 @@
 /** npm run fuzz: Schemathesis calls every operation of the OpenAPI document with what it allows and with what it forbids. */
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { Workshop } from '../bench/shared/workshop.mjs';
 import { build } from '../scripts/build.mjs';
-import { BAD_CONFIGURATION, HELP_FLAG, parsedArguments, Refusal, TEXT } from '../scripts/command-line.mjs';
+import { BAD_CONFIGURATION, ConfigurationError } from '../scripts/command-line.mjs';
 import { demandNode, installMissing } from '../scripts/install.mjs';
 import { mainOf, ROOT } from '../scripts/paths.mjs';
 import { freePort } from '../scripts/ports.mjs';
@@ -37,13 +38,7 @@ const MOST_ERRORS_SHOWN = 20;
 
 /** @param {string[]} args */
 function settingsIn(args) {
-  const { values } = parsedArguments(args, {
-    seconds: TEXT,
-    examples: TEXT,
-    seed: TEXT,
-    'or-skip': { type: 'boolean' },
-    help: HELP_FLAG,
-  });
+  const { values } = parsed(args);
   return {
     seconds: whole('--seconds', values.seconds ?? '120', 10, 7200),
     examples: whole('--examples', values.examples ?? '30', 1, 1000),
@@ -53,11 +48,23 @@ function settingsIn(args) {
   };
 }
 
+const TEXT = /** @type {const} */ ({ type: 'string' });
+const FLAG = /** @type {const} */ ({ type: 'boolean' });
+
+/** @param {string[]} args */
+function parsed(args) {
+  try {
+    return parseArgs({ args, options: { seconds: TEXT, examples: TEXT, seed: TEXT, 'or-skip': FLAG, help: { ...FLAG, short: 'h' } } });
+  } catch (error) {
+    throw new ConfigurationError(/** @type {Error} */ (error).message);
+  }
+}
+
 /** @param {string} option @param {string} text @param {number} min @param {number} max */
 function whole(option, text, min, max) {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (value >= min && value <= max) return value;
-  throw new Refusal(`${option}: expected a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`);
+  throw new ConfigurationError(`${option}: expected a whole number from ${min} to ${max}, got ${JSON.stringify(text)}`);
 }
 
 /** @param {ReturnType<typeof settingsIn>} settings @returns {Promise<number>} the exit code */
@@ -157,7 +164,7 @@ try {
     process.exitCode = await fuzz(settings);
   }
 } catch (error) {
-  if (!(error instanceof Refusal)) throw error;
+  if (!(error instanceof ConfigurationError)) throw error;
   console.error(`${error.message}\n\n${HELP}`);
   process.exitCode = BAD_CONFIGURATION;
 }

@@ -7,27 +7,26 @@ import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';
 import { headerValues, rawValues } from './header-values.js';
+import { NO_RESERVATIONS, settle, watchedAnswer, type Reservations } from './held-reservations.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
-import { Outcome, OUTCOMES } from './proxy-metrics.js';
+import { Outcome } from './proxy-metrics.js';
 import { unreadableByHead } from './readable-body.js';
 import { RequestBody } from './request-body.js';
 import { type RequestTrace, withoutTraceContext } from './request-trace.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
+import { tellOf } from './told-requests.js';
 import { UpstreamCall, type CallOwner } from './upstream-call.js';
 import { problemOf, upstreamFailure } from './upstream-failure.js';
-import { WatchedAnswer } from './watched-answer.js';
+import type { WatchedAnswer } from './watched-answer.js';
 
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
-
-type Reservations = NonNullable<Extract<Admission, { forward: true }>['reservations']>;
-const NO_RESERVATIONS: Reservations = [];
 
 /** The connection on which an exchange takes place. */
 export interface ExchangeConnection {
@@ -196,7 +195,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private decided(admission: Admission): void {
     if (this.phase !== Phase.Admission) {
       // The client has not waited.
-      if (admission.forward) for (const reservation of admission.reservations ?? NO_RESERVATIONS) reservation.refund();
+      if (admission.forward) settle(admission.reservations ?? NO_RESERVATIONS, true, null);
       return;
     }
     try {
@@ -254,19 +253,9 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   forward(): void {
     if (this.phase !== Phase.Forwarding) return;
     this.letComeIn();
-    this.watchAnswer();
+    this.watched = watchedAnswer(this.reservations, this.plane, this.load!);
     this.call = new UpstreamCall(this.plane, this, this.load!, this.request, this.response, this.ownBody);
     this.call.start();
-  }
-
-  private watchAnswer(): void {
-    let readsHead = false;
-    let readsBody = false;
-    for (const { readsAnswer } of this.reservations) {
-      readsHead ||= readsAnswer === 'head';
-      readsBody ||= readsAnswer === 'body';
-    }
-    if (readsHead || readsBody) this.watched = new WatchedAnswer(this.plane, this.load!, readsBody);
   }
 
   /** From the very list that goes to the upstream: a rule cannot see another header than the upstream does. */
@@ -361,31 +350,16 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.plane.metrics.inFlight--;
     const durationMs = performance.now() - this.startedAtMs;
     this.plane.metrics.ended(outcome, status, durationMs);
-    if (this.trace !== undefined || this.plane.settings.accessLog !== undefined) this.tell(OUTCOMES[outcome]!, status, durationMs);
+    tellOf(this, this.plane, this.load, outcome, status, durationMs);
     if (this.waiting) clearTimeout(this.waiting);
     // Without a connection the upstream has seen nothing of the request.
-    const unused = this.call === null || !this.call.connected;
-    const answer = this.watched?.facts();
-    for (const reservation of this.reservations) {
-      if (unused) reservation.refund();
-      else reservation.release(answer);
-    }
+    settle(this.reservations, this.call === null || !this.call.connected, this.watched);
     this.ownBody?.stop();
     // What is left of a body that was begun and not forwarded is thrown away.
     if (this.ownBody !== null && this.call === null) this.request.resume();
     this.call?.stop();
     if (this.load !== null) this.plane.merchants.leave(this.load);
     this.connection.ended(this);
-  }
-
-  /** Tells those who want to know of every request. */
-  private tell(outcome: string, status: number, durationMs: number): void {
-    const { load, method, peer, plane, requestId, target, trace } = this;
-    // What counts for its peer belongs to no merchant.
-    const merchant = load === null || load.key === peer ? undefined : load.key;
-    const request = { requestId, merchant, method, target, status, outcome };
-    trace?.ended(request);
-    plane.settings.accessLog?.add({ ...request, durationMs, traceId: trace?.keptTraceId });
   }
 }
 

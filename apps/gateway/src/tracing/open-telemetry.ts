@@ -127,7 +127,7 @@ class SpansOfRequest implements RequestTrace {
   forwarding(headers: string[]): void {
     if (this.kept) this.upstream = this.child('upstream', performance.now(), SpanKind.CLIENT);
     const context = this.upstream === undefined ? this.context : trace.setSpan(ROOT_CONTEXT, this.upstream);
-    PROPAGATOR.inject(context, headers, { set: (list, name, value) => void (value !== '' && list.push(name, value)) });
+    PROPAGATOR.inject(context, headers, { set: (_headers, name, value) => void (value !== '' && headers.push(name, value)) });
   }
 
   upstreamAnswered(status: number): void {

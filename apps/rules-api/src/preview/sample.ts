@@ -55,7 +55,8 @@ export async function readSample(text: string, maxRows = MAX_SAMPLE_ROWS): Promi
       if (faults.length >= MAX_FAULTS) break;
     }
   } catch (error) {
-    if (error instanceof CsvError) throw badSample('preview.sample.malformed', `line ${(error['lines'] as number | undefined) ?? '?'}: ${error.message}`);
+    if (error instanceof CsvError)
+      throw badSample('preview.sample.malformed', `line ${(error['lines'] as number | undefined) ?? '?'}: ${error.message}`);
     throw error;
   }
   if (faults.length > 0) throw badBody(faults.slice(0, MAX_FAULTS));
