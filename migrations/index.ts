@@ -12,6 +12,7 @@ import { MerchantApiKeys1795405000000 } from './1795405000000-merchant-api-keys.
 import { Approvals1795406000000 } from './1795406000000-approvals.js';
 import { Webhooks1795406010000 } from './1795406010000-webhooks.js';
 import { AuditByStatement1795408000000 } from './1795408000000-audit-by-statement.js';
+import { Switches1796000000000 } from './1796000000000-switches.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -29,4 +30,5 @@ export const MIGRATIONS = [
   Approvals1795406000000,
   Webhooks1795406010000,
   AuditByStatement1795408000000,
+  Switches1796000000000,
 ];

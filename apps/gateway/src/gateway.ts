@@ -16,7 +16,7 @@ export interface GatewayOptions {
 
 /** An enforcer behind a proxy; starts and stops them in order. */
 export class Gateway {
-  private readonly enforcer: Enforcer;
+  readonly enforcer: Enforcer;
   private readonly proxy: ProxyServer;
   private readonly stopping = new AbortController();
   private listening = false;

@@ -44,6 +44,8 @@ export { type RuleOrigin, type RuleSource, SOURCES } from './rule-origin.js';
 export { shown } from './shown.js';
 export * from './table-schema.js';
 export * from './snapshot.js';
+export { SWITCH_FIELDS } from './switch-fields.js';
+export * from './switches.js';
 export { isMoment, MOMENT } from './schedule/moment.js';
 export type { Schedule } from './schedule/schedule-fields.js';
 export { storedOverrides } from './stored-overrides.js';

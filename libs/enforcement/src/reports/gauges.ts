@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client';
+import { SWITCH_NAMES } from '#limiter';
 import type { Dependencies } from '../dependencies.js';
 
 /** What Prometheus can see of the state of an enforcer. */
@@ -21,6 +22,15 @@ export function registerGauges(registry: Registry, { gateways, rules, spareCapac
     ['tollgate_cached_plans', 'Plans whose rules are in this process.', () => rules.planSize],
     ['tollgate_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
   ];
+  new Gauge({
+    name: 'tollgate_switches',
+    help: 'Switches that are on, by name: kill limits nobody, shadow refuses nobody.',
+    labelNames: ['switch'],
+    registers: [registry],
+    collect() {
+      for (const name of SWITCH_NAMES) this.set({ switch: name }, rules.switches.filter((each) => each.name === name).length);
+    },
+  });
   for (const [name, help, read] of gauges) {
     new Gauge({
       name,
