@@ -15,6 +15,7 @@ import { AuditByStatement1795408000000 } from './1795408000000-audit-by-statemen
 import { WebhookMessages1795500000000 } from './1795500000000-webhook-messages.js';
 import { RuleLabelsIndex1795800000000 } from './1795800000000-rule-labels-index.js';
 import { RuleBodiesAndAnswers1795850000000 } from './1795850000000-rule-bodies-and-answers.js';
+import { Switches1796000000000 } from './1796000000000-switches.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -35,4 +36,5 @@ export const MIGRATIONS = [
   WebhookMessages1795500000000,
   RuleLabelsIndex1795800000000,
   RuleBodiesAndAnswers1795850000000,
+  Switches1796000000000,
 ];

@@ -23,7 +23,7 @@ export interface GatewayOptions {
 
 /** An enforcer behind a proxy; starts and stops them in order. */
 export class Gateway {
-  private readonly enforcer: Enforcer;
+  readonly enforcer: Enforcer;
   private readonly issuer: Issuer | undefined;
   private readonly proxy: ProxyServer;
   private readonly stopping = new AbortController();

@@ -11,6 +11,7 @@ import { OverridesModule } from './overrides/overrides.module.js';
 import { PlansModule } from './plans/plans.module.js';
 import { PreviewModule } from './preview/preview.module.js';
 import { RulesModule } from './rules/rules.module.js';
+import { SwitchesModule } from './switches/switches.module.js';
 import { TokensModule } from './tokens/tokens.module.js';
 import { UsageModule } from './usage/usage.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
@@ -32,5 +33,6 @@ export const RESOURCES = [
   DecisionsModule,
   ConfigurationModule,
   ApprovalsModule,
+  SwitchesModule,
   WebhooksModule,
 ];

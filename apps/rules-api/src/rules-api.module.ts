@@ -5,6 +5,7 @@ import { type Health, type Logger, ManagementModule } from '#platform';
 import {
   ApiTokenRepository,
   ApprovalRepository,
+  SwitchRepository,
   AuditRepository,
   IdempotencyKeyRepository,
   MerchantApiKeyRepository,
@@ -92,6 +93,7 @@ class DatabaseModule {
       { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },
       { provide: ApprovalRepository, useValue: new ApprovalRepository(dataSource) },
+      { provide: SwitchRepository, useValue: new SwitchRepository(dataSource) },
       { provide: APPROVAL_EXPIRY_MS, useValue: approvalExpiryMs },
       ...webhookProviders({ database, adminToken, tokenHashKey, logger, registry }, webhooks),
       { provide: IDEMPOTENCY_LOGGER, useValue: logger },

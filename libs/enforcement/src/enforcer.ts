@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { NewerRulesError, type Descriptor, type Verdict } from '#limiter';
+import { NewerRulesError, type Descriptor, type Switch, type Verdict } from '#limiter';
 import { leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
@@ -17,6 +17,9 @@ const RULES_DEADLINE_MS = 2000;
 const MAX_RELOADS = 3;
 const SUMMARY_EVERY_MS = 2000;
 const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
+const LOOK_AT_SWITCHES_EVERY_MS = 1000;
+/** What is on is said again so often: nobody should be able to forget it. */
+const REMIND_OF_SWITCHES_EVERY_MS = 60_000;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
 
@@ -45,6 +48,7 @@ export class Enforcer {
   private readonly id = randomUUID();
   private readonly closing = new AbortController();
   private readonly timers: NodeJS.Timeout[] = [];
+  private saidOfSwitches = { text: '[]', atMs: 0 };
 
   /** Connects to nothing yet that it would wait for: see `open`. */
   constructor(options: EnforcerOptions) {
@@ -76,6 +80,7 @@ export class Enforcer {
     reports.start();
     this.timers.push(
       setInterval(() => this.logSummary(), SUMMARY_EVERY_MS),
+      setInterval(() => this.logSwitches(), LOOK_AT_SWITCHES_EVERY_MS),
       setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS),
       setInterval(() => buckets.tell(), TELL_REFUSALS_EVERY_MS),
     );
@@ -97,6 +102,16 @@ export class Enforcer {
     const rules = this.dependencies.rules.get(descriptor.merchantId);
     if (rules === undefined) this.checkCold(descriptor, answer, requestId, watch);
     else this.checkBy(rules, descriptor, answer, requestId);
+  }
+
+  /** What is switched on now, for this process or for all. */
+  get switches(): readonly Switch[] {
+    return this.dependencies.rules.switches;
+  }
+
+  /** Switches of this process alone, beside those that all have; they replace those of before. For when Redis and the Rules API are away. */
+  switchHere(switches: readonly Switch[]): void {
+    this.dependencies.rules.switchHere(switches);
   }
 
   /** The API keys in use; undefined where nobody is known by one. */
@@ -236,6 +251,17 @@ export class Enforcer {
   /** Once they have been read, the feed of changes keeps them fresh. */
   private async readDefaultRules(signal: AbortSignal): Promise<void> {
     await retryUntilDone(() => this.dependencies.rules.loadDefaults(), { signal }).catch(() => {});
+  }
+
+  private logSwitches(): void {
+    const { switches } = this;
+    const nowMs = performance.now();
+    const text = JSON.stringify(switches);
+    const { text: before, atMs } = this.saidOfSwitches;
+    if (text === before && (switches.length === 0 || nowMs - atMs < REMIND_OF_SWITCHES_EVERY_MS)) return;
+    this.saidOfSwitches = { text, atMs: nowMs };
+    if (switches.length > 0) this.settings.logger.warn({ switches }, 'limits are switched off, or refuse nobody: see switches');
+    else this.settings.logger.warn({ switches }, 'nothing is switched off any more');
   }
 
   /** In a flood not every refusal has a line of its own: this one says how many have none. */

@@ -4,6 +4,7 @@ import {
   objectAt,
   storedOverrides,
   storedRules,
+  storedSwitches,
   storedTimeZone,
   UnreadableError,
   wholeAt,
@@ -62,7 +63,10 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
 
 /** Never throws. */
 export function parseDefaultRules(text: string): Parsed<DefaultRulesSnapshot> {
-  return parsedBody(text, (fields) => ({ version: versionOf(text, fields), ...storedRules(fields['rules']) }));
+  return parsedBody(text, (fields) => {
+    const switches = storedSwitches(fields['switches']);
+    return { version: versionOf(text, fields), ...storedRules(fields['rules']), ...(switches.length > 0 && { switches }) };
+  });
 }
 
 /** Never throws. */

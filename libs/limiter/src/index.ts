@@ -59,6 +59,8 @@ export { RULE_ORIGINS, type RuleOrigin, type RuleSource, SOURCES } from './rule-
 export { shown } from './shown.js';
 export * from './table-schema.js';
 export * from './snapshot.js';
+export { SWITCH_FIELDS } from './switch-fields.js';
+export * from './switches.js';
 export { isMoment, MOMENT } from './schedule/moment.js';
 export type { Schedule } from './schedule/schedule-fields.js';
 export { storedOverrides } from './stored-overrides.js';

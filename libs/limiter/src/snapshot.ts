@@ -1,6 +1,7 @@
 import type { NewerRule } from './newer-rule.js';
 import type { RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
+import type { Switch } from './switches.js';
 
 /** A merchant's rules at one version, as gateways read them. */
 export interface MerchantSnapshot {
@@ -38,4 +39,6 @@ export interface DefaultRulesSnapshot {
   readonly version: number;
   readonly rules: readonly Rule[];
   readonly newerRules?: readonly NewerRule[];
+  /** What is switched on, of any merchant and layer: it travels with the rules that concern all. Missing if nothing is. */
+  readonly switches?: readonly Switch[];
 }

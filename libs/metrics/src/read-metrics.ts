@@ -46,3 +46,22 @@ export function gauge(registry: Registry, name: string, help: string, read: () =
     },
   });
 }
+
+/** The same by labels, which are always the same ones. @param read the values of the labels, in the order of their names, and what is now */
+export function gaugeBy<L extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: readonly L[],
+  read: () => Iterable<readonly [values: readonly string[], value: number]>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: [...labelNames],
+    registers: [registry],
+    collect() {
+      for (const [values, value] of read()) this.labels(...values).set(value);
+    },
+  });
+}

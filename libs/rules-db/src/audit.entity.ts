@@ -29,6 +29,8 @@ export const AUDIT_ACTIONS = [
   'approval.approved',
   'approval.rejected',
   'approval.outdated',
+  'switch.on',
+  'switch.off',
   'webhook.created',
   'webhook.updated',
   'webhook.rotated',

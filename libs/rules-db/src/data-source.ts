@@ -2,6 +2,7 @@ import pg from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { MIGRATIONS } from '#migrations';
 import { ApiTokenEntity } from './api-token.entity.js';
+import { SwitchEntity } from './switch.entity.js';
 import { ApprovalEntity } from './approval.entity.js';
 import { AuditEntity } from './audit.entity.js';
 import { BoundedPool } from './bounded-pool.js';
@@ -72,6 +73,7 @@ export function createDataSource(
       IdempotencyKeyEntity,
       MerchantApiKeyEntity,
       OverrideEntity,
+      SwitchEntity,
     ],
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.

@@ -46,6 +46,14 @@ export class TooManyRulesError extends Error {
   }
 }
 
+/** The maximum number of switches is on. */
+export class TooManySwitchesError extends Error {
+  constructor(readonly max: number) {
+    super(`at most ${max} switches may be on at once`);
+    this.name = 'TooManySwitchesError';
+  }
+}
+
 /** There is no such token. */
 export class TokenNotFoundError extends Error {
   constructor(readonly tokenId: string) {

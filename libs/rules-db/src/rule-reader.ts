@@ -3,12 +3,15 @@ import {
   type DefaultRulesSnapshot,
   isMerchantId,
   isPlanName,
+  MOST_SWITCHES,
   type MerchantSnapshot,
   type PlanSnapshot,
   type RuleOverrides,
   storedOverrides,
   type StoredRules,
   storedRules,
+  storedSwitches,
+  type Switch,
   storedTimeZone,
   UnreadableError,
 } from '#limiter';
@@ -158,7 +161,26 @@ export class RuleReader {
     if (defaults === undefined) return { version: 0, rules: [] };
     if (!isReadable(defaults)) throw defaults.unreadable;
     const { version, rules, newerRules } = defaults;
-    return { version, rules, ...(newerRules && { newerRules }) };
+    const switches = await this.switches();
+    return { version, rules, ...(newerRules && { newerRules }), ...(switches.length > 0 && { switches }) };
+  }
+
+  /**
+   * What is switched on. Read after the version of the default rules, which every change of a switch raises: a change that comes between is told too early,
+   * and told again with its own version. @throws UnreadableError
+   */
+  async switches(): Promise<Switch[]> {
+    const rows = await this.query<
+      { readonly [column in 'name' | 'layer' | 'merchant_id']: string | null } & { readonly until_at: Date | null }
+    >('SELECT name, layer, merchant_id, until_at FROM switch ORDER BY id LIMIT $1', [MOST_SWITCHES]);
+    return storedSwitches(
+      rows.map(({ name, layer, merchant_id: merchantId, until_at: until }) => ({
+        name,
+        layer,
+        merchantId,
+        untilMs: until?.getTime() ?? null,
+      })),
+    );
   }
 
   /** The snapshot of a plan; `exists` is false if it was deleted. Null if it never existed. @throws UnreadableError */

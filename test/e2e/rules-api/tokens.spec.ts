@@ -95,6 +95,8 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['GET', '/v1/merchants/{merchantId}/api-keys/{keyId}', 'viewer', true],
   ['POST', '/v1/merchants/{merchantId}/api-keys/{keyId}/rotate', 'admin', false],
   ['DELETE', '/v1/merchants/{merchantId}/api-keys/{keyId}', 'admin', false],
+  ['GET', '/v1/switches/{switchName}', 'viewer', false],
+  ['PUT', '/v1/switches/{switchName}', 'admin', false],
   ['GET', '/v1/approvals', 'viewer', true],
   ['GET', '/v1/approvals/{approvalId}', 'viewer', true],
   ['POST', '/v1/approvals/{approvalId}/approve', 'approver', false],

@@ -21,6 +21,7 @@ const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 3, refillT
 
 const api = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
   ask(rulesApi.url, method, path, body, headers);
+const MANAGEMENT_TOKEN = 'management-token-of-this-test';
 const send = async (options = {}): Promise<number> => (await house.send(gateway, 'acme', options)).status;
 
 interface Bucket {
@@ -36,7 +37,7 @@ beforeAll(async () => {
   const stores = { REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url };
   rulesApi = await startApp('rules-api', { ...stores, BUCKETS_REDIS_URL: house.redisServer.url });
   preloader = await startApp('preloader', stores);
-  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header', USAGE_FLUSH_MS: '1000' });
+  gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', IDENTITY: 'api-key,header', USAGE_FLUSH_MS: '1000', MANAGEMENT_TOKEN });
   await api('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
   ruleId = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ limits: LIMITS }))).body as { id: string }).id;
   await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 1);
@@ -317,4 +318,71 @@ test('a rule sees the user, the id and the labels of an API key, and is explaine
   expect(usage['lastHour']).toMatchObject({ passed: 4 });
   expect(usage['lastHour']!.refused).toBeGreaterThanOrEqual(2);
   expect(usage['lastDay']).toEqual(usage['lastHour']);
+});
+
+describe('a switch', () => {
+  const put = async (name: string, body: object) => (await api('PUT', `/v1/switches/${name}`, body)).status;
+  const here = (path: string, body?: object, token = MANAGEMENT_TOKEN) =>
+    fetch(`${gateway.managementUrl}/switches${path}`, {
+      method: body ? 'PUT' : 'GET',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+  const explained = async () => {
+    const request = { method: 'GET', path: '/transactions' };
+    return (await api('POST', '/v1/explain', { merchantId: 'acme', request })).body as {
+      verdict: { allowed: boolean };
+      switches: object[];
+    };
+  };
+
+  beforeAll(() => until('everything is refused', async () => (await send()) === 429));
+
+  test('for the merchant limits nobody while it is on, says so, and gives no token away', async () => {
+    expect(await put('kill', { on: true, merchantId: 'acme', reason: 'ticket OPS-17' })).toBe(200);
+    await until('it passes', async () => (await send()) === 200);
+    for (let i = 0; i < 10; i++) expect(await send()).toBe(200);
+    const metrics = await fetch(`${gateway.managementUrl}/metrics`, { headers: { authorization: `Bearer ${MANAGEMENT_TOKEN}` } });
+    expect(await metrics.text()).toMatch(/^tollgate_switches\{[^}]*switch="kill"[^}]*\} 1$/m);
+    expect(await explained()).toMatchObject({
+      verdict: { allowed: true },
+      switches: [{ name: 'kill', layer: null, merchantId: 'acme', until: null }],
+    });
+    expect((await api('GET', '/v1/switches/kill')).body).toMatchObject({
+      name: 'kill',
+      on: [{ layer: null, merchantId: 'acme', until: null, reason: 'ticket OPS-17', by: 'admin' }],
+    });
+    expect(await put('kill', { on: false, merchantId: 'acme' })).toBe(200);
+    await until('it is refused again', async () => (await send()) === 429);
+    expect((await api('GET', '/v1/audit?limit=2')).body).toMatchObject({ items: [{ action: 'switch.off' }, { action: 'switch.on' }] });
+  });
+
+  test('ends by itself', async () => {
+    expect(await put('shadow', { on: true, layer: 'merchant', until: new Date(Date.now() + 2_000).toISOString() })).toBe(200);
+    await until('it passes', async () => (await send()) === 200);
+    await until('it is refused again', async () => (await send()) === 429);
+    expect((await api('GET', '/v1/switches/shadow')).body).toEqual({ name: 'shadow', on: [] });
+    expect((await explained()).switches).toEqual([]);
+  });
+
+  test('on the management port is of this gateway alone, and asks for the token', async () => {
+    expect((await here('/shadow', { on: true }, 'another')).status).toBe(401);
+    expect(await send()).toBe(429);
+    expect((await here('/shadow', { on: true })).status).toBe(200);
+    expect(await send()).toBe(200);
+    expect(await (await here('')).json()).toMatchObject({ on: [{ name: 'shadow', layer: null, merchantId: null }] });
+    expect((await here('/shadow', { on: false })).status).toBe(200);
+    expect(await send()).toBe(429);
+  });
+
+  test.each([
+    ['/v1/switches/kill', { on: 'yes' }, 400, 'body.invalid'],
+    ['/v1/switches/kill', { on: true, layer: 'planet' }, 400, 'body.invalid'],
+    ['/v1/switches/kill', { on: true, until: '2020-01-01T00:00:00Z' }, 400, 'body.invalid'],
+    ['/v1/switches/dim', { on: true }, 404, 'switch.not_found'],
+  ])('that makes no sense is refused: %s %j', async (path, body, status, code) => {
+    expect(await api('PUT', path, body)).toMatchObject({ status, body: { code } });
+    const atTheGateway = await here(path.slice('/v1/switches'.length), body);
+    expect([atTheGateway.status, ((await atTheGateway.json()) as { code: string }).code]).toEqual([status, code]);
+  });
 });

@@ -41,6 +41,7 @@ const TABLES = [
   'webhook_event',
   'webhook_delivery',
   'rule_override',
+  'switch',
 ];
 
 /** Every row of every table, as text. */
@@ -127,6 +128,7 @@ describe('migrations', () => {
       'WebhookMessages1795500000000',
       'RuleLabelsIndex1795800000000',
       'RuleBodiesAndAnswers1795850000000',
+      'Switches1796000000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

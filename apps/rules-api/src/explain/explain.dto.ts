@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { LAYERS, type Layer, MODES, WHY_NOT } from '#limiter';
+import { LAYERS, type Layer, MODES, SWITCH_NAMES, type SwitchName, WHY_NOT } from '#limiter';
 import { tableDto } from '../http/table-dto.js';
 import { ANY_JSON } from '../openapi/any-json.js';
 import { EXPLAIN_FIELDS } from './explain-fields.js';
@@ -101,6 +101,26 @@ class ExplainedBucket {
   resetAfterMs: number;
 }
 
+/** A switch that is on and concerns the merchant. The layers are those that it leaves. */
+export class ExplainedSwitch {
+  @ApiProperty({ enum: SWITCH_NAMES, description: 'kill: its rules are not considered; shadow: they refuse nothing' })
+  name: SwitchName;
+
+  @ApiProperty({ enum: LAYERS, nullable: true, description: 'Null: all layers' })
+  layer: Layer | null;
+
+  @ApiProperty({ type: String, nullable: true, description: 'Null: all merchants' })
+  merchantId: string | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'When it ends by itself; null: when somebody switches it off',
+  })
+  until: string | null;
+}
+
 export class Explanation {
   @ApiProperty({ type: ExplainedVerdict })
   verdict: ExplainedVerdict;
@@ -113,4 +133,7 @@ export class Explanation {
 
   @ApiProperty({ type: 'integer', description: 'Shadow rules that would have refused.' })
   shadowRefusals: number;
+
+  @ApiProperty({ type: [ExplainedSwitch], description: 'What is switched on and concerns the merchant; nearly always nothing.' })
+  switches: ExplainedSwitch[];
 }

@@ -18,6 +18,8 @@ import {
   timeOfBucket,
   timeOfStore,
   type Verdict,
+  switchedRules,
+  type Switch,
 } from '#limiter';
 import type { ProblemError } from '#platform';
 import {
@@ -35,7 +37,7 @@ import { DecisionsService } from '../decisions/decisions.service.js';
 import { badBody } from '../http/validation.pipe.js';
 import { unreadableRule, UnreadableRules } from '../rules/unreadable-rules.js';
 import { describedRequest } from './described-request.js';
-import type { ExplainDto, Explanation } from './explain.dto.js';
+import type { ExplainDto, ExplainedSwitch, Explanation } from './explain.dto.js';
 
 /** What a gateway would decide about a request now, and why. Takes nothing; the code that decides is that of the gateways. */
 @Injectable()
@@ -59,12 +61,12 @@ export class ExplainService {
     const { merchantId, request, ...how } = await this.described(body, among);
     demandAmong(merchantId, among);
     this.live.demandConfigured();
-    const { compile, phase, disabled } = await this.rulesOf(merchantId);
+    const { compile, phase, disabled, switches } = await this.rulesOf(merchantId);
     const descriptor = { ...describedRequest(merchantId, request), ...how };
     const now: OverrideTime = { atMs: this.live.nowMs };
     demandKeyParts(compile(now), descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
     const { verdict, rules } = await this.check(compile, phase, descriptor, now);
-    return explanation(verdict, explainChoice(rules, descriptor, disabled, Date.now));
+    return { ...explanation(verdict, explainChoice(rules, descriptor, disabled, Date.now)), switches: switches.map(switchShown) };
   }
 
   /** The request that the body describes, or that of the receipt that it names. */
@@ -89,14 +91,27 @@ export class ExplainService {
       planName === null ? undefined : this.rulesOfOwner({ plan: planName }),
       this.rulesOfOwner(null),
     ]);
-    const overrides = await this.reader.overrides(merchantId);
+    const [overrides, switches] = await Promise.all([this.reader.overrides(merchantId), this.switchesNow()]);
+    const switched = (rules: readonly Rule[]): readonly Rule[] => switchedRules(rules, switches, merchantId);
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
     return {
-      compile: (time) => merchantRules(merchantId, own, defaults, { timeZone: merchant.timeZone, plan, overrides, time }),
+      compile: (time) =>
+        merchantRules(merchantId, switched(own), switched(defaults), {
+          timeZone: merchant.timeZone,
+          plan: plan && switched(plan),
+          overrides,
+          time,
+        }),
+      switches: switches.filter((each) => each.merchantId === null || each.merchantId === merchantId),
       phase: ({ atMs }) => phaseAt(overrides, atMs),
       disabled: [...disabledOf(own, 'merchant'), ...disabledOf(plan ?? [], 'plan'), ...disabledOf(defaults, 'default')],
     };
+  }
+
+  private async switchesNow(): Promise<Switch[]> {
+    const nowMs = this.live.nowMs;
+    return (await this.reader.switches()).filter(({ untilMs }) => untilMs === null || untilMs > nowMs);
   }
 
   private async rulesOfOwner(owner: RuleOwner): Promise<Rule[]> {
@@ -135,6 +150,8 @@ interface RulesOfMerchant {
   readonly compile: (time: OverrideTime) => MerchantRules;
   readonly phase: (time: OverrideTime) => Phase;
   readonly disabled: DisabledRule[];
+  /** What is switched on and concerns the merchant. */
+  readonly switches: readonly Switch[];
 }
 
 /** Once for the clock of Redis, once for a bucket that knows more. */
@@ -158,7 +175,11 @@ function demandKeyParts(rules: MerchantRules, descriptor: Descriptor, ip: string
   throw badBody([{ pointer, code: 'explain.ip.missing', detail }]);
 }
 
-function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Explanation {
+function switchShown({ name, layer, merchantId, untilMs }: Switch): ExplainedSwitch {
+  return { name, layer, merchantId, until: untilMs === null ? null : new Date(untilMs).toISOString() };
+}
+
+function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Omit<Explanation, 'switches'> {
   const { allowed, reason, limits, shadowRefusals, fault } = verdict;
   // What is there now, and not what the request would leave behind.
   const levels = decisionsBefore(verdict);

@@ -1,5 +1,5 @@
 import type { PipeTransform } from '@nestjs/common';
-import { isMerchantId, isPlanName, PLAN_NAME, shown } from '#limiter';
+import { isMerchantId, isPlanName, PLAN_NAME, shown, SWITCH_NAMES, type SwitchName } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   ApiKeyNotFoundError,
@@ -20,6 +20,16 @@ export class MerchantIdPipe implements PipeTransform {
   transform(value: string): string {
     if (isMerchantId(value)) return value;
     throw new MerchantNotFoundError(String(value).slice(0, 200));
+  }
+}
+
+/** The name of a switch in a path. */
+export class SwitchNamePipe implements PipeTransform {
+  transform(value: string): SwitchName {
+    const name = SWITCH_NAMES.find((each) => each === value);
+    if (name !== undefined) return name;
+    const detail = `there is no switch ${shown(value)}; there are ${SWITCH_NAMES.join(' and ')}`;
+    throw new ProblemError({ status: 404, code: 'switch.not_found', detail });
   }
 }
 

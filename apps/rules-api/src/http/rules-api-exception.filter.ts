@@ -23,6 +23,7 @@ import {
   TooManyPlansError,
   TooManyRulesError,
   TooManyTokensError,
+  TooManySwitchesError,
   TooManyWebhooksError,
   UnknownPlanError,
   VersionConflictError,
@@ -60,6 +61,7 @@ const CONFLICTS = [
   [TooManyTokensError, 'token.too_many'],
   [TooManyApiKeysError, 'api_key.too_many'],
   [TooManyApprovalsError, 'approval.too_many'],
+  [TooManySwitchesError, 'switch.too_many'],
   [TooManyWebhooksError, 'webhook.too_many'],
   [WebhookDisabledError, 'webhook.disabled'],
 ] as const;

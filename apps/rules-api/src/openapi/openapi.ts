@@ -11,6 +11,7 @@ import { CreateMerchantDto, MerchantPatch, UpdateMerchantDto } from '../merchant
 import { PlanDto, PlanPatch } from '../plans/plan.dto.js';
 import { ReplaceRuleDto, RuleDto, RulePatch, RuleView, WrittenRule } from '../rules/rule.dto.js';
 import { CreateOverrideDto } from '../overrides/override.dto.js';
+import { SwitchDto } from '../switches/switch.dto.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
 import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/webhook.dto.js';
@@ -48,6 +49,7 @@ const TABLE_DTOS = [
   ConfigurationDto,
   ApproveDto,
   RejectDto,
+  SwitchDto,
   WebhookDto,
   RotateSecretDto,
   SendDto,

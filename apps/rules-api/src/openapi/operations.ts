@@ -93,6 +93,11 @@ export function Does(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
 }
 
+/** PUT of what has no versions: 200. */
+export function WritesUnversioned(summary: string, view: Type): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
+}
+
 /** GET of a page of what a merchant sees of itself, by its API key. @param query names of its query besides limit and cursor */
 export function ShowsMerchant(summary: string, page: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
   return operationBy(

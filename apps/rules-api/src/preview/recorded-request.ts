@@ -47,7 +47,10 @@ export function recordedRequest(receipt: DecisionReceipt, { oneIn, client, hashe
     hashedWith,
     known: new Set([...IN_CLEAR, ...OF_CLIENT, ...parts.map(([part]) => part)]),
     ruleIds: [...new Set(refusing.map(({ ruleId }) => ruleId))],
-    descriptor: { ...describedBy(merchantId, { ...(Object.fromEntries(hashes) as Record<string, string>), ...address, method, path }), ignorePathCase },
+    descriptor: {
+      ...describedBy(merchantId, { ...(Object.fromEntries(hashes) as Record<string, string>), ...address, method, path }),
+      ignorePathCase,
+    },
   };
 }
 

@@ -42,6 +42,8 @@ const SOURCES = [
   'apps/gateway/src/proxy/problems.ts',
   'apps/gateway/src/rate-limit/admission.ts',
   'apps/gateway/src/rate-limit/refusals.ts',
+  'apps/gateway/src/switches/switches-here.ts',
+  'apps/gateway/src/switches/switches.controller.ts',
   'apps/rules-api/src/approvals/approved-changes.ts',
   'apps/rules-api/src/approvals/approvals.service.ts',
   'apps/rules-api/src/auth/access.guard.ts',

@@ -1,4 +1,5 @@
-import { gauge } from '#metrics';
+import { SWITCH_NAMES } from '#limiter';
+import { gauge, gaugeBy } from '#metrics';
 import type { Registry } from 'prom-client';
 import type { Dependencies } from '../dependencies.js';
 
@@ -27,5 +28,8 @@ export function registerGauges(registry: Registry, { changes, gateways, rules, s
     ['tollgate_cached_plans', 'Plans whose rules are in this process.', () => rules.planSize],
     ['tollgate_rule_cache_bytes', 'Memory that the rules in this process take, by estimate.', () => rules.bytes],
   ];
+  gaugeBy(registry, 'tollgate_switches', 'Switches that are on, by name: kill limits nobody, shadow refuses nobody.', ['switch'], () =>
+    SWITCH_NAMES.map((name) => [[name], rules.switches.filter((each) => each.name === name).length] as const),
+  );
   for (const [name, help, read] of gauges) gauge(registry, name, help, read);
 }

@@ -1,25 +1,42 @@
-import type { DefaultRulesSnapshot } from '#limiter';
+import type { DefaultRulesSnapshot, Switch } from '#limiter';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
 
 export interface DefaultRulesOptions {
   /** Rejects with RulesUnavailableError. */
   readonly read: (newerThan?: number) => Promise<DefaultRulesSnapshot>;
   readonly now: () => number;
+  /** What time it is at the store of the buckets: by it switches end. Milliseconds since 1970. */
+  readonly storeNow: () => number;
   /** They are used from now on. */
   readonly onAdopted: (defaults: DefaultRulesSnapshot) => void;
 }
 
-/** The default rules, which all merchants share. A change marks them stale, and the next request reads them again; if that fails, the old ones go on. */
+/**
+ * The default rules, which all merchants share, and the switches that are on. A change marks them stale, and the next request reads them again; if that
+ * fails, the old ones go on.
+ */
 export class DefaultRules {
   private snapshot: DefaultRulesSnapshot | undefined;
+  /** The snapshot with the switches that are on now. */
+  private effective: DefaultRulesSnapshot | undefined;
+  /** When the next switch ends. */
+  private nextEndMs = Infinity;
+  private ofThisProcess: readonly Switch[] = [];
   private readAgainAtMs = NOW;
   private loading: Promise<DefaultRulesSnapshot> | undefined;
 
   constructor(private readonly options: DefaultRulesOptions) {}
 
-  /** Those at hand, even if outdated; undefined until they have been read once. */
+  /** Those at hand, even if outdated, the same object while nothing of them changes; undefined until they have been read once. */
   get current(): DefaultRulesSnapshot | undefined {
-    return this.snapshot;
+    if (this.nextEndMs !== Infinity && this.nextEndMs <= this.options.storeNow()) this.applySwitches();
+    return this.effective;
+  }
+
+  /** Switches of this process alone, beside those that all have. */
+  switchHere(switches: readonly Switch[]): void {
+    this.ofThisProcess = switches;
+    this.applySwitches();
   }
 
   get isFresh(): boolean {
@@ -46,9 +63,19 @@ export class DefaultRules {
   adopt(defaults: DefaultRulesSnapshot): DefaultRulesSnapshot {
     if (this.snapshot === undefined || defaults.version > this.snapshot.version) {
       this.snapshot = defaults;
+      this.applySwitches();
       this.options.onAdopted(defaults);
     }
     return this.snapshot;
+  }
+
+  private applySwitches(): void {
+    const { snapshot } = this;
+    if (snapshot === undefined) return;
+    const nowMs = this.options.storeNow();
+    const switches = [...(snapshot.switches ?? []), ...this.ofThisProcess].filter(({ untilMs }) => untilMs === null || untilMs > nowMs);
+    this.nextEndMs = Math.min(...switches.map(({ untilMs }) => untilMs ?? Infinity));
+    this.effective = { ...snapshot, switches };
   }
 
   private async read(): Promise<DefaultRulesSnapshot> {

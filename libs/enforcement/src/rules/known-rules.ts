@@ -1,6 +1,8 @@
 import {
   merchantRules,
   phaseAt,
+  refusesNothing,
+  switchedRules,
   type DefaultRulesSnapshot,
   type MakeTake,
   type MerchantRules,
@@ -9,7 +11,9 @@ import {
   type OverrideTime,
   type Phase,
   type PlanSnapshot,
+  type Rule,
   type RuleOverrides,
+  type Switch,
 } from '#limiter';
 import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 
@@ -31,15 +35,19 @@ export function compileRules(
   { defaultForUnknown, makeTake }: { readonly defaultForUnknown: boolean; readonly makeTake?: MakeTake },
 ): KnownRules {
   if (snapshot === null && !defaultForUnknown) return 'unknown_merchant';
-  return merchantRules(merchantId, snapshot?.rules ?? [], defaults.rules, {
+  const { switches = NO_SWITCHES } = defaults;
+  const switched = (rules: readonly Rule[]): readonly Rule[] => switchedRules(rules, switches, merchantId);
+  return merchantRules(merchantId, switched(snapshot?.rules ?? []), switched(defaults.rules), {
     timeZone: snapshot?.timeZone,
-    plan: plan?.rules,
+    plan: plan && switched(plan.rules),
     makeTake,
     overrides: snapshot?.overrides,
     time,
-    newerRules: newerRulesOf(snapshot, plan, defaults),
+    newerRules: refusesNothing(switches, merchantId) ? NO_NEWER_RULES : newerRulesOf(snapshot, plan, defaults),
   });
 }
+
+const NO_SWITCHES: readonly Switch[] = [];
 
 const NO_NEWER_RULES: readonly NewerRule[] = [];
 

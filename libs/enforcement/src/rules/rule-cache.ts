@@ -8,6 +8,7 @@ import {
   type NewerRule,
   type OverrideTime,
   type PlanSnapshot,
+  type Switch,
 } from '#limiter';
 import { DefaultRules } from './default-rules.js';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
@@ -78,6 +79,7 @@ export class RuleCache {
     this.defaults = new DefaultRules({
       read: (newerThan) => options.cold.readDefaultRules(newerThan),
       now: this.now,
+      storeNow: this.storeNow,
       onAdopted: (defaults) => this.tellNewer(defaults),
     });
   }
@@ -204,6 +206,16 @@ export class RuleCache {
     for (const merchants of [this.held.ids(), this.loading.keys()]) {
       for (const merchantId of merchants) if (concerns(merchantId)) this.markStale(merchantId);
     }
+  }
+
+  /** What is switched on now. */
+  get switches(): readonly Switch[] {
+    return this.defaults.current?.switches ?? [];
+  }
+
+  /** Switches of this process alone, beside those that all have; they replace those of before. */
+  switchHere(switches: readonly Switch[]): void {
+    this.defaults.switchHere(switches);
   }
 
   /** Reads the default rules if they are missing or outdated. */

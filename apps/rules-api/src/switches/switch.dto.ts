@@ -1,0 +1,54 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { LAYERS, SWITCH_FIELDS, SWITCH_NAMES, type Layer, type SwitchName } from '#limiter';
+import type { SwitchEntity } from '#rules-db';
+import { tableDto } from '../http/table-dto.js';
+
+export class SwitchDto extends tableDto('switch', SWITCH_FIELDS) {}
+
+/** What is switched on for one layer or all, of one merchant or all. */
+export class SwitchedOnView {
+  @ApiProperty({ enum: LAYERS, nullable: true, description: 'Null: all layers' })
+  layer: Layer | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null: all merchants' })
+  merchantId: string | null;
+
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'When it ends by itself; null: when somebody switches it off',
+  })
+  until: string | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'a release limits everybody, ticket OPS-17' })
+  reason: string | null;
+
+  @ApiProperty({ type: String, example: 'admin', description: 'Who switched it on' })
+  by: string;
+
+  @ApiProperty({ type: String, format: 'date-time' })
+  since: string;
+}
+
+export class SwitchView {
+  @ApiProperty({ enum: SWITCH_NAMES, description: 'kill limits nobody; shadow goes on counting and refuses nobody' })
+  name: SwitchName;
+
+  @ApiProperty({ type: [SwitchedOnView], description: 'For what it is on; empty: it is off' })
+  on: SwitchedOnView[];
+}
+
+export function switchView(name: SwitchName, rows: readonly SwitchEntity[]): SwitchView {
+  return {
+    name,
+    on: rows.map(({ layer, merchantId, until, reason, actor, at }) => ({
+      layer,
+      merchantId,
+      until: until?.toISOString() ?? null,
+      reason,
+      by: actor,
+      since: at.toISOString(),
+    })),
+  };
+}
