@@ -36,7 +36,10 @@ export function switchedRules(rules: readonly Rule[], switches: readonly Switch[
   if (concerning.length === 0) return rules;
   const key = LAYERS.map((layer) => stateOf(layer, concerning)).join();
   let made = MADE.get(rules);
-  if (made === undefined) MADE.set(rules, (made = new Map()));
+  if (made === undefined) {
+    made = new Map<string, readonly Rule[]>();
+    MADE.set(rules, made);
+  }
   let switched = made.get(key);
   if (switched === undefined) made.set(key, (switched = rules.flatMap((rule) => switchedRule(rule, concerning))));
   return switched;
