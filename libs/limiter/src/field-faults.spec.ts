@@ -23,9 +23,9 @@ describe('the code of a fault', () => {
     [{ ...RULE, mode: null }, '/mode', 'rule.mode.wrong_type'],
     [{ ...RULE, key: ['ip', 'city'] }, '/key/1', 'rule.key.malformed'],
     [{ ...RULE, key: ['ip', 'ip'] }, '/key/1', 'rule.key.repeated'],
-    [{ ...RULE, key: ['jwt.sub'] }, '/key/0', 'rule.key.not_enforced'],
+    [{ ...RULE, key: ['jwt.'] }, '/key/0', 'rule.key.malformed'],
     [{ ...RULE, key: ['response.status'] }, '/key/0', 'rule.key.not_applicable'],
-    [{ ...RULE, match: { all: [{ field: 'jwt.sub', equals: 'a' }] } }, '/match/all/0/field', 'condition.field.not_enforced'],
+    [{ ...RULE, match: { all: [{ field: 'jwt.', equals: 'a' }] } }, '/match/all/0/field', 'condition.field.malformed'],
     [
       { ...RULE, match: { all: [{ not: { not: { not: { not: { not: { field: 'ip', equals: '' } } } } } }] } },
       '/match/all/0/not/not/not/not/not',

@@ -173,7 +173,7 @@ describe('migrations', () => {
     expect((await new RuleReader(dataSource).snapshot('acme'))?.rules).toHaveLength(3);
     expect((await new RuleReader(dataSource).plan('pro'))?.rules).toHaveLength(1);
     expect((await new RuleReader(dataSource).snapshot('joined'))?.plan).toBe('pro');
-    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(14);
+    expect(await drainOutbox(dataSource, 100, () => Promise.resolve())).toBe(15);
     const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
     expect(upQueries).toHaveLength(0);
   });

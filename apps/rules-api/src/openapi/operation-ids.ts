@@ -16,6 +16,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'History.revertDefault': 'revertDefaultRule',
   'Explain.explain': 'explainDecision',
   'Preview.preview': 'previewRule',
+  'Switches.get': 'getSwitch',
+  'Switches.put': 'setSwitch',
   'Usage.ofMerchant': 'listUsageOfMerchant',
   'Usage.top': 'rankRules',
   'Webhooks.deliveries': 'listDeliveries',

@@ -141,6 +141,8 @@ describe('a sample of what gateways recorded is refused', () => {
     ['country', { match: { all: [{ any: [{ field: 'method', equals: 'GET' }, { not: { field: 'country', in: ['DE'] } }] }] } }],
     ['ip', { match: { all: [{ field: 'ip', inRanges: ['10.0.0.0/8'] }] } }],
     ['header.x-device', { key: ['merchant', 'header.X-Device'] }],
+    ['body.amount', { cost: { field: 'body.amount', max: 9 } }],
+    ['response.status', { charge: { on: 'response', when: { field: 'response.status', from: 400, to: 499 } } }],
   ])('if a rule that concerns one of them looks at %s, which is not recorded', async (field, changes) => {
     const { code, detail } = await refusal(sampled([receipt(-1)], [rule(changes)]));
     expect([code, detail]).toEqual(['preview.sample.field_not_recorded', expect.stringContaining(` looks at ${field},`)]);

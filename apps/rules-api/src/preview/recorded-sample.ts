@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { canonicalField, fieldsLookedAt, pathMatcher, pathSegments, type Rule } from '#limiter';
+import { canonicalField, fieldsIn, pathMatcher, pathSegments, type Rule } from '#limiter';
 import type { DecisionReceipt, ReceiptSample, ReceiptsBefore, UsageStep } from '../buckets/live-reports.js';
 import { badBody } from '../http/validation.pipe.js';
 import { MinuteCounts } from './minute-counts.js';
@@ -112,7 +112,7 @@ function tellsByHash({ key }: Rule): boolean {
 async function demandKnown(rules: readonly Rule[], recorded: readonly RecordedRequest[]): Promise<void> {
   let checks = 0;
   for (const rule of rules) {
-    const unseen = [...fieldsLookedAt(rule.match.all ?? [])].find((field) => !IN_CLEAR.has(field));
+    const unseen = fieldsLookedAt(rule).find((field) => !IN_CLEAR.has(field));
     const parts = rule.key.map(canonicalField);
     if (unseen === undefined && recorded.every(({ known }) => parts.every((part) => known.has(part)))) continue;
     const concerns = matcherOf(rule);
@@ -122,6 +122,15 @@ async function demandKnown(rules: readonly Rule[], recorded: readonly RecordedRe
       if (unknown !== undefined && concerns(request)) throw fieldNotRecorded(rule, unknown);
     }
   }
+}
+
+/** By conditions, the cost and the charge. Bodies and answers are never recorded. */
+function fieldsLookedAt({ match, cost, charge, onUnreadableBody }: Rule): string[] {
+  const fields = fieldsIn(match.all ?? []).map(canonicalField);
+  if (typeof cost === 'object') fields.push(canonicalField(cost.field));
+  if (charge?.on === 'response') fields.push(...fieldsIn([charge.when]));
+  if (onUnreadableBody === 'refuse') fields.push('body');
+  return fields;
 }
 
 function matcherOf({ match: { methods, paths } }: Rule): (request: RecordedRequest) => boolean {

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Inject, Param, Put, UseInterceptors } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import type { SwitchName } from '#limiter';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
+import { SWITCH_NAMES, type SwitchName } from '#limiter';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { By } from '../auth/principal.js';
@@ -10,6 +10,8 @@ import { ReadsUnversioned, WritesUnversioned } from '../openapi/operations.js';
 import { SwitchDto, SwitchView } from './switch.dto.js';
 import { SwitchesService } from './switches.service.js';
 
+const NAME = { name: 'switchName', enum: SWITCH_NAMES };
+
 @ApiTags('switches')
 @Controller('v1/switches')
 @UseInterceptors(DatabaseInterceptor)
@@ -18,6 +20,7 @@ export class SwitchesController {
 
   @Get(':switchName')
   @Needs('viewer', 'nothing')
+  @ApiParam(NAME)
   @ReadsUnversioned('Read for what a switch is on', SwitchView)
   async get(@Param('switchName', SwitchNamePipe) name: SwitchName): Promise<SwitchView> {
     return this.switches.get(name);
@@ -25,6 +28,7 @@ export class SwitchesController {
 
   @Put(':switchName')
   @Needs('admin', 'nothing')
+  @ApiParam(NAME)
   @WritesUnversioned('Switch limits off, or only their refusals, or on again', SwitchView)
   async put(@Param('switchName', SwitchNamePipe) name: SwitchName, @Body() body: SwitchDto, @By() by: Actor): Promise<SwitchView> {
     return this.switches.put(name, body, by);
