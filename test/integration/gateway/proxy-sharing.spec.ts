@@ -49,7 +49,7 @@ const shed = async (proxy: RunningProxy, reason: string): Promise<number> => {
 };
 
 const slots = async (proxy: RunningProxy): Promise<string[]> =>
-  (await proxy.scrape()).filter((line) => line.startsWith('tollgate_upstream_') && !line.includes('errors'));
+  (await proxy.scrape()).filter((line) => /^tollgate_upstream_(connections_used|waiting)\b/.test(line));
 
 describe('connections to the upstream', () => {
   it('are shared: a merchant whose calls are never answered holds its part, another one is answered at once', async () => {
