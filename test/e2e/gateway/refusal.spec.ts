@@ -153,7 +153,7 @@ describe('who is asking', () => {
     expect(status).toBe(401);
     expect(headers['content-type']).toBe('application/problem+json');
     expect(headers['www-authenticate']).toBeDefined();
-    expect(JSON.parse(body).detail).toContain('X-Merchant-Id is missing');
+    expect(JSON.parse(body).detail).toContain('the header X-Merchant-Id from a trusted address');
   });
 
   test('a merchant that does not exist: 403, until it is created', async () => {

@@ -67,7 +67,7 @@ const KINDS: Record<string, (merchantId: string) => void> = {
 const slotsUsed = (): Promise<number> => house.metric(gateway, /^tollgate_upstream_connections_used\b/);
 
 /** Requests that the gateway has decided about, or has sent away before. */
-const seen = (): Promise<number> => house.metric(gateway, /^gateway_(decisions|shed)_total\{/);
+const seen = (): Promise<number> => house.metric(gateway, /^tollgate_(decisions|shed)_total\{/);
 
 /** The others: each sends so many requests, one after the other. All are answered, and soon. */
 async function expectOthersServed(names: string[], requestsEach: number): Promise<void> {

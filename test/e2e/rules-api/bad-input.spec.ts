@@ -158,8 +158,8 @@ describe('bad input', () => {
       'an unknown key part',
       ruleBody({ key: ['merchant', 'moon'] }),
       '/key/1',
-      'must be one of merchant, user, apiKey, ip, ip.prefix, country, method, path, host, or header.NAME, query.NAME, cookie.NAME or apiKey.label.NAME ' +
-        'with a name of at most 64 characters, got "moon"',
+      'must be one of merchant, user, apiKey, ip, ip.prefix, country, method, path, host, or header.NAME, query.NAME, cookie.NAME, jwt.CLAIM or ' +
+        'apiKey.label.NAME with a name of at most 64 characters, or body.PATH, got "moon"',
     ],
     ['a key part twice', ruleBody({ key: ['ip', 'ip'] }), '/key/1', 'must not repeat "ip"'],
     ['an unknown field', ruleBody({ prio: 5 }), '/prio', 'is not a field that is known here'],

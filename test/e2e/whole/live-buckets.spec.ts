@@ -329,7 +329,7 @@ describe('a switch', () => {
       ...(body && { body: JSON.stringify(body) }),
     });
   const explained = async () => {
-    const request = { method: 'GET', path: '/transactions' };
+    const request = { method: 'GET', path: '/transactions', ip: '127.0.0.1' };
     return (await api('POST', '/v1/explain', { merchantId: 'acme', request })).body as {
       verdict: { allowed: boolean };
       switches: object[];
@@ -358,7 +358,7 @@ describe('a switch', () => {
   });
 
   test('ends by itself', async () => {
-    expect(await put('shadow', { on: true, layer: 'merchant', until: new Date(Date.now() + 2_000).toISOString() })).toBe(200);
+    expect(await put('shadow', { on: true, merchantId: 'acme', until: new Date(Date.now() + 5_000).toISOString() })).toBe(200);
     await until('it passes', async () => (await send()) === 200);
     await until('it is refused again', async () => (await send()) === 429);
     expect((await api('GET', '/v1/switches/shadow')).body).toEqual({ name: 'shadow', on: [] });
