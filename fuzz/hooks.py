@@ -39,7 +39,11 @@ def before_call(_context: Any, case: Any, _kwargs: dict[str, Any]) -> None:
     if case.operation.path.startswith("/v1/me/"):
         case.headers["Authorization"] = f"Bearer {merchant_key}"
     body = case.body
-    if isinstance(body, dict) and isinstance(body.get("url"), str) and body["url"].startswith("http"):
+    if (
+        isinstance(body, dict)
+        and isinstance(body.get("url"), str)
+        and body["url"].startswith("http")
+    ):
         body["url"] = NOWHERE
     share = SHARE_OF_DELETIONS if case.method.upper() == "DELETE" else SHARE_OF_KNOWN
     if chance.random() > share:
