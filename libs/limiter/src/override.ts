@@ -238,6 +238,7 @@ class Timeline {
       behind = Math.max(behind, this.beganBehind(period));
       events.push({ behind, period, begins: true });
       if (next === undefined && !isOver(period, this.time.atMs)) return;
+      // An edit in the very millisecond of the end counts as later: nothing says which of the two came first.
       const before = this.edits.findLastIndex(({ since }) => since.atMs < period.untilMs);
       behind = Math.max(behind, next === undefined ? before : Math.min(before, this.beganBehind(next)));
       events.push({ behind, period, begins: false });

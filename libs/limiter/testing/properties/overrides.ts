@@ -232,7 +232,8 @@ const cases: fc.Arbitrary<[LimitSpec, Event[]]> = specs.chain((spec) => {
   const events = fc.oneof<fc.WeightedArbitrary<Event>[]>(
     { weight: 4, arbitrary: take },
     { weight: 2, arbitrary: fc.record({ idleMs, multiply: fc.constantFrom(2, 3, 5, 1000), forMs: spanMs(1) }) },
-    { weight: 1, arbitrary: fc.record({ idleMs, delete: fc.constant(true as const) }) },
+    // Nobody knows which of an edit and a deletion in the same millisecond came first: see Timeline.
+    { weight: 1, arbitrary: fc.record({ idleMs: spanMs(1), delete: fc.constant(true as const) }) },
     { weight: 1, arbitrary: fc.record({ idleMs, edit: specs }) },
   );
   return fc.tuple(fc.constant(spec), fc.array(events, { minLength: 1, maxLength: 20 }));
