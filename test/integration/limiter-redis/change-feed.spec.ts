@@ -58,7 +58,8 @@ test('what is no message of ours is ignored, and the next one is heard', async (
   for (const odd of ['x', '', '{', '{"merchantId":"acme"}', '[1]', '7', 'true', '"acme', '\u0000', '"'.repeat(100_000)])
     await publisher.publish(CHANGES_CHANNEL, odd);
   await announced(server, 'after them');
-  expect(messages.filter((message) => message !== 'first')).toEqual(['after them']);
+  // It may be announced more than once until it is heard.
+  expect(new Set(messages.filter((message) => message !== 'first'))).toEqual(new Set(['after them']));
   publisher.disconnect();
 });
 
