@@ -52,9 +52,9 @@ test('a merchant that floods gets what its limit lets through, and every other r
 });
 
 (BUSY ? test.skip : test)('at full speed it costs Redis less than a call in a hundred refusals (not judged on a busy machine)', () => {
-  // Each second one take, one report of load, and what is told of usage and in receipts.
-  expect(cost.calls).toBeLessThanOrEqual(4 + 6 * cost.seconds);
-  expect(cost.calls).toBeLessThan(0.01 * 2998);
+  // Each second one take, one report of load, what is told of usage, and receipts, ten times.
+  expect(cost.calls).toBeLessThanOrEqual(4 + 16 * cost.seconds);
+  expect(cost.calls).toBeLessThan(0.01 * 2998 * cost.seconds);
   expect(cost.remembered).toBeGreaterThan(2500);
 });
 
