@@ -19,10 +19,28 @@ export interface Switch {
 }
 
 /** Longer than this nothing stays switched on that was given an end: what is forgotten for a year has become the rule. Milliseconds. */
-export const LONGEST_SWITCH_MS = 366 * 86_400_000;
+const LONGEST_SWITCH_MS = 366 * 86_400_000;
 
 /** So many may be on at once, because every snapshot of the default rules carries them. */
 export const MOST_SWITCHES = 100;
+
+/** Whether a switch has not ended by itself. */
+export function isOn({ untilMs }: Pick<Switch, 'untilMs'>, nowMs: number): boolean {
+  return untilMs === null || untilMs > nowMs;
+}
+
+/** Whether a switch may end then. */
+export function isSwitchEnd(untilMs: number, nowMs: number): boolean {
+  return untilMs > nowMs && untilMs <= nowMs + LONGEST_SWITCH_MS;
+}
+
+/** What is wrong with another end. */
+export const SWITCH_END_EXPECTED = 'must be in the future and at most a year away';
+
+/** Those that concern a merchant. */
+export function switchesOf(switches: readonly Switch[], merchantId: string): readonly Switch[] {
+  return switches.filter((each) => each.merchantId === null || each.merchantId === merchantId);
+}
 
 /** What is made of a list of rules, by what concerns it. A list that is no longer in use goes, and all that was made of it. */
 const MADE = new WeakMap<readonly Rule[], Map<string, readonly Rule[]>>();
@@ -32,7 +50,7 @@ const MADE = new WeakMap<readonly Rule[], Map<string, readonly Rule[]>>();
  * goes on being shared.
  */
 export function switchedRules(rules: readonly Rule[], switches: readonly Switch[], merchantId: string): readonly Rule[] {
-  const concerning = switches.filter((each) => each.merchantId === null || each.merchantId === merchantId);
+  const concerning = switchesOf(switches, merchantId);
   if (concerning.length === 0) return rules;
   const key = LAYERS.map((layer) => stateOf(layer, concerning)).join();
   let made = MADE.get(rules);
@@ -47,7 +65,7 @@ export function switchedRules(rules: readonly Rule[], switches: readonly Switch[
 
 /** Whether a switch for all layers concerns this merchant: then nothing may be refused for the sake of a rule that cannot be read. */
 export function refusesNothing(switches: readonly Switch[], merchantId: string): boolean {
-  return switches.some((each) => each.layer === null && (each.merchantId === null || each.merchantId === merchantId));
+  return switchesOf(switches, merchantId).some(({ layer }) => layer === null);
 }
 
 function switchedRule(rule: Rule, switches: readonly Switch[]): readonly Rule[] {

@@ -1,5 +1,5 @@
 import { type DataSource, type EntityManager, IsNull, LessThanOrEqual } from 'typeorm';
-import { MOST_SWITCHES, type Layer, type SwitchName } from '#limiter';
+import { isOn, MOST_SWITCHES, type Layer, type SwitchName } from '#limiter';
 import { type Actor, recordChange } from './change.js';
 import { TooManySwitchesError } from './errors.js';
 import { raiseVersion } from './rule-owner.js';
@@ -24,7 +24,7 @@ export class SwitchRepository {
   /** Those of this name that are on and have not ended, in the order in which they were switched on. */
   async list(name: SwitchName): Promise<SwitchEntity[]> {
     const rows = await this.dataSource.manager.find(SwitchEntity, { where: { name }, order: { id: 'ASC' } });
-    return rows.filter(({ until }) => until === null || until.getTime() > this.nowMs());
+    return rows.filter(({ until }) => isOn({ untilMs: until?.getTime() ?? null }, this.nowMs()));
   }
 
   /** One that is on already gets the new end and the new reason. @throws TooManySwitchesError */

@@ -1,6 +1,8 @@
 import {
   completed,
-  LONGEST_SWITCH_MS,
+  isOn,
+  isSwitchEnd,
+  SWITCH_END_EXPECTED,
   MOST_SWITCHES,
   objectFaults,
   SWITCH_FIELDS,
@@ -42,8 +44,7 @@ export class SwitchesHere {
     const one: Switch = { name: known, layer, merchantId, untilMs: until };
     const nowMs = this.nowMs();
     const others = this.here.filter(
-      (each) =>
-        (each.untilMs === null || each.untilMs > nowMs) && !(each.name === known && each.layer === layer && each.merchantId === merchantId),
+      (each) => isOn(each, nowMs) && !(each.name === known && each.layer === layer && each.merchantId === merchantId),
     );
     if (on && others.length >= MOST_SWITCHES)
       throw new ProblemError({ status: 409, code: 'switch.too_many', detail: `at most ${MOST_SWITCHES} switches may be on at once` });
@@ -56,8 +57,8 @@ export class SwitchesHere {
     const { on, layer, merchantId, until } = completed(body, SWITCH_FIELDS) as Record<string, string | boolean | null | undefined>;
     const untilMs = typeof until === 'string' ? Date.parse(until) : null;
     const nowMs = this.nowMs();
-    if (faults.length === 0 && untilMs !== null && !(untilMs > nowMs && untilMs <= nowMs + LONGEST_SWITCH_MS)) {
-      const detail = `must be in the future and at most a year away, got ${shown(until)}`;
+    if (faults.length === 0 && untilMs !== null && !isSwitchEnd(untilMs, nowMs)) {
+      const detail = `${SWITCH_END_EXPECTED}, got ${shown(until)}`;
       faults.push({ pointer: '/until', code: 'switch.until.out_of_range', detail });
     }
     if (faults.length > 0)

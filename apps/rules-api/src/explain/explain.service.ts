@@ -18,7 +18,9 @@ import {
   timeOfBucket,
   timeOfStore,
   type Verdict,
+  isOn,
   switchedRules,
+  switchesOf,
   type Switch,
 } from '#limiter';
 import type { ProblemError } from '#platform';
@@ -103,7 +105,7 @@ export class ExplainService {
           overrides,
           time,
         }),
-      switches: switches.filter((each) => each.merchantId === null || each.merchantId === merchantId),
+      switches: switchesOf(switches, merchantId),
       phase: ({ atMs }) => phaseAt(overrides, atMs),
       disabled: [...disabledOf(own, 'merchant'), ...disabledOf(plan ?? [], 'plan'), ...disabledOf(defaults, 'default')],
     };
@@ -111,7 +113,7 @@ export class ExplainService {
 
   private async switchesNow(): Promise<Switch[]> {
     const nowMs = this.live.nowMs;
-    return (await this.reader.switches()).filter(({ untilMs }) => untilMs === null || untilMs > nowMs);
+    return (await this.reader.switches()).filter((each) => isOn(each, nowMs));
   }
 
   private async rulesOfOwner(owner: RuleOwner): Promise<Rule[]> {

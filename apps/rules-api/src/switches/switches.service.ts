@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { LONGEST_SWITCH_MS, type Layer, type SwitchName } from '#limiter';
+import { isSwitchEnd, SWITCH_END_EXPECTED, type Layer, type SwitchName } from '#limiter';
 import { type Actor, SwitchRepository, type SwitchScope } from '#rules-db';
 import { badBody } from '../http/validation.pipe.js';
 import { switchView, type SwitchDto, type SwitchView } from './switch.dto.js';
@@ -24,8 +24,8 @@ export class SwitchesService {
 
 function endOf(until: string | null | undefined): Date | null {
   if (until === undefined || until === null) return null;
-  const [untilMs, nowMs] = [Date.parse(until), Date.now()];
-  if (untilMs > nowMs && untilMs <= nowMs + LONGEST_SWITCH_MS) return new Date(untilMs);
-  const detail = `must be in the future and at most a year away, got ${JSON.stringify(until)}`;
+  const untilMs = Date.parse(until);
+  if (isSwitchEnd(untilMs, Date.now())) return new Date(untilMs);
+  const detail = `${SWITCH_END_EXPECTED}, got ${JSON.stringify(until)}`;
   throw badBody([{ pointer: '/until', code: 'switch.until.out_of_range', detail }]);
 }

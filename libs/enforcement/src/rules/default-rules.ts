@@ -1,4 +1,4 @@
-import type { DefaultRulesSnapshot, Switch } from '#limiter';
+import { isOn, type DefaultRulesSnapshot, type Switch } from '#limiter';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
 
 export interface DefaultRulesOptions {
@@ -73,7 +73,7 @@ export class DefaultRules {
     const { snapshot } = this;
     if (snapshot === undefined) return;
     const nowMs = this.options.storeNow();
-    const switches = [...(snapshot.switches ?? []), ...this.ofThisProcess].filter(({ untilMs }) => untilMs === null || untilMs > nowMs);
+    const switches = [...(snapshot.switches ?? []), ...this.ofThisProcess].filter((each) => isOn(each, nowMs));
     this.nextEndMs = Math.min(...switches.map(({ untilMs }) => untilMs ?? Infinity));
     this.effective = { ...snapshot, switches };
   }
