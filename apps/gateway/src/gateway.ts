@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import { createIdentifier, createTrust, type Trust } from './identity/index.js';
 import { createCredentialReader } from './identity/credentials.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
+import { CertificateFiles, registerCertificate } from './tls/certificate-files.js';
 import { AccessLog, type Admit, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
@@ -26,6 +27,7 @@ export class Gateway {
   readonly enforcer: Enforcer;
   private readonly issuer: Issuer | undefined;
   private readonly proxy: ProxyServer;
+  private readonly certificate: CertificateFiles | undefined;
   private readonly stopping = new AbortController();
   private listening = false;
 
@@ -37,12 +39,15 @@ export class Gateway {
     this.enforcer = createEnforcer(options, metrics);
     this.issuer = createIssuer(config, options.logger);
     const trusts = createTrust(config.trustedProxies);
+    this.certificate = this.openCertificate();
+    registerCertificate(registry, this.certificate);
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
       logger: options.logger,
       metrics,
       tracer: options.tracing,
+      tls: this.certificate && { pair: this.certificate.pair, ...tlsSettings(config) },
       accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
       trusts,
       admit: this.createAdmit(trusts),
@@ -64,6 +69,7 @@ export class Gateway {
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
+    this.certificate?.open();
     logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
   }
 
@@ -86,7 +92,15 @@ export class Gateway {
   async stop(): Promise<void> {
     this.stopping.abort();
     this.issuer?.keys.close();
+    this.certificate?.close();
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
+  }
+
+  private openCertificate(): CertificateFiles | undefined {
+    const { config, logger } = this.options;
+    const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa } = config;
+    if (cert === undefined || key === undefined) return undefined;
+    return new CertificateFiles({ paths: { cert, key, clientCa }, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
   }
 
   private createAdmit(trusts: Trust): Admit {
@@ -98,9 +112,24 @@ export class Gateway {
       describe: createDescribe({ ...config, identify: createIdentifier({ trusts, header: kinds.includes('header') }) }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
-      readCredential: createCredentialReader({ kinds, apiKeyHeader, apiKeys: enforcer.apiKeys, tokens: issuer?.tokens, trusts }),
+      readCredential: createCredentialReader({
+        kinds,
+        apiKeyHeader,
+        apiKeys: enforcer.apiKeys,
+        tokens: issuer?.tokens,
+        certificates: certificateSettings(config),
+        trusts,
+      }),
     });
   }
+}
+
+function tlsSettings({ tlsClientCert, http2, http2MaxStreams }: Config<'gateway'>) {
+  return { clientCertificate: tlsClientCert, http2, maxStreams: http2MaxStreams };
+}
+
+function certificateSettings({ clientCertHeader: header, clientCertMerchant: part, clientCertPrefix: prefix }: Config<'gateway'>) {
+  return { header, part, prefix };
 }
 
 /** Where merchants are not known by API keys, a header of this name is the upstream's. */

@@ -1,6 +1,7 @@
 import { IDENTITY_VARIABLES } from './identity-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
+import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
 
@@ -63,6 +64,7 @@ export const GATEWAY_VARIABLES = {
       /^[A-Za-z0-9-]{0,64}$/.test(text) ? text.toLowerCase() : expected('the name of a header: at most 64 letters, digits or -'),
   },
   ...IDENTITY_VARIABLES,
+  ...TLS_VARIABLES,
   pathPolicy: {
     name: 'PATH_POLICY',
     apps: ['gateway'],

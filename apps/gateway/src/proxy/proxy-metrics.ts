@@ -1,4 +1,4 @@
-import { counterBy, gauge, Histogram, SECONDS_BOUNDS } from '#metrics';
+import { counter, counterBy, gauge, Histogram, SECONDS_BOUNDS } from '#metrics';
 import type { Registry } from 'prom-client';
 import { SHED_REASONS, type ShedReason } from './shedding.js';
 import type { UpstreamSlots } from './upstream-slots.js';
@@ -42,6 +42,8 @@ export type UpstreamPhase = (typeof UpstreamPhase)[keyof typeof UpstreamPhase];
 export class ProxyMetrics {
   /** Requests that were begun and not yet ended. */
   inFlight = 0;
+  /** Connections that ended before TLS was spoken. */
+  failedHandshakes = 0;
   /** The slots that requests take, once there are some. */
   slots: Pick<UpstreamSlots, 'used' | 'waiting'> = { used: 0, waiting: 0 };
 
@@ -105,6 +107,7 @@ export class ProxyMetrics {
       ['reason'],
       () => oneLabel(this.sheds),
     );
+    counter(registry, 'tollgate_tls_handshakes_failed_total', 'Connections that ended before TLS was spoken.', () => this.failedHandshakes);
     gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
     gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
     gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);

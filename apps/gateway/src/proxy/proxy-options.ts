@@ -5,6 +5,7 @@ import type { ProxyLogger } from './failure-log.js';
 import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
+import type { TlsOptions } from './tls-server.js';
 
 export interface ProxyOptions {
   /** Origin that everything is forwarded to: http or https, host and port. */
@@ -15,6 +16,8 @@ export interface ProxyOptions {
   accessLog?: AccessLog | undefined;
   /** Traces requests; nobody does unless given. */
   tracer?: RequestTracer | undefined;
+  /** Speaks TLS with clients, and plain text unless given. */
+  tls?: TlsOptions | undefined;
   /** Decides about each request that could be understood. */
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
@@ -72,7 +75,8 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-export type ProxySettings = Required<Omit<ProxyOptions, 'accessLog' | 'tracer'>> & Pick<ProxyOptions, 'accessLog' | 'tracer'>;
+export type ProxySettings = Required<Omit<ProxyOptions, 'accessLog' | 'tracer' | 'tls'>> &
+  Pick<ProxyOptions, 'accessLog' | 'tracer' | 'tls'>;
 
 /** The options with defaults for those that were not given. */
 export function proxySettings(options: ProxyOptions): ProxySettings {
