@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { listedMetrics } from '../test/support/metric-list.js';
+import { listedMetrics } from '../support/metric-list.js';
 
 interface Alert {
   readonly alert: string;

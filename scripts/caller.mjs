@@ -1,5 +1,5 @@
 /** npm start is npm, perhaps a shell, and then us. When npm is killed it cannot tell us; nobody is left to press Ctrl-C. */
-import { commandOf, isAlive, parentOf } from '../processes.mjs';
+import { commandOf, isAlive, parentOf } from './processes.mjs';
 
 const LOOK_EVERY_MS = 500;
 

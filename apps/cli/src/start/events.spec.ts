@@ -1,4 +1,4 @@
-import { eventOf, EventPrinter } from './events.mjs';
+import { eventOf, EventPrinter } from './events.js';
 
 describe('the events of npm start', () => {
   it.each([

@@ -1,4 +1,4 @@
-import { countsByOutcome } from './watch.mjs';
+import { countsByOutcome } from './watch.js';
 
 describe("the gateway's counts", () => {
   it('are summed by outcome, whatever the other labels and their order', () => {

@@ -5,17 +5,14 @@ import { dirname } from 'node:path';
 const LARGEST_BYTES = 5 * 1024 * 1024;
 
 export class LogFile {
-  #bytes = 0;
+  #bytes: number;
 
-  /** @param {string} path */
-  constructor(path) {
-    this.path = path;
+  constructor(private readonly path: string) {
     mkdirSync(dirname(path), { recursive: true });
     this.#bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** @param {string} text */
-  write(text) {
+  write(text: string): void {
     try {
       if (this.#bytes > LARGEST_BYTES) {
         renameSync(this.path, `${this.path}.1`);

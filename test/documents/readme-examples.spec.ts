@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import * as ts from 'typescript';
-import { ROOT } from './paths.mjs';
+import { ROOT } from '../../scripts/paths.mjs';
 
 const LIBS = readdirSync(join(ROOT, 'libs'));
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { BlockList } from 'node:net';
 import { join } from 'node:path';
-import { ROOT } from './paths.mjs';
+import { ROOT } from '../../scripts/paths.mjs';
 
 const require = createRequire(import.meta.url);
 const { load } = require('js-yaml') as { load: (text: string) => unknown };
