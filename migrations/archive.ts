@@ -56,10 +56,10 @@ export async function archiveColumn(runner: QueryRunner, table: string, column: 
 }
 
 async function hasColumn(runner: QueryRunner, table: string, column: string): Promise<boolean> {
-  const found: unknown[] = await runner.query(
-    'SELECT 1 FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2 AND NOT attisdropped',
-    [`"${table}"`, column],
-  );
+  const found = (await runner.query('SELECT 1 FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2 AND NOT attisdropped', [
+    `"${table}"`,
+    column,
+  ])) as unknown[];
   return found.length > 0;
 }
 

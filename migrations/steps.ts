@@ -47,7 +47,10 @@ export async function dropIndex(runner: QueryRunner, name: string): Promise<void
 
 /** Adds a condition that all rows have to meet. They are looked at while others read and write. */
 export async function demand(runner: QueryRunner, table: string, name: string, condition: string): Promise<void> {
-  const found: unknown[] = await runner.query('SELECT 1 FROM pg_constraint WHERE conrelid = $1::regclass AND conname = $2', [table, name]);
+  const found = (await runner.query('SELECT 1 FROM pg_constraint WHERE conrelid = $1::regclass AND conname = $2', [
+    table,
+    name,
+  ])) as unknown[];
   if (found.length === 0)
     await step(runner, async () => {
       await runner.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} CHECK (${condition}) NOT VALID`);

@@ -194,7 +194,10 @@ describe('migrations', () => {
 
   /** A database that knows the migrations before this one only. */
   function before(name: string): DataSource {
-    const known = MIGRATIONS.slice(0, MIGRATIONS.map((Migration) => new Migration().name).indexOf(name));
+    const known = MIGRATIONS.slice(
+      0,
+      MIGRATIONS.findIndex((Migration) => new Migration().name === name),
+    );
     return new DataSource({ ...dataSource.options, migrations: known } as DataSourceOptions);
   }
 
