@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { REFUSAL, settledValue, startUpstream, stopAll } from './proxy-harness.js';
+import { Outcome } from '../../../apps/gateway/src/proxy/index.js';
 import { until } from '../../support/until.js';
 import { answerOf, ask, closeClients, openHttp2, startTlsProxy } from './tls-harness.js';
 
@@ -181,6 +182,28 @@ it('an answer is streamed, and waits for a client that does not read, while othe
   stalled.close();
 });
 
+it('a stream of events is passed on event by event', async () => {
+  let say: (event: string) => void = () => {};
+  const { url } = await startUpstream((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    say = (event) => void response.write(`data: ${event}\n\n`);
+    say('first');
+  });
+  const session = await openHttp2((await startTlsProxy(url)).port);
+  const stream = session.request({ ':path': '/events', accept: 'text/event-stream' });
+  let got = '';
+  stream.setEncoding('utf8').on('data', (piece) => (got += String(piece)));
+  for (const [event, next] of [
+    ['first', 'second'],
+    ['second', 'third'],
+    ['third', 'last'],
+  ] as const) {
+    await until(() => got.endsWith(`data: ${event}\n\n`));
+    say(next);
+  }
+  stream.close();
+});
+
 it('an upload waits for an upstream that does not read', async () => {
   const { url } = await startUpstream((request) => void request.pause());
   const session = await openHttp2((await startTlsProxy(url)).port);
@@ -227,7 +250,7 @@ it('a client that gives a request up ends it at the upstream, and the other stre
   for (const response of held) response.end('done');
   expect(await second).toMatchObject({ body: 'done' });
   await until(() => metrics.inFlight === 0);
-  expect(metrics.count(4)).toBe(1);
+  expect(metrics.count(Outcome.ClientClosed)).toBe(1);
 });
 
 it('a broken upstream is 502, and one that breaks in its answer resets the stream, and no other', async () => {
