@@ -17,8 +17,8 @@ const common = {
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],
 };
 
-/** What measures milliseconds, starts gateways with the short time-outs of production, or fills the machine on purpose: one file after the other, and nothing beside them. */
-const ALONE = ['<rootDir>/test/e2e/alone/', '<rootDir>/test/faults/'];
+/** What measures milliseconds, or fills the machine on purpose: one file after the other, and nothing beside them. */
+const ALONE = '<rootDir>/test/e2e/alone/';
 
 /** Projects that talk to real services get them before their first test. */
 const withServices = {
@@ -42,8 +42,9 @@ export default {
       displayName: 'e2e',
       testEnvironment: '<rootDir>/test/support/environment.mjs',
       testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'],
-      testPathIgnorePatterns: ALONE,
+      testPathIgnorePatterns: [ALONE],
     },
-    { ...withServices, displayName: 'alone', testMatch: ALONE.map((folder) => `${folder}**/*.spec.ts`) },
+    { ...withServices, displayName: 'faults', testMatch: ['<rootDir>/test/faults/**/*.spec.ts'] },
+    { ...withServices, displayName: 'alone', testMatch: [`${ALONE}**/*.spec.ts`] },
   ],
 };

@@ -42,12 +42,15 @@ test.each(FAULTS)('$name', async (fault) => {
   const beganMs = performance.now();
   bed.startLoad();
   await bed.loadFor(QUIET_MS);
+  await bed.untilAllServed(beganMs, HEALS_WITHIN_MS);
   const brokenMs = performance.now();
   await fault.breakIt(bed);
   await bed.loadFor(SECONDS * 1000);
   const healedMs = performance.now();
   await fault.heal(bed);
   await bed.untilSteady(healedMs, STEADY_MS, HEALS_WITHIN_MS);
+  // Where nobody is answered, nothing is wrong either.
+  await bed.untilAllServed(healedMs, HEALS_WITHIN_MS);
   const endedMs = performance.now();
   await bed.stopLoad();
 
@@ -65,7 +68,6 @@ test.each(FAULTS)('$name', async (fault) => {
     expect({ merchant, unexpected: others(bed.observed(beganMs, brokenMs), merchant, usual) }).toEqual({ merchant, unexpected: {} });
     const meanwhile = [...usual, ...(fault.allowed[merchant] ?? [])];
     expect({ merchant, unexpected: others(bed.observed(brokenMs, endedMs), merchant, meanwhile) }).toEqual({ merchant, unexpected: {} });
-    expect(bed.answers.some((answer) => answer.merchant === merchant && answer.status === 200)).toBe(true);
   }
   if (judgesTime) expect(healedAfterMs).toBeLessThanOrEqual(fault.healsWithinMs);
   expect(count).toBeLessThanOrEqual(most);

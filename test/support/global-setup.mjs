@@ -15,6 +15,8 @@ import { KEPT_DATABASES } from './kept-rules-api.mjs';
 const OLD_MS = 6 * 3_600_000;
 
 export default async function globalSetup() {
+  // npm test starts them once for all of its runs of Jest.
+  if (process.env['TOLLGATE_TEST_MIGRATED_DATABASE']) return;
   const tether = new Tether();
   /** @type {(() => Promise<void> | void)[]} undone by global-teardown.mjs, the last one first */
   const undo = [];

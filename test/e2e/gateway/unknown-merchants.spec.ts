@@ -2,7 +2,7 @@ import { startLimits, type Rule } from '#limiter';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
-import { House } from '../gateway/house.js';
+import { House } from './house.js';
 
 /** However many ids come that nobody created, a gateway with a small heap lives, and its merchants notice nothing. */
 
