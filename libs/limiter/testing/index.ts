@@ -8,4 +8,5 @@ export * from './odd-json.js';
 export * from './properties/clock-steps.js';
 export * from './properties/old-buckets.js';
 export * from './properties/overrides.js';
+export * from './rules.js';
 export * from './takes.js';
