@@ -159,7 +159,7 @@ withLocust('npm run load', () => {
     expect((await load(['smooth', ...options(gateway?.url, 1)])).stdout).not.toContain('Created');
   });
 
-  test.concurrent('smooth: says who has no queue', async () => {
+  test.concurrent('smooth: a merchant without a queue is named', async () => {
     const { code, stderr } = await load(['smooth', ...options(), '--merchants', 'smooth,acme']);
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -75,7 +75,7 @@ test('a reset, tokens more or less, a block and its end are felt by a gateway th
   expect(await send()).toBe(429);
 });
 
-test('each is written to the audit, with who and why', async () => {
+test('each operation is written to the audit, with its actor and reason', async () => {
   const { body } = await api('GET', '/v1/audit?merchant=acme&limit=200');
   const changes = (body as { items: { action: string; reason: string | null; actor: string }[] }).items.filter(({ action }) =>
     action.startsWith('bucket.'),
@@ -114,7 +114,7 @@ test('a bucket whose key has an address is read when the address is named, howev
   expect(items(await api('GET', `${BUCKETS}?ruleId=${id}&ip=2001:db8::8`))).toMatchObject([{ remaining: 3 }]);
 });
 
-test('page by page each bucket comes once', async () => {
+test('each bucket comes once over all pages', async () => {
   const first = await api('GET', `${BUCKETS}?limit=1`);
   const { nextCursor } = first.body as { nextCursor: string };
   const second = await api('GET', `${BUCKETS}?limit=1&cursor=${nextCursor}`);
