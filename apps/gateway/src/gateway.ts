@@ -9,10 +9,12 @@ import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
 import { registerIssuer } from './identity/issuer-metrics.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
-import { AccessLog, type Admit, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
+import { headersIn } from './rate-limit/legacy-headers.js';
+import { createPresent } from './rate-limit/presented.js';
 import type { Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
@@ -51,6 +53,13 @@ export class Gateway {
       metrics,
       tracer: options.tracing,
       accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
+      criticalityOf: createCriticalityOf({
+        routes: config.criticalityRoutes,
+        header: config.criticalityHeader,
+        pathCaseSensitive: config.pathCaseSensitive,
+      }),
+      overload: overloadSettings(config),
+      present: createPresent({ body: config.refusalBody, html: config.refusalHtml }),
       trusts,
       admit: this.createAdmit(trusts),
       secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
@@ -112,6 +121,7 @@ export class Gateway {
       }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
+      headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
       readCredential: createCredentialReader({ kinds, apiKeyHeader, apiKeys: enforcer.apiKeys, tokens: issuer?.tokens, trusts }),
     });
   }
@@ -155,6 +165,17 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     receiptsPerMerchant: config.receiptsPerMerchant,
     ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
+}
+
+/** Without a word about either, the number of connections is all that bounds the upstream's load. */
+function overloadSettings(config: GatewayOptions['config']): OverloadSettings | undefined {
+  const { upstreamLimit, upstreamLimitMin, criticalityRoutes, criticalityHeader, criticalityReservePercent } = config;
+  const hasCriticality = criticalityRoutes.length > 0 || criticalityHeader !== '';
+  if (upstreamLimit === 'fixed' && !hasCriticality) return undefined;
+  return {
+    adaptiveFrom: upstreamLimit === 'adaptive' ? upstreamLimitMin : undefined,
+    reserve: hasCriticality ? criticalityReservePercent / 100 : 0,
+  };
 }
 
 /** How much the proxy holds, and how long it waits. */

@@ -1,4 +1,6 @@
+import { ANSWER_VARIABLES } from './answer-variables.js';
 import { IDENTITY_VARIABLES } from './identity-variables.js';
+import { OVERLOAD_VARIABLES } from './overload-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
@@ -134,6 +136,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'maximum of milliseconds between two pieces of an answer of the upstream',
     parse: wholeNumber(100, 3_600_000, ' milliseconds'),
   },
+  ...OVERLOAD_VARIABLES,
   merchantSharePercent: {
     name: 'MERCHANT_SHARE_PERCENT',
     apps: ['gateway'],
@@ -277,6 +280,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'receipts that Redis keeps for a day, of all merchants together; set the same value in each gateway',
     parse: wholeNumber(100, 10_000_000, ' receipts'),
   },
+  ...ANSWER_VARIABLES,
   ...SEEING_VARIABLES,
   storeTimeoutMs: {
     name: 'STORE_TIMEOUT_MS',
