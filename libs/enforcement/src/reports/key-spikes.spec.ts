@@ -38,7 +38,7 @@ function spikes({ key = ['merchant', 'user'] as readonly KeyPart[], isMerchant =
   found.take();
   return {
     /** So many requests of a user, of which the first five pass. */
-    send(requests: number, user: string, merchantId = 'acme'): void {
+    send: (requests: number, user: string, merchantId = 'acme'): void => {
       for (let i = 0; i < requests; i++) {
         const descriptor: Descriptor = { merchantId, ip: '192.0.2.7', method: 'POST', target: '/login', user };
         limiter.check(rules(merchantId), descriptor, (outcome) => {
