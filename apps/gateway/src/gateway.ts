@@ -7,6 +7,7 @@ import { createIdentifier, createTrust, type Trust } from './identity/index.js';
 import { CountryFile } from './country/country-file.js';
 import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
+import { registerIssuer } from './identity/issuer-metrics.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
 import { CertificateFiles, registerCertificate } from './tls/certificate-files.js';
 import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
@@ -45,6 +46,7 @@ export class Gateway {
     this.issuer = createIssuer(config, options.logger);
     this.countryFile = config.countryFile === undefined ? undefined : new CountryFile({ path: config.countryFile, logger: options.logger });
     registerCountryFile(registry, this.countryFile);
+    registerIssuer(registry, this.issuer);
     const trusts = createTrust(config.trustedProxies);
     this.certificate = this.openCertificate();
     registerCertificate(registry, this.certificate);
@@ -78,6 +80,7 @@ export class Gateway {
     // away from every merchant at once. Why the store is away is shown all the same.
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
+    if (this.issuer !== undefined) health.addCheck('token_keys', this.issuer.keys.assertFetched, { required: false });
     if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
     await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);

@@ -146,6 +146,9 @@ test('a new key of the issuer is known at once, and while the issuer is away kno
   expect((await send(`Authorization: Bearer ${await sign({ sub: 'never seen' })}`)).status).toBe(200);
   expect(JSON.stringify(gateway.logs)).not.toContain(parts(token)[2]);
   issuer.answer = undefined;
+  const ready = (await (await fetch(`${gateway.managementUrl}/readyz`)).json()) as { ready: boolean; checks: { name: string }[] };
+  expect(ready.checks.find(({ name }) => name === 'token_keys')).toMatchObject({ required: false });
+  expect(await house.metric(gateway, /^tollgate_jwks_fetches_total\{.*outcome="fetched"/)).toBeGreaterThan(0);
 });
 
 /** With what else the request says, which never makes up for a credential that is wrong. */
