@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
+import type { RetryPolicy } from '#limiter';
 import { counterBy } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
@@ -104,7 +105,11 @@ export class Gateway {
     const { identity: kinds } = config;
     const apiKeyHeader = keyHeader(config);
     return createAdmit({
-      describe: createDescribe({ ...config, identify: createIdentifier({ trusts, header: kinds.includes('header') }) }),
+      describe: createDescribe({
+        ...config,
+        knowsRetries: config.idempotencyWindowMs > 0,
+        identify: createIdentifier({ trusts, header: kinds.includes('header') }),
+      }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
       headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
@@ -142,6 +147,7 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
+    retries: retryPolicy(config),
     metricRules: config.metricRules,
     refusalLinesPerSecond: config.refusalLinesPerSecond,
     usageFlushMs: config.usageFlushMs,
@@ -151,6 +157,11 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     receiptsPerMerchant: config.receiptsPerMerchant,
     ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
+}
+
+function retryPolicy({ idempotencyWindowMs: forMs, ...config }: GatewayOptions['config']): RetryPolicy | undefined {
+  if (forMs === 0) return undefined;
+  return { forMs, mostRetries: config.idempotencyRetries, mostRemembered: config.idempotencyKeysPerMerchant };
 }
 
 /** Without a word about either, the number of connections is all that bounds the upstream's load. */

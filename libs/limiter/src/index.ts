@@ -29,6 +29,7 @@ export * from './conditions/index.js';
 export * from './described-by.js';
 export * from './descriptor.js';
 export { digestOf } from './digest.js';
+export { asRetry, retryOf, takesOfRetry, type Retry, type RetryPolicy, type RetryState } from './retry.js';
 export * from './field.js';
 export { completed, escapedPointer, isPlainObject, objectFaults, UNKNOWN_FIELD } from './field-faults.js';
 export * from './explain.js';

@@ -1,6 +1,7 @@
 import type { Descriptor, RequestFacts } from '#limiter';
 import type { Identifier, IdentityProblem, IdentitySource } from '../identity/index.js';
 import { FactsWithCountry } from './facts-with-country.js';
+import { retryKeyOf, type RetriedRequest } from './retry-key.js';
 
 export interface DescribeOptions {
   readonly identify: Identifier;
@@ -8,13 +9,16 @@ export interface DescribeOptions {
   readonly pathCaseSensitive: boolean;
   /** The header in which trusted peers say the country of the client, in lower case; empty: none does. */
   readonly countryHeader: string;
+  /** Whether retries are told by an Idempotency-Key; they are not unless given. */
+  readonly knowsRetries?: boolean;
 }
 
 /**
  * What a descriptor is made from. The headers have been read already, once, and the peer's trust belongs to its connection. Other facts are asked for
  * by the rules that look at them.
  */
-export interface DescribedRequest extends IdentitySource, RequestFacts {
+export interface DescribedRequest extends IdentitySource, RequestFacts, Pick<RetriedRequest, 'receivedValues'> {
+  readonly head: IdentitySource['head'] & RetriedRequest['head'];
   readonly method: string;
   /** As the path policy has left it. */
   readonly target: string;
@@ -24,7 +28,7 @@ export interface DescribedRequest extends IdentitySource, RequestFacts {
 export type Describe = (request: DescribedRequest) => Descriptor | { readonly problem: IdentityProblem };
 
 /** The one step from a request to a descriptor: what a rule can look at comes from here, and is bounded here or before. */
-export function createDescribe({ identify, pathCaseSensitive, countryHeader }: DescribeOptions): Describe {
+export function createDescribe({ identify, pathCaseSensitive, countryHeader, knowsRetries = false }: DescribeOptions): Describe {
   return (request) => {
     const identity = identify(request);
     if ('problem' in identity) return identity;
@@ -34,6 +38,7 @@ export function createDescribe({ identify, pathCaseSensitive, countryHeader }: D
     const user = caller?.user ?? undefined;
     const apiKey = caller?.apiKey;
     const jwt = caller?.claims;
-    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, more };
+    const retryKey = knowsRetries ? retryKeyOf(request) : undefined;
+    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, retryKey, more };
   };
 }
