@@ -5,6 +5,8 @@ import { counterBy } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
 import { createIdentifier, createTrust, type Trust } from './identity/index.js';
+import { CountryFile } from './country/country-file.js';
+import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
 import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
@@ -28,6 +30,7 @@ export interface GatewayOptions {
 export class Gateway {
   readonly enforcer: Enforcer;
   private readonly issuer: Issuer | undefined;
+  private readonly countryFile: CountryFile | undefined;
   private readonly proxy: ProxyServer;
   private readonly stopping = new AbortController();
   private listening = false;
@@ -39,6 +42,8 @@ export class Gateway {
     registerSpans(registry, options.tracing);
     this.enforcer = createEnforcer(options, metrics);
     this.issuer = createIssuer(config, options.logger);
+    this.countryFile = config.countryFile === undefined ? undefined : new CountryFile({ path: config.countryFile, logger: options.logger });
+    registerCountryFile(registry, this.countryFile);
     const trusts = createTrust(config.trustedProxies);
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
@@ -64,13 +69,14 @@ export class Gateway {
 
   async start(): Promise<void> {
     const { config, health, logger } = this.options;
-    const { enforcer, stopping } = this;
+    const { countryFile, enforcer, stopping } = this;
     // Without Redis and PostgreSQL the rules say what happens, and a gateway that declared itself unready would take that
     // away from every merchant at once. Why the store is away is shown all the same.
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
+    if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
-    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open()]);
+    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
@@ -96,19 +102,21 @@ export class Gateway {
   async stop(): Promise<void> {
     this.stopping.abort();
     this.issuer?.keys.close();
+    this.countryFile?.close();
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
   }
 
   private createAdmit(trusts: Trust): Admit {
-    const { enforcer, issuer } = this;
+    const { countryFile, enforcer, issuer } = this;
     const { config } = this.options;
     const { identity: kinds } = config;
     const apiKeyHeader = keyHeader(config);
     return createAdmit({
       describe: createDescribe({
         ...config,
-        knowsRetries: config.idempotencyWindowMs > 0,
         identify: createIdentifier({ trusts, header: kinds.includes('header') }),
+        countryOf: countryFile?.countryOf,
+        knowsRetries: config.idempotencyWindowMs > 0,
       }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),

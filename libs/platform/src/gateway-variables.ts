@@ -21,6 +21,11 @@ function upstreamUrl(text: string): URL {
     : expected('an http or https URL of a server, without credentials, path or query, like http://127.0.0.1:9090');
 }
 
+function filePath(text: string): string | undefined {
+  if (text === '') return undefined;
+  return text.length <= 4_096 && !text.includes('\0') ? text : expected('the path of a file, of at most 4096 characters');
+}
+
 /** The variables that only the gateway reads, in the order in which help texts print them. */
 export const GATEWAY_VARIABLES = {
   gatewayPort: {
@@ -64,6 +69,14 @@ export const GATEWAY_VARIABLES = {
     meaning: 'header in which trusted peers say the country of the client, like CF-IPCountry; empty: no rule knows a country',
     parse: (text: string): string =>
       /^[A-Za-z0-9-]{0,64}$/.test(text) ? text.toLowerCase() : expected('the name of a header: at most 64 letters, digits or -'),
+  },
+  countryFile: {
+    name: 'GATEWAY_COUNTRY_FILE',
+    apps: ['gateway'],
+    default: '',
+    meaning:
+      'file in the format MaxMind DB that says in which country the address of a client is, where COUNTRY_HEADER does not; read again when it changes; empty: none',
+    parse: filePath,
   },
   ...IDENTITY_VARIABLES,
   pathPolicy: {
