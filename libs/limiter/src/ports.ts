@@ -1,6 +1,6 @@
 import type { Bucket, BucketLevel } from './bucket.js';
 import type { BucketOperation, BucketReading } from './bucket-operation.js';
-import type { Retry, RetryState } from './retry.js';
+import type { Retry, RetryState } from './retry-policy.js';
 import type { BucketTake, SlotHolder, TakeRequest } from './take.js';
 
 /** What a request took, so that it can be given back. */

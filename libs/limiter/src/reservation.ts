@@ -2,7 +2,8 @@ import type { BucketLevel } from './bucket.js';
 import type { CompiledCharge } from './charge.js';
 import type { AnswerFacts } from './descriptor.js';
 import type { BucketStore, Receipt } from './ports.js';
-import { takesOfRetry, type Retry, type RetryState } from './retry.js';
+import type { Retry, RetryState } from './retry-policy.js';
+import { takesOfRetry } from './retry.js';
 import type { BucketTake, TakeRequest } from './take.js';
 
 /** What a rule charges only once there is an answer: some of the takes of a request, one behind the other. */

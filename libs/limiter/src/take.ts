@@ -1,6 +1,6 @@
 import { penalized, type PenaltyBucket, type PenaltyState } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
-import type { Retry } from './retry.js';
+import type { Retry } from './retry-policy.js';
 import { allows, isBypassed, levelAt, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 
 /** What a request asks of one bucket. */
