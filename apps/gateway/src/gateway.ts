@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
+import type { RetryPolicy } from '#limiter';
 import { counterBy } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
@@ -132,6 +133,7 @@ export class Gateway {
         ...config,
         identify: createIdentifier({ trusts, header: kinds.includes('header') }),
         countryOf: countryFile?.countryOf,
+        knowsRetries: config.idempotencyWindowMs > 0,
       }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
@@ -185,6 +187,7 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
+    retries: retryPolicy(config),
     metricRules: config.metricRules,
     refusalLinesPerSecond: config.refusalLinesPerSecond,
     usageFlushMs: config.usageFlushMs,
@@ -194,6 +197,11 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     receiptsPerMerchant: config.receiptsPerMerchant,
     ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
+}
+
+function retryPolicy({ idempotencyWindowMs: forMs, ...config }: GatewayOptions['config']): RetryPolicy | undefined {
+  if (forMs === 0) return undefined;
+  return { forMs, mostRetries: config.idempotencyRetries, mostRemembered: config.idempotencyKeysPerMerchant };
 }
 
 /** Without a word about either, the number of connections is all that bounds the upstream's load. */

@@ -9,7 +9,7 @@ export interface InboundRequest {
   /** Path and query as they are forwarded; starts with a slash, has no fragment, only printable ASCII. */
   readonly target: string;
   /** What the headers say about the sender. */
-  readonly head: IdentityHeaders & KeyHeaders;
+  readonly head: IdentityHeaders & KeyHeaders & { readonly bodyLength: number };
   /** Remote address of the connection in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
