@@ -1,18 +1,22 @@
 import { isIP } from 'node:net';
+import type { Criticality } from '#platform';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import type { Readable } from 'node:stream';
 import type { Admit } from './admission.js';
+import type { OwnAnswer } from './answer.js';
 import { CoarseClock } from './coarse-clock.js';
 import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
 import { PeerConnections } from './peer-connections.js';
 import { createPathReader, type PathReader } from './path-policy.js';
+import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase, type ProxyMetrics } from './proxy-metrics.js';
 import type { ProxySettings } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
 import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
+import { UpstreamPlaces } from './upstream-places.js';
 import { UpstreamSlots } from './upstream-slots.js';
 
 /** The deadlines of connections are checked every so many ticks of the clock. */
@@ -25,6 +29,13 @@ export interface Timed {
    * @param elapsedMs since the last call, in which this process ran
    */
   tick(nowMs: number, elapsedMs: number): void;
+}
+
+/** What the data plane itself looks at in a request. */
+interface LookedAt {
+  readonly criticality: Criticality;
+  readonly peer: string;
+  receivedValues(name: string): readonly string[];
 }
 
 /** An answer whose headers may be held back for its body. */
@@ -69,7 +80,9 @@ export class DataPlane {
     this.preserveHost = settings.host === 'original';
     this.failureLog = new FailureLog(settings.logger);
     this.shedLog = new ShedLog(settings.logger);
-    this.slots = new UpstreamSlots(settings.connections, settings.merchantShare, settings.queueTimeoutMs);
+    const { connections, merchantShare, overload } = settings;
+    const places = overload === undefined ? null : new UpstreamPlaces(overload, connections, merchantShare);
+    this.slots = new UpstreamSlots(connections, merchantShare, settings.queueTimeoutMs, places);
     this.metrics.slots = this.slots;
     this.merchants = new MerchantLoads(new FairShare(settings.maxInFlight, settings.merchantShare));
     this.peers = new PeerConnections(settings.maxConnections, settings.merchantShare, settings.maxConnectionsPerPeer);
@@ -110,7 +123,7 @@ export class DataPlane {
     let ticks = 0;
     let elapsedMs = 0;
     this.clock.start((tickMs) => {
-      this.slots.expire(this.clock.nowMs);
+      this.slots.tick(this.clock.nowMs);
       elapsedMs += tickMs;
       if (++ticks % TICKS_BETWEEN_LOOKS !== 0) return;
       const nowMs = performance.now();
@@ -130,6 +143,21 @@ export class DataPlane {
   unbuffer(load: MerchantLoad, bytes: number): void {
     this.buffers.used -= bytes;
     load.bufferedBytes -= bytes;
+  }
+
+  /** What is answered to a request for which there is no room now, whoever sends it. */
+  tooMuch({ criticality, peer }: Pick<LookedAt, 'criticality' | 'peer'>): Problem | null {
+    if (this.metrics.inFlight > this.maxInFlight) return PROBLEMS.overloaded;
+    if (criticality !== 'sheddable' || !this.slots.isFullFor('sheddable')) return null;
+    this.metrics.shedOf('sheddable');
+    this.shed('overload', peer);
+    return PROBLEMS.overload;
+  }
+
+  /** An answer of the gateway as the client gets to see it. */
+  presented(answer: OwnAnswer, request: Pick<LookedAt, 'receivedValues'>): OwnAnswer {
+    const { present } = this.settings;
+    return present === undefined ? answer : present(answer, () => request.receivedValues('accept'));
   }
 
   /** @param who the merchant, or the peer of what belongs to none */

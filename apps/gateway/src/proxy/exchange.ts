@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Criticality } from '#platform';
 import { type BodyFacts, MOST_BODY_BYTES, NO_BODY, readBody, unreadableBody } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
@@ -57,6 +58,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   readonly head: RequestHead;
   readonly trace: RequestTrace | undefined;
   caller: Caller | null = null;
+  /** Once it is known what is asked. */
+  criticality: Criticality = 'normal';
   /** What is in the body, once a rule has wanted to know. */
   body: BodyFacts | undefined;
 
@@ -112,10 +115,9 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       return;
     }
     this.target = target;
-    if (this.plane.metrics.inFlight > this.plane.maxInFlight) {
-      this.reject(PROBLEMS.overloaded);
-      return;
-    }
+    this.criticality = this.plane.settings.criticalityOf?.(this) ?? 'normal';
+    const tooMuch = this.plane.tooMuch(this);
+    if (tooMuch !== null) return this.reject(tooMuch);
     try {
       this.plane.admit(this, (admission) => this.decided(admission));
     } catch (error) {
@@ -204,7 +206,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
         this.addedHeaders = admission.responseHeaders;
         this.reservations = admission.reservations ?? NO_RESERVATIONS;
         if (!this.belongsTo(this.owner)) return;
-        if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
+        if (admission.waitMs) this.waiting = setTimeout(() => this.forward(), admission.waitMs);
         else this.forward();
       } else {
         this.sendOwn(admission);
@@ -337,7 +339,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
 
   private sendOwn(answer: OwnAnswer): void {
     const bodyLength = this.head.problem === null ? this.head.bodyLength : CHUNKED;
-    const closes = sendAnswer(this.response, this.request, this.requestId, answer, bodyLength, this.mustClose);
+    const shown = this.plane.presented(answer, this);
+    const closes = sendAnswer(this.response, this.request, this.requestId, shown, bodyLength, this.mustClose);
     if (closes) this.connection.closeAfterResponse();
   }
 
@@ -361,9 +364,4 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.load !== null) this.plane.merchants.leave(this.load);
     this.connection.ended(this);
   }
-}
-
-/** The turn of a request that had to wait. */
-function forward(exchange: Exchange): void {
-  exchange.forward();
 }

@@ -9,6 +9,8 @@ export class MerchantLoad {
   inFlight = 0;
   /** Slots of the upstream. */
   slots = 0;
+  /** Of these, such as wait for the upstream to begin its answer; counted only where overload is controlled. */
+  awaiting = 0;
   /** Bytes of bodies that wait in memory. */
   bufferedBytes = 0;
   /** Its part of everything that is shared, compared with others. All are equal so far. */

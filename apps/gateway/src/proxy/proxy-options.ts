@@ -1,10 +1,13 @@
 import type { PathException, PathPolicy } from '#platform';
 import type { AccessLog } from './access-log.js';
 import type { Admit } from './admission.js';
+import type { Present } from './answer.js';
+import type { CriticalityOf } from './criticality.js';
 import type { ProxyLogger } from './failure-log.js';
 import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
+import type { OverloadSettings } from './upstream-places.js';
 
 export interface ProxyOptions {
   /** Origin that everything is forwarded to: http or https, host and port. */
@@ -15,6 +18,12 @@ export interface ProxyOptions {
   accessLog?: AccessLog | undefined;
   /** Traces requests; nobody does unless given. */
   tracer?: RequestTracer | undefined;
+  /** How much it matters that a request is served; as much as any other unless given. */
+  criticalityOf?: CriticalityOf | undefined;
+  /** How overload of the upstream is controlled; by the number of connections alone unless given. */
+  overload?: OverloadSettings | undefined;
+  /** How the gateway's own answers look; as problem details unless given. */
+  present?: Present | undefined;
   /** Decides about each request that could be understood. */
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
@@ -72,7 +81,9 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-export type ProxySettings = Required<Omit<ProxyOptions, 'accessLog' | 'tracer'>> & Pick<ProxyOptions, 'accessLog' | 'tracer'>;
+type Optional = 'accessLog' | 'tracer' | 'present' | 'criticalityOf' | 'overload';
+
+export type ProxySettings = Required<Omit<ProxyOptions, Optional>> & Pick<ProxyOptions, Optional>;
 
 /** The options with defaults for those that were not given. */
 export function proxySettings(options: ProxyOptions): ProxySettings {

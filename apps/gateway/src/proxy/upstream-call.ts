@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Criticality } from '#platform';
 import type { Dispatcher } from 'undici';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
@@ -9,12 +10,14 @@ import { type BodyOwner, RequestBody } from './request-body.js';
 import { CHUNKED, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
 import { UploadBody } from './upload-body.js';
+import { saysOverload, upstreamFailure } from './upstream-failure.js';
 import type { SlotSeeker, Waiter } from './upstream-slots.js';
 
 /** The exchange for which the upstream is called. It is told what becomes of the call until it has ended. */
 export interface CallOwner {
   readonly method: string;
   readonly target: string;
+  readonly criticality: Criticality;
   readonly head: RequestHead;
   readonly ended: boolean;
   /** The headers for the upstream as a flat list of names and values, without those that depend on how the body is sent. */
@@ -45,6 +48,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private readonly body: RequestBody | null;
   private queued: Waiter | null = null;
   private holdsSlot = false;
+  /** While it holds a slot and the answer has not begun. */
+  private awaits = false;
   private abortUpstream: ((error?: Error) => void) | null = null;
   /** The declared length of the answer's body in bytes, -1 if unknown. */
   private answerLength = -1;
@@ -98,9 +103,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   collected(): void {
     const { slots, clock } = this.plane;
-    if (slots.take(this.load)) this.slotTaken();
+    const { criticality } = this.owner;
+    if (slots.take(this.load, criticality)) this.slotTaken();
+    else if (criticality === 'sheddable') this.shed('overload', PROBLEMS.overload);
     else if (this.body?.keep() === false) this.notCollected();
-    else this.wait(slots.wait(this.load, this, clock.nowMs));
+    else this.wait(slots.wait(this.load, this, clock.nowMs, criticality));
   }
 
   notCollected(): void {
@@ -111,6 +118,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     if (this.queued !== null) this.plane.metrics.upstreamTook(UpstreamPhase.wait, performance.now() - this.queuedAtMs);
     this.queued = null;
     this.holdsSlot = true;
+    this.awaits = true;
     try {
       this.dispatch(this.body === null ? null : this.body.open());
     } catch (error) {
@@ -121,7 +129,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   slotTooLate(): void {
     this.queued = null;
-    this.owner.shed('upstream_queue', PROBLEMS.upstreamQueue);
+    this.shed('upstream_queue', PROBLEMS.upstreamQueue);
   }
 
   onConnect(abort: (error?: Error) => void): void {
@@ -132,7 +140,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
-    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, performance.now() - this.sentAtMs);
+    const tookMs = performance.now() - this.sentAtMs;
+    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, tookMs);
+    this.awaitsNoMore(saysOverload(status) ? 'failed' : tookMs);
     this.answerLength = this.owner.answered(status, rawHeaders);
     this.resume = resume;
     this.plane.flushSoon(this);
@@ -159,13 +169,26 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   }
 
   onError(error: Error): void {
+    const failed = !this.owner.ended && saysOverload(upstreamFailure(error, this.connected));
     if (!this.owner.ended) this.owner.upstreamFailed(error);
+    this.awaitsNoMore(failed ? 'failed' : undefined);
     this.releaseSlot();
   }
 
   /** Sends the headers of the answer, if no body has taken them along yet. */
   flush(): void {
     if (!this.bodyBegun && !this.owner.ended) this.response.flushHeaders();
+  }
+
+  private shed(reason: 'overload' | 'upstream_queue', problem: Problem): void {
+    this.plane.metrics.shedOf(this.owner.criticality);
+    this.owner.shed(reason, problem);
+  }
+
+  private awaitsNoMore(outcome: number | 'failed' | undefined): void {
+    if (!this.awaits) return;
+    this.awaits = false;
+    this.plane.slots.awaitsNoMore(this.load, outcome);
   }
 
   private wait(place: Waiter): void {
@@ -183,6 +206,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   /** undici is done with the request. */
   private releaseSlot(): void {
     if (!this.holdsSlot) return;
+    this.awaitsNoMore(undefined);
     this.holdsSlot = false;
     this.plane.slots.release(this.load);
     this.plane.merchants.forgetIdle(this.load);
