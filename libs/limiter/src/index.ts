@@ -85,3 +85,4 @@ export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';
 export { RULE_WARNINGS, type RuleWarning, type WarningCode } from './warnings/rule-warning.js';
 export { ruleWarnings } from './warnings/rule-warnings.js';
 export { shadowingOf, shadowWarnings } from './warnings/shadowing.js';
+export { type DayOfUse, isTelling, type PastVersion, unusedBursts } from './warnings/unused-bursts.js';
