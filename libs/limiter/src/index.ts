@@ -29,6 +29,8 @@ export * from './conditions/index.js';
 export * from './described-by.js';
 export * from './descriptor.js';
 export { digestOf } from './digest.js';
+export type { Retry, RetryPolicy, RetryState } from './retry-policy.js';
+export { asRetry, retryOf, takesOfRetry } from './retry.js';
 export * from './field.js';
 export { completed, escapedPointer, isPlainObject, objectFaults, UNKNOWN_FIELD } from './field-faults.js';
 export * from './explain.js';

@@ -275,7 +275,7 @@ test('the rules of a plan have their names in the usage of its merchants', async
   expect((await api('GET', '/v1/merchants/of-pro/usage')).body.items).toMatchObject([{ ruleId: made.id, rule: 'of all', passed: 4 }]);
 });
 
-test('while Redis is away nothing is made up', async () => {
+test('usage and receipts answer 503 while Redis is away', async () => {
   house.redisServer.freeze();
   try {
     const paths = ['/v1/decisions', '/v1/decisions/refused-1', '/v1/usage/top', '/v1/merchants/acme/usage'];

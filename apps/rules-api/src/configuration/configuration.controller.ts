@@ -3,7 +3,7 @@ import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import { Readable } from 'node:stream';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
 import { Applies, Exports } from '../openapi/operations.js';
 import { ApplyQueryDto, ApplyResult, ConfigurationDto, ExportQueryDto } from './configuration.dto.js';
@@ -33,7 +33,7 @@ export class ConfigurationController {
   @Applies('Apply a file of merchants and rules', ApplyResult, {
     query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'deletePlans', 'select'],
   })
-  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @By() by: Actor): Promise<StreamableFile> {
+  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @CurrentActor() by: Actor): Promise<StreamableFile> {
     const applied = await this.configuration.apply(body, query, by);
     return new StreamableFile(Readable.from(answerText(applied), { objectMode: false }), { type: 'application/json' });
   }
