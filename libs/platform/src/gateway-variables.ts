@@ -4,6 +4,7 @@ import { OVERLOAD_VARIABLES } from './overload-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
 import { RETRY_VARIABLES } from './retry-variables.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
+import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
 
@@ -79,6 +80,7 @@ export const GATEWAY_VARIABLES = {
     parse: filePath,
   },
   ...IDENTITY_VARIABLES,
+  ...TLS_VARIABLES,
   pathPolicy: {
     name: 'PATH_POLICY',
     apps: ['gateway'],

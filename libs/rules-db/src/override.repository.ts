@@ -128,7 +128,7 @@ export class OverrideRepository {
   }
 }
 
-/** Who writes down that overrides have ended, which nobody does. */
+/** The actor in the audit where an override has ended by itself. */
 const NOBODY: Actor = { name: 'tollgate' };
 
 /**

@@ -47,7 +47,7 @@ test('a passing request shows what is left, a refused one when to come back', as
   });
 });
 
-test('several limits: all or nothing, and the headers tell them apart', async () => {
+test('several limits take all or nothing, and the headers tell them apart', async () => {
   const limits = startLimits(
     [
       burst({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }),
@@ -73,7 +73,7 @@ test('several limits: all or nothing, and the headers tell them apart', async ()
   }
 });
 
-test('what can never pass says so, without Retry-After', async () => {
+test('a request that can never pass is told so, without Retry-After', async () => {
   await house.write('never', [rule({ cost: 11 })]);
   const { status, headers, body } = await house.send(gateway, 'never');
   expect(status).toBe(429);

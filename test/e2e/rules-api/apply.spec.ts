@@ -1,9 +1,8 @@
 import { parse, stringify } from 'yaml';
 import { createDataSource, tryLockForApply, verifyAuditChain } from '#rules-db';
-import { freshDatabase, type TestDatabase } from '../../support/services.js';
-import { ADMIN_TOKEN, type RunningApp, startApp } from '../../support/processes.js';
+import { ADMIN_TOKEN } from '../../support/processes.js';
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Answer, ask } from './api.js';
+import { type Answer, type Api, ask, emptyRulesApi } from './api.js';
 
 interface Rule {
   name: string;
@@ -21,21 +20,15 @@ interface Result {
   refusal?: { code: string };
 }
 
-let database: TestDatabase;
-let app: RunningApp;
+let api: Api;
 beforeAll(async () => {
-  database = await freshDatabase({ migrated: true });
-  app = await startApp('rules-api', { DATABASE_URL: database.url });
-});
-afterAll(async () => {
-  await app.stop();
-  await database.drop();
+  api = await emptyRulesApi();
 });
 
 const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
-  ask(app.url, method, path, body, headers);
+  ask(api.app.url, method, path, body, headers);
 const apply = (configuration: unknown, query = ''): Promise<Answer> => call('POST', `/v1/apply${query}`, configuration);
-const text = async (path: string) => (await fetch(app.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })).text();
+const text = async (path: string) => (await fetch(api.app.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })).text();
 const exported = async (query = ''): Promise<Configuration> => parse(await text(`/v1/export${query}`)) as Configuration;
 const audited = async () => ((await call('GET', '/v1/audit?limit=1')).body as { items: { id: string }[] }).items[0]?.id;
 const summary = ({ body }: Answer) => (body as Result).changes.map(({ action, kind, merchantId, id }) => [action, kind, merchantId, id]);
@@ -175,7 +168,7 @@ describe('applying a file', () => {
 
   it('is one transaction: where one change fails, none is made', async () => {
     const before = await exported();
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.query(`
         CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -185,8 +178,8 @@ describe('applying a file', () => {
       const more = { ...start, defaultRules: [...start.defaultRules!, rule('the last but one'), rule('the last one')] };
       expect((await apply(more)).status).toBe(500);
       expect([await exported(), await audited()]).toEqual([before, last]);
-      await dataSource.query('DROP FUNCTION refuse_one CASCADE');
     } finally {
+      await dataSource.query('DROP FUNCTION refuse_one CASCADE');
       await dataSource.destroy();
     }
   });
@@ -218,7 +211,7 @@ describe('applying a file', () => {
   });
 
   it('keeps the audit one unbroken chain, and tells the preloader of each owner once', async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.query('DELETE FROM outbox');
       await apply({ ...start, merchants: [{ ...start.merchants[1]!, rules: [...ten('acme'), rule('a'), rule('b')] }] });
@@ -231,7 +224,7 @@ describe('applying a file', () => {
   });
 
   it('waits for no file that another Rules API applies, and is refused meanwhile', async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.transaction(async (manager) => {
         expect(await tryLockForApply({ manager, run: () => Promise.reject(new Error('unused')) })).toBe(true);
@@ -386,7 +379,7 @@ describe('a file that touches a protected rule', () => {
   });
   // The API would want a second administrator.
   afterAll(async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     await dataSource.query(`DELETE FROM merchant WHERE id IN ('aaa', 'kept')`);
     await dataSource.query(`DELETE FROM plan WHERE name = 'guarding'`);
     await dataSource.destroy();
@@ -477,7 +470,7 @@ describe('exporting a file', () => {
   });
 
   it('fails rather than leave out a rule that cannot be read', async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.query(`UPDATE rule SET cost = -5 WHERE name = 'acme 1'`);
       expect(await call('GET', '/v1/export')).toMatchObject({ status: 500, body: { code: 'rule.unreadable' } });

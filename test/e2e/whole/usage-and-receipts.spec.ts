@@ -198,7 +198,7 @@ test('a webhook is told once that a limit is nearly used, and that it refuses', 
   expect(Math.abs(Date.now() - Date.parse(ofRule[0]!.data.at as string))).toBeLessThan(60_000);
 });
 
-test('while Redis is away nothing is made up', async () => {
+test('usage and receipts answer 503 while Redis is away', async () => {
   house.redisServer.freeze();
   try {
     const paths = ['/v1/decisions', '/v1/decisions/refused-1', '/v1/usage/top', '/v1/merchants/acme/usage'];

@@ -125,7 +125,7 @@ describe('ranks', () => {
   });
 });
 
-test('what is no count is left out, and what stands in the way is replaced', async () => {
+test('a value that is no count is left out, and a key of another type is replaced', async () => {
   const hour = await hourNow();
   const minute = Math.floor(((await store.nowMs()) % HOUR) / MINUTE);
   await redis.hset(usageKey('acme', hour), {

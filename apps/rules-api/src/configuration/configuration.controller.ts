@@ -3,7 +3,7 @@ import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import { Readable } from 'node:stream';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
 import { Applies, Exports } from '../openapi/operations.js';
 import { ApplyQueryDto, ApplyResult, ConfigurationDto, ExportQueryDto } from './configuration.dto.js';
@@ -30,7 +30,7 @@ export class ConfigurationController {
   @ApiConsumes('application/json', 'application/yaml')
   @ApiBody({ type: ConfigurationDto })
   @Applies('Apply a file of merchants and rules', ApplyResult, { query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'select'] })
-  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @By() by: Actor): Promise<ApplyResult> {
+  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @CurrentActor() by: Actor): Promise<ApplyResult> {
     return this.configuration.apply(body, query, by);
   }
 }
