@@ -102,7 +102,7 @@ describe('limits that cannot be', () => {
   });
 });
 
-test('what the error proposes is the nearest: nothing between is valid', () => {
+test('the error proposes the nearest valid value', () => {
   const counter = (windowMs: number, parts: number): LimitSpec => ({ name: 'l', algorithm: 'sliding_counter', limit: 1, windowMs, parts });
   const windows = fc.tuple(
     fc.oneof(fc.integer({ min: 1, max: 5000 }), fc.integer({ min: 31_622_399_000, max: 31_622_400_000 })),
@@ -125,7 +125,7 @@ test('what the error proposes is the nearest: nothing between is valid', () => {
   expect(limitFaults(spec({ refillTokens: 999_999_936, refillIntervalMs: 1_000_000 }))).toEqual([]);
 });
 
-test('of a calendar, the most that fills in its steps is told, with the excess of a soft limit', () => {
+test('the error of a calendar limit names the largest capacity that its steps can fill, excess included', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5000 }),
@@ -152,7 +152,7 @@ test('of a calendar, the most that fills in its steps is told, with the excess o
   );
 });
 
-test('what takes more than ten years to fill is told the most that does not', () => {
+test('the error of a limit that takes more than ten years to fill names the largest capacity that does not', () => {
   let told = 0;
   const whole = (max: number) => fc.oneof(fc.integer({ min: 1, max: 100 }), fc.integer({ min: 1, max }));
   const intervals = fc.oneof(fc.integer({ min: 1, max: 31_622_400_000 }), fc.constantFrom(86_400_000, 31_536_000_000, 31_622_400_000));

@@ -351,7 +351,7 @@ function steps(specs: readonly LimitSpec[]): fc.Arbitrary<Step> {
 }
 
 // But for what the end of a penalty's window leaves out: see the contract of penalties.
-test('whatever the limits are: who is refused from memory would be refused by the store', () => {
+test('a request that is refused from memory would be refused by the store, whatever the limits', () => {
   const mixes = fc.array(anyLimitSpecs(), { minLength: 1, maxLength: 4 }).chain((specs) =>
     fc.tuple(
       fc.constant(specs),

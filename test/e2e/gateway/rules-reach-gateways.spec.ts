@@ -51,7 +51,7 @@ test('an edit is enforced by every gateway, hands out nothing, and fails no requ
   await everywhere('edited', '"burst";q=30;w=18000');
 });
 
-test('also when the message about it was lost', async () => {
+test('an edit whose message was lost is enforced as well', async () => {
   const first = rule({ capacity: 10 });
   await house.write('unheard', [first]);
   await everywhere('unheard', '"burst";q=10;w=2');

@@ -238,6 +238,29 @@ describe('applying a file', () => {
     }
   });
 
+  it('tells of more changes than are in memory at once', async () => {
+    const merchants = Array.from({ length: 12 }, (_, i) => ({
+      id: `long-${i}`,
+      name: 'x',
+      rules: Array.from({ length: 50 }, (_each, j) => rule(`rule ${j}`)),
+    }));
+    const long = { version: 1, merchants };
+    const dry = (await apply(long, '?dryRun=true')).body as Result;
+    expect([dry.applied, dry.changes.length, dry.changes.filter(({ kind }) => kind === 'merchant').length]).toEqual([false, 612, 12]);
+    const done = await apply(long);
+    expect(done.body).toEqual({ changes: dry.changes, applied: true });
+    expect(done.headers.get('content-type')).toMatch(/^application\/json/);
+    expect((await call('GET', '/v1/audit?merchant=long-7&limit=200')).body).toMatchObject({ items: { length: 51 } });
+    const gone = await apply(start, '?deleteMerchants=true&maxDeletePercent=100');
+    expect(summary(gone).filter(([action]) => action === 'delete')).toHaveLength(12);
+    const dataSource = await createDataSource(database.url).initialize();
+    try {
+      expect((await verifyAuditChain(dataSource)).faults).toEqual([]);
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
   it('two files at once do not mix', async () => {
     const other = structuredClone(start);
     for (const each of other.merchants) each.name = `${each.name} 2`;
@@ -305,6 +328,7 @@ describe('applying a file', () => {
     '?maxDeletePercent=-1',
     '?select=a',
     '?select=a=b&deleteMerchants=true',
+    '?deletePlans=maybe',
     '?dryRun=true&dryRun=true',
   ])('refuses the query %s', async (query) => expect((await apply(start, query)).status).toBe(400));
 });
@@ -531,6 +555,43 @@ describe('plans in a file', () => {
     expect((await call('GET', '/v1/plans/pro')).body).toMatchObject({ note: 'new' });
     const left = await apply({ version: 1, merchants: [{ id: 'of-pro', name: 'x' }] });
     expect((left.body as Result).changes).toMatchObject([{ patch: [{ op: 'replace', path: '/plan', value: null }] }]);
+  });
+
+  it('that it lacks are deleted only if told, within the share, and not while a merchant has one that the file does not name', async () => {
+    const two = {
+      version: 1,
+      plans: [file.plans[0]!, { name: 'old', rules: [rule('former')] }],
+      merchants: [{ id: 'of-old', name: 'x', plan: 'old' }],
+    };
+    expect((await apply(two)).status).toBe(200);
+    const one = { version: 1, plans: [file.plans[0]!] };
+    const all = '&maxDeletePercent=100';
+    expect(about(await apply(one))).toEqual([]);
+    expect((await apply(one, '?deletePlans=true')).body).toMatchObject({ code: 'apply.too_many_deletions' });
+    for (const query of ['', '&dryRun=true']) {
+      const { status, body } = await apply(one, `?deletePlans=true${all}${query}`);
+      const problem = query === '' ? body : (body as Result).refusal;
+      expect([status, problem]).toMatchObject([
+        query === '' ? 409 : 200,
+        { code: 'plan.in_use', detail: expect.stringContaining('of-old') as string },
+      ]);
+    }
+    expect((await call('GET', '/v1/plans/old')).status).toBe(200);
+    const named = await apply({ ...one, merchants: [{ id: 'of-old', name: 'x', plan: 'old' }] }, `?deletePlans=true${all}`);
+    expect([named.status, named.body.errors]).toMatchObject([400, [{ pointer: '/merchants/0/plan', code: 'merchant.plan.not_found' }]]);
+    // The file moves the merchant to another plan, and so nobody has this one any more.
+    const moving = { ...one, merchants: [{ id: 'of-old', name: 'x', plan: 'pro' }] };
+    const dry = await apply(moving, `?deletePlans=true&dryRun=true${all}`);
+    const done = await apply(moving, `?deletePlans=true${all}`);
+    expect([dry.body.refusal, about(dry)]).toEqual([undefined, about(done)]);
+    expect(about(done)).toEqual([
+      ['update', 'merchant', 'of-old', undefined],
+      ['delete', 'plan', 'old', 'old'],
+    ]);
+    expect((await call('GET', '/v1/plans/old')).status).toBe(404);
+    expect(about(await apply(moving, '?deletePlans=true'))).toEqual([]);
+    expect((await apply(moving, '?deletePlans=true&select=team=risk')).status).toBe(400);
+    await call('DELETE', '/v1/merchants/of-old', undefined, { 'if-match': '*' });
   });
 
   it.each(['', '?dryRun=true'])('that no file and nobody has made are refused%s, and the merchant named', async (query) => {

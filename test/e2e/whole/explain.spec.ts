@@ -71,7 +71,7 @@ test('every rule is considered in order, and says why it is not the one', async 
   expect(buckets).toMatchObject([{ ruleId: ids['everything'], limit: 'burst', key: ['merchant'], remaining: 2, retryAfterMs: 0 }]);
 });
 
-test('it takes nothing, and its verdict is that of the gateway', async () => {
+test('an explanation takes no token, and its verdict is that of the gateway', async () => {
   const request = { method: 'POST', path: '/transactions' };
   const send = async () => (await house.send(gateway, 'acme', { method: 'POST' })).status;
   for (let i = 0; i < 5; i++) expect((await explained(request)).buckets).toMatchObject([{ remaining: 2 }]);
@@ -138,11 +138,11 @@ test('a rule of a plan is enforced for its merchants, explained as such, and an 
   expect(await house.snapshots.read('one')).toEqual(before);
 });
 
-test('of a merchant that does not exist nothing is explained', async () => {
+test('a request of a merchant that does not exist is not explained', async () => {
   expect((await api('POST', '/v1/explain', { merchantId: 'nobody', request: { method: 'GET', path: '/' } })).status).toBe(404);
 });
 
-test('while Redis is away nothing is guessed', async () => {
+test('an explanation is refused while Redis is away', async () => {
   house.redisServer.freeze();
   try {
     const answer = await api('POST', '/v1/explain', { merchantId: 'acme', request: { method: 'GET', path: '/' } });

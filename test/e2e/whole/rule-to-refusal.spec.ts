@@ -131,7 +131,7 @@ test('C3: a limit of 0 refuses everything, and names no time at which it would n
   }
 });
 
-test('a leaky bucket as a queue delays what is over its rate, in order, and refuses who would wait too long', async () => {
+test('a leaky bucket as a queue delays requests above its rate, in order, and refuses those that would wait too long', async () => {
   const limit = {
     name: 'smooth',
     algorithm: 'leaky_bucket',
@@ -182,7 +182,7 @@ test('a soft limit lets its excess pass, and says so', async () => {
   ).toBe(2);
 });
 
-test('a penalty blocks who is refused too often, and says so', async () => {
+test('a penalty blocks a client that is refused too often, and says so', async () => {
   const penalty = { refusals: 3, windowMs: 600_000, blockMs: 3_600_000 };
   const rule = await merchantWith('stubborn', { limits: [limit(1)], penalty });
   expect(rule.body).toMatchObject({ penalty });

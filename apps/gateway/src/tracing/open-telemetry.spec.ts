@@ -43,7 +43,7 @@ test('a trace of a trusted peer goes on under the id of a new span, with its tra
   expect(sent.spanId).not.toBe('b7ad6b7169203331');
 });
 
-test('what a trusted peer has decided not to keep is not kept', () => {
+test('a trace that a trusted peer has not sampled is not sampled', () => {
   const sent = forwarded(tracing(), ['traceparent', PARENT.replace(/01$/, '00')]);
   expect(sent).toMatchObject({ traceId: TRACE_ID, flags: '00', keptTraceId: undefined });
 });

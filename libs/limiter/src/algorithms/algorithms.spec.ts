@@ -76,7 +76,7 @@ function replay(
   return { state, nowUs };
 }
 
-test('law 2: what is refused changes nothing, and says how much is left', () => {
+test('law 2: a refused request changes nothing, and is told how much is left', () => {
   fc.assert(
     fc.property(cases, ([spec, requests]) => {
       replay(bucketOf(startedLimit(spec, START_US / 1000)), requests, ({ decision, before, after, cost }) => {
@@ -90,7 +90,7 @@ test('law 2: what is refused changes nothing, and says how much is left', () => 
   );
 });
 
-test('whoever waits as long as it says passes, and a millisecond less is not enough', () => {
+test('a request passes after the wait that a refusal names, and not a millisecond earlier', () => {
   fc.assert(
     fc.property(cases, ([spec, requests]) => {
       const bucket = bucketOf(startedLimit(spec, START_US / 1000));
