@@ -1,9 +1,10 @@
 import 'reflect-metadata';
 import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { GatewayModule } from './gateway.module.js';
+import { demandTlsTogether } from './tls/tls-faults.js';
 import { startTracing } from './tracing/index.js';
 
-const config = loadConfigOrExit('gateway');
+const config = loadConfigOrExit('gateway', demandTlsTogether);
 const logger = createLogger('gateway', config.logLevel);
 setProblemTypeBase(config.problemTypeBase);
 const health = new Health();

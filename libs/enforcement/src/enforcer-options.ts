@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
+import type { RetryPolicy } from '#limiter';
 import type { Registry } from 'prom-client';
 import type { ApiKeySource } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
@@ -37,6 +38,8 @@ export interface EnforcerOptions {
   readonly upstreamCapacityPerSecond?: number;
   /** Exchanges that the upstream has failed, ever: while it fails it has nothing to spare. */
   readonly upstreamErrors?: () => number;
+  /** What is not charged of retries; everything is unless given. */
+  readonly retries?: RetryPolicy | undefined;
   /** Ids of rules that are counted each by itself in the metrics. */
   readonly metricRules?: readonly string[];
   /** Lines of the log in a second, one for each refusal; 0: none. */
@@ -55,7 +58,8 @@ export interface EnforcerOptions {
   readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource'>> & Pick<EnforcerOptions, 'apiKeySource'>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries'>> &
+  Pick<EnforcerOptions, 'apiKeySource' | 'retries'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {

@@ -52,6 +52,8 @@ export interface Verdict {
   readonly beganBlock: boolean;
   /** Only where a penalty blocks: the first rule whose penalty does. */
   readonly blockedBy?: Rule;
+  /** Only of a retry of a request that was charged: it was not charged again. */
+  readonly retried?: true;
   /** Only of a request that is refused for what it says, or does not say: the rule that needs it, and the field. */
   readonly fault?: RequestFault;
   /** What the request took, if it passed: each is to be released when the request is over, or refunded if it never reached the upstream. */

@@ -108,6 +108,11 @@ export class OverrideRepository {
     });
   }
 
+  /** Whether any override of the rule was in force for the merchant since then. */
+  async wasActiveSince(merchantId: string, ruleId: string, since: Date): Promise<boolean> {
+    return this.transactions.manager.existsBy(OverrideEntity, { merchantId, ruleId, untilAt: MoreThan(since) });
+  }
+
   /** Ends an override now. One that has ended stays as it is. @throws MerchantNotFoundError, OverrideNotFoundError */
   async delete(merchantId: string, id: string, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {

@@ -276,9 +276,14 @@ describe('a rule with conditions', () => {
   });
 });
 
-test('headers, bodies and pages are as the operator has configured them', async () => {
+test('headers, pages and retries are as the operator has configured them', async () => {
   await house.write('configured', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
-  const configured = await house.gateway({ RATE_LIMIT_HEADERS: 'legacy', REFUSAL_HTML: 'built-in', STORE_TIMEOUT_MS: '5000' });
+  const configured = await house.gateway({
+    RATE_LIMIT_HEADERS: 'legacy',
+    REFUSAL_HTML: 'built-in',
+    IDEMPOTENCY_WINDOW_MS: '3600000',
+    STORE_TIMEOUT_MS: '5000',
+  });
   const passed = await house.send(configured, 'configured');
   expect(passed).toMatchObject({ status: 200, headers: { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0' } });
   expect(passed.headers['ratelimit']).toBeUndefined();
@@ -286,4 +291,16 @@ test('headers, bodies and pages are as the operator has configured them', async 
   expect(page).toMatchObject({ status: 429, headers: { 'content-type': 'text/html; charset=utf-8', 'x-ratelimit-remaining': '0' } });
   expect(page.body).toContain('<h1>Quota exceeded</h1>');
   expect((await house.send(configured, 'configured')).headers['content-type']).toBe('application/problem+json');
+
+  await house.write('retries', [rule({ capacity: 2, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  const remaining = async (key?: string): Promise<unknown> => {
+    const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
+    const { status, headers: told } = await house.send(configured, 'retries', { headers });
+    return [status, told['x-ratelimit-remaining']];
+  };
+  expect(await remaining('a')).toEqual([200, '1']);
+  expect(await remaining('a')).toEqual([200, '1']);
+  expect(await remaining('b')).toEqual([200, '0']);
+  expect(await remaining('a')).toEqual([200, '0']);
+  expect(await remaining()).toEqual([429, '0']);
 });

@@ -105,6 +105,22 @@ test('the command line shows, corrects and explains them', async () => {
   expect(await tollgate('buckets', 'unblock', ...one)).toMatch(/burst +merchant +0 of 3 +\d+ ms +-/);
 });
 
+test('the command line explains a request with an API key and a token', async () => {
+  await api('POST', '/v1/merchants', { id: 'claimed', name: 'Claimed' });
+  const all = [
+    { field: 'apiKey.label.team', equals: 'web' },
+    { field: 'jwt.scope', equals: 'payments' },
+  ];
+  await api('POST', '/v1/merchants/claimed/rules', ruleBody({ name: 'of the web', match: { methods: [], paths: [], all }, limits: LIMITS }));
+  const explained = async (...args: string[]): Promise<string> => {
+    const env = { PATH: process.env['PATH'], TOLLGATE_URL: rulesApi.url, TOLLGATE_TOKEN: ADMIN_TOKEN };
+    const described = ['explain', 'get', '/x', '--merchant', 'claimed', '--api-key', '3', '--api-key-label', 'team=web', ...args];
+    return (await promisify(execFile)(process.execPath, [mainOf('cli'), ...described], { env })).stdout;
+  };
+  expect(await explained('--claim', 'scope=payments', '--claim', 'org.team=x')).toMatch(/of the web +merchant +chosen/);
+  expect(await explained('--claim', 'scope=other')).toMatch(/of the web +merchant +does not match +.*jwt\.scope is "other"/);
+});
+
 test('a bucket whose key has an address is read when the address is named, however it is spelled', async () => {
   const rule = ruleBody({ name: 'by address', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS });
   const id = ((await api('POST', '/v1/merchants/acme/rules', rule)).body as { id: string }).id;

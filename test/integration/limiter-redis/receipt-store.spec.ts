@@ -85,7 +85,8 @@ test('the newest receipt of an id is found that its reader may see', async () =>
 test('a flood of one merchant pushes nobody out: beyond its share nothing is written', async () => {
   await store.add(many(5, 'quiet', { merchantId: 'quiet' }), BOUNDS);
   expect(await store.add(many(900, 'loud', { merchantId: 'loud' }), BOUNDS)).toBe(500);
-  expect(await store.add(many(50, 'more', { merchantId: 'loud' }), BOUNDS)).toBeLessThanOrEqual(1);
+  // Of the five hundred in half an hour, what a few seconds bring.
+  expect(await store.add(many(50, 'more', { merchantId: 'loud' }), BOUNDS)).toBeLessThanOrEqual(5);
   expect(await store.add(many(5, 'late', { merchantId: 'quiet' }), BOUNDS)).toBe(5);
   expect(await store.find('quiet0', null)).toBeDefined();
   // A share that was written before the clock stepped back ends all the same.

@@ -1,16 +1,14 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Criticality } from '#platform';
 import { type BodyFacts, MOST_BODY_BYTES, NO_BODY, readBody, unreadableBody } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
+import type { AnsweredConnection, ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';
 import { headerValues, rawValues } from './header-values.js';
 import { NO_RESERVATIONS, settle, watchedAnswer, type Reservations } from './held-reservations.js';
 import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
-import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -30,18 +28,21 @@ const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 const NO_HEADERS: readonly string[] = [];
 
 /** The connection on which an exchange takes place. */
-export interface ExchangeConnection {
+export interface ExchangeConnection extends AnsweredConnection {
   readonly peer: string;
   readonly trusted: boolean;
-  readonly socket: Socket;
+  /** Whether nobody on the way can read along. */
+  readonly secure: boolean;
+  /** What the client has shown of itself on this connection; null: nothing. */
+  readonly certificate: ShownCertificate | null;
   /** The last Host value that was found valid. */
   host: string;
-  /** Whether the current answer is the last one. */
-  readonly endsAfterCurrent: boolean;
   /** Ends the connection after the current answer: what follows on it is not looked at. */
   closeAfterResponse(): void;
   /** The exchange has handed its last byte to the response. */
   ended(exchange: Exchange): void;
+  /** Breaks the answer off, so that the client sees that the rest is missing. */
+  cut(): void;
 }
 
 /**
@@ -82,8 +83,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   constructor(
     private readonly plane: DataPlane,
     private readonly connection: ExchangeConnection,
-    private readonly request: IncomingMessage,
-    readonly response: ServerResponse,
+    private readonly request: ClientRequest,
+    readonly response: ClientResponse,
     private readonly expectsContinue: boolean,
   ) {
     this.method = request.method!;
@@ -154,7 +155,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   reject(problem: Problem): void {
     if (this.phase === Phase.Ended) return;
     if (this.phase === Phase.Answering) {
-      this.connection.socket.destroy();
+      this.connection.cut();
       return;
     }
     this.phase = Phase.Ended;
@@ -265,6 +266,10 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     return headerValues(this.headersToForward(), name);
   }
 
+  get certificate(): ShownCertificate | null {
+    return this.connection.certificate;
+  }
+
   receivedValues(name: string): readonly string[] {
     return rawValues(this.request.rawHeaders, name);
   }
@@ -298,11 +303,11 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     const { headers, contentLength } = clientHeaders(rawHeaders, status, this.requestId, this.addedHeaders);
     // An answer while the body is still coming is often a refusal: the client may stop sending.
     const early = this.head.bodyLength !== 0 && !this.request.complete;
-    if (early || this.mustClose) headers.push('Connection', 'close');
+    if (early || this.connection.endsAfterCurrent) headers.push('Connection', 'close');
     this.response.writeHead(status, headers);
     if (early) {
       this.connection.closeAfterResponse();
-      lingerOnClose(this.connection.socket, this.request);
+      this.connection.linger(this.request);
     }
     this.phase = Phase.Answering;
     return contentLength;
@@ -324,7 +329,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.phase === Phase.Answering) {
       // Part of the answer may be out. Only a broken connection tells the client that the rest is missing.
       this.end(Outcome.UpstreamError, this.response.statusCode);
-      this.connection.socket.destroy();
+      this.connection.cut();
       return;
     }
     const problem = problemOf(failure);
@@ -340,12 +345,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private sendOwn(answer: OwnAnswer): void {
     const bodyLength = this.head.problem === null ? this.head.bodyLength : CHUNKED;
     const shown = this.plane.presented(answer, this);
-    const closes = sendAnswer(this.response, this.request, this.requestId, shown, bodyLength, this.mustClose);
+    const closes = sendAnswer(this.response, this.request, this.connection, this.requestId, shown, bodyLength);
     if (closes) this.connection.closeAfterResponse();
-  }
-
-  private get mustClose(): boolean {
-    return this.connection.endsAfterCurrent;
   }
 
   private end(outcome: Outcome, status: number): void {

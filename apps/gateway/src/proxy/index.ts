@@ -7,4 +7,5 @@ export type { OverloadSettings } from './upstream-places.js';
 export type { ProxyLogger } from './failure-log.js';
 export type { ProxyOptions } from './proxy-options.js';
 export { ProxyServer } from './proxy-server.js';
+export type { PairOfFiles, TlsOptions } from './tls-server.js';
 export { isTraceContext, type RequestTrace, type RequestTracer } from './request-trace.js';

@@ -7,6 +7,7 @@ import type { ProxyLogger } from './failure-log.js';
 import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
+import type { TlsOptions } from './tls-server.js';
 import type { OverloadSettings } from './upstream-places.js';
 
 export interface ProxyOptions {
@@ -18,6 +19,8 @@ export interface ProxyOptions {
   accessLog?: AccessLog | undefined;
   /** Traces requests; nobody does unless given. */
   tracer?: RequestTracer | undefined;
+  /** Speaks TLS with clients, and plain text unless given. */
+  tls?: TlsOptions | undefined;
   /** How much it matters that a request is served; as much as any other unless given. */
   criticalityOf?: CriticalityOf | undefined;
   /** How overload of the upstream is controlled; by the number of connections alone unless given. */
@@ -81,7 +84,7 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-type Optional = 'accessLog' | 'tracer' | 'present' | 'criticalityOf' | 'overload';
+type Optional = 'accessLog' | 'tracer' | 'tls' | 'present' | 'criticalityOf' | 'overload';
 
 export type ProxySettings = Required<Omit<ProxyOptions, Optional>> & Pick<ProxyOptions, Optional>;
 

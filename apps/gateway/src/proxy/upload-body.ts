@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import type { ClientRequest } from './client-message.js';
 
 const BUFFERED_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ export class UploadBody extends Readable {
    * @param received bytes that have come from the client
    */
   constructor(
-    private readonly request: IncomingMessage,
+    private readonly request: ClientRequest,
     beginning: readonly Buffer[],
     public received: number,
   ) {

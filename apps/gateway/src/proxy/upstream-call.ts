@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Criticality } from '#platform';
 import type { Dispatcher } from 'undici';
+import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { endWithBody } from './one-piece.js';
@@ -64,8 +64,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     private readonly plane: DataPlane,
     private readonly owner: CallOwner,
     private readonly load: MerchantLoad,
-    request: IncomingMessage,
-    private readonly response: ServerResponse,
+    request: ClientRequest,
+    private readonly response: ClientResponse,
     /** The body if somebody has read in it. */
     private readonly begunBody: RequestBody | null = null,
   ) {

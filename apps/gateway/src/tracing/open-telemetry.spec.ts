@@ -88,7 +88,7 @@ test('a collector that answers nothing costs spans, which are counted, and never
   expect(made.counts.dropped).toBeGreaterThanOrEqual(10_000 - 4096 - 512);
   const before = performance.now();
   await made.stop();
-  expect(performance.now() - before).toBeLessThan(3000);
+  expect(performance.now() - before).toBeLessThan(8_000);
 });
 
 test('a collector that is away costs spans, which are counted', async () => {

@@ -64,7 +64,7 @@ test('ids that no merchant has are counted together, however many they are', () 
   expect(asked.filter((id) => id === 'acme')).toHaveLength(1);
 });
 
-test('beyond the bound rules and merchants are counted as others, and none is lost', () => {
+test('beyond the bound rules and merchants are counted together, apart from ids that no merchant has, and none is lost', () => {
   const counters = new UsageCounters({ isMerchant: () => true, mostPairs: 3 });
   const [both] = verdicts([rule('1'), rule('2', { layer: 'user' })], 1);
   for (const merchantId of ['a', 'b', 'c', 'a']) counters.count(merchantId, both!);
@@ -72,7 +72,7 @@ test('beyond the bound rules and merchants are counted as others, and none is lo
   expect(taken.map(({ merchantId, rules }) => [merchantId, rules.map(({ ruleId, passed }) => `${ruleId}: ${passed}`)])).toEqual([
     ['a', ['1: 2', '2: 2']],
     ['b', ['1: 1']],
-    ['', ['other: 3']],
+    ['', ['none: 3']],
   ]);
   expect(counters.take()).toEqual([]);
 });
