@@ -43,7 +43,7 @@ test('a request that costs more than its share of a limit is told that this is t
   expect(JSON.parse(String(body)).detail).toContain('costs more than the share');
 });
 
-test('a refusal by an operator\'s block says so, and how long it lasts', async () => {
+test("a refusal by an operator's block says so, and how long it lasts", async () => {
   const store = new MemoryBucketStore(() => 0);
   const limits = startLimits(
     [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
