@@ -9,5 +9,6 @@ await build();
 const load = (/** @type {string} */ file) => import(pathToFileURL(join(DIST, file)).href);
 const { ruleSchema } = await load('libs/limiter/src/rule-schema.js');
 const { configurationSchema } = await load('apps/rules-api/src/configuration/configuration-schema.js');
-for (const [name, schema] of Object.entries({ rule: ruleSchema(), configuration: configurationSchema() }))
+const { routesSchema } = await load('apps/gateway/src/routes/routes-schema.js');
+for (const [name, schema] of Object.entries({ rule: ruleSchema(), configuration: configurationSchema(), routes: routesSchema() }))
   writeFileSync(join(ROOT, `docs/schema/${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);

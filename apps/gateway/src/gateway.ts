@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
-import { counterBy } from '#metrics';
+import { counterBy, gauge } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
 import { createIdentifier, createTrust, type Trust } from './identity/index.js';
@@ -10,6 +10,7 @@ import { AccessLog, type Admit, Outcome, ProxyMetrics, ProxyServer } from './pro
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
+import type { RoutesFile } from './routes/index.js';
 import type { Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
@@ -17,6 +18,8 @@ export interface GatewayOptions {
   readonly logger: Logger;
   readonly health: Health;
   readonly registry: Registry;
+  /** Routes to several upstreams. */
+  readonly routes?: RoutesFile | undefined;
   /** Where requests are traced. */
   readonly tracing?: Tracing | undefined;
 }
@@ -34,12 +37,15 @@ export class Gateway {
     const metrics = new ProxyMetrics();
     metrics.register(registry);
     registerSpans(registry, options.tracing);
+    registerRoutes(registry, options.routes);
     this.enforcer = createEnforcer(options, metrics);
     this.issuer = createIssuer(config, options.logger);
     const trusts = createTrust(config.trustedProxies);
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
+      routes: options.routes?.routes,
+      pathCaseSensitive: config.pathCaseSensitive,
       logger: options.logger,
       metrics,
       tracer: options.tracing,
@@ -53,18 +59,21 @@ export class Gateway {
   }
 
   async start(): Promise<void> {
-    const { config, health, logger } = this.options;
+    const { config, health, logger, routes } = this.options;
     const { enforcer, stopping } = this;
     // Without Redis and PostgreSQL the rules say what happens, and a gateway that declared itself unready would take that
     // away from every merchant at once. Why the store is away is shown all the same.
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
+    // A gateway with the former routes is better than none.
+    if (routes !== undefined) health.addCheck('routes', routes.assertValid, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
     await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open()]);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
-    logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
+    routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
+    logger.info({ port, upstream: config.upstreamUrl?.origin, routesFile: config.routesFile }, 'gateway listens');
   }
 
   /**
@@ -85,6 +94,7 @@ export class Gateway {
 
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.options.routes?.close();
     this.issuer?.keys.close();
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
   }
@@ -114,6 +124,21 @@ function registerSpans(registry: Registry, tracing: Tracing | undefined): void {
     const { exported, failed, dropped } = tracing?.counts ?? { exported: 0, failed: 0, dropped: 0 };
     return Object.entries({ exported, failed, dropped }).map(([outcome, count]) => [[outcome], count] as const);
   });
+}
+
+/** There without a file too. */
+function registerRoutes(registry: Registry, routes: RoutesFile | undefined): void {
+  counterBy(
+    registry,
+    'tollgate_routes_loads_total',
+    'Times that the routes file was read because it had changed, by result.',
+    ['result'],
+    () => [
+      [['applied'], routes?.applied ?? 0],
+      [['refused'], routes?.refused ?? 0],
+    ],
+  );
+  gauge(registry, 'tollgate_routes_valid', '1 while the routes are those of the routes file.', () => ((routes?.isValid ?? true) ? 1 : 0));
 }
 
 function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: ProxyMetrics): Enforcer {

@@ -66,7 +66,7 @@ export type { Schedule } from './schedule/schedule-fields.js';
 export { storedOverrides } from './stored-overrides.js';
 export * from './stored-rule.js';
 export * from './take.js';
-export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
+export { line, LINE_PATTERN, PATH_PATTERN, textFormat, TIME_ZONE } from './text-formats.js';
 export * from './time-zone.js';
 export {
   decisionsBefore,

@@ -2,7 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { canonicalAddress } from '#addresses';
 import type { DataPlane, Timed } from './data-plane.js';
-import { Exchange, type ExchangeConnection } from './exchange.js';
+import { Exchange } from './exchange.js';
+import type { ExchangeConnection } from './exchange-connection.js';
 import { HalfClosedClient } from './half-closed-client.js';
 import { Pace } from './pace.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -87,7 +88,7 @@ export class ClientConnection implements ExchangeConnection, Timed {
   }
 
   /** The exchange has handed its last byte to the response. */
-  ended(exchange: Exchange): void {
+  ended(exchange: { readonly response: ServerResponse }): void {
     if (this.current !== exchange) return;
     this.current = null;
     this.lastResponse = exchange.response;

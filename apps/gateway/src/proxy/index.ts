@@ -5,3 +5,7 @@ export type { ProxyLogger } from './failure-log.js';
 export type { ProxyOptions } from './proxy-options.js';
 export { ProxyServer } from './proxy-server.js';
 export { isTraceContext, type RequestTrace, type RequestTracer } from './request-trace.js';
+export { HeaderKind, headerKind } from './header-kind.js';
+export type { RouteOptions, Routing } from './routes.js';
+export { BALANCES, type UpstreamOptions } from './upstream.js';
+export { DEFAULT_ROUTE } from './proxy-options.js';

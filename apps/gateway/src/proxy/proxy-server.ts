@@ -7,6 +7,7 @@ import { LeanRequest } from './lean-request.js';
 import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
+import type { Routing } from './routes.js';
 
 const CONNECTION = Symbol('connection');
 
@@ -49,6 +50,11 @@ export class ProxyServer {
         resolve((this.server.address() as AddressInfo).port);
       });
     });
+  }
+
+  /** Puts these routes in place of the present ones, for requests that begin from now on. */
+  useRoutes(routes: Routing): void {
+    this.plane.useRoutes(routes);
   }
 
   /** Serves on, but every answer from now on closes its connection. */

@@ -1,6 +1,12 @@
 import { FairShare } from './fair-share.js';
 import { LinkedList, ListNode } from './linked-list.js';
-import type { MerchantLoad } from './merchant-load.js';
+
+/** What one merchant holds of the slots of one upstream. */
+export interface SlotHolding {
+  slots: number;
+  /** One of twice the weight may have twice as many. */
+  readonly weight: number;
+}
 
 /** A request that waits for a slot. One of the two is called, once, unless it leaves before. */
 export interface SlotSeeker {
@@ -32,7 +38,7 @@ class MerchantQueue {
   /** Index of the list that it is in. */
   level = 0;
 
-  constructor(readonly load: MerchantLoad) {}
+  constructor(readonly load: SlotHolding) {}
 }
 
 /**
@@ -49,7 +55,7 @@ export class UpstreamSlots {
   waiting = 0;
 
   private readonly share: FairShare;
-  private readonly queues = new Map<MerchantLoad, MerchantQueue>();
+  private readonly queues = new Map<SlotHolding, MerchantQueue>();
   /** The merchants that wait, by the number of slots that they hold (for their weight). */
   private readonly levels: LinkedList<MerchantQueue>[];
   private readonly order = new LinkedList<Waiter>();
@@ -70,7 +76,7 @@ export class UpstreamSlots {
   }
 
   /** Takes a slot if the merchant may have one now. */
-  take(load: MerchantLoad): boolean {
+  take(load: SlotHolding): boolean {
     // Only from within `slotTaken` could it overtake one that is about to be served.
     if (this.waiting > 0 && this.queues.has(load)) return false;
     if (!this.share.mayTake(load.slots, 1, load.weight)) return false;
@@ -80,7 +86,7 @@ export class UpstreamSlots {
   }
 
   /** Waits for a slot, as `take` gave none. */
-  wait(load: MerchantLoad, seeker: SlotSeeker, nowMs: number): Waiter {
+  wait(load: SlotHolding, seeker: SlotSeeker, nowMs: number): Waiter {
     let queue = this.queues.get(load);
     if (queue === undefined) {
       queue = new MerchantQueue(load);
@@ -103,7 +109,7 @@ export class UpstreamSlots {
   }
 
   /** Gives a slot back; the waiting request whose turn it is gets it. */
-  release(load: MerchantLoad): void {
+  release(load: SlotHolding): void {
     this.share.used--;
     load.slots--;
     if (this.waiting === 0) return;
