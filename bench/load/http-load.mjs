@@ -18,6 +18,9 @@ const requests = merchants.map((/** @type {string} */ id) =>
 );
 
 const latencies = new Latencies();
+/** The same by whole seconds, so that one stray moment of the machine is seen as one. @type {Latencies[]} */
+const bySecond = [];
+let measuringSince = 0;
 /** @type {Record<string, number>} */
 const statuses = {};
 let limited = 0;
@@ -38,7 +41,9 @@ function openConnection() {
         const answer = reader.read(/** @type {Buffer} */ (buffer), length);
         if (answer === undefined) return true;
         if (measuring) {
-          latencies.add(performance.now() - askedAt);
+          const nowMs = performance.now();
+          latencies.add(nowMs - askedAt);
+          (bySecond[Math.trunc((nowMs - measuringSince) / 1000)] ??= new Latencies()).add(nowMs - askedAt);
           statuses[answer.status] = (statuses[answer.status] ?? 0) + 1;
           if (answer.limited) limited++;
         }
@@ -90,6 +95,7 @@ for (let i = 0; i < connections; i++) openConnection();
 setTimeout(() => {
   measuring = true;
   const startedMs = performance.now();
+  measuringSince = startedMs;
   const cpuBefore = process.cpuUsage();
   console.log('measuring');
   setTimeout(() => {
@@ -105,6 +111,7 @@ setTimeout(() => {
         seconds,
         p50Ms: latencies.quantile(0.5),
         p99Ms: latencies.quantile(0.99),
+        p99MsBySecond: bySecond.map((each) => each.quantile(0.99)),
         statuses,
         limitedShare: limited / answers,
         busy: (user + system) / 1e6 / seconds,

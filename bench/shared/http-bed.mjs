@@ -33,6 +33,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number} perSecond answers a second
  * @property {number} p50Ms
  * @property {number} p99Ms
+ * @property {number[]} p99MsBySecond of each second, the last of which may be a moment
  * @property {Record<string, number>} statuses answers by status
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
  * @property {number} busy share of a core that the load generator itself used

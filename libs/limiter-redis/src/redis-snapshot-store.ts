@@ -2,6 +2,7 @@ import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limi
 import type { Redis } from 'ioredis';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { GatheredReads } from './gathered-reads.js';
 import {
   CHANGES_CHANNEL,
   CHANGE_COUNTERS_KEY,
@@ -39,10 +40,15 @@ export interface UnreadableText {
 
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
 export class RedisSnapshotStore {
+  private readonly reads: GatheredReads;
+
   constructor(
     private readonly redis: Redis,
     private readonly onUnreadable: OnUnreadable = () => {},
-  ) {}
+  ) {
+    // What stands there may be of any size.
+    this.reads = new GatheredReads(redis, MOST_BYTES);
+  }
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */
   async read(merchantId: string): Promise<MerchantSnapshot | null> {
@@ -128,8 +134,7 @@ export class RedisSnapshotStore {
   }
 
   private async findAt<T>(key: string, kind: StoredKind, parse: (text: string) => Parsed<T>): Promise<Found<T>> {
-    // Not GET: what stands there may be of any size.
-    const bytes = await this.redis.getrangeBuffer(key, 0, MOST_BYTES).catch(otherType);
+    const bytes = await this.reads.read(key).catch(otherType);
     if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };
     const found = !Buffer.isBuffer(bytes)
       ? bytes

@@ -122,6 +122,23 @@ test('beats only while somebody waits, and what passed meanwhile does not count'
   expect(time.nowMs - before).toBe(5);
 });
 
+test('a wait that begins soon after the last beat keeps its rhythm, gets its whole time, and asks the system nothing', () => {
+  const { heart, time, pass } = setUp();
+  time.after(1000, () => {})();
+  pass(5);
+  pass(2);
+  expect(heart.beating).toBe(false);
+  const asked = heart.asked;
+  let over = false;
+  time.after(10, () => (over = true));
+  expect(heart.wantedInMs).toBe(3);
+  expect(heart.asked).toBe(asked);
+  pass(3, 5);
+  expect(over).toBe(false);
+  pass(5);
+  expect(over).toBe(true);
+});
+
 test('what is called off is not called, not even by another one of the same beat', () => {
   const { heart, time, pass } = setUp();
   const called: string[] = [];

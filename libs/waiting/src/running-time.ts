@@ -61,7 +61,7 @@ export class RunningTime {
 
   constructor(private readonly heart: Heart = EVENT_LOOP) {}
 
-  /** Milliseconds since some moment, as of the last beat; stands still while nothing is waited for. Costs no system call. */
+  /** Milliseconds since some moment, as of the last beat; stands still, but for a beat, while nothing is waited for. Costs no system call. */
   get nowMs(): number {
     return this.countedMs;
   }
@@ -75,15 +75,21 @@ export class RunningTime {
   after(ms: number, callback: () => void): () => void {
     const wait = { sinceMs: this.countedMs, ms, callback };
     this.waits.add(wait);
-    if (!this.beating) {
-      this.beating = true;
-      const nowMs = this.heart.now();
-      this.starvedMs *= faded(nowMs - this.lastBeatMs);
+    if (!this.beating) this.startBeating();
+    return () => void this.waits.delete(wait);
+  }
+
+  private startBeating(): void {
+    this.beating = true;
+    const nowMs = this.heart.now();
+    const sinceBeatMs = nowMs - this.lastBeatMs;
+    // Soon after a beat its rhythm goes on, because asking the system what this process has used costs more than most requests' waits.
+    if (sinceBeatMs >= BEAT_MS) {
+      this.starvedMs *= faded(sinceBeatMs);
       this.lastBeatMs = nowMs;
       this.usedAtLastBeatMs = this.heart.used();
-      this.heart.beatAfter(BEAT_MS, this.beat);
     }
-    return () => void this.waits.delete(wait);
+    this.heart.beatAfter(this.lastBeatMs + BEAT_MS - nowMs, this.beat);
   }
 
   private readonly beat = (): void => {

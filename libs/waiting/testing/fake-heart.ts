@@ -4,14 +4,23 @@ import type { Heart } from '../src/running-time.js';
 export class FakeHeart implements Heart {
   private nowMs = 0;
   private usedMs = 0;
+  /** How often it was asked what the process has used. */
+  asked = 0;
   private beat: (() => void) | undefined;
 
   readonly now = (): number => this.nowMs;
 
-  readonly used = (): number => this.usedMs;
+  readonly used = (): number => {
+    this.asked++;
+    return this.usedMs;
+  };
 
-  readonly beatAfter = (_ms: number, beat: () => void): void => {
+  /** Of the beat that is wanted: in how many milliseconds. */
+  wantedInMs = 0;
+
+  readonly beatAfter = (ms: number, beat: () => void): void => {
     if (this.beat) throw new Error('one beat at a time');
+    this.wantedInMs = ms;
     this.beat = beat;
   };
 

@@ -1,0 +1,65 @@
+import { createRedis, GatheredReads } from '#limiter-redis';
+import type { Redis } from 'ioredis';
+import { freshRedis, type TestRedis } from '../../support/services.js';
+import { until } from '../../support/until.js';
+
+let server: TestRedis;
+let redis: Redis;
+
+beforeAll(async () => {
+  server = await freshRedis();
+  redis = createRedis(server.url, 'limiter');
+  await until('the connection is ready', () => redis.status === 'ready');
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+
+const textOf = (bytes: Buffer): string => bytes.toString();
+
+test('each read gets the text of its own key, in whatever company', async () => {
+  await redis.mset('a', 'one', 'b', 'two', 'long', 'x'.repeat(100));
+  await redis.rpush('list', 'no text');
+  const reads = new GatheredReads(redis, 9);
+  const first = reads.read('a').then(textOf);
+  const others = ['b', 'missing', 'long', 'a'].map((key) => reads.read(key).then(textOf));
+  const list = expect(reads.read('list')).rejects.toThrow('WRONGTYPE');
+  expect(await first).toBe('one');
+  expect(await Promise.all(others)).toEqual(['two', '', 'x'.repeat(10), 'one']);
+  await list;
+});
+
+test('what is asked for while a read is under way goes together, and the next one after an idle moment at once', async () => {
+  const reads = new GatheredReads(redis, 9);
+  let asked = 0;
+  const pipeline = redis.pipeline.bind(redis);
+  redis.pipeline = (...args: []) => (asked++, pipeline(...args));
+  await Promise.all(Array.from({ length: 100 }, (_, i) => reads.read(`many ${i}`)));
+  expect(asked).toBe(2);
+  await reads.read('a');
+  expect(asked).toBe(3);
+  redis.pipeline = pipeline;
+});
+
+test('what waits for a Redis that does not answer is bounded, and goes on when it does', async () => {
+  await redis.call('CLIENT', 'PAUSE', '300', 'ALL');
+  const reads = new GatheredReads(redis, 9);
+  const first = reads.read('a');
+  const waiting = Array.from({ length: 10_000 }, () => reads.read('b'));
+  await expect(reads.read('c')).rejects.toThrow('too many reads are waiting for Redis');
+  expect(textOf(await first)).toBe('one');
+  expect(new Set((await Promise.all(waiting)).map(textOf))).toEqual(new Set(['two']));
+});
+
+test('reads of a connection that is closed fail, and those of the next one do not', async () => {
+  const other = createRedis(server.url, 'limiter');
+  await until('the connection is ready', () => other.status === 'ready');
+  const reads = new GatheredReads(other, 9);
+  other.disconnect();
+  await Promise.all([1, 2, 3].map((i) => expect(reads.read(`key ${i}`)).rejects.toThrow()));
+  await until('the connection has ended', () => other.status === 'end');
+  await other.connect();
+  expect(textOf(await reads.read('a'))).toBe('one');
+  other.disconnect();
+});
