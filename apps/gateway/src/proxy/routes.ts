@@ -1,9 +1,8 @@
 import { pathMatcher, pathSegments, type PathMatcher } from '#limiter';
-import type { PathExceptionKind } from '#platform';
+import type { PathException, PathExceptionKind, PathPolicy } from '#platform';
 import { headerRewrite, type HeaderRewrite, type HeaderRewriteOptions } from './header-rewrite.js';
 import { createPathReader, type PathReader } from './path-policy.js';
 import type { Problem } from './problems.js';
-import type { ProxySettings } from './proxy-options.js';
 import type { Upstream, UpstreamOptions } from './upstream.js';
 import type { Upstreams } from './upstreams.js';
 
@@ -54,7 +53,11 @@ export interface RouteTable {
   named(name: string): Route | undefined;
 }
 
-type Settings = Pick<ProxySettings, 'pathPolicy' | 'pathPolicyExceptions' | 'pathCaseSensitive'>;
+interface Settings {
+  readonly pathPolicy: PathPolicy;
+  readonly pathPolicyExceptions: readonly PathException[];
+  readonly pathCaseSensitive: boolean;
+}
 
 /** Puts the upstreams of these routes in place of the present ones. */
 export function createRouteTable({ upstreams: options, routes }: Routing, settings: Settings, upstreams: Upstreams): RouteTable {
