@@ -38,7 +38,7 @@ export class Gateway {
     metrics.register(registry);
     registerSpans(registry, options.tracing);
     registerRoutes(registry, options.routes);
-    this.enforcer = createEnforcer(options, metrics);
+    this.enforcer = createEnforcer(options, metrics, (route) => this.proxy.hasRoute(route));
     this.issuer = createIssuer(config, options.logger);
     const trusts = createTrust(config.trustedProxies);
     this.proxy = new ProxyServer({
@@ -141,7 +141,11 @@ function registerRoutes(registry: Registry, routes: RoutesFile | undefined): voi
   gauge(registry, 'tollgate_routes_valid', '1 while the routes are those of the routes file.', () => ((routes?.isValid ?? true) ? 1 : 0));
 }
 
-function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: ProxyMetrics): Enforcer {
+function createEnforcer(
+  { config, logger, registry }: GatewayOptions,
+  metrics: ProxyMetrics,
+  hasRoute: (route: string) => boolean,
+): Enforcer {
   const rules = postgresRules(config.databaseUrl, 'tollgate-gateway');
   return new Enforcer({
     redisUrl: config.redisUrl,
@@ -156,6 +160,7 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     unknownLookupsPerPeer: config.unknownLookupsPerPeer,
     gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
+    hasRoute,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     metricRules: config.metricRules,
     refusalLinesPerSecond: config.refusalLinesPerSecond,

@@ -19,7 +19,7 @@ import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
-  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body`;
+  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body, r.on_limit`;
 
 /** The overrides that snapshots of a merchant have; null if there never was any, which is what nearly every merchant has. */
 const overridesOf = (merchant: string): string => `(
@@ -52,7 +52,8 @@ interface RuleRow extends Readonly<
     | 'language'
     | 'cost_of_field'
     | 'charge'
-    | 'on_unreadable_body',
+    | 'on_unreadable_body'
+    | 'on_limit',
     unknown
   >
 > {
@@ -298,6 +299,7 @@ function asRule({
   cost_of_field: costOfField,
   charge,
   on_unreadable_body: onUnreadableBody,
+  on_limit: onLimit,
 }: RuleRow): unknown {
   return {
     id,
@@ -318,5 +320,6 @@ function asRule({
     language,
     charge,
     onUnreadableBody,
+    onLimit,
   };
 }

@@ -92,8 +92,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       this.reject(PROBLEMS.methodNotAllowed);
       return;
     }
-    const { routes } = this.plane;
-    const target = routes.readPath(this.target, this.head.host);
+    const target = this.plane.routes.readPath(this.target, this.head.host);
     if (typeof target !== 'string') {
       // Not even a URI: what follows may not be HTTP either.
       if (target === PROBLEMS.targetCharacters) this.connection.closeAfterResponse();
@@ -105,11 +104,19 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       this.reject(PROBLEMS.overloaded);
       return;
     }
-    if (this.takes(routes.routeFor(target, this.head.host))) this.ask();
+    if (!this.takes(this.plane.routes.routeFor(target, this.head.host))) return;
+    try {
+      this.plane.admit(this, (admission) => this.decided(admission));
+    } catch (error) {
+      this.failed(error);
+    }
   }
 
-  /** Whether it can go by this route. Otherwise it has been answered. */
+  /** Whether it can go by this route, and by none before. Otherwise it has been answered. */
   private takes(route: Route | undefined): boolean {
+    if (this.route !== null) this.route.upstream.users--;
+    this.route = null;
+    this.forwardedHeaders = undefined;
     if (route === undefined) this.reject(PROBLEMS.noRoute);
     else if (this.head.bodyLength > route.maxBodyBytes) this.bodyTooLong();
     else {
@@ -119,14 +126,6 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       return true;
     }
     return false;
-  }
-
-  private ask(): void {
-    try {
-      this.plane.admit(this, (admission) => this.decided(admission));
-    } catch (error) {
-      this.failed(error);
-    }
   }
 
   belongsTo(merchantId: string): boolean {
@@ -209,6 +208,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
         this.reservations = admission.reservations ?? NO_RESERVATIONS;
+        if (admission.reroutedTo !== undefined && !this.takes(this.plane.routes.named(admission.reroutedTo))) return;
         if (!this.belongsTo(this.owner)) return;
         if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
         else this.forward();

@@ -57,6 +57,11 @@ export class ProxyServer {
     this.plane.useRoutes(routes);
   }
 
+  /** Whether there is a route of this name, be it one that only rules send requests to. */
+  hasRoute(name: string): boolean {
+    return this.plane.routes.named(name) !== undefined;
+  }
+
   /** Serves on, but every answer from now on closes its connection. */
   drain(): void {
     this.plane.draining = true;

@@ -44,7 +44,7 @@ export class RequestBody {
     private readonly request: IncomingMessage,
     private readonly length: number,
     private owner: BodyOwner,
-    private readonly longest = Infinity,
+    private longest = Infinity,
   ) {}
 
   /**
@@ -61,9 +61,11 @@ export class RequestBody {
   }
 
   /** What has been collected is another one's now. */
-  handOver(owner: BodyOwner): void {
+  handOver(owner: BodyOwner, longest: number): void {
     this.owner = owner;
-    owner.collected();
+    this.longest = longest;
+    if (this.received > longest) owner.tooLong();
+    else owner.collected();
   }
 
   /** The collected body; undefined if it is longer. */

@@ -66,6 +66,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private resume: (() => void) | null = null;
   private readonly upstream: Upstream;
   private readonly holding: SlotHolding;
+  private readonly maxBodyBytes: number;
   private address: UpstreamAddress | undefined;
   /** Where no connection could be opened. */
   private tried: readonly UpstreamAddress[] = NONE;
@@ -85,6 +86,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   ) {
     const { bodyLength } = owner.head;
     this.upstream = route.upstream;
+    this.maxBodyBytes = route.maxBodyBytes;
     this.holding = route.upstream.holding(load);
     this.body = begunBody ?? (bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this, route.maxBodyBytes));
   }
@@ -94,7 +96,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     const silenceMs = this.upstream.silenceMs + AFTER_SILENCE_MS;
     if (silenceMs > this.plane.settings.clientIdleTimeoutMs) this.request.socket.setTimeout(silenceMs);
     if (this.body === null) this.collected();
-    else if (this.begunBody !== null) this.begunBody.handOver(this);
+    else if (this.begunBody !== null) this.begunBody.handOver(this, this.maxBodyBytes);
     else this.body.collect();
   }
 

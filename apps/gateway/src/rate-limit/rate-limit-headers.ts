@@ -30,6 +30,9 @@ export function rateLimitHeaders(limits: readonly ShownLimit[]): string[] {
 /** Names the soft limits that a request has passed above: no standard has a word for it. */
 const OVER_LIMIT = 'X-RateLimit-Over-Limit';
 
+/** Names the route to which a request went because it was over a limit. */
+export const REROUTED = 'X-RateLimit-Rerouted';
+
 /** Whole seconds, rounded up, at least 1. Nothing to say if waiting does not help. */
 export function retryAfterHeader(retryAfterMs: Verdict['retryAfterMs']): string[] {
   return typeof retryAfterMs === 'number' ? ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000)))] : [];

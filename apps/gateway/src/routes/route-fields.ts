@@ -1,11 +1,6 @@
-import { type Fields, PATH_PATTERN, type SpecOf, textFormat } from '#limiter';
+import { type Fields, PATH_PATTERN, ROUTE_NAME, type SpecOf, textFormat } from '#limiter';
 import { PATH_EXCEPTION_KINDS } from '#platform';
 import { BALANCES, HeaderKind, headerKind, isTraceContext } from '../proxy/index.js';
-
-const NAME_PATTERN = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
-const NAME = textFormat('must be 1 to 63 small letters, digits, - or _', (text) => NAME_PATTERN.test(text), {
-  pattern: NAME_PATTERN.source,
-});
 
 const ADDRESS = textFormat(
   'must be an http or https URL of a server, without credentials, path or query, like http://10.0.0.7:9090',
@@ -109,7 +104,7 @@ const ACTIVE_HEALTH_FIELDS = {
 export const UPSTREAM_FIELDS = {
   name: {
     kind: 'text',
-    format: NAME,
+    format: ROUTE_NAME,
     required: true,
     example: 'payments',
     explanation: 'Names the upstream: for routes, in metrics and in the log.',
@@ -209,8 +204,14 @@ const REWRITE_FIELDS = {
 } as const satisfies Fields;
 
 export const ROUTE_FIELDS = {
-  name: { kind: 'text', format: NAME, required: true, example: 'payments', explanation: 'Names the route: for rules that reroute.' },
-  upstream: { kind: 'text', format: NAME, required: true, example: 'payments', explanation: 'The upstream of its requests, by name.' },
+  name: { kind: 'text', format: ROUTE_NAME, required: true, example: 'payments', explanation: 'Names the route: for rules that reroute.' },
+  upstream: {
+    kind: 'text',
+    format: ROUTE_NAME,
+    required: true,
+    example: 'payments',
+    explanation: 'The upstream of its requests, by name.',
+  },
   hosts: {
     kind: 'list',
     of: { kind: 'text', format: HOST, explanation: 'A host.' },
