@@ -32,7 +32,7 @@ export default {
   testTimeout: 120_000 * PATIENCE,
   reporters: ['default', '<rootDir>/test/support/plain-reporter.mjs'],
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts}/**/*.spec.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts,test/documents}/**/*.spec.ts'] },
     { ...withServices, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
     { ...withServices, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'], testPathIgnorePatterns: ALONE },
     { ...withServices, displayName: 'alone', testMatch: ALONE.map((folder) => `${folder}**/*.spec.ts`) },

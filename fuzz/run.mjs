@@ -1,4 +1,4 @@
-/** npm run fuzz: Schemathesis calls every operation of the OpenAPI document with what it allows and with what it forbids. */
+/** npm run fuzz: Schemathesis calls every operation of the OpenAPI document with what it allows and with what it forbids; or the proxy gets HTTP/1.1 of all kinds. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Workshop } from '../bench/shared/workshop.mjs';
@@ -8,15 +8,22 @@ import { demandNode, installMissing } from '../scripts/install.mjs';
 import { mainOf, ROOT } from '../scripts/paths.mjs';
 import { freePort } from '../scripts/ports.mjs';
 import { findRedisServer } from '../scripts/services/redis.mjs';
+import { fuzzHttp1 } from './http1.mjs';
 import { obtainSchemathesis } from './schemathesis.mjs';
 
 const HELP = `npm run fuzz [-- --seconds N] [--examples N] [--seed N] [--or-skip]
+npm run fuzz -- --cases N [--from N] [--seed N]
 
 Starts a Rules API of its own with PostgreSQL and Redis, and lets Schemathesis call it by its OpenAPI document. It fails if an
 answer is a server error, has a status, a content type, a header or a body that is not in the document, or if the Rules API
 logs an error. It uses loopback only: webhooks are sent nowhere. Schemathesis is installed once into .tollgate/tools, which takes
 Python 3.11 with venv, and the network. Run it with the same seed to repeat it.
 
+With --cases the proxy of a gateway gets so many connections with HTTP/1.1 of all kinds, good and bad. It fails if the upstream gets what
+was not sent, was not decided about, or can be read in two ways. A million take about half an hour. It needs neither Python nor Redis.
+
+  --cases N      1 to 100000000
+  --from N       the number of the first case; 0 by default
   --seconds N    how long, 10 to 7200; 120 by default
   --examples N   calls of each operation before the next has its turn, 1 to 1000; 30 by default
   --seed N       0 to 999999999; 1 by default
@@ -40,6 +47,8 @@ const MOST_ERRORS_SHOWN = 20;
 function settingsIn(args) {
   const { values } = parsed(args);
   return {
+    cases: values.cases === undefined ? undefined : whole('--cases', values.cases, 1, 100_000_000),
+    from: whole('--from', values.from ?? '0', 0, 999_999_999),
     seconds: whole('--seconds', values.seconds ?? '120', 10, 7200),
     examples: whole('--examples', values.examples ?? '30', 1, 1000),
     seed: whole('--seed', values.seed ?? '1', 0, 999_999_999),
@@ -54,7 +63,10 @@ const FLAG = /** @type {const} */ ({ type: 'boolean' });
 /** @param {string[]} args */
 function parsed(args) {
   try {
-    return parseArgs({ args, options: { seconds: TEXT, examples: TEXT, seed: TEXT, 'or-skip': FLAG, help: { ...FLAG, short: 'h' } } });
+    return parseArgs({
+      args,
+      options: { seconds: TEXT, examples: TEXT, seed: TEXT, cases: TEXT, from: TEXT, 'or-skip': FLAG, help: { ...FLAG, short: 'h' } },
+    });
   } catch (error) {
     throw new ConfigurationError(/** @type {Error} */ (error).message);
   }
@@ -161,7 +173,8 @@ try {
   else {
     demandNode();
     await installMissing(console.error);
-    process.exitCode = await fuzz(settings);
+    const { cases } = settings;
+    process.exitCode = await (cases === undefined ? fuzz(settings) : fuzzHttp1({ ...settings, cases }));
   }
 } catch (error) {
   if (!(error instanceof ConfigurationError)) throw error;

@@ -1,5 +1,12 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { archiveColumn, archiveTables, restoreColumn, restoreTables } from './archive.js';
+import { addColumn, archiveColumn, archiveTables, restoreTables } from './archive.js';
+import { boundLocks } from './steps.js';
+
+const COLUMNS = [
+  ['reason', 'text'],
+  ['seq', 'bigint'],
+  ['hash', 'bytea'],
+] as const;
 
 /**
  * Makes the audit append-only and tamper-evident: each row carries its place in one chain, and a SHA-256 over the hash of the row
@@ -10,8 +17,8 @@ export class AuditChain1795400000000 implements MigrationInterface {
   readonly name = 'AuditChain1795400000000';
 
   async up(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE audit ADD COLUMN reason text, ADD COLUMN seq bigint, ADD COLUMN hash bytea');
-    for (const column of ['reason', 'seq', 'hash']) await restoreColumn(runner, 'audit', column);
+    await boundLocks(runner);
+    for (const [column, definition] of COLUMNS) await addColumn(runner, 'audit', column, definition);
     if (!(await restoreTables(runner, ['audit_head']))) {
       await runner.query(`
         CREATE TABLE audit_head (
@@ -76,13 +83,16 @@ export class AuditChain1795400000000 implements MigrationInterface {
 
   /** Keeps the chain: see archive.ts. */
   async down(runner: QueryRunner): Promise<void> {
+    await boundLocks(runner);
     await runner.query('DROP TRIGGER audit_refuse_change ON audit');
     await runner.query('DROP TRIGGER audit_continue_chain ON audit');
     await runner.query('DROP FUNCTION audit_refuse_change()');
     await runner.query('DROP FUNCTION audit_continue_chain()');
     for (const index of ['audit_of_actor', 'audit_of_rule', 'audit_of_merchant', 'audit_by_seq']) await runner.query(`DROP INDEX ${index}`);
     await runner.query('CREATE INDEX audit_of_merchant ON audit (merchant_id, id)');
-    for (const column of ['reason', 'seq', 'hash']) await archiveColumn(runner, 'audit', column);
+    // The version before writes rows without them.
+    await runner.query('ALTER TABLE audit ALTER COLUMN seq DROP NOT NULL, ALTER COLUMN hash DROP NOT NULL');
+    for (const [column] of COLUMNS) await archiveColumn(runner, 'audit', column);
     await archiveTables(runner, ['audit_head']);
   }
 }

@@ -1,5 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { archiveColumn, restoreColumn } from './archive.js';
+import { addColumn, archiveColumn } from './archive.js';
+import { boundLocks } from './steps.js';
 
 /** Without defaults, so that no row is rewritten. */
 const COLUMNS = [
@@ -13,14 +14,13 @@ export class RuleBodiesAndAnswers1795850000000 implements MigrationInterface {
   readonly name = 'RuleBodiesAndAnswers1795850000000';
 
   async up(runner: QueryRunner): Promise<void> {
-    for (const [column, definition] of COLUMNS) {
-      await runner.query(`ALTER TABLE rule ADD COLUMN ${column} ${definition}`);
-      await restoreColumn(runner, 'rule', column);
-    }
+    await boundLocks(runner);
+    for (const [column, definition] of COLUMNS) await addColumn(runner, 'rule', column, definition);
   }
 
   /** Archives the columns with every value: see archive.ts. */
   async down(runner: QueryRunner): Promise<void> {
+    await boundLocks(runner);
     for (const [column] of COLUMNS) await archiveColumn(runner, 'rule', column);
   }
 }

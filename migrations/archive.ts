@@ -1,6 +1,6 @@
 import type { QueryRunner } from 'typeorm';
 
-/** The schema that holds the tables and columns of reverted migrations. */
+/** The schema that holds the tables of reverted migrations, and rows that the version before would misunderstand. */
 const ARCHIVE_SCHEMA = 'tollgate_archived';
 
 /**
@@ -9,7 +9,7 @@ const ARCHIVE_SCHEMA = 'tollgate_archived';
  */
 export async function archiveTables(runner: QueryRunner, tables: readonly string[]): Promise<void> {
   await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
-  for (const table of tables) await runner.query(`ALTER TABLE "${table}" SET SCHEMA ${ARCHIVE_SCHEMA}`);
+  for (const table of tables) await runner.query(`ALTER TABLE IF EXISTS "${table}" SET SCHEMA ${ARCHIVE_SCHEMA}`);
 }
 
 /**
@@ -34,33 +34,42 @@ export async function restoreTables(runner: QueryRunner, tables: readonly string
 }
 
 /**
- * Archives a column: its values move, with the ids of their rows, into a table of the archive schema, from which `restoreColumn`
- * brings back those whose rows still exist.
+ * Adds a column, or brings back the archived one, with its values, constraints and default. Does nothing if the column is there already.
+ * @param definition what stands behind the name in ADD COLUMN; with a constant default, or none, no row is written
  */
-export async function archiveColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
-  await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
+export async function addColumn(runner: QueryRunner, table: string, column: string, definition: string): Promise<void> {
+  const isArchived = await hasColumn(runner, table, archivedColumn(column));
   await runner.query(
-    `CREATE TABLE ${archivedColumn(table, column)} AS SELECT id, "${column}" FROM "${table}" WHERE "${column}" IS NOT NULL`,
+    isArchived
+      ? `ALTER TABLE "${table}" RENAME COLUMN "${archivedColumn(column)}" TO "${column}"`
+      : `ALTER TABLE "${table}" ADD COLUMN IF NOT EXISTS "${column}" ${definition}`,
   );
-  await runner.query(`ALTER TABLE "${table}" DROP COLUMN "${column}"`);
 }
 
-/** Fills a column that was added again with its archived values; does nothing if none are archived. */
-export async function restoreColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
-  const archive = archivedColumn(table, column);
-  const [{ found }] = (await runner.query('SELECT to_regclass($1) IS NOT NULL AS found', [archive])) as [{ found: boolean }];
-  if (!found) return;
-  // Most rows have the default, which stands there already: they are not written again, with all of their indexes.
-  await runner.query(
-    `UPDATE "${table}" t SET "${column}" = a."${column}" FROM ${archive} a WHERE a.id = t.id AND t."${column}" IS DISTINCT FROM a."${column}"`,
-  );
-  await runner.query(`DROP TABLE ${archive}`);
+/**
+ * Archives a column: it gets a name that no version of Tollgate asks for, and keeps its values, so that it takes no longer than the lock. A column
+ * without a default has to be nullable by then.
+ */
+export async function archiveColumn(runner: QueryRunner, table: string, column: string): Promise<void> {
+  if (!(await hasColumn(runner, table, column))) return;
+  await runner.query(`ALTER TABLE "${table}" RENAME COLUMN "${column}" TO "${archivedColumn(column)}"`);
+}
+
+async function hasColumn(runner: QueryRunner, table: string, column: string): Promise<boolean> {
+  const found = (await runner.query('SELECT 1 FROM pg_attribute WHERE attrelid = $1::regclass AND attname = $2 AND NOT attisdropped', [
+    `"${table}"`,
+    column,
+  ])) as unknown[];
+  return found.length > 0;
 }
 
 /** Archives the rows in which a column is not null, with all of their columns, and deletes them. */
 export async function archiveRows(runner: QueryRunner, table: string, column: string): Promise<void> {
+  if (!(await hasColumn(runner, table, column))) return;
+  const archive = archivedRows(table, column);
   await runner.query(`CREATE SCHEMA IF NOT EXISTS ${ARCHIVE_SCHEMA}`);
-  await runner.query(`CREATE TABLE ${archivedRows(table, column)} AS SELECT * FROM "${table}" WHERE "${column}" IS NOT NULL`);
+  await runner.query(`CREATE TABLE IF NOT EXISTS ${archive} AS SELECT * FROM "${table}" WITH NO DATA`);
+  await runner.query(`INSERT INTO ${archive} SELECT * FROM "${table}" WHERE "${column}" IS NOT NULL`);
   await runner.query(`DELETE FROM "${table}" WHERE "${column}" IS NOT NULL`);
 }
 
@@ -80,4 +89,4 @@ export async function restoreRows(runner: QueryRunner, table: string, column: st
 
 const archivedRows = (table: string, column: string): string => `${ARCHIVE_SCHEMA}."${table} of ${column}"`;
 
-const archivedColumn = (table: string, column: string): string => `${ARCHIVE_SCHEMA}."${table}.${column}"`;
+const archivedColumn = (column: string): string => `archived_${column}`;

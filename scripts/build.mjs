@@ -3,9 +3,11 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { withLock } from './lock.mjs';
 import { DIST, isMain, NEST, ROOT } from './paths.mjs';
+import { endWithUs } from './processes.mjs';
 
 const SOURCES = ['apps', 'libs', 'migrations'];
 /** What, besides the sources, decides what is compiled. */
@@ -31,7 +33,9 @@ export async function build() {
     const stamp = currentStamp();
     if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stamp) return false;
     rmSync(STAMP, { force: true });
-    await promisify(execFile)(process.execPath, [NEST, 'build', '--silent'], { cwd: ROOT }).catch(({ stdout, stderr }) => {
+    const compiling = promisify(execFile)(process.execPath, [NEST, 'build', '--silent'], { cwd: ROOT });
+    endWithUs(compiling.child);
+    await compiling.catch(({ stdout, stderr }) => {
       throw new Error(`The build failed:\n\n${stdout}${stderr}`);
     });
     removeOrphans();
@@ -42,6 +46,13 @@ export async function build() {
     return true;
   });
 }
+
+/**
+ * A module of what was built.
+ * @param {string} file relative to dist/
+ * @returns {Promise<any>}
+ */
+export const importBuilt = (file) => import(pathToFileURL(join(DIST, file)).href);
 
 /** A hash that changes with every source file and setting. */
 function currentStamp() {

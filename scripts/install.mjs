@@ -5,6 +5,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
 import { isMain, ROOT } from './paths.mjs';
+import { endWithUs } from './processes.mjs';
 
 const LOCKFILE = join(ROOT, 'package-lock.json');
 const MODULES = join(ROOT, 'node_modules');
@@ -62,10 +63,7 @@ async function npmCi(say) {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    // Whoever stops us while it installs means it, too.
-    const stop = () => child.kill();
-    process.once('exit', stop);
-    child.once('close', () => process.off('exit', stop));
+    endWithUs(child);
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-8000)));

@@ -1,15 +1,10 @@
-/** npm start: the whole system on this machine, with what it needs, until Ctrl-C. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { build } from './build.mjs';
+/** npm start, npm run dev: installs and builds what is missing, and leaves the rest to what was built (apps/cli/src/start). */
+import { build, importBuilt } from './build.mjs';
+import { whenCallerIsGone } from './caller.mjs';
 import { BAD_CONFIGURATION } from './command-line.mjs';
 import { demandNode, installMissing } from './install.mjs';
-import { dataDirOf, isMain } from './paths.mjs';
-import { whenCallerIsGone } from './start/caller.mjs';
-import { demandFreePorts, readConfiguration } from './start/configuration.mjs';
-import { State } from './start/state.mjs';
-import { Supervisor } from './start/supervisor.mjs';
-import { startSystem } from './start/system.mjs';
-import { Tether } from './tether.mjs';
+import { dataDirOf } from './paths.mjs';
+import { takeDataDirectory } from './run-lock.mjs';
 
 const HELP = `npm start [-- --fresh]
 npm run dev [-- --fresh]
@@ -41,106 +36,50 @@ Variables, all optional:
   LOG_LEVEL                 info
   TOLLGATE_DATA_DIR         where the state is kept; .tollgate by default`;
 
-/** How long a part that was being started when the end came may take to turn up. */
-const SETTLE_MS = 15_000;
-
+/** One Ctrl-C may arrive twice, from the terminal and from npm; somebody who presses it again takes longer. */
 const IMPATIENT_AFTER_MS = 1_000;
 
-/** Should we be killed, our apps are killed so many seconds after their grace. */
-const KILLED_AFTER_GRACE_S = 2;
+/** What happens when somebody wants the end. While packages are installed and sources compiled, there is nothing else to stop. */
+let end = (/** @type {boolean} */ _impatient) => process.exit(0);
 
-/** @param {string} line */
-const say = (line) => console.log(line);
-
-/** @param {{ fresh: boolean, watch: boolean }} options */
-async function start({ fresh, watch }) {
-  const startedMs = performance.now();
-  demandNode();
-  const state = new State(dataDirOf());
-  await state.take();
-  const supervisor = new Supervisor(state);
-  // Whoever reads our output may go before we do.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
-  listenForTheEnd(supervisor);
-
-  let failureCode = 1;
-  const bringingUp = bringUp({ fresh, watch, state, supervisor, startedMs });
-  const fault = await Promise.race([
-    bringingUp.then(
-      () => supervisor.ended,
-      (error) => {
-        failureCode = error.exitCode ?? failureCode;
-        return error.message;
-      },
-    ),
-    supervisor.ended,
-  ]);
-  if (fault !== undefined) console.error(`\n${fault}`);
-
-  const somethingRan = supervisor.size > 0;
-  if (somethingRan) say('\nStopping ...');
-  await supervisor.stop();
-  await Promise.race([bringingUp.catch(() => {}), sleep(SETTLE_MS, undefined, { ref: false })]);
-  await supervisor.stop();
-  state.release();
-  if (somethingRan) say('Stopped.');
-  process.exit(fault === undefined ? 0 : failureCode);
-}
-
-/** @param {Supervisor} supervisor */
-function listenForTheEnd(supervisor) {
+function listenForTheEnd() {
   let firstMs = 0;
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
     process.on(signal, () => {
       firstMs ||= Date.now();
-      // One Ctrl-C may arrive twice, from the terminal and from npm; somebody who presses it again takes longer.
-      if (Date.now() - firstMs > IMPATIENT_AFTER_MS) supervisor.killAll();
-      else supervisor.requestStop();
+      end(Date.now() - firstMs > IMPATIENT_AFTER_MS);
     });
   }
-  whenCallerIsGone(() => supervisor.requestStop());
+  whenCallerIsGone(() => end(false));
 }
 
-/** @param {{ fresh: boolean, watch: boolean, state: State, supervisor: Supervisor, startedMs: number }} options */
-async function bringUp({ fresh, watch, state, supervisor, startedMs }) {
-  const { env } = process;
-  const leftovers = await state.stopLeftovers();
-  if (leftovers.length > 0) say(`Stopped what an earlier run has left behind: ${leftovers.join(', ')}.`);
-  if (fresh) state.clear();
-  await installMissing(say);
+/** @param {{ fresh: boolean, watch: boolean }} options @returns {Promise<number>} the exit code */
+async function start(options) {
+  const startedMs = performance.now();
+  demandNode();
+  const directory = dataDirOf();
+  process.once('exit', await takeDataDirectory(directory));
+  // Whoever reads our output may go before we do.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
+  listenForTheEnd();
+  await installMissing(console.log);
   await build();
-  const token = state.adminToken(env['TOLLGATE_ADMIN_TOKEN']);
-  const { ports, hosts, graceMs } = await readConfiguration(env, token);
-  await demandFreePorts(ports);
-  await startSystem(
-    {
-      env,
-      ports,
-      hosts,
-      graceMs,
-      token,
-      state,
-      supervisor,
-      tether: new Tether(Math.ceil(graceMs / 1000) + KILLED_AFTER_GRACE_S),
-      watch,
-      say,
-    },
-    startedMs,
-  );
+  const system = await importBuilt('apps/cli/src/start/start.js');
+  return system.start({ ...options, directory, startedMs, onEndWanted: (/** @type {typeof end} */ handler) => (end = handler) });
 }
 
-if (isMain(import.meta.url)) {
-  const options = process.argv.slice(2);
-  const unknown = options.filter((option) => !['--fresh', '--watch', '--help'].includes(option));
-  if (unknown.length > 0) {
-    console.error(`npm start does not know ${unknown.join(' ')}.\n\n${HELP}`);
-    process.exitCode = BAD_CONFIGURATION;
-  } else if (options.includes('--help')) {
-    say(HELP);
-  } else {
-    start({ fresh: options.includes('--fresh'), watch: options.includes('--watch') }).catch((error) => {
+const options = process.argv.slice(2);
+const unknown = options.filter((option) => !['--fresh', '--watch', '--help'].includes(option));
+if (unknown.length > 0) {
+  console.error(`npm start does not know ${unknown.join(' ')}.\n\n${HELP}`);
+  process.exitCode = BAD_CONFIGURATION;
+} else if (options.includes('--help')) {
+  console.log(HELP);
+} else {
+  process.exit(
+    await start({ fresh: options.includes('--fresh'), watch: options.includes('--watch') }).catch((error) => {
       console.error(error.message);
-      process.exit(1);
-    });
-  }
+      return 1;
+    }),
+  );
 }

@@ -12,11 +12,11 @@ const START_TIMEOUT_MS = 60_000;
 /**
  * A document with so many rules, ten of each merchant.
  * @param {number} rules
- * @param {{ priority?: number }} [changes]
+ * @param {{ priority?: number, prefix?: string }} [changes] prefix: of the merchants' ids
  */
-export function documentOf(rules, { priority = 100 } = {}) {
+export function documentOf(rules, { priority = 100, prefix = 'm' } = {}) {
   const merchants = Array.from({ length: rules / RULES_OF_A_MERCHANT }, (_, i) => ({
-    id: `m${String(i).padStart(12, '0')}`,
+    id: `${prefix}${String(i).padStart(12, '0')}`,
     name: `Merchant ${i}`,
     timeZone: 'Europe/Berlin',
     rules: Array.from({ length: RULES_OF_A_MERCHANT }, (_each, n) => ruleOf(n, priority)),

@@ -3,9 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
-import { build } from '../build.mjs';
-import { DIST, ROOT, TOOLS } from '../paths.mjs';
+import { build, importBuilt } from '../build.mjs';
+import { ROOT, TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
 
 /** @typedef {import('../check.mjs').Outcome} Outcome */
@@ -37,7 +36,7 @@ export async function luacheck() {
   const program = findProgram(['luacheck']);
   if (!program) return { skipped: 'luacheck is not on PATH. On Debian or Ubuntu: apt install lua-check. On macOS: brew install luacheck' };
   await build();
-  const { sourceOf } = await import(pathToFileURL(join(DIST, 'libs/limiter-redis/src/scripts.js')).href);
+  const { sourceOf } = await importBuilt('libs/limiter-redis/src/scripts.js');
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-lua-'));
   try {
     for (const name of scriptNames()) writeFileSync(join(folder, name), sourceOf(name));

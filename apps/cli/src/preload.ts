@@ -3,11 +3,11 @@ import { createRedis } from '#limiter-redis';
 import { VARIABLES } from '#platform';
 import { PreloadQueue, type PreloadStatus, type PreloadWalk } from '#rule-sync';
 import { dataDirOf } from '#scripts/paths.mjs';
-import { State } from '#scripts/start/state.mjs';
 import { failed } from './shared/command-error.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { count, print } from './shared/output.js';
 import { Progress } from './shared/progress.js';
+import { State } from './start/state.js';
 
 const CONNECT_TIMEOUT_MS = 3_000;
 /** How long a request may lie in the queue, with no preloader to be seen, until we say so. */

@@ -4,13 +4,17 @@ import { counterBy, gauge } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
 import { createIdentifier, createTrust, type Trust } from './identity/index.js';
+import { CountryFile } from './country/country-file.js';
+import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
-import { AccessLog, type Admit, Outcome, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 import type { RoutesFile } from './routes/index.js';
+import { headersIn } from './rate-limit/legacy-headers.js';
+import { createPresent } from './rate-limit/presented.js';
 import type { Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
@@ -28,6 +32,7 @@ export interface GatewayOptions {
 export class Gateway {
   readonly enforcer: Enforcer;
   private readonly issuer: Issuer | undefined;
+  private readonly countryFile: CountryFile | undefined;
   private readonly proxy: ProxyServer;
   private readonly stopping = new AbortController();
   private listening = false;
@@ -40,6 +45,8 @@ export class Gateway {
     registerRoutes(registry, options.routes);
     this.enforcer = createEnforcer(options, metrics, (route) => this.proxy.hasRoute(route));
     this.issuer = createIssuer(config, options.logger);
+    this.countryFile = config.countryFile === undefined ? undefined : new CountryFile({ path: config.countryFile, logger: options.logger });
+    registerCountryFile(registry, this.countryFile);
     const trusts = createTrust(config.trustedProxies);
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
@@ -50,6 +57,13 @@ export class Gateway {
       metrics,
       tracer: options.tracing,
       accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
+      criticalityOf: createCriticalityOf({
+        routes: config.criticalityRoutes,
+        header: config.criticalityHeader,
+        pathCaseSensitive: config.pathCaseSensitive,
+      }),
+      overload: overloadSettings(config),
+      present: createPresent({ body: config.refusalBody, html: config.refusalHtml }),
       trusts,
       admit: this.createAdmit(trusts),
       secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
@@ -60,15 +74,16 @@ export class Gateway {
 
   async start(): Promise<void> {
     const { config, health, logger, routes } = this.options;
-    const { enforcer, stopping } = this;
+    const { countryFile, enforcer, stopping } = this;
     // Without Redis and PostgreSQL the rules say what happens, and a gateway that declared itself unready would take that
     // away from every merchant at once. Why the store is away is shown all the same.
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
     // A gateway with the former routes is better than none.
     if (routes !== undefined) health.addCheck('routes', routes.assertValid, { required: false });
+    if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
-    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open()]);
+    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
@@ -96,18 +111,24 @@ export class Gateway {
     this.stopping.abort();
     this.options.routes?.close();
     this.issuer?.keys.close();
+    this.countryFile?.close();
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
   }
 
   private createAdmit(trusts: Trust): Admit {
-    const { enforcer, issuer } = this;
+    const { countryFile, enforcer, issuer } = this;
     const { config } = this.options;
     const { identity: kinds } = config;
     const apiKeyHeader = keyHeader(config);
     return createAdmit({
-      describe: createDescribe({ ...config, identify: createIdentifier({ trusts, header: kinds.includes('header') }) }),
+      describe: createDescribe({
+        ...config,
+        identify: createIdentifier({ trusts, header: kinds.includes('header') }),
+        countryOf: countryFile?.countryOf,
+      }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
+      headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
       readCredential: createCredentialReader({ kinds, apiKeyHeader, apiKeys: enforcer.apiKeys, tokens: issuer?.tokens, trusts }),
     });
   }
@@ -171,6 +192,17 @@ function createEnforcer(
     receiptsPerMerchant: config.receiptsPerMerchant,
     ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
+}
+
+/** Without a word about either, the number of connections is all that bounds the upstream's load. */
+function overloadSettings(config: GatewayOptions['config']): OverloadSettings | undefined {
+  const { upstreamLimit, upstreamLimitMin, criticalityRoutes, criticalityHeader, criticalityReservePercent } = config;
+  const hasCriticality = criticalityRoutes.length > 0 || criticalityHeader !== '';
+  if (upstreamLimit === 'fixed' && !hasCriticality) return undefined;
+  return {
+    adaptiveFrom: upstreamLimit === 'adaptive' ? upstreamLimitMin : undefined,
+    reserve: hasCriticality ? criticalityReservePercent / 100 : 0,
+  };
 }
 
 /** How much the proxy holds, and how long it waits. */

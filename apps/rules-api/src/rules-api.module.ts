@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { type Health, type Logger, ManagementModule } from '#platform';
 import {
   ApiTokenRepository,
+  ApplicableRulesReader,
   ApprovalRepository,
   SwitchRepository,
   AuditRepository,
@@ -89,6 +90,7 @@ class DatabaseModule {
       { provide: MerchantApiKeyRepository, useValue: apiKeys },
       { provide: TokenText, useValue: tokenText },
       { provide: RuleReader, useValue: new RuleReader(dataSource) },
+      { provide: ApplicableRulesReader, useValue: new ApplicableRulesReader(dataSource) },
       { provide: LiveBuckets, useValue: liveBuckets },
       { provide: LiveReports, useValue: liveBuckets.reports },
       { provide: IdempotencyKeyRepository, useValue: new IdempotencyKeyRepository(dataSource) },

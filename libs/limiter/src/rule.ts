@@ -7,7 +7,7 @@ import type { Fields, FieldToCome, SpecOf } from './field.js';
 import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
 import { LIMIT } from './limit-fields.js';
-import { ON_LIMIT } from './reroute.js';
+import { ON_LIMIT } from './on-limit.js';
 import { MODE } from './rule-mode.js';
 import { SCHEDULE, VALID_FROM, VALID_TO } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';

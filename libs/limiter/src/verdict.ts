@@ -50,6 +50,8 @@ export interface Verdict {
   readonly usedSpare: boolean;
   /** Whether a penalty began with this refusal. */
   readonly beganBlock: boolean;
+  /** Only where a penalty blocks: the first rule whose penalty does. */
+  readonly blockedBy?: Rule;
   /** Only of a request that is refused for what it says, or does not say: the rule that needs it, and the field. */
   readonly fault?: RequestFault;
   /** Only of a request that is over a limit and passes all the same: the route to which it goes. */
@@ -110,6 +112,7 @@ export function verdictOf(
   let blockedMs = 0;
   let hasBlockedLimit = false;
   let beganBlock = false;
+  let blockedBy: Rule | undefined;
   let usedSpare = false;
   // Of the bucket that is looked at: a store is asked rule by rule, the penalty of a rule last.
   let index = 0;
@@ -125,11 +128,12 @@ export function verdictOf(
     }
     if (buckets.penalty === undefined) continue;
     const block = blockOf(reservation, index++);
+    if (block.ms > 0) blockedBy ??= rule;
     blockedMs = Math.max(blockedMs, block.ms);
     beganBlock ||= block.began;
   }
   const blocked = hasBlockedLimit || (blockedMs > 0 && !beganBlock);
-  return {
+  const verdict: Verdict = {
     allowed: taken,
     reason: taken ? 'allowed' : retryAfterMs === 'never' ? 'cost_exceeds_capacity' : blocked ? 'blocked' : 'over_limit',
     source,
@@ -142,6 +146,7 @@ export function verdictOf(
     beganBlock,
     reservations: taken ? [reservation] : [],
   };
+  return blockedBy === undefined ? verdict : { ...verdict, blockedBy };
 }
 
 function later(a: RetryAfter, b: RetryAfter): RetryAfter {

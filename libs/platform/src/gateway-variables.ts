@@ -1,4 +1,6 @@
+import { ANSWER_VARIABLES } from './answer-variables.js';
 import { IDENTITY_VARIABLES } from './identity-variables.js';
+import { OVERLOAD_VARIABLES } from './overload-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
@@ -17,6 +19,11 @@ function upstreamUrl(text: string): URL | undefined {
   return url && bare && /^https?:$/.test(url.protocol)
     ? url
     : expected('an http or https URL of a server, without credentials, path or query, like http://127.0.0.1:9090');
+}
+
+function filePath(text: string): string | undefined {
+  if (text === '') return undefined;
+  return text.length <= 4_096 && !text.includes('\0') ? text : expected('the path of a file, of at most 4096 characters');
 }
 
 /** The variables that only the gateway reads, in the order in which help texts print them. */
@@ -72,6 +79,14 @@ export const GATEWAY_VARIABLES = {
     meaning: 'header in which trusted peers say the country of the client, like CF-IPCountry; empty: no rule knows a country',
     parse: (text: string): string =>
       /^[A-Za-z0-9-]{0,64}$/.test(text) ? text.toLowerCase() : expected('the name of a header: at most 64 letters, digits or -'),
+  },
+  countryFile: {
+    name: 'GATEWAY_COUNTRY_FILE',
+    apps: ['gateway'],
+    default: '',
+    meaning:
+      'file in the format MaxMind DB that says in which country the address of a client is, where COUNTRY_HEADER does not; read again when it changes; empty: none',
+    parse: filePath,
   },
   ...IDENTITY_VARIABLES,
   pathPolicy: {
@@ -132,6 +147,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'maximum of milliseconds between two pieces of an answer of the upstream',
     parse: wholeNumber(100, 3_600_000, ' milliseconds'),
   },
+  ...OVERLOAD_VARIABLES,
   merchantSharePercent: {
     name: 'MERCHANT_SHARE_PERCENT',
     apps: ['gateway'],
@@ -275,6 +291,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'receipts that Redis keeps for a day, of all merchants together; set the same value in each gateway',
     parse: wholeNumber(100, 10_000_000, ' receipts'),
   },
+  ...ANSWER_VARIABLES,
   ...SEEING_VARIABLES,
   storeTimeoutMs: {
     name: 'STORE_TIMEOUT_MS',

@@ -1,4 +1,6 @@
+export * from './answer-variables.js';
 export * from './bearer-token.js';
+export * from './body-template.js';
 export * from './config.js';
 export * from './health.js';
 export * from './http-app.js';
@@ -7,6 +9,7 @@ export * from './lifecycle.js';
 export * from './logger.js';
 export * from './management.module.js';
 export * from './metrics.js';
+export * from './overload-variables.js';
 export * from './path-exceptions.js';
 export * from './problem.js';
 export * from './problem-types.js';

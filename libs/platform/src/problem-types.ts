@@ -22,6 +22,7 @@ export const PROBLEM_TYPES = {
   'unprocessable-content': { status: 422 },
   'precondition-required': { status: 428 },
   'quota-exceeded': { status: 429, registered: true },
+  'abnormal-usage-detected': { status: 429, registered: true },
   'too-many-attempts': { status: 429 },
   'request-header-fields-too-large': { status: 431 },
   'internal-server-error': { status: 500 },

@@ -57,7 +57,7 @@ export class OutboxRelay {
   }
 
   private async run(): Promise<void> {
-    const { pollMs = 200, batchRows = 500, maxBackoffMs = 500 } = this.options;
+    const { pollMs = 100, batchRows = 500, maxBackoffMs = 500 } = this.options;
     let failures = 0;
     while (!this.stopped.signal.aborted) {
       try {

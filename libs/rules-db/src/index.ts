@@ -1,5 +1,6 @@
 export * from './api-token.entity.js';
 export * from './api-token.repository.js';
+export * from './applicable-rules.js';
 export * from './approval.entity.js';
 export * from './approval.repository.js';
 export * from './audit-chain.js';

@@ -5,6 +5,7 @@ import { VersionConflictError } from './errors.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { createMerchants, deleteMerchants, type MerchantEdit, updateMerchants } from './merchant-edits.js';
 import { deletedMerchant, endOverrides, idTaken, knownPlan, type MerchantChanges, type MerchantSpec, moveRules } from './merchant-row.js';
+import { idsThatFit } from './merchant-search.js';
 import { MerchantEntity } from './merchant.entity.js';
 import { demandNoneProtected } from './protected-rule.js';
 import { chunksOf } from './row-sets.js';
@@ -73,11 +74,11 @@ export class MerchantRepository {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
     if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
-    if (namePrefix !== undefined) query.andWhere(`lower(merchant.name) LIKE lower(:name) || '%'`, { name: withoutWildcards(namePrefix) });
-    if (plan !== undefined) query.andWhere('merchant.plan = :plan', { plan });
-    // The second condition is that of the index.
-    if (label)
-      query.andWhere(`merchant.labels @> :label AND merchant.labels <> '{}'`, { label: JSON.stringify({ [label.key]: label.value }) });
+    const filters = filtersOf({ namePrefix, label, plan });
+    // The index of plans has the order of the list, and those among whom to look are few.
+    const isSearch = (namePrefix !== undefined || label !== undefined) && among === null && labelledInPart === undefined;
+    if (isSearch) query.andWhere(`merchant.id IN ${idsThatFit(filters.conditions, after !== undefined)}`, { ...filters.parameters, limit });
+    else if (filters.conditions.length > 0) query.andWhere(filters.conditions.join(' AND '), filters.parameters);
     if (labelledInPart)
       query.andWhere(inPart({ after, among }), { part: JSON.stringify({ [labelledInPart.key]: labelledInPart.value }), limit });
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
@@ -158,6 +159,16 @@ export class MerchantRepository {
       record({ merchantId: id, action: 'merchant.deleted', before, after: null, version: rulesVersion, by });
     });
   }
+}
+
+function filtersOf({ namePrefix, label, plan }: Pick<MerchantFilter, 'namePrefix' | 'label' | 'plan'>) {
+  const conditions: string[] = [];
+  if (namePrefix !== undefined) conditions.push(`lower(merchant.name) LIKE lower(:name) || '%'`);
+  if (plan !== undefined) conditions.push('merchant.plan = :plan');
+  // The second condition is that of the index.
+  if (label) conditions.push(`merchant.labels @> :label AND merchant.labels <> '{}'`);
+  const name = namePrefix === undefined ? undefined : withoutWildcards(namePrefix);
+  return { conditions, parameters: { name, plan, label: label && JSON.stringify({ [label.key]: label.value }) } };
 }
 
 /** The order of ids in the database, whose collation is C. */

@@ -6,8 +6,6 @@ import {
   MOST_SWITCHES,
   type MerchantSnapshot,
   type PlanSnapshot,
-  type RuleOverrides,
-  storedOverrides,
   type StoredRules,
   storedRules,
   storedSwitches,
@@ -15,19 +13,12 @@ import {
   storedTimeZone,
   UnreadableError,
 } from '#limiter';
+import { overridesIn, overridesOf } from './override-column.js';
 import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
   r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body, r.on_limit`;
-
-/** The overrides that snapshots of a merchant have; null if there never was any, which is what nearly every merchant has. */
-const overridesOf = (merchant: string): string => `(
-  SELECT jsonb_agg(jsonb_build_object(
-    'ruleId', o.rule_id::text, 'id', o.id::text, 'number', o.number, 'multiply', o.multiply, 'limits', o.limits, 'before', o.limits_before,
-    'fromMs', round(extract(epoch FROM o.from_at) * 1000)::bigint, 'untilMs', round(extract(epoch FROM o.until_at) * 1000)::bigint,
-    'deleted', o.deleted) ORDER BY o.rule_id, o.number)
-  FROM rule_override o WHERE o.merchant_id = ${merchant} AND o.remembered) AS overrides`;
 
 /** Of a plan: see `planEnabled` of the entity. */
 const PLAN_RULE_COLUMNS = RULE_COLUMNS.replace('r.enabled', 'r.plan_enabled AS enabled');
@@ -139,12 +130,6 @@ export class RuleReader {
     return merchantsIn(rows);
   }
 
-  /** The overrides that a merchant's snapshot has, the ones that ended included. @throws UnreadableError */
-  async overrides(merchantId: string): Promise<readonly RuleOverrides[]> {
-    const [row] = await this.query<{ overrides: unknown }>(`SELECT ${overridesOf('$1')}`, [merchantId]);
-    return storedOverrides(byRule(row?.overrides ?? []));
-  }
-
   /** The number of merchants. */
   async merchantCount(): Promise<number> {
     const [row] = await this.query<{ count: number }>('SELECT count(*)::int AS count FROM merchant');
@@ -253,7 +238,7 @@ function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | Unread
       timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
       ...(first.plan !== null && { plan: planNameAt(first.plan, 'merchant.plan') }),
       ...rulesIn(rows),
-      ...(overrides !== null && overrides !== undefined && { overrides: storedOverrides(byRule(overrides)) }),
+      ...(overrides !== null && overrides !== undefined && { overrides: overridesIn(overrides) }),
     };
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
@@ -268,14 +253,6 @@ function planNameAt(value: unknown, at: string): string {
 
 function rulesIn(rows: readonly RuleRow[]): StoredRules {
   return storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule));
-}
-
-/** Overrides as they are stored, one after the other, under the rules that they are of. */
-function byRule(overrides: unknown): unknown {
-  if (!Array.isArray(overrides)) return overrides;
-  const groups = new Map<unknown, unknown[]>();
-  for (const each of overrides as readonly { ruleId?: unknown }[]) groups.set(each.ruleId, [...(groups.get(each.ruleId) ?? []), each]);
-  return [...groups].map(([ruleId, periods]) => ({ ruleId, periods }));
 }
 
 /** The columns under the names of a rule's fields. storedRules checks their content. */

@@ -1,9 +1,13 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { parse } from 'yaml';
 import { completed, RULE_FIELDS, type RuleSpec } from '#limiter';
+import { burst } from '#limiter/testing';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { inCountry, mmdb } from '../../support/mmdb.js';
 import type { RunningApp } from '../../support/processes.js';
 import { House } from './house.js';
 
@@ -12,7 +16,7 @@ const FOLDER = join(import.meta.dirname, '../../../examples/rules');
 /** The rules of each example, by its number, for a merchant of its own. */
 const EXAMPLES = readdirSync(FOLDER).map((file) => {
   const { merchants } = parse(readFileSync(join(FOLDER, file), 'utf8')) as { merchants: { rules: Record<string, unknown>[] }[] };
-  return [`m${file[0]!}`, merchants[0]!.rules.map((rule) => completed(rule, RULE_FIELDS) as unknown as RuleSpec)] as const;
+  return [`m${/^\d+/.exec(file)![0]}`, merchants[0]!.rules.map((rule) => completed(rule, RULE_FIELDS) as unknown as RuleSpec)] as const;
 });
 
 interface Charged {
@@ -21,6 +25,13 @@ interface Charged {
   readonly status: number;
 }
 
+const perCountry = ruleSpec({
+  match: { methods: [], paths: [], all: [{ not: { field: 'country', equals: 'DK' } }] },
+  key: ['merchant', 'country'],
+  limits: [burst({ capacity: 2, refillTokens: 1, refillIntervalMs: 86_400_000 })],
+});
+
+let countries: string;
 let house: House;
 let gateway: RunningApp;
 let processor: Server;
@@ -46,15 +57,19 @@ beforeAll(async () => {
   });
   processor.listen(0, '127.0.0.1');
   house = await House.open();
-  await house.store(Object.fromEntries(EXAMPLES));
+  await house.store({ ...Object.fromEntries(EXAMPLES), abroad: [perCountry] });
+  countries = join(mkdtempSync(join(tmpdir(), 'tollgate-country-')), 'countries.mmdb');
+  writeFileSync(countries, mmdb({ '192.0.2.0/24': inCountry('NO'), '2001:db8::/32': inCountry('SE') }));
   gateway = await house.gateway({
     UPSTREAM_URL: `http://127.0.0.1:${(processor.address() as AddressInfo).port}`,
     STORE_TIMEOUT_MS: '5000',
     COUNTRY_HEADER: 'x-country',
+    GATEWAY_COUNTRY_FILE: countries,
   });
 });
 afterAll(async () => {
   await house.close();
+  rmSync(dirname(countries), { recursive: true });
   processor.closeAllConnections();
   processor.close();
 });
@@ -139,4 +154,44 @@ test('8: a hundred payments a minute; the tighter rule of the night is for one c
   const passed = all.filter((each) => each === 201).length;
   expect([100, 130]).toContain(passed);
   expect(all.filter((each) => each === 429).length).toBe(130 - passed);
+});
+
+test('10: one bad user behind a shared address does not block the others', async () => {
+  const of = (user: string): Sent => ({ headers: { 'x-user-id': user, 'x-forwarded-for': '192.0.2.1' } });
+  const bad = await Promise.all(times(300, of('mallory')).map((each) => status('m10', each)));
+  expect(bad.filter((each) => each === 201).length).toBeGreaterThanOrEqual(60);
+  expect(bad).toContain(429);
+  const others = await Promise.all(Array.from({ length: 40 }, (_, i) => status('m10', of(`user ${i % 8}`))));
+  expect(others).toEqual(times(40, 201));
+});
+
+test('11: an attacker who names another’s account does not lock it out', async () => {
+  const login = (account: string, ip: string, password = 'right'): Sent => ({
+    path: '/login',
+    headers: { 'x-forwarded-for': ip },
+    json: { account, password },
+  });
+  const attack = (account: string) => login(account, '203.0.113.9', 'wrong');
+  expect(await statuses('m11', times(7, attack('ann')))).toEqual([...times(5, 401), 429, 429]);
+  expect(await statuses('m11', [login('ann', '198.51.100.7'), login('ann', '198.51.100.7')])).toEqual([200, 200]);
+  // What is refused is not counted against the address, so 15 failures are left for all other accounts.
+  expect(
+    await statuses(
+      'm11',
+      Array.from({ length: 17 }, (_, i) => attack(`account ${i}`)),
+    ),
+  ).toEqual([...times(15, 401), 429, 429]);
+  expect(await statuses('m11', [login('ann', '198.51.100.7'), login('account 1', '2001:db8::7')])).toEqual([200, 200]);
+});
+
+test('a rule counts by the country of the client’s address, where no header of a trusted peer says it', async () => {
+  const from = (ip: string, headers = {}): Sent => ({ headers: { 'x-forwarded-for': ip, ...headers } });
+  expect(await statuses('abroad', [...times(3, from('192.0.2.7')), from('2001:db8::1'), from('192.0.2.9')])).toEqual([
+    201, 201, 429, 201, 429,
+  ]);
+  expect(
+    await statuses('abroad', [from('192.0.2.7', { 'x-country': 'FI' }), ...times(3, from('192.0.2.7', { 'x-country': 'DK' }))]),
+  ).toEqual(times(4, 201));
+  const ready = (await (await fetch(`${gateway.managementUrl}/readyz`)).json()) as { checks: { name: string; ok: boolean }[] };
+  expect(ready.checks.find(({ name }) => name === 'country_file')).toMatchObject({ ok: true });
 });

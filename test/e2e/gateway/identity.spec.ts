@@ -24,9 +24,16 @@ const perScope = ruleSpec({
   limits: [burst({ capacity: 2, refillTokens: 1, refillIntervalMs: 86_400_000 })],
 });
 
+const perUser = ruleSpec({
+  layer: 'user',
+  key: ['merchant', 'user'],
+  match: { methods: [], paths: [] },
+  limits: [burst({ capacity: 1, refillTokens: 1, refillIntervalMs: 86_400_000 })],
+});
+
 beforeAll(async () => {
   [house, issuer] = await Promise.all([House.open(), TestIssuer.start()]);
-  await house.store({ acme: [perScope] as readonly RuleSpec[], keyed: [] });
+  await house.store({ acme: [perScope] as readonly RuleSpec[], keyed: [], named: [perUser] });
   const dataSource = await createDataSource(house.database.url).initialize();
   const made = API_KEY_TEXT.make();
   key = made.token;
@@ -105,6 +112,15 @@ test('an API key comes first, in either header, and is not forwarded', async () 
 test('without a credential X-Merchant-Id counts, and another scheme is the upstream’s', async () => {
   const { upstream } = await send('X-Merchant-Id: acme', 'Authorization: Basic YTpi');
   expect(upstream).toMatchObject({ 'x-merchant-id': 'acme', authorization: 'Basic YTpi' });
+});
+
+test('the user that a trusted peer names is counted by and told to the upstream; two are refused', async () => {
+  const headers = (...users: string[]) => ['X-Merchant-Id: named', ...users.map((user) => `X-User-Id: ${user}`), 'X_User_Id: root'];
+  const ann = await send(...headers('ann'));
+  expect([ann.status, ann.upstream?.['x-user-id'], ann.upstream?.['x_user_id']]).toEqual([200, 'ann', undefined]);
+  expect([(await send(...headers('ann'))).status, (await send(...headers('bob'))).status]).toEqual([429, 200]);
+  const two = await send(...headers('carl', 'carl'));
+  expect([two.status, two.code, two.upstream]).toEqual([400, 'identity.user_repeated', undefined]);
 });
 
 test('a rule sees the claims of a token, and counts by them', async () => {

@@ -41,6 +41,8 @@ test('a passing request shows what is left, a refused one when to come back', as
     status: 429,
     detail: 'Too many requests: burst. Try again in 60 s.',
     'violated-policies': ['burst'],
+    rule: '1',
+    ruleName: 'card payments',
     requestId: 'mine',
   });
 });
@@ -272,4 +274,16 @@ describe('a rule with conditions', () => {
     expect(await statuses('later', [{ path: '/closed' }, { path: '/open' }])).toEqual([503, 200]);
     expect(await house.metric(gateway, /^tollgate_ignored_messages_total\{kind="rule",reason="newer_format"/)).toBe(1);
   });
+});
+
+test('headers, bodies and pages are as the operator has configured them', async () => {
+  await house.write('configured', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  const configured = await house.gateway({ RATE_LIMIT_HEADERS: 'legacy', REFUSAL_HTML: 'built-in', STORE_TIMEOUT_MS: '5000' });
+  const passed = await house.send(configured, 'configured');
+  expect(passed).toMatchObject({ status: 200, headers: { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0' } });
+  expect(passed.headers['ratelimit']).toBeUndefined();
+  const page = await house.send(configured, 'configured', { headers: { accept: 'text/html,*/*;q=0.8' } });
+  expect(page).toMatchObject({ status: 429, headers: { 'content-type': 'text/html; charset=utf-8', 'x-ratelimit-remaining': '0' } });
+  expect(page.body).toContain('<h1>Quota exceeded</h1>');
+  expect((await house.send(configured, 'configured')).headers['content-type']).toBe('application/problem+json');
 });

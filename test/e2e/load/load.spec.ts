@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDemoApi } from '../../../scripts/demo/api.mjs';
+import { createDemoApi } from '../../../apps/cli/src/demo/api.js';
 import { bringLocust, LOCUST_FILES } from '../../../apps/cli/src/load/locust.js';
 import { ROOT } from '../../../scripts/paths.mjs';
 import { freePort } from '../../../scripts/ports.mjs';

@@ -1,5 +1,5 @@
 import { until } from '../../support/until.js';
-import { RawClient, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
+import { FORWARD, RawClient, REFUSAL, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
 
 afterEach(stopAll);
 
@@ -125,6 +125,23 @@ it('what follows a request with Connection: close is not looked at', async () =>
   expect(client.statuses).toEqual([200]);
   expect(reached).toEqual(['/a']);
 });
+
+/** Found by the fuzzer: node ends the connection behind such an answer, and what followed was begun and never answered. */
+it.each([
+  ['forwarded', FORWARD, 200],
+  ['refused', REFUSAL, 429],
+])(
+  'a request without a body that waits to be asked for it, and is %s, is the last of its connection: what follows is not begun',
+  async (_what, admission, status) => {
+    const { port, reached, asked } = await start({ admit: (_request, done) => void setImmediate(done, admission) });
+    const client = await RawClient.open(port);
+    client.write('GET /a HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n' + SMUGGLED + SMUGGLED);
+    await client.closed;
+    expect(client.statuses).toEqual([status]);
+    expect(client.received).toMatch(/\r\nConnection: close\r\n/i);
+    expect([asked.length, reached]).toEqual([1, status === 200 ? ['/a'] : []]);
+  },
+);
 
 it('an offer of h2c is ignored', async () => {
   const { port, reached } = await start();

@@ -1,4 +1,6 @@
 import { Agent } from 'node:http';
+import { compileTemplate } from '#platform';
+import { createPresent } from '../../../apps/gateway/src/rate-limit/presented.js';
 import type { Admission } from '../../../apps/gateway/src/proxy/index.js';
 import { until } from '../../support/until.js';
 import { FORWARD, RawClient, REFUSAL, send, startProxy, startUpstream, stopAll } from './proxy-harness.js';
@@ -124,4 +126,19 @@ it('a refusal beyond ASCII arrives as UTF-8', async () => {
   const body = '{"title":"Zu viele Anfragen für „Käse“"}';
   const { port } = await start({ admit: (_request, done) => done({ forward: false, status: 403, headers: [], body }) });
   expect((await send(port)).body).toBe(body);
+});
+
+it('what the gateway answers by itself looks as it is configured to, on refusals and on faults of a request alike', async () => {
+  const present = createPresent({ body: compileTemplate('{"sorry":"{{status}}"}', 'json'), html: 'built-in' })!;
+  const { port } = await start({ admit: (_request, done) => done(REFUSAL), present });
+  const refused = await send(port, {});
+  expect(refused).toMatchObject({
+    status: 429,
+    body: '{"sorry":429}',
+    headers: { 'content-type': 'application/json', 'retry-after': '1' },
+  });
+  const page = await send(port, { headers: { Accept: 'text/html' } });
+  expect(page).toMatchObject({ status: 429, headers: { 'content-type': 'text/html; charset=utf-8', vary: 'Accept' } });
+  expect(page.body).toContain('<h1>Too Many Requests</h1>');
+  expect(await send(port, { path: '/a/..%2fb' })).toMatchObject({ status: 400, body: '{"sorry":400}' });
 });

@@ -241,3 +241,50 @@ it('connections of a trusted proxy are not bounded by peer', async () => {
   const clients = await Promise.all([1, 2, 3].map(() => get(proxy, '/a')));
   await Promise.all(clients.map((client) => client.until('ok')));
 });
+
+describe('when the upstream has too much to do', () => {
+  const criticalityOf: ProxyOptions['criticalityOf'] = ({ target }) =>
+    target.startsWith('/report') ? 'sheddable' : target.startsWith('/pay') ? 'critical' : 'normal';
+
+  it('sheddable requests are refused at once and cost nothing, and critical ones are served from what is kept for them', async () => {
+    const overload = { adaptiveFrom: undefined, reserve: 0.2 };
+    const proxy = await start({ connections: 10, merchantShare: 100, queueTimeoutMs: 60_000, criticalityOf, overload });
+    for (let i = 0; i < 6; i++) await get(proxy, '/report/hold');
+    await until(() => proxy.held.length === 6);
+    const shedAnswer = await send(proxy.port, { path: '/report' });
+    expect(shedAnswer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    expect(JSON.parse(shedAnswer.body)).toMatchObject({ code: 'upstream.overloaded' });
+    // Refused before anybody decided about it.
+    expect(proxy.asked).toHaveLength(6);
+    for (let i = 0; i < 2; i++) await get(proxy, '/normal/hold');
+    await until(() => proxy.held.length === 8);
+    await get(proxy, '/normal/hold');
+    await until(() => proxy.metrics.slots.waiting === 1);
+    expect((await send(proxy.port, { path: '/pay' })).status).toBe(200);
+    expect(proxy.metrics.slots.waiting).toBe(1);
+    const lines = await proxy.scrape();
+    expect(lines).toContain('tollgate_upstream_shed_total{criticality="sheddable"} 1');
+    expect(lines).toContain('tollgate_upstream_limit 10');
+    expect(lines).toContain('tollgate_upstream_in_flight 8');
+  });
+
+  it('a merchant that has its share leaves room for others, and its sheddable requests are refunded', async () => {
+    const proxy = await start({ connections: 9, criticalityOf: () => 'sheddable', overload: { adaptiveFrom: undefined, reserve: 0.1 } });
+    let answered = 0;
+    await get(proxy, '/slow/hold');
+    await until(() => proxy.held.length === 1);
+    for (; answered < 9 && (await send(proxy.port, { path: '/other' })).status === 200; answered++);
+    expect(answered).toBe(9);
+    for (let i = 0; i < 5; i++) await get(proxy, '/slow/hold');
+    await until(() => proxy.released.includes('slow refunded'));
+    expect((await send(proxy.port, { path: '/other' })).status).toBe(200);
+  });
+
+  it('an answer that has begun is no load any more', async () => {
+    const { url } = await startUpstream((_request, response) => void response.write('begun'));
+    const proxy = await startProxy(url, { connections: 10, merchantShare: 100, overload: { adaptiveFrom: 1, reserve: 0 } });
+    for (let i = 0; i < 3; i++) await (await get(proxy as never, '/stream')).until('begun');
+    await until(async () => (await proxy.scrape()).includes('tollgate_upstream_in_flight 0'));
+    expect(await slots(proxy)).toContain('tollgate_upstream_connections_used 3');
+  });
+});

@@ -1,13 +1,14 @@
 import { MIGRATIONS } from '#migrations';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { DataSource } from 'typeorm';
+import { DataSource, type DataSourceOptions, type MigrationInterface } from 'typeorm';
 import {
   ApiTokenRepository,
   ApprovalRepository,
   createDataSource,
   IdempotencyKeyRepository,
   drainOutbox,
+  isDatabaseUnavailable,
   MerchantApiKeyRepository,
   MerchantRepository,
   migrate,
@@ -20,7 +21,9 @@ import {
   SwitchRepository,
   WebhookRepository,
 } from '#rules-db';
+import { retryUntilDone } from '#waiting';
 import { freshDatabase, type TestDatabase } from '../../support/services.js';
+import { until } from '../../support/until.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { BY } from '../../support/factories/merchants.js';
 
@@ -188,6 +191,52 @@ describe('migrations', () => {
     await dataSource.initialize();
     await populate();
     expect(await new RuleReader(dataSource).merchantCount()).toBe(2);
+  });
+
+  /** A database that knows the migrations before this one only. */
+  function before(name: string): DataSource {
+    const known = MIGRATIONS.slice(
+      0,
+      MIGRATIONS.findIndex((Migration) => new Migration().name === name),
+    );
+    return new DataSource({ ...dataSource.options, migrations: known } as DataSourceOptions);
+  }
+
+  it('lock no two tables at once that a request reads together', async () => {
+    await migrate(before('Labels1795400200000'));
+    const reader = createDataSource(database.url, { statementTimeoutMs: 0 });
+    await reader.initialize();
+    const request = reader.createQueryRunner();
+    await request.startTransaction();
+    await request.query('SELECT 1 FROM merchant');
+    // Again and again, as the Rules API does: on a slow machine the request may take longer than a migration waits for a lock.
+    const migrated = retryUntilDone(() => migrate(dataSource), { isTemporary: isDatabaseUnavailable });
+    await until('the migration waits for the request', async () => {
+      const waiting = await reader.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'merchant'::regclass`);
+      return (waiting as unknown[]).length > 0;
+    });
+    await request.query('SELECT 1 FROM rule');
+    await request.commitTransaction();
+    expect(await migrated).toContain('Labels1795400200000');
+    await request.release();
+    await reader.destroy();
+  });
+
+  it('find what an attempt has done that was cut off, and build anew an index that it left unfinished', async () => {
+    await migrate(dataSource);
+    await dataSource.initialize();
+    await dataSource.query(`UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'merchant_name_prefix'::regclass`);
+    const inSteps = MIGRATIONS.map((Migration): MigrationInterface => new Migration()).filter(({ transaction }) => transaction === false);
+    expect(inSteps).not.toHaveLength(0);
+    const runner = dataSource.createQueryRunner();
+    for (const migration of inSteps) await migration.up(runner);
+    const { upQueries } = await dataSource.driver.createSchemaBuilder().log();
+    expect(upQueries).toHaveLength(0);
+    expect(await runner.query('SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT indisvalid')).toEqual([]);
+    for (const migration of inSteps.toReversed()) for (let time = 0; time < 2; time++) await migration.down(runner);
+    for (const migration of inSteps) await migration.up(runner);
+    expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toHaveLength(0);
+    await runner.release();
   });
 
   it('succeed in each of several processes that start at once', async () => {

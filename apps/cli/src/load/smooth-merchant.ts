@@ -1,4 +1,5 @@
-import { provide } from '#scripts/demo/seed.mjs';
+import { RulesApi } from '../api/rules-api.js';
+import { provide } from '../demo/seed.js';
 import { notStarted } from '../shared/command-error.js';
 import { print } from '../shared/output.js';
 import { SMOOTH_MERCHANT, type LoadOptions } from './options.js';
@@ -25,8 +26,8 @@ const SMOOTH = {
 /** Creates the merchant of the profile `smooth`, unless it is there. */
 export async function provideSmoothMerchant({ rulesApi, token }: Pick<LoadOptions, 'rulesApi' | 'token'>): Promise<void> {
   try {
-    const { created } = await provide(rulesApi, token, SMOOTH);
-    if (created) print(`Created the merchant ${SMOOTH_MERCHANT}, whose requests leave a leaky bucket one by one.`);
+    const { isNew } = await provide(new RulesApi({ url: rulesApi, token }), SMOOTH);
+    if (isNew) print(`Created the merchant ${SMOOTH_MERCHANT}, whose requests leave a leaky bucket one by one.`);
   } catch (error) {
     throw notStarted(`The merchant ${SMOOTH_MERCHANT} could not be written: ${(error as Error).message}`);
   }

@@ -37,6 +37,34 @@ describe('the merchant', () => {
   });
 });
 
+describe('the user', () => {
+  const MERCHANT = ['X-Merchant-Id', 'acme'];
+  it.each([
+    ['a trusted peer says who it is', [...MERCHANT, 'X-User-Id', 'ann'], { merchantId: 'acme', user: 'ann' }],
+    ['any script', ['x-user-id', onTheWire('Zoë'), ...MERCHANT], { merchantId: 'acme', user: 'Zoë' }],
+    ['nobody says', MERCHANT, { merchantId: 'acme' }],
+    ['blank is none', [...MERCHANT, 'X-User-Id', ''], { merchantId: 'acme' }],
+    ['said twice', [...MERCHANT, 'X-User-Id', 'ann', 'x-user-id', 'bob'], { problem: 'duplicate_user' }],
+    ['said twice, once blank', [...MERCHANT, 'X-User-Id', 'ann', 'X-User-Id', ''], { problem: 'duplicate_user' }],
+    ['too long', [...MERCHANT, 'X-User-Id', 'x'.repeat(129)], { problem: 'invalid_user' }],
+    ['a tab inside', [...MERCHANT, 'X-User-Id', 'a\tb'], { problem: 'invalid_user' }],
+    ['not UTF-8', [...MERCHANT, 'X-User-Id', 'caf\xe9'], { problem: 'invalid_user' }],
+    ['without a merchant', ['X-User-Id', 'ann'], { problem: 'no_identity' }],
+  ])('%s', (_case, rawHeaders, expected) => {
+    expect(from('127.0.0.1', ...rawHeaders)).toEqual({ ...expected, ip: '127.0.0.1' });
+  });
+
+  it('is not believed from an untrusted peer', () => {
+    expect(from('192.0.2.7', ...MERCHANT, 'X-User-Id', 'ann')).toEqual({ problem: 'untrusted_peer', ip: '192.0.2.7' });
+  });
+
+  it('is the credential’s where there is one, whoever else is named', () => {
+    const head = inspectHead('/', '1.0', ['X-User-Id', 'ann', 'X-User-Id', 'bob'], '');
+    const caller = { merchantId: 'keyed', user: null };
+    expect(identify({ peer: '127.0.0.1', trusted: true, head, caller })).toEqual({ merchantId: 'keyed', ip: '127.0.0.1' });
+  });
+});
+
 describe('the client address', () => {
   it.each([
     ['the peer itself', '127.0.0.1', [], '127.0.0.1'],

@@ -1,15 +1,16 @@
 import { isUtf8 } from 'node:buffer';
-import { isMerchantId } from '#limiter';
+import { isMerchantId, line } from '#limiter';
 import type { Caller } from './caller.js';
 import { clientAddress } from './client-address.js';
 import { KnownAddresses } from './known-addresses.js';
 import type { Trust } from './trust.js';
 
 /** Why it is not known which merchant asks. */
-export type IdentityProblem = 'no_identity' | 'untrusted_peer' | 'duplicate_identity' | 'invalid_identity';
+export type IdentityProblem =
+  'no_identity' | 'untrusted_peer' | 'duplicate_identity' | 'invalid_identity' | 'duplicate_user' | 'invalid_user';
 
-/** The merchant that sends a request, or why it is not known; `ip` is the client's address in canonical text. */
-export type Identity = { merchantId: string; ip: string } | { problem: IdentityProblem; ip: string };
+/** The merchant that sends a request, and its user if it names one, or why it is not known; `ip` is the client's address in canonical text. */
+export type Identity = { merchantId: string; user?: string; ip: string } | { problem: IdentityProblem; ip: string };
 
 /** What the headers of a request say about its sender. Node decodes them as Latin-1. */
 export interface IdentityHeaders {
@@ -17,6 +18,9 @@ export interface IdentityHeaders {
   readonly merchantIds: number;
   /** The value of the last one. */
   readonly merchantId: string;
+  /** Likewise of X-User-Id. */
+  readonly userIds: number;
+  readonly userId: string;
   /** All values of X-Forwarded-For, joined by commas in the order received. */
   readonly forwardedFor: string;
 }
@@ -34,16 +38,20 @@ export interface IdentitySource {
 
 export type Identifier = (request: IdentitySource) => Identity;
 
+/** As the Rules API has it for API keys. */
+const USER = line(128);
+
 /**
- * Identifies the merchant by X-Merchant-Id, believed only from trusted peers, and the client's address: the peer,
- * or what trusted peers say in X-Forwarded-For. Whom a credential names is believed from anybody.
+ * Identifies the merchant by X-Merchant-Id and its user by X-User-Id, believed only from trusted peers, and the client's address: the peer,
+ * or what trusted peers say in X-Forwarded-For. Whom a credential names is believed from anybody, and then X-User-Id is not looked at.
  *
  * @param header false: X-Merchant-Id is believed from nobody
  */
 export function createIdentifier({ trusts, header = true }: { trusts: Trust; header?: boolean }): Identifier {
   const addresses = new KnownAddresses(trusts);
 
-  return ({ head: { merchantIds, merchantId: encoded, forwardedFor }, peer, trusted, caller }) => {
+  return ({ head, peer, trusted, caller }) => {
+    const { merchantIds, merchantId: encoded, forwardedFor } = head;
     if (caller) return { merchantId: caller.merchantId, ip: addressOf(peer, trusted, forwardedFor, addresses) };
     if (!header) return { problem: 'no_identity', ip: addressOf(peer, trusted, forwardedFor, addresses) };
     if (!trusted) return { problem: merchantIds > 0 ? 'untrusted_peer' : 'no_identity', ip: peer };
@@ -51,8 +59,17 @@ export function createIdentifier({ trusts, header = true }: { trusts: Trust; hea
     if (merchantIds === 0) return { problem: 'no_identity', ip };
     if (merchantIds > 1) return { problem: 'duplicate_identity', ip };
     const merchantId = decoded(encoded);
-    return isMerchantId(merchantId) ? { merchantId, ip } : { problem: 'invalid_identity', ip };
+    if (!isMerchantId(merchantId)) return { problem: 'invalid_identity', ip };
+    return head.userIds === 0 ? { merchantId, ip } : withUser(merchantId, head, ip);
   };
+}
+
+/** An empty text is what proxies send who know of no user. */
+function withUser(merchantId: string, { userIds, userId }: IdentityHeaders, ip: string): Identity {
+  if (userIds > 1) return { problem: 'duplicate_user', ip };
+  if (userId === '') return { merchantId, ip };
+  const user = decoded(userId);
+  return user !== undefined && USER.fault(user) === undefined ? { merchantId, user, ip } : { problem: 'invalid_user', ip };
 }
 
 /** The address of the client alone. */

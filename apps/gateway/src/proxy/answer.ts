@@ -15,6 +15,9 @@ export interface OwnAnswer {
   body: string;
 }
 
+/** How an answer of the gateway looks to a client. It must not throw. @param accept the values of the client's Accept header */
+export type Present = (answer: OwnAnswer, accept: () => readonly string[]) => OwnAnswer;
+
 /**
  * Answers without the upstream and without waiting for the request's body. The connection goes on if the body
  * has arrived or is declared to be small; otherwise it is closed after the answer.

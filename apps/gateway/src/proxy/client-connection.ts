@@ -175,6 +175,8 @@ export class ClientConnection implements ExchangeConnection, Timed {
   private begin({ request, response, expectsContinue, problem }: Waiting): void {
     const exchange = new Exchange(this.plane, this, request, response, expectsContinue);
     this.current = exchange;
+    // Without a body nobody is told to continue, and node ends the connection behind such an answer: what follows must not be begun.
+    if (expectsContinue && exchange.head.bodyLength === 0) this.closeAfterResponse();
     if (this.broken !== null && !request.complete) exchange.reject(this.broken);
     else if (problem !== undefined) exchange.reject(problem);
     else exchange.begin();

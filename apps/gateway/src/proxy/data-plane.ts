@@ -1,15 +1,19 @@
+import type { Criticality } from '#platform';
 import type { Admit } from './admission.js';
+import type { OwnAnswer } from './answer.js';
 import { CoarseClock } from './coarse-clock.js';
 import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
 import { PeerConnections } from './peer-connections.js';
+import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase, type ProxyMetrics } from './proxy-metrics.js';
 import { type ProxySettings, withDefaultRoute } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
 import { createRouteTable, type RouteTable, type Routing } from './routes.js';
 import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
+import type { Upstream } from './upstream.js';
 import { Upstreams } from './upstreams.js';
 
 /** The deadlines of connections are checked every so many ticks of the clock. */
@@ -22,6 +26,13 @@ export interface Timed {
    * @param elapsedMs since the last call, in which this process ran
    */
   tick(nowMs: number, elapsedMs: number): void;
+}
+
+/** What the data plane itself looks at in a request. */
+interface LookedAt {
+  readonly criticality: Criticality;
+  readonly peer: string;
+  receivedValues(name: string): readonly string[];
 }
 
 /** An answer whose headers may be held back for its body. */
@@ -64,6 +75,7 @@ export class DataPlane {
     this.shedLog = new ShedLog(settings.logger);
     this.upstreams = new Upstreams({
       merchantShare: settings.merchantShare,
+      overload: settings.overload,
       logger: settings.logger,
       onConnected: (tookMs) => this.metrics.upstreamTook(UpstreamPhase.connect, tookMs),
     });
@@ -105,6 +117,21 @@ export class DataPlane {
   unbuffer(load: MerchantLoad, bytes: number): void {
     this.buffers.used -= bytes;
     load.bufferedBytes -= bytes;
+  }
+
+  /** What is answered to a request for which there is no room now, whoever sends it. */
+  tooMuch({ criticality, peer }: Pick<LookedAt, 'criticality' | 'peer'>, { slots }: Upstream): Problem | null {
+    if (this.metrics.inFlight > this.maxInFlight) return PROBLEMS.overloaded;
+    if (criticality !== 'sheddable' || !slots.isFullFor('sheddable')) return null;
+    this.metrics.shedOf('sheddable');
+    this.shed('overload', peer);
+    return PROBLEMS.overload;
+  }
+
+  /** An answer of the gateway as the client gets to see it. */
+  presented(answer: OwnAnswer, request: Pick<LookedAt, 'receivedValues'>): OwnAnswer {
+    const { present } = this.settings;
+    return present === undefined ? answer : present(answer, () => request.receivedValues('accept'));
   }
 
   /** @param who the merchant, or the peer of what belongs to none */

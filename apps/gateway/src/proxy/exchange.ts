@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Criticality } from '#platform';
 import { type BodyFacts, MOST_BODY_BYTES } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
@@ -43,6 +44,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   readonly head: RequestHead;
   readonly trace: RequestTrace | undefined;
   caller: Caller | null = null;
+  /** Once it is known what is asked. */
+  criticality: Criticality = 'normal';
   /** What is in the body, once a rule has wanted to know. */
   body: BodyFacts | undefined;
 
@@ -100,11 +103,10 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       return;
     }
     this.target = target;
-    if (this.plane.metrics.inFlight > this.plane.maxInFlight) {
-      this.reject(PROBLEMS.overloaded);
-      return;
-    }
     if (!this.takes(this.plane.routes.routeFor(target, this.head.host))) return;
+    this.criticality = this.plane.settings.criticalityOf?.(this) ?? 'normal';
+    const tooMuch = this.plane.tooMuch(this, this.route!.upstream);
+    if (tooMuch !== null) return this.reject(tooMuch);
     try {
       this.plane.admit(this, (admission) => this.decided(admission));
     } catch (error) {
@@ -210,7 +212,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
         this.reservations = admission.reservations ?? NO_RESERVATIONS;
         if (admission.reroutedTo !== undefined && !this.takes(this.plane.routes.named(admission.reroutedTo))) return;
         if (!this.belongsTo(this.owner)) return;
-        if (admission.waitMs) this.waiting = setTimeout(forward, admission.waitMs, this);
+        if (admission.waitMs) this.waiting = setTimeout(() => this.forward(), admission.waitMs);
         else this.forward();
       } else {
         this.sendOwn(admission);
@@ -334,7 +336,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
 
   private sendOwn(answer: OwnAnswer): void {
     const bodyLength = this.head.problem === null ? this.head.bodyLength : CHUNKED;
-    const closes = sendAnswer(this.response, this.request, this.requestId, answer, bodyLength, this.mustClose);
+    const shown = this.plane.presented(answer, this);
+    const closes = sendAnswer(this.response, this.request, this.requestId, shown, bodyLength, this.mustClose);
     if (closes) this.connection.closeAfterResponse();
   }
 
@@ -359,9 +362,4 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.route !== null) this.route.upstream.users--;
     this.connection.ended(this);
   }
-}
-
-/** The turn of a request that had to wait. */
-function forward(exchange: Exchange): void {
-  exchange.forward();
 }

@@ -12,7 +12,7 @@ export class FairShare {
    * @param mostEach no holder gets more than this, however many are free
    */
   constructor(
-    readonly capacity: number,
+    public capacity: number,
     readonly share: number,
     private readonly mostEach = Infinity,
   ) {}
@@ -26,9 +26,10 @@ export class FairShare {
    *
    * @param held what it has
    * @param weight a holder of twice the weight may have twice as many
+   * @param reserved of the free ones, how many are for others
    */
-  mayTake(held: number, amount = 1, weight = 1): boolean {
-    const free = this.capacity - this.used;
+  mayTake(held: number, amount = 1, weight = 1, reserved = 0): boolean {
+    const free = this.capacity - this.used - reserved;
     if (amount > free || held + amount > this.mostEach) return false;
     return held === 0 || held + amount <= this.share * weight * free;
   }

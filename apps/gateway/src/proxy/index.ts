@@ -1,6 +1,9 @@
 export { AccessLog } from './access-log.js';
 export type { Admission, Admit, InboundRequest } from './admission.js';
 export { Outcome, ProxyMetrics } from './proxy-metrics.js';
+export type { OwnAnswer, Present } from './answer.js';
+export { createCriticalityOf } from './criticality.js';
+export type { OverloadSettings } from './upstream-places.js';
 export type { ProxyLogger } from './failure-log.js';
 export type { ProxyOptions } from './proxy-options.js';
 export { ProxyServer } from './proxy-server.js';

@@ -1,5 +1,5 @@
 import type { FairShare } from './fair-share.js';
-import type { SlotHolding } from './upstream-slots.js';
+import type { SlotHolding } from './slot-holding.js';
 
 /** Merchants that have nothing under way are remembered up to this number, so that most requests find theirs. */
 const IDLE_KEPT = 4_096;
@@ -10,6 +10,8 @@ export class MerchantLoad {
   inFlight = 0;
   /** Slots of all upstreams. */
   slots = 0;
+  /** Of these, such as wait for the upstream to begin its answer; counted only where overload is controlled. */
+  awaiting = 0;
   /** Bytes of bodies that wait in memory. */
   bufferedBytes = 0;
   /** Its part of everything that is shared, compared with others. All are equal so far. */
@@ -34,6 +36,7 @@ export class MerchantLoad {
 
 /** Of a merchant with one upstream. What it holds there counts in its sum, too. */
 class UpstreamHolding implements SlotHolding {
+  awaiting = 0;
   private held = 0;
 
   constructor(

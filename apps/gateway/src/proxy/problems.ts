@@ -141,6 +141,15 @@ export const PROBLEMS = {
     'upstream.no_connection',
     'No connection to the upstream came free in time. The request was not forwarded and cost nothing; send it again later, and fewer at a time.',
   ),
+  overload: new Problem(
+    503,
+    'Service Unavailable',
+    'temporary-reduced-capacity',
+    'upstream.overloaded',
+    'The upstream has too much to do, and serves more critical requests first. The request was not forwarded and cost nothing; send it again later.',
+    // What matters least comes back last.
+    { headers: ['Retry-After', '5'] },
+  ),
   bufferedBytes: unavailable(
     'gateway.too_many_bodies',
     'Too many request bodies wait in memory. The request was not forwarded and cost nothing; send it again later, and fewer at a time.',

@@ -1,4 +1,5 @@
 import { counterBy, gauge, gaugeBy, Histogram, SECONDS_BOUNDS } from '#metrics';
+import { CRITICALITIES, type Criticality } from '#platform';
 import type { Registry } from 'prom-client';
 import { ADDRESS_STATES } from './address-health.js';
 import { SHED_REASONS, type ShedReason } from './shedding.js';
@@ -45,13 +46,14 @@ export class ProxyMetrics {
   /** Requests that were begun and not yet ended. */
   inFlight = 0;
   /** The slots that requests take, once there are some. */
-  slots: Pick<UpstreamSlots, 'used' | 'waiting'> = { used: 0, waiting: 0 };
+  slots: Pick<UpstreamSlots, 'used' | 'waiting' | 'limit' | 'inFlight'> = { used: 0, waiting: 0, limit: 0, inFlight: 0 };
   /** The present upstreams, by whose names some metrics go. */
   upstreams: { readonly all: readonly Upstream[] } = { all: [] };
 
   private readonly requests = new Float64Array(OUTCOMES.length * STATUS_CLASSES.length);
   private readonly failures = new Map<UpstreamFailure, number>(UPSTREAM_FAILURES.map((kind) => [kind, 0]));
   private readonly sheds = new Map<ShedReason, number>(SHED_REASONS.map((reason) => [reason, 0]));
+  private readonly shedByCriticality = new Map<Criticality, number>(CRITICALITIES.map((each) => [each, 0]));
   private readonly durations = new Histogram({
     name: 'tollgate_request_duration_seconds',
     help: 'Time from the request headers to the end of the answer.',
@@ -84,6 +86,11 @@ export class ProxyMetrics {
     this.sheds.set(reason, this.sheds.get(reason)! + 1);
   }
 
+  /** A request of this criticality got no connection to the upstream. */
+  shedOf(criticality: Criticality): void {
+    this.shedByCriticality.set(criticality, this.shedByCriticality.get(criticality)! + 1);
+  }
+
   /** Requests that ended with this outcome so far. */
   count(outcome: Outcome): number {
     const start = outcome * STATUS_CLASSES.length;
@@ -109,6 +116,15 @@ export class ProxyMetrics {
       ['reason'],
       () => oneLabel(this.sheds),
     );
+    counterBy(
+      registry,
+      'tollgate_upstream_shed_total',
+      'Requests that were refused because no connection to the upstream was there for them, by criticality.',
+      ['criticality'],
+      () => oneLabel(this.shedByCriticality),
+    );
+    gauge(registry, 'tollgate_upstream_limit', 'Requests that may wait for the upstream at once.', () => this.slots.limit);
+    gauge(registry, 'tollgate_upstream_in_flight', 'Requests that wait for the upstream to begin its answer.', () => this.slots.inFlight);
     gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
     gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
     gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);

@@ -1,12 +1,15 @@
 import type { PathException, PathPolicy } from '#platform';
 import type { AccessLog } from './access-log.js';
 import type { Admit } from './admission.js';
+import type { Present } from './answer.js';
+import type { CriticalityOf } from './criticality.js';
 import type { ProxyLogger } from './failure-log.js';
 import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
 import type { RouteOptions, Routing } from './routes.js';
 import type { UpstreamOptions } from './upstream.js';
+import type { OverloadSettings } from './upstream-places.js';
 
 export interface ProxyOptions {
   /** Origin that everything is forwarded to which no route takes: http or https, host and port. Without it, that is answered with 404. */
@@ -19,6 +22,12 @@ export interface ProxyOptions {
   accessLog?: AccessLog | undefined;
   /** Traces requests; nobody does unless given. */
   tracer?: RequestTracer | undefined;
+  /** How much it matters that a request is served; as much as any other unless given. */
+  criticalityOf?: CriticalityOf | undefined;
+  /** How overload of the upstream is controlled; by the number of connections alone unless given. */
+  overload?: OverloadSettings | undefined;
+  /** How the gateway's own answers look; as problem details unless given. */
+  present?: Present | undefined;
   /** Decides about each request that could be understood. */
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
@@ -78,9 +87,10 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-type Given = Pick<ProxyOptions, 'accessLog' | 'tracer' | 'upstream'>;
+type Optional = 'accessLog' | 'tracer' | 'present' | 'criticalityOf' | 'overload' | 'upstream';
 
-export type ProxySettings = Required<Omit<ProxyOptions, keyof Given | 'routes'>> & Given & { readonly routing: Routing };
+export type ProxySettings = Required<Omit<ProxyOptions, Optional | 'routes'>> &
+  Pick<ProxyOptions, Optional> & { readonly routing: Routing };
 
 /** The options with defaults for those that were not given. */
 export function proxySettings(options: ProxyOptions): ProxySettings {

@@ -28,6 +28,8 @@ export class RequestHead implements IdentityHeaders, KeyHeaders {
   authorizations = 0;
   authorization = '';
   merchantId = '';
+  userIds = 0;
+  userId = '';
   forwardedFor = '';
   /** How many headers of a kind there are; what follows from that is said above. */
   hosts = 0;
@@ -92,6 +94,10 @@ function scanHeaders(head: RequestHead, rawHeaders: readonly string[]): Problem 
       case HeaderKind.MerchantId:
         head.merchantIds++;
         head.merchantId = value;
+        break;
+      case HeaderKind.UserId:
+        head.userIds++;
+        head.userId = value;
         break;
       case HeaderKind.Authorization:
         head.authorizations++;

@@ -7,6 +7,8 @@ export const SHED_REASONS = [
   'merchant_in_flight',
   /** No slot of the upstream came free in time. */
   'upstream_queue',
+  /** The upstream has too much to do, and others are more critical. */
+  'overload',
   /** Too many bytes of bodies wait in memory. */
   'buffered_bytes',
   /** A client sent its body too slowly. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Criticality } from '#platform';
 import type { Dispatcher } from 'undici';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
@@ -13,8 +14,9 @@ import { UploadBody } from './upload-body.js';
 import type { Route } from './routes.js';
 import type { Upstream } from './upstream.js';
 import type { UpstreamAddress } from './upstream-address.js';
-import { upstreamFailure, type UpstreamFailure } from './upstream-failure.js';
-import type { SlotHolding, SlotSeeker, Waiter } from './upstream-slots.js';
+import { saysOverload, upstreamFailure, type UpstreamFailure } from './upstream-failure.js';
+import type { SlotHolding } from './slot-holding.js';
+import type { SlotSeeker, Waiter } from './upstream-slots.js';
 
 /** Further addresses that are tried for one request. */
 const MOST_RETRIES = 2;
@@ -24,6 +26,7 @@ const NONE: readonly UpstreamAddress[] = [];
 export interface CallOwner {
   readonly method: string;
   readonly target: string;
+  readonly criticality: Criticality;
   readonly head: RequestHead;
   readonly ended: boolean;
   /** The headers for the upstream as a flat list of names and values, without those that depend on how the body is sent. */
@@ -56,6 +59,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private readonly body: RequestBody | null;
   private queued: Waiter | null = null;
   private holdsSlot = false;
+  /** While it holds a slot and the answer has not begun. */
+  private awaits = false;
   private abortUpstream: ((error?: Error) => void) | null = null;
   /** The declared length of the answer's body in bytes, -1 if unknown. */
   private answerLength = -1;
@@ -123,9 +128,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   collected(): void {
     const { slots } = this.upstream;
-    if (slots.take(this.holding)) this.slotTaken();
+    const { criticality } = this.owner;
+    if (slots.take(this.holding, criticality)) this.slotTaken();
+    else if (criticality === 'sheddable') this.shed('overload', PROBLEMS.overload);
     else if (this.body?.keep() === false) this.notCollected();
-    else this.wait(slots.wait(this.holding, this, this.plane.clock.nowMs));
+    else this.wait(slots.wait(this.holding, this, this.plane.clock.nowMs, criticality));
   }
 
   tooLong(): void {
@@ -140,6 +147,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     if (this.queued !== null) this.plane.metrics.upstreamTook(UpstreamPhase.wait, performance.now() - this.queuedAtMs);
     this.queued = null;
     this.holdsSlot = true;
+    this.awaits = true;
     try {
       this.send(this.body === null ? null : this.body.open());
     } catch (error) {
@@ -150,7 +158,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   slotTooLate(): void {
     this.queued = null;
-    this.owner.shed('upstream_queue', PROBLEMS.upstreamQueue);
+    this.shed('upstream_queue', PROBLEMS.upstreamQueue);
   }
 
   onConnect(abort: (error?: Error) => void): void {
@@ -161,8 +169,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
     if (status < 200) return true;
-    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, performance.now() - this.sentAtMs);
+    const tookMs = performance.now() - this.sentAtMs;
+    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, tookMs);
     this.upstream.answered(this.address!, this.sentAtMs);
+    this.awaitsNoMore(saysOverload(status) ? 'failed' : tookMs);
     this.answerLength = this.owner.answered(status, rawHeaders);
     this.resume = resume;
     this.plane.flushSoon(this);
@@ -190,18 +200,32 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   onError(error: Error): void {
     const { owner, upstream, address } = this;
+    let failed = false;
     if (!owner.ended) {
       const failure = upstreamFailure(error, this.connected);
       upstream.failed(address!, failure, performance.now());
       if (this.goesElsewhere(failure)) return;
+      failed = saysOverload(failure);
       owner.upstreamFailed(failure, error);
     }
+    this.awaitsNoMore(failed ? 'failed' : undefined);
     this.releaseSlot();
   }
 
   /** Sends the headers of the answer, if no body has taken them along yet. */
   flush(): void {
     if (!this.bodyBegun && !this.owner.ended) this.response.flushHeaders();
+  }
+
+  private shed(reason: 'overload' | 'upstream_queue', problem: Problem): void {
+    this.plane.metrics.shedOf(this.owner.criticality);
+    this.owner.shed(reason, problem);
+  }
+
+  private awaitsNoMore(outcome: number | 'failed' | undefined): void {
+    if (!this.awaits) return;
+    this.awaits = false;
+    this.upstream.slots.awaitsNoMore(this.holding, outcome);
   }
 
   private wait(place: Waiter): void {
@@ -249,6 +273,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   /** undici is done with the request. */
   private releaseSlot(): void {
     if (!this.holdsSlot) return;
+    this.awaitsNoMore(undefined);
     this.holdsSlot = false;
     if (this.address !== undefined) this.address.inFlight--;
     this.upstream.slots.release(this.holding);

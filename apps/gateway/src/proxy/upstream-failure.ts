@@ -60,3 +60,10 @@ export function problemOf(failure: UpstreamFailure): Problem {
       return PROBLEMS.badGateway;
   }
 }
+
+/** Whether a status of the upstream, or a failure of it, says that it has too much to do. A broken answer does not. */
+export function saysOverload(what: number | UpstreamFailure): boolean {
+  return typeof what === 'number' ? what === 429 || what === 503 || what === 504 : OVERLOADED.includes(what);
+}
+
+const OVERLOADED: readonly UpstreamFailure[] = ['connect', 'connect_timeout', 'headers_timeout', 'reset'];

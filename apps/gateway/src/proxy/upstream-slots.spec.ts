@@ -1,5 +1,7 @@
 import fc from 'fast-check';
+import type { Criticality } from '#platform';
 import { MerchantLoad } from './merchant-load.js';
+import { UpstreamPlaces } from './upstream-places.js';
 import { type SlotSeeker, UpstreamSlots, type Waiter } from './upstream-slots.js';
 
 const TIMEOUT_MS = 1000;
@@ -159,4 +161,101 @@ test('whatever happens: nobody has more than its share, nobody waits who may hav
     ),
     { numRuns: 300 },
   );
+});
+
+describe('where overload is controlled', () => {
+  const controlled = (slots: number, reserve = 0.2, share = 1000): UpstreamSlots =>
+    new UpstreamSlots(slots, share, TIMEOUT_MS, new UpstreamPlaces({ adaptiveFrom: undefined, reserve }, slots, share));
+
+  const taken = (slots: UpstreamSlots, load: MerchantLoad, criticality: Criticality, most = 100): number => {
+    let count = 0;
+    while (count < most && slots.take(load, criticality)) count++;
+    return count;
+  };
+
+  /** Waits, and notes its name when it is served. */
+  const waits = (slots: UpstreamSlots, load: MerchantLoad, criticality: Criticality, served: string[], name: string): void => {
+    const seeker = { slotTaken: () => void served.push(name), slotTooLate: () => void served.push(`${name} late`) };
+    slots.wait(load, seeker, 0, criticality);
+  };
+
+  it('sheddable requests leave two reserves, normal ones leave one, and critical ones take all', () => {
+    const slots = controlled(10);
+    const acme = new MerchantLoad('acme');
+    expect(taken(slots, acme, 'sheddable')).toBe(6);
+    expect(slots.isFullFor('sheddable')).toBe(true);
+    expect(slots.isFullFor('normal')).toBe(false);
+    expect(taken(slots, acme, 'normal')).toBe(2);
+    expect(taken(slots, acme, 'critical')).toBe(2);
+    expect(slots.used).toBe(10);
+  });
+
+  it('a merchant has no more than its share of the places, however critical its requests are', () => {
+    const slots = controlled(90, 0.2, 0.5);
+    expect(taken(slots, new MerchantLoad('acme'), 'critical')).toBe(30);
+    expect(taken(slots, new MerchantLoad('other'), 'normal')).toBeGreaterThan(10);
+  });
+
+  it('a slot that comes free goes to a critical request first, though it came last', () => {
+    const slots = controlled(2, 0);
+    const [acme, other] = [new MerchantLoad('acme'), new MerchantLoad('other')];
+    expect(taken(slots, acme, 'normal')).toBe(2);
+    const served: string[] = [];
+    waits(slots, acme, 'normal', served, 'first');
+    waits(slots, other, 'normal', served, 'second');
+    waits(slots, acme, 'critical', served, 'critical');
+    for (let i = 0; i < 2; i++) {
+      slots.awaitsNoMore(acme, 5);
+      slots.release(acme);
+    }
+    expect(served).toEqual(['critical', 'second']);
+  });
+
+  it('a critical request overtakes those of its merchant that wait, and a normal one does not', () => {
+    const slots = controlled(10);
+    const acme = new MerchantLoad('acme');
+    expect(taken(slots, acme, 'normal')).toBe(8);
+    waits(slots, acme, 'normal', [], 'normal');
+    expect(slots.take(acme, 'critical')).toBe(true);
+    waits(slots, acme, 'critical', [], 'critical');
+    expect(slots.take(acme, 'critical')).toBe(false);
+  });
+
+  it('an answer that has begun frees a place, while it still holds its slot', () => {
+    const places = new UpstreamPlaces({ adaptiveFrom: 2, reserve: 0 }, 100, 1000);
+    const slots = new UpstreamSlots(100, 1000, TIMEOUT_MS, places);
+    const acme = new MerchantLoad('acme');
+    let nowMs = 0;
+    // Every request fails: the limit falls to its least.
+    for (let i = 0; i < 5000; i++) {
+      places.failed();
+      slots.tick((nowMs += 10));
+    }
+    expect(slots.limit).toBe(2);
+    expect(taken(slots, acme, 'normal')).toBe(2);
+    const served: string[] = [];
+    waits(slots, acme, 'normal', served, 'third');
+    slots.awaitsNoMore(acme, 5);
+    expect(served).toEqual(['third']);
+    expect([slots.used, slots.inFlight]).toEqual([3, 2]);
+  });
+
+  it('requests that wait are served when the limit grows', () => {
+    const places = new UpstreamPlaces({ adaptiveFrom: 2, reserve: 0 }, 100, 1000);
+    const slots = new UpstreamSlots(100, 1000, 60_000, places);
+    const acme = new MerchantLoad('acme');
+    let nowMs = 0;
+    const run = (each: () => void) => {
+      for (let i = 0; i < 5000; i++) {
+        each();
+        slots.tick((nowMs += 10));
+      }
+    };
+    run(() => places.failed());
+    taken(slots, acme, 'normal');
+    const served: string[] = [];
+    slots.wait(acme, { slotTaken: () => void served.push('served'), slotTooLate: () => void served.push('late') }, nowMs);
+    run(() => places.answered(20));
+    expect(served).toEqual(['served']);
+  });
 });

@@ -4,7 +4,9 @@ import type { MerchantLoad } from './merchant-load.js';
 import type { PassiveHealth } from './address-health.js';
 import { UpstreamAddress } from './upstream-address.js';
 import type { UpstreamFailure } from './upstream-failure.js';
-import { type SlotHolding, UpstreamSlots } from './upstream-slots.js';
+import { type OverloadSettings, UpstreamPlaces } from './upstream-places.js';
+import type { SlotHolding } from './slot-holding.js';
+import { UpstreamSlots } from './upstream-slots.js';
 
 /** How the address of a request is chosen among the healthy ones: the one with the fewest requests under way, or one after the other. */
 export const BALANCES = ['least_requests', 'round_robin'] as const;
@@ -40,6 +42,8 @@ export interface UpstreamCounts {
 /** What upstreams share with the rest of the data plane. */
 export interface UpstreamSurroundings {
   readonly merchantShare: number;
+  /** Undefined: overload is not controlled. */
+  readonly overload?: OverloadSettings | undefined;
   readonly logger: ProxyLogger;
   readonly onConnected: (tookMs: number) => void;
 }
@@ -73,7 +77,9 @@ export class Upstream {
     this.name = options.name;
     this.preserveHost = options.host === 'original';
     this.silenceMs = Math.max(headersTimeoutMs, bodyIdleTimeoutMs);
-    this.slots = new UpstreamSlots(connections, surroundings.merchantShare, queueTimeoutMs);
+    const { merchantShare, overload } = surroundings;
+    const places = overload === undefined ? null : new UpstreamPlaces(overload, connections, merchantShare);
+    this.slots = new UpstreamSlots(connections, merchantShare, queueTimeoutMs, places);
     const { addresses } = options;
     // One that is alone is asked whatever it did.
     const passiveHealth = addresses.length === 1 ? null : options.passiveHealth;

@@ -36,11 +36,21 @@ export class Upstreams {
     return this.sum(({ slots }) => slots.waiting);
   }
 
+  /** Requests that all of them may have at once before they have begun to answer. */
+  get limit(): number {
+    return this.sum(({ slots }) => slots.limit);
+  }
+
+  /** Requests that they have and have not begun to answer. */
+  get inFlight(): number {
+    return this.sum(({ slots }) => slots.inFlight);
+  }
+
   /** Ends the waiting of requests that have waited for too long, and what nothing needs any more. */
   tick(nowMs: number): void {
-    for (const { slots } of this.current) slots.expire(nowMs);
+    for (const { slots } of this.current) slots.tick(nowMs);
     for (const upstream of this.retired) {
-      upstream.slots.expire(nowMs);
+      upstream.slots.tick(nowMs);
       if (!upstream.idle) continue;
       this.retired.delete(upstream);
       void upstream.destroy();

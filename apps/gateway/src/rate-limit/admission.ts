@@ -4,7 +4,7 @@ import type { Descriptor } from '#limiter';
 import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import type { IdentityRefusal } from './identity-refusals.js';
-import { rateLimitHeaders, REROUTED } from './rate-limit-headers.js';
+import { type HeadersOf, rateLimitHeaders, REROUTED } from './rate-limit-headers.js';
 import { refusalOf, unavailable, unknownMerchant } from './refusals.js';
 
 type Request = Parameters<Admit>[0];
@@ -15,10 +15,14 @@ export interface AdmissionDependencies {
   readonly identityRefusal: IdentityRefusal;
   /** Finds out whom a credential names, where X-Merchant-Id is not the only way. */
   readonly readCredential?: CredentialReader<Request, Named | typeof BY_HEADER> | undefined;
+  /** How headers tell of limits; as the draft does unless given. */
+  readonly headersOf?: HeadersOf;
 }
 
 /** Decides about every request of the gateway: who is asking, may it pass, and what is answered. */
-export function createAdmit({ describe, enforcer, identityRefusal, readCredential }: AdmissionDependencies): Admit {
+export function createAdmit(dependencies: AdmissionDependencies): Admit {
+  const { describe, enforcer, identityRefusal, readCredential, headersOf = rateLimitHeaders } = dependencies;
+  const answerOf = (outcome: Outcome, requestId: string): Admission => admissionOf(outcome, requestId, headersOf);
   const admit: Admit = (request, done) => {
     const descriptor = describe(request);
     if ('problem' in descriptor) {
@@ -28,8 +32,8 @@ export function createAdmit({ describe, enforcer, identityRefusal, readCredentia
     }
     if (!request.belongsTo(descriptor.merchantId)) return;
     const { requestId, trace } = request;
-    if (trace === undefined) enforcer.check(descriptor, (outcome) => done(admissionOf(outcome, requestId)), requestId);
-    else checkTraced(enforcer, descriptor, request, trace, done);
+    if (trace === undefined) enforcer.check(descriptor, (outcome) => done(answerOf(outcome, requestId)), requestId);
+    else checkTraced(enforcer, descriptor, request, trace, (outcome) => done(answerOf(outcome, requestId)));
   };
   if (readCredential === undefined) return admit;
   return (request, done) =>
@@ -50,12 +54,12 @@ function checkTraced(
   descriptor: Descriptor,
   { requestId }: Request,
   trace: RequestTrace,
-  done: (admission: Admission) => void,
+  done: (outcome: Outcome) => void,
 ): void {
   trace.checking();
   const answered = (outcome: Outcome): void => {
     trace.checked(outcome.reason, isVerdict(outcome) ? outcome.source : 'none');
-    done(admissionOf(outcome, requestId));
+    done(outcome);
   };
   enforcer.check(descriptor, answered, requestId, trace);
 }
@@ -71,11 +75,11 @@ const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Admission>
   rules_unavailable: (requestId) => unavailable('rules.unavailable', 'The rules of this merchant cannot be read at the moment.', requestId),
 };
 
-function admissionOf(outcome: Outcome, requestId: string): Admission {
+function admissionOf(outcome: Outcome, requestId: string, headersOf: HeadersOf): Admission {
   if (!isVerdict(outcome)) return WITHOUT_VERDICT[outcome.reason](requestId);
-  if (!outcome.allowed) return refusalOf(outcome, requestId);
+  if (!outcome.allowed) return refusalOf(outcome, requestId, headersOf);
   const { reservations, limits, waitMs, reroutedTo } = outcome;
-  const responseHeaders = rateLimitHeaders(limits);
+  const responseHeaders = headersOf(limits);
   if (reroutedTo === undefined) return { forward: true, responseHeaders, waitMs, reservations };
   return { forward: true, responseHeaders: [...responseHeaders, REROUTED, reroutedTo], reroutedTo };
 }

@@ -7,7 +7,7 @@ const request = {
   target: '/transactions?id=7',
   peer: '10.0.0.1',
   trusted: true,
-  head: { merchantIds: 1, merchantId: 'acme', forwardedFor: '192.0.2.7' },
+  head: { merchantIds: 1, merchantId: 'acme', userIds: 0, userId: '', forwardedFor: '192.0.2.7' },
   headerValues: (name: string) => (name === 'cf-ipcountry' ? ['de'] : []),
   hostName: 'api.example',
 };
@@ -52,4 +52,23 @@ test.each([
   const describe = createDescribe({ ...options, countryHeader: 'cf-ipcountry' });
   expect(describe({ ...request, headerValues: () => values })).toHaveProperty('more.country', country);
   expect(createDescribe(options)(request)).not.toHaveProperty('more.country');
+});
+
+test.each([
+  ['of nobody who says it', true, [], 'country of 192.0.2.7'],
+  ['of a trusted peer that says it', true, ['de'], 'DE'],
+  ['of a trusted peer that says two', true, ['DE', 'FR'], 'country of 192.0.2.7'],
+  ['of a peer that is not trusted', false, ['de'], 'country of 192.0.2.9'],
+])('a descriptor has the country of the client’s address where the header does not say it: %s', (_, trusted, values, country) => {
+  const describe = createDescribe({ ...options, countryHeader: 'cf-ipcountry', countryOf: (address) => `country of ${address}` });
+  const caller = trusted ? null : { merchantId: 'keyed', user: null };
+  const peer = trusted ? '10.0.0.1' : '192.0.2.9';
+  expect(describe({ ...request, peer, trusted, caller, headerValues: () => values })).toHaveProperty('more.country', country);
+});
+
+test('a descriptor has the user that a trusted peer names, or that a credential names instead', () => {
+  const head = { ...request.head, userIds: 1, userId: 'ann' };
+  expect(createDescribe(options)({ ...request, head })).toHaveProperty('user', 'ann');
+  const caller = { merchantId: 'keyed', user: null };
+  expect(createDescribe(options)({ ...request, head, caller })).toHaveProperty('user', undefined);
 });

@@ -1,6 +1,6 @@
 import type { Descriptor, RequestFacts } from '#limiter';
 import type { Identifier, IdentityProblem, IdentitySource } from '../identity/index.js';
-import { FactsWithCountry } from './facts-with-country.js';
+import { type CountryOf, type CountrySources, FactsWithCountry } from './facts-with-country.js';
 
 export interface DescribeOptions {
   readonly identify: Identifier;
@@ -8,6 +8,8 @@ export interface DescribeOptions {
   readonly pathCaseSensitive: boolean;
   /** The header in which trusted peers say the country of the client, in lower case; empty: none does. */
   readonly countryHeader: string;
+  /** Whom else to ask for it. */
+  readonly countryOf?: CountryOf | undefined;
 }
 
 /**
@@ -24,14 +26,18 @@ export interface DescribedRequest extends IdentitySource, RequestFacts {
 export type Describe = (request: DescribedRequest) => Descriptor | { readonly problem: IdentityProblem };
 
 /** The one step from a request to a descriptor: what a rule can look at comes from here, and is bounded here or before. */
-export function createDescribe({ identify, pathCaseSensitive, countryHeader }: DescribeOptions): Describe {
+export function createDescribe({ identify, pathCaseSensitive, countryHeader, countryOf }: DescribeOptions): Describe {
+  const believed: CountrySources | undefined =
+    countryHeader === '' && countryOf === undefined ? undefined : { header: countryHeader, countryOf };
+  const notBelieved: CountrySources | undefined = countryOf === undefined ? undefined : { header: '', countryOf };
   return (request) => {
     const identity = identify(request);
     if ('problem' in identity) return identity;
     const { merchantId, ip } = identity;
-    const more = countryHeader !== '' && request.trusted ? new FactsWithCountry(request, countryHeader) : request;
+    const sources = request.trusted ? believed : notBelieved;
+    const more = sources === undefined ? request : new FactsWithCountry(request, ip, sources);
     const { caller, method, target } = request;
-    const user = caller?.user ?? undefined;
+    const user = caller?.user ?? identity.user;
     const apiKey = caller?.apiKey;
     const jwt = caller?.claims;
     return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, more };

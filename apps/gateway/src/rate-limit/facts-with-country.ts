@@ -2,21 +2,31 @@ import type { BodyFacts, RequestFacts } from '#limiter';
 
 const COUNTRY = /^[A-Za-z]{2}$/;
 
-/** The facts of a request whose peer may say in which country the client is. */
+/** In which country an address is, in capitals; undefined if nobody can say. @param address in canonical text */
+export type CountryOf = (address: string) => string | undefined;
+
+/** Who is asked in which country a client is. */
+export interface CountrySources {
+  /** A header of a trusted peer, in lower case; empty: nobody is believed. It comes first. */
+  readonly header: string;
+  readonly countryOf?: CountryOf | undefined;
+}
+
+/** The facts of a request of which it can be said in which country the client is. It is found out only where a rule looks at it. */
 export class FactsWithCountry implements RequestFacts {
   constructor(
     private readonly request: RequestFacts,
-    private readonly header: string,
+    private readonly ip: string,
+    private readonly sources: CountrySources,
   ) {}
 
   get hostName(): string | undefined {
     return this.request.hostName;
   }
 
-  /** Two answers are none, as is a text that is no country. */
   get country(): string | undefined {
-    const [country = '', ...more] = this.headerValues(this.header);
-    return more.length === 0 && COUNTRY.test(country) ? country.toUpperCase() : undefined;
+    const { header, countryOf } = this.sources;
+    return (header === '' ? undefined : this.countryIn(header)) ?? countryOf?.(this.ip);
   }
 
   get body(): BodyFacts | undefined {
@@ -30,5 +40,11 @@ export class FactsWithCountry implements RequestFacts {
 
   headerValues(name: string): readonly string[] {
     return this.request.headerValues(name);
+  }
+
+  /** Two answers are none, as is a text that is no country. */
+  private countryIn(header: string): string | undefined {
+    const [country = '', ...more] = this.headerValues(header);
+    return more.length === 0 && COUNTRY.test(country) ? country.toUpperCase() : undefined;
   }
 }

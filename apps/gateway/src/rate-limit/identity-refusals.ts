@@ -71,6 +71,8 @@ const UNAUTHORIZED = {
 const BAD_REQUEST = {
   duplicate_identity: ['identity.repeated', 'There is more than one X-Merchant-Id header.'],
   invalid_identity: ['identity.malformed', 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
+  duplicate_user: ['identity.user_repeated', 'There is more than one X-User-Id header.'],
+  invalid_user: ['identity.user_malformed', 'The header X-User-Id is no user: 1 to 128 characters, no control characters.'],
   duplicate_authorization: ['identity.authorization_repeated', 'There is more than one Authorization header.'],
   duplicate_api_key: ['identity.api_key_repeated', 'There is more than one API key.'],
 } as const satisfies Record<string, Said>;

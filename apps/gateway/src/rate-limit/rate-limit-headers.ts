@@ -3,6 +3,9 @@ import { capacityOf, msToMoreQuota, quotaWindowMs, type Decision, type Limit, ty
 /** What headers tell of a limit. */
 export type ShownLimit = Pick<LimitReport, 'ruleId' | 'limit' | 'decision'>;
 
+/** The headers that tell of limits, as flat lists of names and values. */
+export type HeadersOf = (limits: readonly ShownLimit[]) => string[];
+
 /**
  * RateLimit and RateLimit-Policy as in draft-ietf-httpapi-ratelimit-headers-10, Retry-After as in RFC 9110. Flat lists
  * of names and values.
@@ -12,7 +15,7 @@ export function rateLimitHeaders(limits: readonly ShownLimit[]): string[] {
   const [first] = limits;
   if (limits.length === 1) {
     const headers = ['RateLimit-Policy', policyOf(first!.limit), 'RateLimit', stateOf(first!.limit, first!.decision)];
-    if (first!.decision.overLimit) headers.push(OVER_LIMIT, `"${first!.limit.name}"`);
+    if (first!.decision.overLimit) headers.push(...overLimitHeader(limits));
     return headers;
   }
   const names = policyNames(limits);
@@ -22,13 +25,15 @@ export function rateLimitHeaders(limits: readonly ShownLimit[]): string[] {
     'RateLimit',
     limits.map(({ limit, decision }, i) => stateOf(limit, decision, names[i])).join(', '),
   ];
-  const over = names.filter((_, i) => limits[i]!.decision.overLimit);
-  if (over.length > 0) headers.push(OVER_LIMIT, over.map((name) => `"${name}"`).join(', '));
+  headers.push(...overLimitHeader(limits, names));
   return headers;
 }
 
 /** Names the soft limits that a request has passed above: no standard has a word for it. */
-const OVER_LIMIT = 'X-RateLimit-Over-Limit';
+export function overLimitHeader(limits: readonly ShownLimit[], names = policyNames(limits)): string[] {
+  const over = names.filter((_, i) => limits[i]!.decision.overLimit);
+  return over.length === 0 ? [] : ['X-RateLimit-Over-Limit', over.map((name) => `"${name}"`).join(', ')];
+}
 
 /** Names the route to which a request went because it was over a limit. */
 export const REROUTED = 'X-RateLimit-Rerouted';

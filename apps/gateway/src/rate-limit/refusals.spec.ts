@@ -10,6 +10,7 @@ import {
   type Verdict,
 } from '#limiter';
 import { FakeClock } from '#limiter/testing';
+import { headersIn } from './legacy-headers.js';
 import { refusalOf } from './refusals.js';
 
 test('what costs more than a share of its limit is told that this is for now', () => {
@@ -71,7 +72,14 @@ test('who is blocked by an operator is told so, and for how long', async () => {
   );
   const { status, headers, body } = refusalOf(verdict, 'id');
   expect(status).toBe(429);
-  expect(JSON.parse(String(body))).toMatchObject({ detail: 'Blocked by an operator. Try again in 90 s.', 'violated-policies': ['burst'] });
+  expect(JSON.parse(String(body))).toMatchObject({
+    type: 'https://iana.org/assignments/http-problem-types#abnormal-usage-detected',
+    code: 'quota.blocked_by_operator',
+    detail: 'Blocked by an operator. Try again in 90 s.',
+    'violated-policies': ['burst'],
+    rule: '1',
+    ruleName: 'r',
+  });
   expect(headers).toEqual(['RateLimit-Policy', '"burst";q=10;w=2', 'RateLimit', '"burst";r=0;t=90', 'Retry-After', '90']);
 });
 
@@ -98,11 +106,14 @@ test('a refusal that is said again differs by its id, and by nothing that is no 
   const store = new MemoryBucketStore(clock.now);
   const limiter = new RateLimiter(store, store);
   const rules = merchantRules('acme', [rule], []);
+  const codes: string[] = [];
   const ask = (id: string) => {
     let verdict: Verdict | undefined;
     limiter.check(rules, { merchantId: 'acme', ip: '', method: 'GET', target: '/' }, (outcome) => (verdict = outcome as Verdict));
     const { headers, body } = refusalOf(verdict!, id);
-    const { detail, requestId, status } = JSON.parse(body) as Record<string, unknown>;
+    const { code, detail, requestId, rule: ruleId, ruleName, status } = JSON.parse(body) as Record<string, unknown>;
+    if (!verdict!.allowed) expect([ruleId, ruleName]).toEqual(['1', 'r']);
+    codes.push(String(code));
     return [headers[3], headers[5], detail, requestId, status];
   };
   ask('none');
@@ -119,4 +130,30 @@ test('a refusal that is said again differs by its id, and by nothing that is no 
     429,
   ]);
   expect(ask('5')).toEqual(['"burst";r=1;t=10', '60', 'Blocked, because too many requests were refused. Try again in 60 s.', '5', 429]);
+  expect(codes.slice(-2)).toEqual(['quota.exceeded', 'quota.blocked_by_penalty']);
+});
+
+test('other headers are written anew with each refusal', () => {
+  const limits = startLimits(
+    [{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 10_000, refill: 'greedy' }],
+    0,
+  );
+  const decision = { allowed: false, limit: 1, remaining: 0, retryAfterMs: 5000, resetAfterMs: 5000 };
+  const rule = { id: '1', name: 'r' } as Rule;
+  const verdict = {
+    allowed: false,
+    reason: 'over_limit',
+    retryAfterMs: 5000,
+    beganBlock: false,
+    limits: [{ ruleId: '1', rule, limit: limits[0]!, decision }],
+  } as unknown as Verdict;
+  const clock = new FakeClock();
+  const epoch = headersIn('legacy', 'epoch', clock.now);
+  const resetOf = (headersOf = epoch) => refusalOf(verdict, 'id', headersOf).headers.at(5);
+  clock.nowMs = 1_000_000;
+  expect(refusalOf(verdict, 'id').headers).toContain('RateLimit');
+  expect(resetOf()).toBe('1005');
+  clock.advance(3000);
+  expect(resetOf()).toBe('1008');
+  expect(refusalOf(verdict, 'id').headers).toContain('RateLimit');
 });

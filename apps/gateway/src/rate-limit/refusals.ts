@@ -1,7 +1,7 @@
-import type { Limit, Reason, RequestFault, Verdict } from '#limiter';
+import type { Limit, Reason, RequestFault, Rule, Verdict } from '#limiter';
 import { problemTypeUri, type ProblemType } from '#platform';
 import type { Admission } from '../proxy/index.js';
-import { msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
+import { type HeadersOf, msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 export type Refusal = Extract<Admission, { forward: false }>;
 
@@ -27,18 +27,20 @@ export function refusal({ status, type, code, title, detail, requestId, headers 
   };
 }
 
-/** The limits said no, or nobody could ask them. */
-export function refusalOf(verdict: Verdict, requestId: string): Refusal {
+/** The limits said no, or nobody could ask them. @param headersOf how headers tell of limits */
+export function refusalOf(verdict: Verdict, requestId: string, headersOf: HeadersOf = rateLimitHeaders): Refusal {
   if (verdict.fault !== undefined) return faultyRequest(verdict.reason, verdict.fault, requestId);
   if (verdict.reason === 'store_unavailable')
     return unavailable('limiter.unavailable', verdict.source === 'local' ? COSTS_MORE_THAN_A_SHARE : REFUSED_BY_RULE, requestId);
   const prepared = verdict.limits.length === 1 ? PREPARED.get(verdict.limits[0]!.limit) : undefined;
-  if (prepared !== undefined && saysTheSame(prepared.verdict, verdict))
+  if (prepared !== undefined && prepared.headersOf === headersOf && saysTheSame(prepared.verdict, verdict))
     return { ...prepared.refusal, body: prepared.bodyUntilId + requestId + END_OF_BODY };
-  const made = quotaExceeded(verdict, requestId);
-  if (verdict.limits.length === 1)
+  const made = quotaExceeded(verdict, requestId, headersOf);
+  // Of other headers it is not known when they change.
+  if (verdict.limits.length === 1 && headersOf === rateLimitHeaders)
     PREPARED.set(verdict.limits[0]!.limit, {
       verdict,
+      headersOf,
       refusal: made,
       bodyUntilId: made.body.slice(0, -requestId.length - END_OF_BODY.length),
     });
@@ -48,6 +50,7 @@ export function refusalOf(verdict: Verdict, requestId: string): Refusal {
 /** A refusal by one limit, to be said again: whoever is refused once is mostly refused many times a second, and only the id differs. */
 interface Prepared {
   readonly verdict: Verdict;
+  readonly headersOf: HeadersOf;
   readonly refusal: Refusal;
   readonly bodyUntilId: string;
 }
@@ -75,20 +78,27 @@ function secondsOf(ms: Verdict['retryAfterMs']): Verdict['retryAfterMs'] {
   return typeof ms === 'number' ? Math.ceil(ms / 1000) : ms;
 }
 
-function quotaExceeded(verdict: Verdict, requestId: string): Refusal {
+function quotaExceeded(verdict: Verdict, requestId: string, headersOf: HeadersOf): Refusal {
   const names = violatedPolicies(verdict);
   const { retryAfterMs } = verdict;
   const inSeconds = typeof retryAfterMs === 'number' ? `Try again in ${Math.max(1, Math.ceil(retryAfterMs / 1000))} s.` : '';
+  const isBlocked = verdict.reason === 'blocked';
+  const rule = refusingRule(verdict);
   return refusal({
     status: 429,
-    type: 'quota-exceeded',
+    type: isBlocked ? 'abnormal-usage-detected' : 'quota-exceeded',
     code: codeOf(verdict),
-    title: 'Quota exceeded',
+    title: isBlocked ? 'Abnormal usage detected' : 'Quota exceeded',
     detail: detailOf(verdict, names, inSeconds),
     requestId,
-    headers: [...rateLimitHeaders(verdict.limits), ...retryAfterHeader(retryAfterMs)],
-    extensions: { 'violated-policies': names },
+    headers: [...headersOf(verdict.limits), ...retryAfterHeader(retryAfterMs)],
+    extensions: { 'violated-policies': names, ...(rule && { rule: rule.id, ruleName: rule.name }) },
   });
+}
+
+/** The first rule that refuses, by a limit or by its penalty. */
+function refusingRule({ limits, blockedBy }: Verdict): Rule | undefined {
+  return limits.find(({ decision }) => !decision.allowed)?.rule ?? blockedBy;
 }
 
 function faultyRequest(reason: Reason, { rule, field, detail }: RequestFault, requestId: string): Refusal {
@@ -102,7 +112,7 @@ function faultyRequest(reason: Reason, { rule, field, detail }: RequestFault, re
         ? `A limit needs to look at the body, which ${detail}.`
         : `A limit goes by the field ${field}, which ${detail}.`,
     requestId,
-    extensions: { rule: rule.id, field },
+    extensions: { rule: rule.id, ruleName: rule.name, field },
   });
 }
 

@@ -114,8 +114,8 @@ export function decisionView({
   ignorePathCase: __,
   sample: ___,
   limits,
-  reroutedTo = null,
+  reroutedTo,
   ...receipt
 }: DecisionReceipt): DecisionView {
-  return { ...receipt, at: new Date(atMs).toISOString(), reroutedTo, limits: [...limits] };
+  return { ...receipt, at: new Date(atMs).toISOString(), reroutedTo: reroutedTo ?? null, limits: [...limits] };
 }

@@ -24,15 +24,7 @@ import {
   type Switch,
 } from '#limiter';
 import type { ProblemError } from '#platform';
-import {
-  MerchantNotFoundError,
-  MerchantRepository,
-  MAX_RULES_PER_OWNER,
-  type RuleEntity,
-  type RuleOwner,
-  RuleReader,
-  RuleRepository,
-} from '#rules-db';
+import { ApplicableRulesReader, MerchantNotFoundError, type RuleEntity } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { DecisionsService } from '../decisions/decisions.service.js';
@@ -47,9 +39,7 @@ export class ExplainService {
   private readonly limiter: RateLimiter;
 
   constructor(
-    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
-    @Inject(RuleRepository) private readonly rules: RuleRepository,
-    @Inject(RuleReader) private readonly reader: RuleReader,
+    @Inject(ApplicableRulesReader) private readonly applicable: ApplicableRulesReader,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
     @Inject(DecisionsService) private readonly decisions: DecisionsService,
@@ -85,39 +75,23 @@ export class ExplainService {
   }
 
   private async rulesOf(merchantId: string): Promise<RulesOfMerchant> {
-    const merchant = await this.merchants.find(merchantId);
-    if (!merchant) throw new MerchantNotFoundError(merchantId);
-    const { plan: planName } = merchant;
-    const [own, plan, defaults] = await Promise.all([
-      this.rulesOfOwner(merchantId),
-      planName === null ? undefined : this.rulesOfOwner({ plan: planName }),
-      this.rulesOfOwner(null),
-    ]);
-    const [overrides, switches] = await Promise.all([this.reader.overrides(merchantId), this.switchesNow()]);
+    const stored = await this.applicable.read(merchantId);
+    if (!stored) throw new MerchantNotFoundError(merchantId);
+    const { timeZone, overrides } = stored;
+    const [own, defaults] = [stored.own.map(this.readable), stored.defaults.map(this.readable)];
+    const plan = stored.ofPlan?.map(this.readable);
+    const nowMs = this.live.nowMs;
+    const switches = stored.switches.filter((each) => isOn(each, nowMs));
     const switched = (rules: readonly Rule[]): readonly Rule[] => switchedRules(rules, switches, merchantId);
     const disabledOf = (rules: readonly Rule[], source: DisabledRule['source']) =>
       rules.filter(({ enabled }) => !enabled).map((rule) => ({ rule, source }));
     return {
       compile: (time) =>
-        merchantRules(merchantId, switched(own), switched(defaults), {
-          timeZone: merchant.timeZone,
-          plan: plan && switched(plan),
-          overrides,
-          time,
-        }),
+        merchantRules(merchantId, switched(own), switched(defaults), { timeZone, plan: plan && switched(plan), overrides, time }),
       switches: switchesOf(switches, merchantId),
       phase: ({ atMs }) => phaseAt(overrides, atMs),
       disabled: [...disabledOf(own, 'merchant'), ...disabledOf(plan ?? [], 'plan'), ...disabledOf(defaults, 'default')],
     };
-  }
-
-  private async switchesNow(): Promise<Switch[]> {
-    const nowMs = this.live.nowMs;
-    return (await this.reader.switches()).filter((each) => isOn(each, nowMs));
-  }
-
-  private async rulesOfOwner(owner: RuleOwner): Promise<Rule[]> {
-    return (await this.rules.list(owner, { limit: MAX_RULES_PER_OWNER })).map(this.readable);
   }
 
   private readonly readable = (rule: RuleEntity): Rule => {

@@ -25,7 +25,7 @@ function courses(figures: readonly AlgorithmFigures[], { limit }: Bound, subtitl
       subtitle,
       notes: [
         `Line: the algorithm. Grey: the perfect sliding log, which never admits more than ${short(limit)} in any window. Dashed: ${short(limit)}.`,
-        'A bucket may rise above it on purpose: it promises a burst of its capacity at any time and its refill rate besides, not a sum for each window.',
+        'A bucket rises above it on purpose: it promises a burst of its capacity at any time, and its refill rate besides.',
       ],
     },
     {

@@ -31,13 +31,15 @@ export function barCharts(heading: Heading, panels: readonly BarPanel[], highlig
 }
 
 function barPanel({ name, bars, logFrom, format = short, mark }: BarPanel, width: number, highlighted?: string): object {
-  const values = bars.map((bar) => ({
-    ...bar,
-    value: Math.max(bar.value, logFrom ?? 0),
-    label: format(bar.value),
-    highlighted: bar.name === highlighted,
+  const lengths = bars.map(({ value }) => Math.max(value, logFrom ?? 0));
+  const most = Math.max(mark ?? 0, ...lengths);
+  const values = bars.map(({ name: of, value }, index) => ({
+    name: of,
+    value: lengths[index]!,
+    label: format(value),
+    labelFrom: besideMark(lengths[index]!, most, mark),
+    highlighted: of === highlighted,
   }));
-  const most = Math.max(mark ?? 0, ...values.map(({ value }) => value));
   const y = { field: 'name', type: 'nominal', sort: null, title: null, axis: { grid: false, labelColor: DAY.ink, labelFontSize: 12 } };
   const x = { field: 'value', type: 'quantitative', axis: null, scale: scaleTo(most, logFrom) };
   const colour = { condition: { test: 'datum.highlighted', value: DAY.accent }, value: DAY.plain };
@@ -48,10 +50,16 @@ function barPanel({ name, bars, logFrom, format = short, mark }: BarPanel, width
     data: { values },
     layer: [
       { mark: { type: 'bar', height: { band: 0.7 }, cornerRadiusEnd: 2 }, encoding: { x, y, color: colour, x2: { datum: logFrom ?? 0 } } },
-      { mark: { type: 'text', align: 'left', dx: 5 }, encoding: { x, y, text: { field: 'label' } } },
+      { mark: { type: 'text', align: 'left', dx: 5 }, encoding: { x: { ...x, field: 'labelFrom' }, y, text: { field: 'label' } } },
       ...(mark === undefined ? [] : [{ data: { values: [{}] }, mark: 'rule', encoding: { x: { datum: mark } } }]),
     ],
   };
+}
+
+/** Where the number of a bar begins: at its end, or behind the mark that would cross it. */
+function besideMark(value: number, most: number, mark: number | undefined): number {
+  const room = (most / (1 - ROOM_FOR_NUMBERS)) * ROOM_FOR_NUMBERS;
+  return mark !== undefined && value < mark && mark < value + room ? mark : value;
 }
 
 /** From the foot of the bars to where the longest one has room for its number. */

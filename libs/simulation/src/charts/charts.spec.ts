@@ -83,6 +83,29 @@ test('every tick that is asked for has its number', async () => {
   expect(textsOf(await charts['lines']!()).slice(0, 3)).toEqual(['1', '4', '1,000']);
 });
 
+test('an axis that ends at a round value has a number there, above every line and bar', async () => {
+  const lines = await lineChart(heading, { x, y: { label: '', domain: [0, 222], nice: true }, lines: [{ name: 'one', points }] });
+  expect(textsOf(lines)).toContain('250');
+  const bars = await outcomeChart(heading, 1, [{ name: 'acme', passed: [90], refused: [11] }]);
+  expect(textsOf(bars)).toContain('120');
+});
+
+test('the number of a bar that ends just before a mark stands behind the mark', async () => {
+  const panel = {
+    name: 'p',
+    mark: 100,
+    bars: [
+      { name: 'near', value: 99 },
+      { name: 'at', value: 100 },
+      { name: 'far', value: 20 },
+    ],
+  };
+  const svg = await barCharts(heading, [panel]);
+  const placeOf = (words: string) => Number(new RegExp(`translate\\(([\\d.]+),[\\d.]+\\)"[^>]*>${words}<`).exec(svg)![1]);
+  expect(placeOf('99')).toBe(placeOf('100'));
+  expect(placeOf('20')).toBeLessThan(placeOf('99') / 2);
+});
+
 test('the bars of outcomes stand on each other, as high as there were requests', async () => {
   const svg = await outcomeChart(heading, 0.5, [{ name: 'acme', passed: [3], refused: [9] }]);
   const heights = [...svg.matchAll(/<path d="M[^"]*v(-?[\d.]+)h[^"]*" fill="#/g)].map(([, height]) => Math.abs(Number(height)));

@@ -94,9 +94,12 @@ function channel(field: string, { label, domain, log, ticks, nice = false }: Axi
     field,
     type: 'quantitative',
     title: label || null,
-    scale: { domain, nice, ...(log && { type: 'log' }) },
-    axis: { ...(ticks ? { values: ticks, labelOverlap: false } : { tickCount: 6 }), format: ',~r' },
+    scale: { domain, nice: nice && NUMBERS, ...(log && { type: 'log' }) },
+    axis: { ...(ticks ? { values: ticks, labelOverlap: false } : { tickCount: NUMBERS }), format: ',~r' },
   };
 }
+
+/** As many numbers as an axis has by default, about. A domain that is extended ends at one of them. */
+const NUMBERS = 6;
 
 const cycled = <T>(looks: readonly T[], names: readonly string[]): T[] => names.map((_, index) => looks[index % looks.length]!);

@@ -13,6 +13,9 @@ const BAR_WIDTH = 0.85;
 
 const ROOM_FOR_TICKS_AND_KEY = 120;
 
+/** Of a panel, about; the highest is above every bar. */
+const NUMBERS = 4;
+
 /** What became of requests over time: a panel for each who sent them, and a bar for each step, passed below refused. */
 export function outcomeChart(heading: Heading, stepSeconds: number, panels: readonly Outcomes[]): Promise<string> {
   const steps = Math.max(1, ...panels.map(({ passed }) => passed.length));
@@ -30,8 +33,8 @@ export function outcomeChart(heading: Heading, stepSeconds: number, panels: read
     field: 'foot',
     type: 'quantitative',
     title: null,
-    scale: { domainMin: 0, padding: 0 },
-    axis: { tickCount: 4, format: ',~r' },
+    scale: { domainMin: 0, padding: 0, nice: NUMBERS },
+    axis: { tickCount: NUMBERS, format: ',~r' },
   };
   return render(heading, {
     columns: 1,
