@@ -11,13 +11,14 @@ const common = {
     '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|waiting|metrics|jwt)$':
       '<rootDir>/libs/$1/src/index.ts',
     '^#scripts/(.*)$': '<rootDir>/scripts/$1',
+    '^fast-check$': '<rootDir>/test/support/seeded-fast-check.mjs',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],
 };
 
-/** What measures milliseconds, starts gateways with the short time-outs of production, or fills the machine on purpose: one file after the other, and nothing beside them. */
-const ALONE = ['<rootDir>/test/e2e/alone/', '<rootDir>/test/faults/'];
+/** What measures milliseconds, or fills the machine on purpose: one file after the other, and nothing beside them. */
+const ALONE = '<rootDir>/test/e2e/alone/';
 
 /** Projects that talk to real services get them before their first test. */
 const withServices = {
@@ -27,14 +28,23 @@ const withServices = {
 };
 
 export default {
-  maxWorkers: 2,
+  maxWorkers: 3,
+  // Of the tests of one file that say so themselves: they wait most of the time.
+  maxConcurrency: 10,
   // Only to end what hangs: what a test waits for has its own deadline.
   testTimeout: 120_000 * PATIENCE,
   reporters: ['default', '<rootDir>/test/support/plain-reporter.mjs'],
   projects: [
     { ...common, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts,test/documents}/**/*.spec.ts'] },
     { ...withServices, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
-    { ...withServices, displayName: 'e2e', testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'], testPathIgnorePatterns: ALONE },
-    { ...withServices, displayName: 'alone', testMatch: ALONE.map((folder) => `${folder}**/*.spec.ts`) },
+    {
+      ...withServices,
+      displayName: 'e2e',
+      testEnvironment: '<rootDir>/test/support/environment.mjs',
+      testMatch: ['<rootDir>/test/e2e/**/*.spec.ts'],
+      testPathIgnorePatterns: [ALONE],
+    },
+    { ...withServices, displayName: 'faults', testMatch: ['<rootDir>/test/faults/**/*.spec.ts'] },
+    { ...withServices, displayName: 'alone', testMatch: [`${ALONE}**/*.spec.ts`] },
   ],
 };

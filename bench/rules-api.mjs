@@ -60,7 +60,14 @@ export async function run(bench) {
   const api = new RulesApiClient(port, job.pid);
   try {
     const bed = { bench, merchants, api, postgres, stores: { DATABASE_URL: postgres.url, REDIS_URL: redis.url } };
-    return [...(await answers(bed)), ...(await changesFelt(bed)), ...(await applied(bed))];
+    const figures = [];
+    for (const part of [answers, changesFelt, applied]) {
+      const measured = await part(bed);
+      // Told at once: the whole takes minutes, and what fails later must not take this with it.
+      for (const { name, median: value, unit } of measured) say(`${name}: ${value.toFixed(2)} ${unit}`);
+      figures.push(...measured);
+    }
+    return figures;
   } finally {
     await api.close();
   }

@@ -16,6 +16,7 @@ import { WebhookMessages1795500000000 } from './1795500000000-webhook-messages.j
 import { RuleLabelsIndex1795800000000 } from './1795800000000-rule-labels-index.js';
 import { RuleBodiesAndAnswers1795850000000 } from './1795850000000-rule-bodies-and-answers.js';
 import { Switches1796000000000 } from './1796000000000-switches.js';
+import { AuditByTime1797000000000 } from './1797000000000-audit-by-time.js';
 import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
@@ -38,5 +39,6 @@ export const MIGRATIONS = [
   RuleLabelsIndex1795800000000,
   RuleBodiesAndAnswers1795850000000,
   Switches1796000000000,
+  AuditByTime1797000000000,
   RuleOnLimit1799000000000,
 ];

@@ -33,7 +33,7 @@ Variables:
 const RUNS = {
   // Many of them wait for a deadline: with a worker for each of two cores, a third of both stood idle.
   quick: { title: 'Unit and integration tests', args: ['--selectProjects', 'unit', 'integration', '--maxWorkers=3'] },
-  endToEnd: { title: 'End-to-end tests: the built apps, as processes', args: ['--selectProjects', 'e2e'] },
+  endToEnd: { title: 'End-to-end tests: the built apps, as processes', args: ['--selectProjects', 'e2e', 'faults'] },
   alone: { title: 'End-to-end tests that measure times or fill the machine', args: ['--selectProjects', 'alone', '--runInBand'] },
 };
 
@@ -72,6 +72,8 @@ async function test(args) {
   const total = { projects: {}, skipped: [], failed: [] };
   let worst = 0;
   const rows = [];
+  // Where only some tests are asked for, each run starts what its own need.
+  const stopServices = args.length === 0 ? await startServices() : () => {};
   for (const [index, run] of runs.entries()) {
     console.log(`\n== ${index + 1} of ${runs.length}: ${run.title}`);
     const startedMs = Date.now();
@@ -82,12 +84,24 @@ async function test(args) {
     total.failed.push(...outcome.failed);
     rows.push(`${run.title}, ${Math.round((Date.now() - startedMs) / 1000)} s`, ...projectRows(outcome));
   }
+  await stopServices();
   console.log(`\n${[...rows, ...listed('Skipped', total.skipped), ...listed('Failed', total.failed)].join('\n')}`);
   for (const notice of notices) console.warn(`\n${notice}`);
   const nothing = Object.keys(total.projects).length === 0;
   if (nothing) console.error('\nNo test was found.');
   console.log(`\n${inWords(total)}`);
   return nothing ? 1 : worst;
+}
+
+/** Starts the PostgreSQL and the Redis of all runs, once, and returns what stops them. They end with this process in any case. */
+async function startServices() {
+  // Needs what installMissing has installed.
+  const [{ default: start }, { default: stop }] = await Promise.all([
+    import('../test/support/global-setup.mjs'),
+    import('../test/support/global-teardown.mjs'),
+  ]);
+  await start();
+  return stop;
 }
 
 /** @param {Outcome} outcome */

@@ -13,7 +13,7 @@ const CONNECTIONS = 16;
 const POLL_MS = 5;
 const LONGEST_MS = 10_000;
 const START_TIMEOUT_MS = 60_000;
-const PRELOAD_TIMEOUT_MS = 300_000;
+const PRELOAD_TIMEOUT_MS = 600_000;
 
 /** @typedef {{ pool: Pool, job: import('./workshop.mjs').Job }} Gateway */
 

@@ -163,6 +163,13 @@ export class FaultBed {
     return until(`nothing was wrong for ${steadyMs} ms`, steady, withinMs);
   }
 
+  /** Until every merchant has been let through once, of what was sent since then. */
+  untilAllServed(sinceMs: number, withinMs: number): Promise<boolean> {
+    const isServed = (name: Merchant): boolean =>
+      this.answers.some(({ merchant, sentMs, status }) => merchant === name && sentMs >= sinceMs && status === 200);
+    return until('all merchants are served', () => MERCHANTS.every(isServed), withinMs);
+  }
+
   /** How many requests of the limited merchant reached the upstream, and how many the law allows in that time. */
   admitted(fromMs: number, untilMs: number): { count: number; bound: number } {
     const count = this.admittedAtMs.filter((at) => at >= fromMs && at < untilMs).length;

@@ -1,6 +1,6 @@
 /**
  * Everything that a gateway stands on is made ill under load, one after the other; the answers and the upstream judge. In `npm test`
- * each fault lasts half a second, and how long anything takes is not judged, because the machine may be busy. The long form
+ * each fault lasts a third of a second, and how long anything takes is not judged, because the machine may be busy. The long form
  * judges that as well, and prints the table: npm run faults
  */
 import { appendFileSync } from 'node:fs';
@@ -8,14 +8,16 @@ import { PATIENCE } from '../support/patience.mjs';
 import { FaultBed, LIMITED, MERCHANTS, type Merchant, type Observed } from './bed.js';
 import { FAULTS, STORE_AWAY, type Fault } from './faults.js';
 
-const SECONDS = Number(process.env['TOLLGATE_FAULT_SECONDS'] ?? 0.5);
+const SECONDS = Number(process.env['TOLLGATE_FAULT_SECONDS'] ?? 0.3);
 const TABLE = process.env['TOLLGATE_FAULT_TABLE'];
 const judgesTime = TABLE !== undefined;
+/** By hand all of them. */
+const CHOSEN = FAULTS.filter(({ onlyByHand = false }) => !onlyByHand || process.env['TOLLGATE_FAULT_SECONDS'] !== undefined);
 
 const WARM_UP_MS = 3000;
-const QUIET_MS = 300;
+const QUIET_MS = judgesTime ? 300 : 150;
 /** Healed is what goes well for so long. */
-const STEADY_MS = judgesTime ? 1500 : 300;
+const STEADY_MS = judgesTime ? 1500 : 200;
 const HEALS_WITHIN_MS = 10_000;
 
 let bed: FaultBed;
@@ -37,17 +39,20 @@ async function warmUp(): Promise<void> {
   await bed.stopLoad();
 }
 
-test.each(FAULTS)('$name', async (fault) => {
+test.each(CHOSEN)('$name', async (fault) => {
   bed.answers.length = 0;
   const beganMs = performance.now();
   bed.startLoad();
   await bed.loadFor(QUIET_MS);
+  await bed.untilAllServed(beganMs, HEALS_WITHIN_MS);
   const brokenMs = performance.now();
   await fault.breakIt(bed);
   await bed.loadFor(SECONDS * 1000);
   const healedMs = performance.now();
   await fault.heal(bed);
   await bed.untilSteady(healedMs, STEADY_MS, HEALS_WITHIN_MS);
+  // Where nobody is answered, nothing is wrong either.
+  await bed.untilAllServed(healedMs, HEALS_WITHIN_MS);
   const endedMs = performance.now();
   await bed.stopLoad();
 
@@ -65,7 +70,6 @@ test.each(FAULTS)('$name', async (fault) => {
     expect({ merchant, unexpected: others(bed.observed(beganMs, brokenMs), merchant, usual) }).toEqual({ merchant, unexpected: {} });
     const meanwhile = [...usual, ...(fault.allowed[merchant] ?? [])];
     expect({ merchant, unexpected: others(bed.observed(brokenMs, endedMs), merchant, meanwhile) }).toEqual({ merchant, unexpected: {} });
-    expect(bed.answers.some((answer) => answer.merchant === merchant && answer.status === 200)).toBe(true);
   }
   if (judgesTime) expect(healedAfterMs).toBeLessThanOrEqual(fault.healsWithinMs);
   expect(count).toBeLessThanOrEqual(most);

@@ -1,6 +1,8 @@
 /** What can break, how, and what merchants may see meanwhile. One row a fault; the table in docs/operations.md is printed from them. */
 import { CHANGES_CHANNEL, DEFAULT_RULES_KEY, snapshotKey } from '#limiter-redis';
+import { until } from '../support/until.js';
 import { MERCHANTS, type FaultBed, type Merchant } from './bed.js';
+import { canLimit, descriptorsAgain, fullDisk, noMoreDescriptors, roomOnDisk } from './limits-of-processes.js';
 
 export interface Fault {
   readonly name: string;
@@ -10,6 +12,8 @@ export interface Fault {
   readonly allowed: Partial<Record<Merchant, readonly number[]>>;
   /** How often in the row the limited merchant's bucket may be full again: what is lost cannot be known. */
   readonly bucketsLost?: number;
+  /** It takes too long for npm test, or needs something that not every machine has. */
+  readonly onlyByHand?: true;
   /** Wrong is what takes longer than this to heal. */
   readonly healsWithinMs: number;
 }
@@ -18,6 +22,35 @@ export interface Fault {
 export const STORE_AWAY = { closed: [503], limited: [503] } as const;
 /** Nobody can be served. */
 const UPSTREAM_AWAY = { open: [502, 504], closed: [502, 504], local: [502, 504], limited: [502, 504] } as const;
+
+/** Here the machine has to do something for it that not every machine can. */
+const WITH_PRLIMIT: readonly Fault[] = [
+  {
+    name: 'A gateway is out of file descriptors',
+    breakIt: ({ gateways }) => noMoreDescriptors(gateways[0]!.pid),
+    heal: ({ gateways }) => descriptorsAgain(gateways[0]!.pid),
+    // Connections that it has go on; new ones, to it and from it to the upstream, are not to be had.
+    allowed: { open: [0, 502], closed: [0, 502], local: [0, 502], limited: [0, 502] },
+    onlyByHand: true,
+    healsWithinMs: 1000,
+  },
+  {
+    name: 'The disk of Redis is full, so that it takes no writes (MISCONF)',
+    breakIt: async ({ house: { redis, redisServer } }) => {
+      fullDisk(redisServer.pid);
+      await redis.config('SET', 'save', '3600 1');
+      await redis.call('BGSAVE');
+      await until('the save has failed', async () => (await redis.info('persistence')).includes('rdb_last_bgsave_status:err'));
+    },
+    heal: async ({ house: { redis, redisServer } }) => {
+      roomOnDisk(redisServer.pid);
+      await redis.config('SET', 'save', '');
+    },
+    allowed: STORE_AWAY,
+    onlyByHand: true,
+    healsWithinMs: 2000,
+  },
+];
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -143,6 +176,34 @@ export const FAULTS: readonly Fault[] = [
     healsWithinMs: 2500,
   },
   {
+    name: 'The way to PostgreSQL is a black hole, and a gateway is restarted meanwhile',
+    breakIt: async (bed) => {
+      bed.databaseWay.blackHole();
+      const gateway = bed.gateways[0]!;
+      gateway.signal('SIGTERM');
+      await bed.remove(gateway);
+      await bed.addGateway();
+    },
+    heal: ({ databaseWay }) => databaseWay.open(),
+    allowed: {},
+    onlyByHand: true,
+    healsWithinMs: 0,
+  },
+  {
+    name: 'A newer Tollgate writes snapshots in a format that gateways do not know',
+    breakIt: async ({ house }) => {
+      for (const merchant of MERCHANTS)
+        await house.redis.set(
+          snapshotKey(merchant),
+          `${'9'.padStart(16, '0')}${JSON.stringify({ format: 99, merchantId: merchant, version: 9 })}`,
+        );
+      await house.snapshots.announce([...MERCHANTS]);
+    },
+    heal: ({ house }) => house.redis.del(...MERCHANTS.map(snapshotKey)),
+    allowed: {},
+    healsWithinMs: 0,
+  },
+  {
     name: 'Connections to the upstream are reset',
     breakIt: ({ upstreamWay }) => upstreamWay.reset(),
     heal: ({ upstreamWay }) => upstreamWay.open(),
@@ -187,4 +248,5 @@ export const FAULTS: readonly Fault[] = [
     bucketsLost: 1,
     healsWithinMs: 2500,
   },
+  ...(canLimit() ? WITH_PRLIMIT : []),
 ];

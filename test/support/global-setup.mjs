@@ -10,10 +10,13 @@ import { placeFor, unprivilegedAccount } from '../../scripts/services/account.mj
 import { startPostgres } from '../../scripts/services/postgres.mjs';
 import { findRedisServer, startRedis } from '../../scripts/services/redis.mjs';
 import { Tether } from '../../scripts/tether.mjs';
+import { KEPT_DATABASES } from './kept-rules-api.mjs';
 
 const OLD_MS = 6 * 3_600_000;
 
 export default async function globalSetup() {
+  // npm test starts them once for all of its runs of Jest.
+  if (process.env['TOLLGATE_TEST_MIGRATED_DATABASE']) return;
   const tether = new Tether();
   /** @type {(() => Promise<void> | void)[]} undone by global-teardown.mjs, the last one first */
   const undo = [];
@@ -57,10 +60,15 @@ async function migrateOne(server, undo) {
   const onServer = async (/** @type {string} */ statement) => {
     const client = new pg.Client({ connectionString: server });
     await client.connect();
-    await client.query(statement).finally(() => client.end());
+    return client.query(statement).finally(() => client.end());
   };
   await onServer(`CREATE DATABASE ${name}`);
-  undo.push(() => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`));
+  undo.push(async () => {
+    const { rows } = await onServer(
+      `SELECT datname FROM pg_database WHERE datname = '${name}' OR starts_with(datname, '${KEPT_DATABASES}${name}')`,
+    );
+    for (const { datname } of rows) await onServer(`DROP DATABASE IF EXISTS ${datname} WITH (FORCE)`);
+  });
   const url = new URL(server);
   url.pathname = `/${name}`;
   // Its types are those of the sources, which the scripts do not import; nothing of this is used but the two functions.

@@ -5,7 +5,7 @@ import { Faults, wholeNumber } from './shared/options.js';
 
 const ABOUT = `The file is YAML or JSON, in the form in which export writes it; - stands for the standard input. What is stored becomes what the file says, in
 one transaction; a second time nothing changes. Rules are told apart by their names. A rule of a merchant of the file, or a default rule if the
-file has any, is deleted if the file lacks it. A merchant that the file lacks is left alone. With --select the file manages only what has the label: each
+file has any, is deleted if the file lacks it. A merchant or a plan that the file lacks is left alone, unless told. With --select the file manages only what has the label: each
 of its rules must have it, and nothing else is changed or deleted.`;
 
 export function command() {
@@ -22,6 +22,7 @@ export function command() {
       ),
     )
     .option('--delete-merchants', 'delete merchants that the file lacks', false)
+    .option('--delete-plans', 'delete plans that the file lacks and no merchant has', false)
     .addOption(select(faults))
     .addOption(reason())
     .addOption(asJson())

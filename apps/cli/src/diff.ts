@@ -8,6 +8,7 @@ export function command() {
   return newCommand('diff', 'Says how a file differs from what is stored; exit code 1 if it does.')
     .argument('<file>', 'the file, or -')
     .option('--delete-merchants', 'count merchants that the file lacks as differences', false)
+    .option('--delete-plans', 'count plans that the file lacks as differences', false)
     .addOption(select(faults))
     .addOption(asJson())
     .addHelpText('after', afterHelp(['The same as apply --dry-run, for scripts.', ABOUT_CONNECTION], ['npx tollgate diff rules.yaml']))

@@ -1,4 +1,4 @@
-import { asJson, ABOUT_CONNECTION, headerOption, merchant } from './api/options.js';
+import { asJson, ABOUT_CONNECTION, claimOption, headerOption, keyLabelOption, merchant } from './api/options.js';
 import { RulesApi } from './api/rules-api.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { Faults } from './shared/options.js';
@@ -40,6 +40,9 @@ export function command() {
     .option('--user <id>', 'the user')
     .option('--country <code>', 'the country of the client')
     .addOption(headerOption(faults))
+    .option('--api-key <id>', 'the id of the API key with which it comes, never the key')
+    .addOption(keyLabelOption(faults))
+    .addOption(claimOption(faults))
     .option('--request <id>', 'explain a request that was made, by its request id')
     .addOption(asJson())
     .addHelpText(
@@ -49,17 +52,22 @@ export function command() {
         [
           'npx tollgate explain POST /transactions/17 --merchant acme',
           'npx tollgate explain GET / --merchant acme --ip 192.0.2.7 --header "x-channel: web"',
+          'npx tollgate explain GET / --merchant acme --api-key 3 --api-key-label team=web',
+          'npx tollgate explain GET / --merchant acme --user ann --claim scope=payments --claim org.team=web',
           'npx tollgate explain --request 6f1c2a0e --json',
         ],
       ),
     )
-    .action(async (method, path, { merchant: merchantId, request: requestId, json, header, ip, user, country }) => {
-      const described = [method, path, merchantId, header, user, country].some((each) => each !== undefined);
+    .action(async (method, path, { merchant: merchantId, request: requestId, json, header, ip, user, country, ...credentials }) => {
+      const { apiKey, apiKeyLabel, claim } = credentials;
+      const described = [method, path, merchantId, header, user, country, apiKey, apiKeyLabel, claim].some((each) => each !== undefined);
       if (requestId !== undefined && described) faults.add('--request names the whole request: only --ip goes with it.');
       if (requestId === undefined && (method === undefined || path === undefined || merchantId === undefined))
         faults.add('Describe the request: METHOD PATH --merchant ID, or name it: --request ID.');
+      if (apiKeyLabel !== undefined && apiKey === undefined) faults.add('--api-key-label goes with --api-key.');
       faults.demandNone();
-      const request = { method: method?.toUpperCase(), path, ip, user, country, headers: header };
+      const key = apiKey === undefined ? undefined : { id: apiKey, labels: apiKeyLabel };
+      const request = { method: method?.toUpperCase(), path, ip, user, country, headers: header, apiKey: key, jwt: claim };
       const question = requestId === undefined ? { merchantId, request } : { requestId, ip };
       const explanation = await RulesApi.of(process.env).ask<Explanation>('/v1/explain', { method: 'POST', body: question });
       print(json ? JSON.stringify(explanation, null, 2) : inWords(explanation));

@@ -43,7 +43,7 @@ async function runFaults(seconds: number, only: string | undefined, publish: boo
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-faults-'));
   const file = join(folder, 'rows.md');
   try {
-    const args = ['test/faults', '--selectProjects', 'alone', '--verbose', ...(only ? ['--testNamePattern', literally(only)] : [])];
+    const args = ['test/faults', '--selectProjects', 'faults', '--verbose', ...(only ? ['--testNamePattern', literally(only)] : [])];
     const child = spawn(process.execPath, [join(ROOT, 'scripts', 'test.mjs'), ...args], {
       stdio: 'inherit',
       env: { ...process.env, TOLLGATE_FAULT_SECONDS: String(seconds), TOLLGATE_FAULT_TABLE: file },

@@ -56,6 +56,8 @@ describe('tollgate', () => {
     [['audit', 'verify', '--expect', '7'], 'a number, a colon and 64 hexadecimal digits'],
     [['explain', 'POST'], 'Describe the request'],
     [['explain', 'POST', '/x', '--merchant', 'a', '--header', 'x'], '--header must be like "x-channel: web"; got x.'],
+    [['explain', 'POST', '/x', '--merchant', 'a', '--claim', 'scope'], '--claim must be like scope=payments; got scope.'],
+    [['explain', 'POST', '/x', '--merchant', 'a', '--api-key-label', 'team=web'], '--api-key-label goes with --api-key.'],
     [['explain', '--request', 'r1', '--merchant', 'a'], '--request names the whole request'],
     [['preview', 'draft.yaml'], 'preview needs --merchant.'],
     [['override'], 'Say which command.'],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
+import type { RetryPolicy } from '#limiter';
 import { counterBy, gauge } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
@@ -7,7 +8,9 @@ import { createIdentifier, createTrust, type Trust } from './identity/index.js';
 import { CountryFile } from './country/country-file.js';
 import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
+import { registerIssuer } from './identity/issuer-metrics.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
+import { CertificateFiles, registerCertificate } from './tls/certificate-files.js';
 import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
@@ -34,6 +37,7 @@ export class Gateway {
   private readonly issuer: Issuer | undefined;
   private readonly countryFile: CountryFile | undefined;
   private readonly proxy: ProxyServer;
+  private readonly certificate: CertificateFiles | undefined;
   private readonly stopping = new AbortController();
   private listening = false;
 
@@ -47,7 +51,10 @@ export class Gateway {
     this.issuer = createIssuer(config, options.logger);
     this.countryFile = config.countryFile === undefined ? undefined : new CountryFile({ path: config.countryFile, logger: options.logger });
     registerCountryFile(registry, this.countryFile);
+    registerIssuer(registry, this.issuer);
     const trusts = createTrust(config.trustedProxies);
+    this.certificate = this.openCertificate();
+    registerCertificate(registry, this.certificate);
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
@@ -56,6 +63,7 @@ export class Gateway {
       logger: options.logger,
       metrics,
       tracer: options.tracing,
+      tls: this.certificate && { pair: this.certificate.pair, ...tlsSettings(config) },
       accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
       criticalityOf: createCriticalityOf({
         routes: config.criticalityRoutes,
@@ -81,12 +89,14 @@ export class Gateway {
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
     // A gateway with the former routes is better than none.
     if (routes !== undefined) health.addCheck('routes', routes.assertValid, { required: false });
+    if (this.issuer !== undefined) health.addCheck('token_keys', this.issuer.keys.assertFetched, { required: false });
     if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
     await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
+    this.certificate?.open();
     routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
     logger.info({ port, upstream: config.upstreamUrl?.origin, routesFile: config.routesFile }, 'gateway listens');
   }
@@ -111,8 +121,16 @@ export class Gateway {
     this.stopping.abort();
     this.options.routes?.close();
     this.issuer?.keys.close();
+    this.certificate?.close();
     this.countryFile?.close();
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
+  }
+
+  private openCertificate(): CertificateFiles | undefined {
+    const { config, logger } = this.options;
+    const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa } = config;
+    if (cert === undefined || key === undefined) return undefined;
+    return new CertificateFiles({ paths: { cert, key, clientCa }, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
   }
 
   private createAdmit(trusts: Trust): Admit {
@@ -125,13 +143,29 @@ export class Gateway {
         ...config,
         identify: createIdentifier({ trusts, header: kinds.includes('header') }),
         countryOf: countryFile?.countryOf,
+        knowsRetries: config.idempotencyWindowMs > 0,
       }),
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
       headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
-      readCredential: createCredentialReader({ kinds, apiKeyHeader, apiKeys: enforcer.apiKeys, tokens: issuer?.tokens, trusts }),
+      readCredential: createCredentialReader({
+        kinds,
+        apiKeyHeader,
+        apiKeys: enforcer.apiKeys,
+        tokens: issuer?.tokens,
+        certificates: certificateSettings(config),
+        trusts,
+      }),
     });
   }
+}
+
+function tlsSettings({ tlsClientCert, http2, http2MaxStreams }: Config<'gateway'>) {
+  return { clientCertificate: tlsClientCert, http2, maxStreams: http2MaxStreams };
+}
+
+function certificateSettings({ clientCertHeader: header, clientCertMerchant: part, clientCertPrefix: prefix }: Config<'gateway'>) {
+  return { header, part, prefix };
 }
 
 /** Where merchants are not known by API keys, a header of this name is the upstream's. */
@@ -183,6 +217,7 @@ function createEnforcer(
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     hasRoute,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
+    retries: retryPolicy(config),
     metricRules: config.metricRules,
     refusalLinesPerSecond: config.refusalLinesPerSecond,
     usageFlushMs: config.usageFlushMs,
@@ -192,6 +227,11 @@ function createEnforcer(
     receiptsPerMerchant: config.receiptsPerMerchant,
     ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
+}
+
+function retryPolicy({ idempotencyWindowMs: forMs, ...config }: GatewayOptions['config']): RetryPolicy | undefined {
+  if (forMs === 0) return undefined;
+  return { forMs, mostRetries: config.idempotencyRetries, mostRemembered: config.idempotencyKeysPerMerchant };
 }
 
 /** Without a word about either, the number of connections is all that bounds the upstream's load. */

@@ -58,6 +58,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), {
     spareCapacity,
     gateways: () => gateways.count,
+    retries: settings.retries,
     nowMs: Date.now,
   });
   return {

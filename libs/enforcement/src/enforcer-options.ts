@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
+import type { RetryPolicy } from '#limiter';
 import type { Registry } from 'prom-client';
 import type { ApiKeySource } from './keys/api-key-source.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
@@ -39,6 +40,8 @@ export interface EnforcerOptions {
   readonly upstreamErrors?: () => number;
   /** Whether requests over a limit can go to a route of this name; to none unless given. */
   readonly hasRoute?: (route: string) => boolean;
+  /** What is not charged of retries; everything is unless given. */
+  readonly retries?: RetryPolicy | undefined;
   /** Ids of rules that are counted each by itself in the metrics. */
   readonly metricRules?: readonly string[];
   /** Lines of the log in a second, one for each refusal; 0: none. */
@@ -57,7 +60,8 @@ export interface EnforcerOptions {
   readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource'>> & Pick<EnforcerOptions, 'apiKeySource'>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries'>> &
+  Pick<EnforcerOptions, 'apiKeySource' | 'retries'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {

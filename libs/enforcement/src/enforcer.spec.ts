@@ -1,4 +1,5 @@
-import { startLimits, type Descriptor, type MerchantSnapshot, type Rule } from '#limiter';
+import type { Descriptor, MerchantSnapshot } from '#limiter';
+import { ruleOf } from '#limiter/testing';
 import { Registry } from 'prom-client';
 import { Enforcer } from './enforcer.js';
 import type { EnforcerOptions } from './enforcer-options.js';
@@ -8,22 +9,7 @@ import type { RuleSourceConnection } from './rules/rule-source.js';
 /** Nobody listens there, so that each rule acts by its onStoreFailure. */
 const NO_REDIS = 'redis://127.0.0.1:1';
 
-const RULE: Rule = {
-  id: '1',
-  name: 'payments',
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant'],
-  cost: 1,
-  onStoreFailure: 'local',
-  limits: startLimits(
-    [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
-    0,
-  ),
-};
+const RULE = ruleOf('1', { capacity: 2, refillIntervalMs: 3_600_000 });
 
 const ACME: MerchantSnapshot = { merchantId: 'acme', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [RULE] };
 

@@ -48,7 +48,7 @@ function setUp() {
   return { redis, rules, limiter, stopping, read, decided, run, defaultsRead: () => defaults };
 }
 
-test('reads no rules before it is known what changes from then on', async () => {
+test('the warm-up reads no rules before changes are listened for', async () => {
   const { limiter, read, redis, rules, defaultsRead } = setUp();
   redis.busy = JSON.stringify(['m1']);
   let known!: () => void;
@@ -62,7 +62,7 @@ test('reads no rules before it is known what changes from then on', async () => 
   expect([read.length, defaultsRead()]).toEqual([1, 1]);
 });
 
-test('reads the rules of the busiest merchants, loads the scripts and decides a few hundred times', async () => {
+test('the warm-up reads the rules of the busiest merchants, loads the scripts and decides a few hundred times', async () => {
   const { redis, read, decided, run, defaultsRead } = setUp();
   redis.busy = JSON.stringify(Array.from({ length: 120 }, (_, i) => `m${i}`));
   expect(await run()).toEqual({ redisAnswered: true, merchants: 120, decisions: 400 });
@@ -72,27 +72,27 @@ test('reads the rules of the busiest merchants, loads the scripts and decides a 
   expect(decided).toHaveLength(400);
 });
 
-test('what it decides costs nothing, and is searched for each time', async () => {
+test('each decision of the warm-up costs nothing, and has a target of its own', async () => {
   const { decided, run } = setUp();
   await run();
   for (const { rules } of decided) for (const { enforced } of rules.layers) for (const { rule } of enforced) expect(rule.cost).toBe(0);
   expect(new Set(decided.map(({ descriptor }) => descriptor.target)).size).toBe(400);
 });
 
-test.each([null, 'no JSON', '{"m":1}', '[1,null,{}]'])('nobody has told who is busy (%s): it goes on without', async (busy) => {
+test.each([null, 'no JSON', '{"m":1}', '[1,null,{}]'])('the warm-up goes on without a list of busy merchants (%s)', async (busy) => {
   const { redis, read, run } = setUp();
   redis.busy = busy;
   expect(await run()).toEqual({ redisAnswered: true, merchants: 0, decisions: 400 });
   expect(read).toEqual([]);
 });
 
-test('a merchant that cannot be read holds up nobody', async () => {
+test('a merchant that cannot be read does not delay the warm-up', async () => {
   const { redis, run } = setUp();
   redis.busy = '["a","broken","b"]';
   expect(await run()).toEqual({ redisAnswered: true, merchants: 2, decisions: 400 });
 });
 
-test('Redis is not there yet: it waits for the connection', async () => {
+test('the warm-up waits for a connection to Redis', async () => {
   const { redis, run, decided } = setUp();
   redis.status = 'connecting';
   const outcome = run();
@@ -103,20 +103,20 @@ test('Redis is not there yet: it waits for the connection', async () => {
   expect(redis.listenerCount('ready')).toBe(0);
 });
 
-test('Redis does not come: it ends, and leaves nothing behind', async () => {
+test('the warm-up ends without Redis in time, and leaves nothing behind', async () => {
   const { redis, run } = setUp();
   redis.status = 'connecting';
   expect(await run({ connectWithinMs: 1 })).toEqual({ redisAnswered: false, merchants: 0, decisions: 0 });
   expect(redis.listenerCount('ready')).toBe(0);
 });
 
-test('Redis is connected and says nothing: it ends', async () => {
+test('the warm-up ends when Redis is connected and silent', async () => {
   const { redis, run } = setUp();
   redis.answers = false;
   expect(await run({ warmWithinMs: 1 })).toEqual({ redisAnswered: true, merchants: 0, decisions: 0 });
 });
 
-test('a gateway that stops meanwhile waits for nothing', async () => {
+test('a gateway that stops does not wait for its warm-up', async () => {
   const { redis, stopping, run } = setUp();
   redis.status = 'connecting';
   const outcome = run({ connectWithinMs: 3_600_000 });

@@ -55,6 +55,23 @@ describe('the keys of an issuer', () => {
     expect(state.asked).toBe(2);
   });
 
+  it('are said to be as old as they are, and not to be fetched while their issuer is away', async () => {
+    const { set, state, refreshed } = setUp();
+    state.away = true;
+    await set.open();
+    expect(() => set.assertFetched()).toThrow(/no key is known/);
+    expect([set.ageSeconds, set.counts]).toEqual([0, { fetched: 0, failed: 1 }]);
+    state.away = false;
+    await refreshed();
+    state.nowMs += 90_000;
+    expect(() => set.assertFetched()).not.toThrow();
+    expect([set.ageSeconds, set.counts]).toEqual([90, { fetched: 1, failed: 1 }]);
+    state.away = true;
+    await refreshed();
+    expect(() => set.assertFetched()).toThrow(/the keys that are known go on/);
+    expect([set.ageSeconds, set.counts]).toEqual([90, { fetched: 1, failed: 2 }]);
+  });
+
   it('that nobody has make the issuer be asked once in ten seconds at most', async () => {
     const { set, state, find } = setUp();
     await set.open();

@@ -23,6 +23,9 @@ export interface KeySetOptions {
  * its token has a key that is not known, and then at most one fetch in COOLDOWN_MS is made for all of them.
  */
 export class KeySet {
+  /** Fetches, by their outcome. Those that a failure a moment ago spares are none. */
+  readonly counts = { fetched: 0, failed: 0 };
+  private fetchedMs: number | undefined;
   private known: JWTVerifyGetKey | undefined;
   private fetching: Promise<void> | undefined;
   private unknownMs = -Infinity;
@@ -60,6 +63,17 @@ export class KeySet {
     return this.known!(header, token);
   };
 
+  /** Since the keys that are known were fetched; 0 if none are. */
+  get ageSeconds(): number {
+    return this.fetchedMs === undefined ? 0 : Math.max(0, this.now() - this.fetchedMs) / 1000;
+  }
+
+  /** Throws, with the reason, while the keys cannot be fetched. */
+  readonly assertFetched = (): void => {
+    if (this.failure === undefined) return;
+    throw new Error(`${this.failure.message}; ${this.known === undefined ? 'no key is known' : 'the keys that are known go on'}`);
+  };
+
   private async refresh(): Promise<void> {
     await this.fetch().catch(() => {});
     if (this.closed) return;
@@ -78,7 +92,10 @@ export class KeySet {
       const { url, http } = this.options;
       this.known = keysIn(await (await http.fetch(url)).text());
       this.failure = undefined;
+      this.fetchedMs = this.now();
+      this.counts.fetched++;
     } catch (error) {
+      if (this.failure !== error) this.counts.failed++;
       this.failure = error as Error;
       throw error;
     }

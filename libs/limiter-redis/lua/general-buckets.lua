@@ -73,7 +73,8 @@ local function take(bucket, state, before)
   note(bucket.limit.told and mended or list, bucket, after, before)
 end
 
-return function(position)
+-- Returns whether it passes, and the position behind it.
+local function take_request(position)
   local first_reply, problem, more = replies + 1, nil, true
   passes, asked, last_refusal, last_block = true, 0, -math.huge, -math.huge
   mended.n, if_passed.n, if_refused.n, wants_again = 0, 0, 0, false
@@ -97,5 +98,13 @@ return function(position)
     keep(mended)
     keep(passes and if_passed or if_refused)
   end
-  return position
+  return passes and not problem, position
+end
+
+--# include retries.lua
+
+return function(position)
+  if byte(requests, position) == RETRY.KIND then return take_retryable(position) end
+  local _, after = take_request(position)
+  return after
 end

@@ -16,7 +16,8 @@ ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
            former  u8 number of generations, the oldest first and the present one last, for each
                    u32 generation, u8 kind, u8 onEdit, f64 capacity_tokens, started_us: when it came into force; then see Generation in the file
                    of the kind
-Reply  for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
+         In front of a request whose retries are known stands how: see retries.lua
+Reply  in front of such a request what became of it, see RETRY; then for each bucket asked what it held before, in one number or more: see its file. Whoever sent the request knows the rest.
        In place of a request's first number, nothing being taken: STALE, a bucket was written under numbers newer than the request's, or these
        do not hold now;
        AGAIN, a bucket was written under former numbers that were not sent, or the windows that were sent are not those of now.
@@ -40,6 +41,9 @@ local reply, replies = {}, 0
 local instants, changed = {}, {}
 -- For the others that were written: when they will be full (and a block is over), and when they would have been, or -1 if that is not known.
 local full_at, full_before = {}, {}
+
+-- Marks of requests that were charged, where there are any: how long they live from now on in seconds, or -1.
+local marks
 
 --# include usual-bucket.lua
 --# include write-buckets.lua

@@ -13,6 +13,11 @@ end
 
 local function write_all()
   for index, full_at_us in pairs(full_at) do write(index, stored[index], full_at_us, full_before[index]) end
+  -- With the buckets or not at all.
+  for index, seconds in pairs(marks or {}) do
+    if seconds < 0 then call('SET', KEYS[index], stored[index], 'KEEPTTL') else call('SET', KEYS[index], stored[index], 'EX', seconds) end
+    writes = writes + 1
+  end
   -- Last: a bucket that is in both tables was changed as a number after it was written as a string.
   for index, full_before_us in pairs(changed) do write(index, format(WHOLE, instants[index]), instants[index], full_before_us) end
 end

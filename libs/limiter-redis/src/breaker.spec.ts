@@ -50,7 +50,7 @@ afterEach(() => {
 
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
-test('opens at a failure, says why, and closes only when a probe succeeds', async () => {
+test('a breaker opens at a failure, says why, and closes only when a probe succeeds', async () => {
   breaker.failed(READONLY);
   expect([breaker.closed, breaker.failure]).toEqual([false, READONLY]);
   await pass(120);
@@ -63,7 +63,7 @@ test('opens at a failure, says why, and closes only when a probe succeeds', asyn
   expect(codes).toEqual(['READONLY', 'READONLY', 'READONLY']);
 });
 
-test('the reason is the latest one', async () => {
+test('the reason of an open breaker is the latest failure', async () => {
   breaker.failed(storeFailure('TIMEOUT', ''));
   await pass(50);
   expect(breaker.failure).toBe(READONLY);
@@ -96,7 +96,7 @@ test('a breaker that stayed closed for five seconds begins anew', async () => {
   expect(probes).toEqual([openedAtMs + 50]);
 });
 
-test('an answer that is late does not close it, and is no dead connection', async () => {
+test('a late answer does not close a breaker, and shows that the connection lives', async () => {
   answer = { afterMs: 30 };
   breaker.failed(READONLY);
   await pass(2000);
@@ -132,7 +132,7 @@ test('an answer between two missed probes shows that the connection lives', asyn
   expect(reconnects).toBe(0);
 });
 
-test('a closed store is told nothing more', async () => {
+test('a breaker reports nothing once it is closed for good', async () => {
   breaker.failed(READONLY);
   answer = undefined;
   await pass(49);

@@ -43,7 +43,7 @@ test('a connection that is silent before it is ready is given up', () => {
   expect(redis.stream.destroyed).toBe(true);
 });
 
-test('a connection on which something comes is given as long again', () => {
+test('a connection on which bytes arrive gets the same time again', () => {
   redis.emit('connect');
   redis.stream.bytesRead = 10;
   time.pass();
@@ -52,13 +52,13 @@ test('a connection on which something comes is given as long again', () => {
   expect(redis.stream.destroyed).toBe(true);
 });
 
-test.each(['ready', 'close', 'end'])('nothing is watched after %s', (event) => {
+test.each(['ready', 'close', 'end'])('a connection is no longer watched after %s', (event) => {
   redis.emit('connect');
   redis.emit(event);
   expect(time.waits).toEqual([]);
 });
 
-test('the successor is watched by itself', () => {
+test('the next connection is watched on its own', () => {
   redis.emit('connect');
   const first = redis.stream;
   redis.emit('close');

@@ -70,13 +70,13 @@ test('an error that Redis answers with is an answer', async () => {
   expect(redis.destroyed).toEqual([]);
 });
 
-test('a ping that cannot be sent is none', async () => {
+test('a ping that cannot be sent is not counted as missed', async () => {
   redis.answer = () => Promise.reject(new Error("Stream isn't writeable and enableOfflineQueue options is false"));
   await pass(2100);
   expect(redis.destroyed).toHaveLength(1);
 });
 
-test('ends with the connection', async () => {
+test('the heartbeat ends with its connection', async () => {
   redis.emit('end');
   await pass(10_000);
   expect(redis.pings).toBe(0);

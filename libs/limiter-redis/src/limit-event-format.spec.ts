@@ -27,6 +27,26 @@ test.each([
   expect(parseLimitEvent(fields)).toMatchObject({ reason: 'malformed' });
 });
 
+const SPIKE: LimitUse = { ...USE, kind: 'key.refused', key: { merchant: 'acme', user: 'hmac:abc' }, refused: 120 };
+const spike = (changes: object) => {
+  const rest = { ...(JSON.parse(limitEventText(SPIKE)) as object), ...changes };
+  return Object.entries({ k: SPIKE.kind, m: 'acme', t: '1', r: JSON.stringify(rest) }).flat();
+};
+
+test('a spike is read with its key', () => {
+  expect(parseLimitEvent(spike({}))).toEqual({ value: { ...SPIKE, atMs: 1 } });
+});
+
+test.each([
+  ['no key', { key: undefined }],
+  ['a key that is a list', { key: ['a'] }],
+  ['a part that is no text', { key: { user: 1 } }],
+  ['too many parts', { key: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`p${i}`, ''])) }],
+  ['a number that is none', { refused: 'many' }],
+])('a spike with %s is no event', (_what, changes) => {
+  expect(parseLimitEvent(spike(changes))).toMatchObject({ reason: 'malformed' });
+});
+
 test('an event of a newer format is said to be one', () => {
   expect(parseLimitEvent(entry(rest({ v: 2 })))).toMatchObject({ reason: 'newer_format' });
 });

@@ -1,11 +1,12 @@
 import { isMerchantId, UnreadableError } from '#limiter';
+import { MOST_KEY_PARTS } from './receipt-format.js';
 import { parsed, StoredError, type Parsed } from './stored.js';
 
-/** What may be told of a limit: four fifths of it are used, or it has refused a request. */
-export const LIMIT_EVENT_KINDS = ['limit.80', 'limit.100'] as const;
+/** What may be told of a limit: four fifths of it are used, it has refused a request, or it refuses one key again and again. */
+export const LIMIT_EVENT_KINDS = ['limit.80', 'limit.100', 'key.refused'] as const;
 export type LimitEventKind = (typeof LIMIT_EVENT_KINDS)[number];
 
-/** That a limit of a merchant's rule is nearly or wholly used. It names no key of a bucket, which may be personal. */
+/** That a limit of a merchant's rule is nearly or wholly used. It names no key of a bucket but that of `key.refused`, hashed where it is personal. */
 export interface LimitUse {
   readonly kind: LimitEventKind;
   readonly merchantId: string;
@@ -17,6 +18,9 @@ export interface LimitUse {
   /** Of the bucket, in whole tokens. */
   readonly capacity: number;
   readonly remaining: number;
+  /** Of `key.refused`: the parts of the key, and how often at least it was refused within a minute. */
+  readonly key?: Readonly<Record<string, string>>;
+  readonly refused?: number;
 }
 
 /** As a gateway notes it, which does not know what time it is at the server. */
@@ -35,11 +39,13 @@ export interface LimitEvent extends LimitUse {
 const FORMAT = 1;
 const MOST_CHARACTERS = 8_192;
 const MOST_NAME_CHARACTERS = 200;
+/** Of the name of a field: a path in a body is the longest. */
+const MOST_FIELD_CHARACTERS = 600;
 const LAST_MS = 8.64e15;
 
 /** The part of an event that stands as JSON in the stream. */
-export function limitEventText({ ruleId, rule, limit, capacity, remaining }: LimitUse): string {
-  return JSON.stringify({ v: FORMAT, ruleId, rule, limit, capacity, remaining });
+export function limitEventText({ ruleId, rule, limit, capacity, remaining, key, refused }: LimitUse): string {
+  return JSON.stringify({ v: FORMAT, ruleId, rule, limit, capacity, remaining, key, refused });
 }
 
 /** An entry of the stream, as names and values. Never throws: another version may have written it, or somebody else. */
@@ -63,12 +69,20 @@ export function parseLimitEvent(fields: readonly string[]): Parsed<LimitEvent> {
       limit: text(rest['limit']),
       capacity: whole(rest['capacity']),
       remaining: whole(rest['remaining']),
+      ...(kind === 'key.refused' && { key: keyParts(rest['key']), refused: whole(rest['refused']) }),
     };
   });
 }
 
-function text(value: unknown): string {
-  if (typeof value !== 'string' || value.length > MOST_NAME_CHARACTERS) throw new UnreadableError('must be a short text');
+function keyParts(value: unknown): Record<string, string> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new UnreadableError('key: must be an object');
+  const parts = Object.entries(value);
+  if (parts.length > MOST_KEY_PARTS) throw new UnreadableError('key: has too many parts');
+  return Object.fromEntries(parts.map(([part, each]) => [text(part, MOST_FIELD_CHARACTERS), text(each)]));
+}
+
+function text(value: unknown, most = MOST_NAME_CHARACTERS): string {
+  if (typeof value !== 'string' || value.length > most) throw new UnreadableError('must be a short text');
   return value;
 }
 

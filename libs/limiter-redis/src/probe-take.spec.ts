@@ -2,7 +2,7 @@ import { MemoryBucketStore } from '#limiter';
 import { FakeClock, isAllowed, taken } from '#limiter/testing';
 import { PROBE } from './probe-take.js';
 
-test('a probe is never refused, so that it writes: a hundred thousand at once', async () => {
+test('a probe is never refused and always writes, even a hundred thousand at once', async () => {
   const clock = new FakeClock(1_700_000_000_000);
   const store = new MemoryBucketStore(clock.now);
   let refused = 0;

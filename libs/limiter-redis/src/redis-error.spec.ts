@@ -68,7 +68,7 @@ test.each([
   expect(failureOf(error).code).toBe(code);
 });
 
-test('what was said is one line without hashes of scripts, arguments and credentials', () => {
+test('the message of an error is one line without hashes of scripts, arguments and credentials', () => {
   const said = (message: string): string => failureOf(reply(message)).said;
   expect(
     said("OOM command not allowed when used memory > 'maxmemory'. script: 222af309ab65ccd4a01ba9022c164b5ae833443e, on @user_script:1."),

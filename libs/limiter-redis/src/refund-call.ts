@@ -3,16 +3,17 @@ import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
+import { RETRY } from './wire.js';
 
 /** The wire format of lua/refund.lua: one call for what many requests give back. */
 
 /** What is given back of a request: its slots, or everything. */
 export type GivenBack = Receipt | SlotHolder;
 
-/** One bucket's share of it. */
+/** One bucket's share of it; or the mark of a request, by which retries are known, and how many of what follows is given back only if none went by. */
 export interface Refund {
   readonly key: string;
-  readonly bucket: Bucket;
+  readonly bucket: Bucket | { readonly dependent: number };
   /** See `refundNumbers`. */
   readonly numbers: readonly number[];
 }
@@ -23,15 +24,27 @@ export interface Refund {
  * @param nowMs what time it is at the server, as far as that is known here
  */
 export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund[] {
-  return requests.flatMap((request) =>
-    request.takes.flatMap(({ key, bucket, cost }, i) => {
-      const numbers =
-        'levels' in request
-          ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, holder: request.holder }, nowMs * 1000)
-          : slotNumbers(bucket, request.holder);
-      return numbers === undefined ? [] : [{ key, bucket, numbers }];
-    }),
-  );
+  return requests.flatMap((request) => {
+    const refunds = refundsOfOne(request, nowMs);
+    const retry = 'levels' in request ? request.retry : undefined;
+    if (retry === undefined) return refunds;
+    // Slots are free in any case.
+    const slots = refunds.filter(({ bucket }) => 'kind' in bucket && bucket.kind === 'concurrency');
+    const others = refunds.filter((refund) => !slots.includes(refund));
+    return others.length === 0
+      ? slots
+      : [...slots, { key: retry.mark, bucket: { dependent: others.length }, numbers: [(request as Receipt).takenAtUs] }, ...others];
+  });
+}
+
+function refundsOfOne(request: GivenBack, nowMs: number): Refund[] {
+  return request.takes.flatMap(({ key, bucket, cost }, i) => {
+    const numbers =
+      'levels' in request
+        ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, holder: request.holder }, nowMs * 1000)
+        : slotNumbers(bucket, request.holder);
+    return numbers === undefined ? [] : [{ key, bucket, numbers }];
+  });
 }
 
 const END = Buffer.from('\r\n');
@@ -53,9 +66,10 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
       indexes.set(key, index);
       frames.frame(BUCKET_PREFIX + key);
     }
-    packed.u8(numberOf(codecOf(bucket)));
+    const isMark = 'dependent' in bucket;
+    packed.u8(isMark ? RETRY.kind : numberOf(codecOf(bucket)));
     packed.u16(index);
-    packed.u32(bucket.generation);
+    packed.u32(isMark ? bucket.dependent : bucket.generation);
     for (let n = 0; n < NUMBERS; n++) packed.f64(numbers[n] ?? 0);
   }
   frames.frame(now);

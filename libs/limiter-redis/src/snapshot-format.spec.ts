@@ -115,7 +115,7 @@ describe('a rule in a later version of the language', () => {
   );
 });
 
-test('of a damaged snapshot nothing is read, or rules that can be asked', () => {
+test('a damaged snapshot is read as nothing, or as rules that work', () => {
   const seen = { read: 0, unreadable: 0 };
   const request = {
     merchantId: 'acme',

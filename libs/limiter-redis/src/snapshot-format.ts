@@ -21,7 +21,7 @@ import { parsed, StoredError, type Parsed } from './stored.js';
  * written, so that a reader recognises those that it cannot read: see NewerRule.
  */
 const SNAPSHOT_FORMAT = 2;
-/** Who uses nothing that is new is read by gateways of before as well, so an update need not begin with the gateways. */
+/** Rules that use nothing new are read by older gateways as well, so an update need not begin with the gateways. */
 const FIRST_FORMAT = 1;
 
 const VERSION_DIGITS = 16;

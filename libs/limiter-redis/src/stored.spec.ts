@@ -11,7 +11,7 @@ import {
   type MerchantSnapshot,
   type Rule,
 } from '#limiter';
-import { mutated, nearlyJson } from '#limiter/testing';
+import { mutated, nearlyJson, runs } from '#limiter/testing';
 import * as fc from 'fast-check';
 import { MOST_BUSY_MERCHANTS, parseBusyMerchants } from './busy-merchants.js';
 import { parseChange, parseChangeCounters } from './change-feed.js';
@@ -227,7 +227,7 @@ describe('what is not believed', () => {
 });
 
 describe('whatever stands in Redis, no parser throws, and what it lets in can be decided by', () => {
-  const runs = { numRuns: 800 };
+  const usual = runs(250);
 
   test('snapshots with something changed', () => {
     let read = 0;
@@ -239,10 +239,10 @@ describe('whatever stands in Redis, no parser throws, and what it lets in can be
         decideBy(found.value.rules, found.value.timeZone, found.value.overrides);
         expect(parseMerchantSnapshot(snapshotText(found.value), 'acme')).toEqual(found);
       }),
-      runs,
+      usual,
     );
     // Otherwise nothing was decided by.
-    expect(read).toBeGreaterThan(runs.numRuns / 25);
+    expect(read).toBeGreaterThan(usual.numRuns / 25);
   });
 
   test('default rules with something changed', () => {
@@ -251,7 +251,7 @@ describe('whatever stands in Redis, no parser throws, and what it lets in can be
         const found = parseDefaultRules(textOf(value));
         if ('value' in found) decideBy(found.value.rules);
       }),
-      runs,
+      usual,
     );
   });
 
@@ -280,7 +280,7 @@ describe('whatever stands in Redis, no parser throws, and what it lets in can be
         parsePlatformLoad(value);
         if (typeof value === 'object' && value !== null) parseChangeCounters(value as Record<string, unknown>);
       }),
-      runs,
+      usual,
     );
   });
 });

@@ -1,4 +1,12 @@
-import { NewerRulesError, StoreUnavailableError, type TakeAnswer, type TakeOutcome, type TakeRequest } from '#limiter';
+import {
+  asRetry,
+  NewerRulesError,
+  StoreUnavailableError,
+  type TakeAnswer,
+  type TakeOutcome,
+  type TakeRequest,
+  type RetryState,
+} from '#limiter';
 import type { RunningTime } from '#waiting';
 import type { Cluster, Redis } from 'ioredis';
 import type { Breaker } from './breaker.js';
@@ -56,12 +64,12 @@ export class TakeBatcher {
     private readonly bounds: TakeBatcherBounds,
   ) {}
 
-  add({ takes, holder, spare }: TakeRequest, answer: TakeAnswer): void {
+  add({ takes, holder, spare, retry }: TakeRequest, answer: TakeAnswer): void {
     if (this.waiting.length >= this.bounds.maxWaiting) {
       answer(new StoreUnavailableError('too many takes are waiting for Redis'), 0);
       return;
     }
-    this.waiting.push({ takes, holder, spare, since: this.time.nowMs, asked: 0, withFormer: false, answer });
+    this.waiting.push({ takes, holder, spare, retry, since: this.time.nowMs, asked: 0, withFormer: false, answer });
     this.scheduleFlush();
   }
 
@@ -126,10 +134,17 @@ export class TakeBatcher {
     if (unwritten) this.breaker.failed(FULL);
     const again: Waiting[] = [];
     for (const waiting of batch) {
+      const state = waiting.retry === undefined ? undefined : reply.retryState();
       const levels = reply.next(waiting.takes);
       if (levels === 'again') again.push(waiting);
       else if (levels === 'stale') settle(waiting, new NewerRulesError(Math.abs(atUs)));
-      else settle(waiting, unwritten ? unwritten.outcome(waiting, levels) : levels, Math.abs(atUs));
+      else
+        settle(
+          waiting,
+          unwritten ? unwritten.outcome(state === 'retried' ? asRetry(waiting) : waiting, levels) : levels,
+          Math.abs(atUs),
+          state,
+        );
     }
     if (again.length > 0) this.askAgain(again);
     this.done(batch);
@@ -190,8 +205,8 @@ function hashTagOf({ takes }: Waiting): string {
   return key.slice(0, key.indexOf('}') + 1) || key;
 }
 
-function settle(waiting: Waiting, outcome: TakeOutcome, atUs = 0): void {
+function settle(waiting: Waiting, outcome: TakeOutcome, atUs = 0, state?: RetryState): void {
   const { answer } = waiting;
   waiting.answer = undefined;
-  answer?.(outcome, atUs);
+  answer?.(outcome, atUs, false, state);
 }

@@ -2,11 +2,14 @@ import {
   generationsOf,
   isBypassed,
   isPenaltyTake,
+  takesOfRetry,
   ON_EDITS,
   type Bucket,
   type BucketLevel,
   type BucketTake,
   type MakeTake,
+  type Retry,
+  type RetryState,
   type TakeRequest,
   type WindowBounds,
 } from '#limiter';
@@ -15,7 +18,7 @@ import { codecOf, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
 import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
-import { FLAG, INDEX, SENTINEL } from './wire.js';
+import { FLAG, INDEX, RETRY, SENTINEL } from './wire.js';
 
 /** The wire format of lua/take.lua: one call for many requests. */
 
@@ -59,30 +62,59 @@ export function packTakes(requests: readonly AskedTakes[], nowMs: number, clock:
   const indexes = new Map<string, number>();
   frames.clear();
   buckets.clear();
-  for (const { takes, holder, spare, withFormer } of requests) {
-    const last = takes.length - 1;
-    for (let i = 0; i <= last; i++) {
-      const take = takes[i]!;
-      const wire = withFormer ? newWire(take, nowMs, true) : wireOf(take, nowMs);
-      let index = indexes.get(take.key);
-      if (index === undefined) {
-        index = indexes.size + 1;
-        indexes.set(take.key, index);
-        frames.copy(wire.bytes, 0, wire.frameLength);
-      }
-      const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
-      if (i < last) buckets.bytes[at]! |= FLAG.more;
-      // Of a single bucket the caller knows by itself that it is bypassed.
-      if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
-      buckets.bytes[at + 1] = index & 0xff;
-      buckets.bytes[at + 2] = (index >> 8) | (take.bucket.inForce === undefined ? 0 : INDEX.timed >> 8);
-      if (wire.codec.holderAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.holderAt, holder);
-    }
+  for (const request of requests) {
+    if (request.retry === undefined) packRequest(request, nowMs, indexes);
+    else packRetryable(request, request.retry, nowMs, indexes);
   }
   frames.frame(clock === 'given' ? String(Math.round(nowMs * 1000)) : '');
   frames.ascii(`$${buckets.length}\r\n`);
   const firstKey = BUCKET_PREFIX + (requests[0]?.takes[0]?.key ?? '');
   return { firstKey, keyCount: indexes.size, argumentCount: 2, frames: [frames.written(), buckets.written(), END] };
+}
+
+function packRequest({ takes, holder, spare, withFormer }: AskedTakes, nowMs: number, indexes: Map<string, number>): void {
+  const last = takes.length - 1;
+  for (let i = 0; i <= last; i++) {
+    const take = takes[i]!;
+    const wire = withFormer ? newWire(take, nowMs, true) : wireOf(take, nowMs);
+    let index = indexes.get(take.key);
+    if (index === undefined) {
+      index = indexes.size + 1;
+      indexes.set(take.key, index);
+      frames.copy(wire.bytes, 0, wire.frameLength);
+    }
+    const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
+    if (i < last) buckets.bytes[at]! |= FLAG.more;
+    // Of a single bucket the caller knows by itself that it is bypassed.
+    if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
+    buckets.bytes[at + 1] = index & 0xff;
+    buckets.bytes[at + 2] = (index >> 8) | (take.bucket.inForce === undefined ? 0 : INDEX.timed >> 8);
+    if (wire.codec.holderAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.holderAt, holder);
+  }
+}
+
+/** Twice: as a retry takes, and as any request does; the script chooses. */
+function packRetryable(request: AskedTakes, retry: Retry, nowMs: number, indexes: Map<string, number>): void {
+  const { mark, counter, forMs, mostRetries, mostRemembered } = retry;
+  buckets.u8(RETRY.kind);
+  buckets.u16(indexOfKey(mark, indexes));
+  buckets.u32(indexOfKey(counter, indexes));
+  buckets.f64(Math.ceil(forMs / 1000), mostRetries, mostRemembered, 0, 0);
+  const begin = buckets.length;
+  packRequest({ ...request, takes: takesOfRetry(request.takes) }, nowMs, indexes);
+  const middle = buckets.length;
+  packRequest(request, nowMs, indexes);
+  buckets.f64At(begin - 16, middle - begin);
+  buckets.f64At(begin - 8, buckets.length - middle);
+}
+
+function indexOfKey(key: string, indexes: Map<string, number>): number {
+  const known = indexes.get(key);
+  if (known !== undefined) return known;
+  const index = indexes.size + 1;
+  indexes.set(key, index);
+  frames.frame(BUCKET_PREFIX + key);
+  return index;
 }
 
 function wireOf(take: BucketTake, nowMs: number): Wire {
@@ -155,6 +187,12 @@ export class TakeReply {
 
   constructor(private readonly numbers: readonly number[]) {
     this.atUs = numbers.at(-1)!;
+  }
+
+  /** What became of a request whose retries may be known; to be read before anything else of it. */
+  retryState(): RetryState | undefined {
+    const state = this.numbers[this.position++];
+    return state === RETRY.retried ? 'retried' : state === RETRY.marked ? 'marked' : undefined;
   }
 
   /** `stale` for a request that came with outdated numbers, `again` for one that has to say more: see lua/take.lua. */

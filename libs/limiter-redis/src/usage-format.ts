@@ -1,8 +1,8 @@
 /** What became of requests, as it is counted in gateways and as it stands in Redis. */
 
-/** In place of a rule: no rule matched, or none could be asked while Redis was away. */
+/** In place of a rule: no rule matched, or none could be asked while Redis was away. Of no merchant: what merchants asked for beyond the bounds of the counters. */
 export const NO_RULE = 'none';
-/** In place of a rule, and of a merchant: what was beyond the bounds of the counters. */
+/** In place of a rule, and of a merchant: what was beyond the bounds of the counters, and ids that no merchant has. */
 export const OTHER_RULE = 'other';
 export const OTHER_MERCHANT = '';
 

@@ -2,7 +2,17 @@ import { isMerchantId } from '#limiter';
 import type { Redis } from 'ioredis';
 import { usageKey, usageRankKey, usageSeenKey } from './redis-keys.js';
 import { Script } from './scripts.js';
-import { HOUR_MS, MINUTE_MS, OTHER_MERCHANT, parseUsage, USAGE_KEPT_MS, type MerchantUsage, type UsageStep } from './usage-format.js';
+import {
+  HOUR_MS,
+  MINUTE_MS,
+  NO_RULE,
+  OTHER_MERCHANT,
+  OTHER_RULE,
+  parseUsage,
+  USAGE_KEPT_MS,
+  type MerchantUsage,
+  type UsageStep,
+} from './usage-format.js';
 
 const script = new Script('add-usage');
 
@@ -28,8 +38,7 @@ export class RedisUsageStore {
 
   /** What time it is at the server. Milliseconds. */
   async nowMs(): Promise<number> {
-    const [seconds, micros] = await this.redis.time();
-    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    return millisOf(await this.redis.time());
   }
 
   /**
@@ -71,6 +80,53 @@ export class RedisUsageStore {
     return found;
   }
 
+  /** What became of the requests under some rules of merchants from one moment to another, by their places, each in the order of time. */
+  async readRules(rules: readonly RankedRule[], fromMs: number, untilMs: number): Promise<UsageStep[][]> {
+    const hours = hoursOf(fromMs, untilMs);
+    const found: UsageStep[][] = [];
+    const size = Math.max(1, Math.floor(READ_AT_ONCE / Math.max(1, hours.length)));
+    // Some after the other, so that neither Redis nor this process is held up by them.
+    for (let at = 0; at < rules.length; at += size) {
+      const some = rules.slice(at, at + size).map(async (rule) => {
+        const steps = (await Promise.all(hours.map((hour) => this.hourOf(rule, hour)))).flat();
+        return steps.filter(({ atMs }) => atMs >= fromMs && atMs < untilMs).sort((a, b) => a.atMs - b.atMs);
+      });
+      found.push(...(await Promise.all(some)));
+    }
+    return found;
+  }
+
+  /**
+   * What became of the requests under a rule within the last day, in one round trip. Undefined if the clock of the server is far from that of this process:
+   * then other hours would have to be asked for.
+   */
+  async lastDay(rule: RankedRule, ownMs: number): Promise<LastDay | undefined> {
+    const hours = hoursOf(ownMs - USAGE_KEPT_MS - HOUR_MS, ownMs + HOUR_MS);
+    const pipeline = this.redis.pipeline().time();
+    for (const hour of hours)
+      pipeline.hmget(usageKey(rule.merchantId, hour), rule.ruleId, NO_RULE, OTHER_RULE).hmget(usageKey(OTHER_MERCHANT, hour), NO_RULE);
+    const [[, time], ...answers] = (await pipeline.exec()) as [[Error | null, [string, string]], ...[Error | null, (string | null)[]][]];
+    const untilMs = millisOf(time);
+    const texts = answers.map(([error, found]) => (error ? ofOtherType([])(error) : found));
+    if (Math.abs(untilMs - ownMs) > HOUR_MS) return undefined;
+    const fromMs = untilMs - USAGE_KEPT_MS;
+    const within = (ruleId: string, place: (hour: number) => string | null | undefined): UsageStep[] =>
+      hours
+        .flatMap((hour, i) => stepsIn(ruleId, place(i) ?? null, hour))
+        .filter(({ atMs }) => atMs > fromMs - MINUTE_MS && atMs <= untilMs);
+    const uncounted = [
+      within(NO_RULE, (i) => texts[2 * i]![1]),
+      within(OTHER_RULE, (i) => texts[2 * i]![2]),
+      within(NO_RULE, (i) => texts[2 * i + 1]![0]),
+    ];
+    const steps = within(rule.ruleId, (i) => texts[2 * i]![0]).sort((a, b) => a.atMs - b.atMs);
+    return { fromMs, untilMs, steps, hasUncounted: uncounted.flat().length > 0 };
+  }
+
+  private async hourOf({ merchantId, ruleId }: RankedRule, hour: number): Promise<UsageStep[]> {
+    return stepsIn(ruleId, await this.redis.hget(usageKey(merchantId, hour), ruleId).catch(ofOtherType(null)), hour);
+  }
+
   /** What was counted for nobody, because it was beyond the bounds of the counters. */
   async readOther(fromMs: number, untilMs: number): Promise<UsageStep[]> {
     return (await this.read([OTHER_MERCHANT], fromMs, untilMs)).get(OTHER_MERCHANT)!;
@@ -104,8 +160,30 @@ export interface RankedRule {
   readonly ruleId: string;
 }
 
+/** What became of the requests under a rule. */
+export interface LastDay {
+  /** By the clock of the server. Milliseconds. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** In the order of time; the first one may have begun a little earlier. */
+  readonly steps: readonly UsageStep[];
+  /** Whether requests of the merchant were asked no rule, or there was no room for the numbers of anybody. */
+  readonly hasUncounted: boolean;
+}
+
+/** Hours of rules that are asked for together. */
+const READ_AT_ONCE = 400;
+
 /** More than the script lets a rank have. */
 const MOST_RANKED = 2000;
+
+function stepsIn(ruleId: string, text: string | null, hour: number): UsageStep[] {
+  return text === null ? [] : parseUsage({ [ruleId]: text }, hour);
+}
+
+function millisOf([seconds, micros]: readonly (string | number)[]): number {
+  return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+}
 
 function rankedRule(member: string): RankedRule[] {
   const space = member.lastIndexOf(' ');

@@ -18,13 +18,16 @@ export const FLAG = {
 /** Added to the index of a key: when the numbers hold stands behind them. A call has far fewer keys. */
 export const INDEX = { timed: 32_768 } as const;
 
+/** In place of a kind: what stands behind it says how retries of the request are known. */
+export const RETRY = { kind: 15, refundLength: 55, charged: 0, retried: 1, marked: 2 } as const;
+
 /** What stands in place of a first number: see lua/take.lua. A surplus of any limit is a number above these. */
 export const SENTINEL = { stale: -9_000_000_000_000_000, again: -8_000_000_000_000_000, blocked: -1_000_000_000_000_000 } as const;
 
 /** The same for Lua: each name in capitals, behind the name of its table. */
 export function wireInLua(): string {
   const onEdit = Object.fromEntries(ON_EDITS.map((strategy, i) => [strategy, i]));
-  return Object.entries({ kind: KIND, flag: FLAG, index: INDEX, sentinel: SENTINEL, on_edit: onEdit })
+  return Object.entries({ kind: KIND, flag: FLAG, index: INDEX, retry: RETRY, sentinel: SENTINEL, on_edit: onEdit })
     .map(([table, numbers]) => {
       const entries = Object.entries(numbers).map(([name, value]) => `${capitals(name)} = ${value}`);
       return `local ${capitals(table)} = { ${entries.join(', ')} }`;

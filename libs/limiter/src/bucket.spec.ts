@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs, takeAlone } from '../testing/index.js';
+import { runs } from '../testing/properties/runs.js';
 import type { Windows } from './algorithms/windows.js';
 import { bucketOf, type BucketState } from './bucket.js';
 
@@ -36,7 +37,7 @@ describe('against a plain model, over random limits and arrivals', () => {
           state = taken.state;
         }
       }),
-      { numRuns: 1000 },
+      runs(300),
     );
   });
 
@@ -74,7 +75,7 @@ describe('against a plain model, over random limits and arrivals', () => {
           }
         }
       }),
-      { numRuns: 300 },
+      runs(100),
     );
   });
 
@@ -92,7 +93,7 @@ describe('against a plain model, over random limits and arrivals', () => {
           state = taken.state;
         }
       }),
-      { numRuns: 300 },
+      runs(100),
     );
   });
 
@@ -114,7 +115,7 @@ describe('against a plain model, over random limits and arrivals', () => {
         const laterMs = nowUs / 1000 + resetAfterMs + surplusMs + (spec.refill === 'interval' ? 2 * stepMs(spec) : 0);
         expect(takeAlone(bucket, state, 1, laterMs).decision).toEqual(takeAlone(bucket, undefined, 1, laterMs).decision);
       }),
-      { numRuns: 300 },
+      runs(100),
     );
   });
 });

@@ -128,7 +128,7 @@ function missingFrom(capacity: number, { tokens, fraction }: LimitStart): Amount
 }
 
 /**
- * A bucket that is missing from a store is one left alone since its limit started. Who looks before that, because clocks differ, finds
+ * A bucket that is missing from a store is one left alone since its limit started. A look before that, because clocks differ, finds
  * the start: then a store keeps what is missing from it, so that it refills from then on.
  */
 export function startState(bucket: BucketGeneration, nowUs: number): BucketState {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { anyLimitSpecs, arrivals, startedLimit, takeAlone, type Arrival } from '../testing/index.js';
+import { runs } from '../testing/properties/runs.js';
 import { bucketOf, missingAt, type Bucket, type BucketState } from './bucket.js';
 import { stateOfStored } from './carry-over.js';
 import type { Amount } from './algorithms/amount.js';
@@ -82,7 +83,7 @@ test('an edit leaves the tokens that onEdit says, or loses less than one', () =>
       expect(tokens(after, editAtMs)).toBeLessThanOrEqual(most(after));
       seen.set(to.onEdit, (seen.get(to.onEdit) ?? 0) + 1);
     }),
-    { numRuns: 1200 },
+    runs(400),
   );
   expect([...seen.keys()].sort()).toEqual([...ON_EDITS].sort());
 });
@@ -103,7 +104,7 @@ test.each(['as_is', 'proportional'] as const)(
           expect(whole(now)).toBeLessThanOrEqual(whole(live));
         },
       ),
-      { numRuns: 800 },
+      runs(250),
     );
   },
 );
@@ -120,7 +121,7 @@ test('an edit is applied at its own time, however late the bucket is touched aga
         takeAlone(early.bucket, early.state, 1, touchedAtMs).decision,
       );
     }),
-    { numRuns: 800 },
+    runs(250),
   );
 });
 
@@ -136,7 +137,7 @@ test('a missing bucket carries over what one would that nobody touched', () => {
       expect(missing).toBeLessThanOrEqual(kept + ROUNDING);
       expect(missing).toBeGreaterThan(kept - 1 - ROUNDING);
     }),
-    { numRuns: 500 },
+    runs(150),
   );
 });
 
@@ -164,7 +165,7 @@ test.each(ON_EDITS)('to a limit of 0 and back (%s): nothing while it lasts, and 
       // A bucket that was never touched.
       expect(again.limit.since.tokens).toBe(kept);
     }),
-    { numRuns: 300 },
+    runs(100),
   );
 });
 

@@ -57,7 +57,7 @@ test('a request without the field costs what the rule says, and 1 unless it says
   expect([costs(undefined), costs('{}', { ifAbsent: 50 })]).toEqual([1, 50]);
 });
 
-test('of an amount that is named twice the dearest counts', () => {
+test('the highest of several amounts counts', () => {
   expect(costs('{"amount":1,"amount":9}')).toBe(900);
   expect(costs(undefined, { field: 'query.amount' })).toBeUndefined();
 });

@@ -17,6 +17,11 @@ export interface Descriptor {
   readonly apiKey?: { readonly id: string; readonly labels?: Readonly<Record<string, string>> } | undefined;
   /** The claims of the token with which it came, as the JSON text of an object. It is taken apart only where a rule looks at a claim. */
   readonly jwt?: string | undefined;
+  /**
+   * What has to be the same of a request and its retry, where the client says that it may be one: its key of idempotency, and what it asks. Undefined: it is charged like
+   * any other.
+   */
+  readonly retryKey?: string | undefined;
   /** What else the door can tell. It is asked only where a rule looks at it, and may be computed then; without it these fields are absent. */
   readonly more?: RequestFacts;
 }

@@ -5,7 +5,7 @@ const merchants = Array.from({ length: 10_000 }, (_, i) => `merchant-${i}`);
 const enforced = (enforcePercent: number, id = '17') =>
   merchants.filter((merchant) => modeOf({ id, key: ['merchant'], mode: { enforcePercent } }, request(merchant)) === 'enforce');
 
-test('the share is as large as it says, to a percent, and 0 and 100 are none and all', () => {
+test('an enforced share is as large as configured, to a percent; 0 is none and 100 is all', () => {
   for (const percent of [0, 1, 10, 50, 99, 100])
     expect(Math.abs(enforced(percent).length / 100 - percent)).toBeLessThanOrEqual(percent % 100 === 0 ? 0 : 1.5);
 });
@@ -26,7 +26,7 @@ test('another rule has another share', () => {
   expect(enforced(10, '18').filter((merchant) => both.has(merchant)).length).toBeLessThan(300);
 });
 
-test('the share is one of bucket keys: of the addresses, where the key has the address', () => {
+test('the share is taken of bucket keys: of addresses, where the key has the address', () => {
   const modes = new Set(
     Array.from({ length: 50 }, (_, i) =>
       modeOf({ id: '1', key: ['merchant', 'ip'], mode: { enforcePercent: 50 } }, request('acme', `192.0.2.${i}`)),

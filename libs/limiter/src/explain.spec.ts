@@ -1,28 +1,10 @@
 import * as fc from 'fast-check';
-import { burst } from '../testing/index.js';
+import { ruleOf } from '../testing/index.js';
 import { explainChoice } from './explain.js';
-import { startLimits } from './limit-edit.js';
 import { merchantRules } from './merchant-rules.js';
 import { LAYERS, type Rule } from './rule.js';
 
-const LIMITS = startLimits([burst()], 0);
-
-function rule(id: number, changes: Partial<Rule> = {}): Rule {
-  return {
-    id: String(id),
-    name: `rule ${id}`,
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits: LIMITS,
-    cost: 1,
-    onStoreFailure: 'closed',
-    ...changes,
-  };
-}
+const rule = (id: number, changes: Partial<Rule> = {}): Rule => ruleOf(String(id), changes);
 
 const asked = (method: string, target: string) => ({ merchantId: 'acme', ip: '192.0.2.1', method, target });
 

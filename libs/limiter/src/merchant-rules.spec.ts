@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { startedLimit } from '../testing/index.js';
+import { ruleOf, startedLimit } from '../testing/index.js';
 import type { LimitSpec } from './limit.js';
 import { merchantRules, type MerchantRules } from './merchant-rules.js';
 import type { Rule } from './rule.js';
@@ -15,22 +15,8 @@ const BURST: LimitSpec = {
 const DAILY: LimitSpec = { name: 'a day', algorithm: 'fixed_window', limit: 5, calendar: 'day', start: 'clock' };
 const DAILY_IN_TOKYO: LimitSpec = { ...DAILY, timeZone: 'Asia/Tokyo' };
 
-function rule(id: string, fields: Partial<Rule> = {}, spec = BURST): Rule {
-  return {
-    id,
-    name: `rule ${id}`,
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits: [startedLimit(spec, 0)],
-    cost: 1,
-    onStoreFailure: 'local',
-    ...fields,
-  };
-}
+const rule = (id: string, fields: Partial<Rule> = {}, spec: LimitSpec = BURST): Rule =>
+  ruleOf(id, { limits: [startedLimit(spec, 0)], ...fields });
 
 const choose = (rules: MerchantRules, target = '/') =>
   rules.choose({ merchantId: rules.merchantId, ip: '', method: 'GET', target }).enforced;

@@ -2,4 +2,4 @@ import { describeOldBuckets, FakeClock, storeEngine } from '../testing/index.js'
 import { MemoryBucketStore } from './memory-bucket-store.js';
 
 const clock = new FakeClock();
-describeOldBuckets(storeEngine(new MemoryBucketStore(clock.now), clock), 1500);
+describeOldBuckets(storeEngine(new MemoryBucketStore(clock.now), clock), 500);

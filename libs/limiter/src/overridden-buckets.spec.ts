@@ -2,4 +2,4 @@ import { describeOverrides, FakeClock, storeEngine } from '../testing/index.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 
 const clock = new FakeClock();
-describeOverrides(storeEngine(new MemoryBucketStore(clock.now), clock), 300);
+describeOverrides(storeEngine(new MemoryBucketStore(clock.now), clock), 150);

@@ -1,5 +1,6 @@
 import type { Bucket, BucketLevel } from './bucket.js';
 import type { BucketOperation, BucketReading } from './bucket-operation.js';
+import type { Retry, RetryState } from './retry-policy.js';
 import type { BucketTake, SlotHolder, TakeRequest } from './take.js';
 
 /** What a request took, so that it can be given back. */
@@ -8,6 +9,8 @@ export interface Receipt extends SlotHolder {
   readonly levels: readonly BucketLevel[];
   /** By the clock of the store, in microseconds. */
   readonly takenAtUs: number;
+  /** Then nothing is given back if a retry went by without being charged: what was taken is for that one. */
+  readonly retry?: Retry | undefined;
 }
 
 /** What each bucket held before, in the order asked; or why there is no answer. */
@@ -15,9 +18,9 @@ export type TakeOutcome = readonly BucketLevel[] | StoreUnavailableError | Newer
 
 /**
  * `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. `remembered`: nobody was asked, because the same was refused
- * a moment ago; see refusal-memory.ts.
+ * a moment ago; see refusal-memory.ts. `state`: see RetryState.
  */
-export type TakeAnswer = (outcome: TakeOutcome, atUs: number, remembered?: boolean) => void;
+export type TakeAnswer = (outcome: TakeOutcome, atUs: number, remembered?: boolean, state?: RetryState) => void;
 
 /**
  * Where buckets live. When several processes share one, the store owns the clock: theirs differ, and a bucket refilled

@@ -1,4 +1,4 @@
-import { FakeClock, startedLimit } from '../testing/index.js';
+import { FakeClock, ruleOf, startedLimit } from '../testing/index.js';
 import { bucketOf } from './bucket.js';
 import { bucketKey } from './bucket-key.js';
 import type { Descriptor } from './descriptor.js';
@@ -18,24 +18,6 @@ const numbers = (capacity: number, name = 'burst'): TokenBucketSpec => ({
   refillIntervalMs: 1000,
   refill: 'greedy',
 });
-
-function rule(id: string, fields: Partial<Rule> & { capacity?: number } = {}): Rule {
-  const { capacity = 10, ...rest } = fields;
-  return {
-    id,
-    name: `rule ${id}`,
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits: [startedLimit(numbers(capacity), 0)],
-    cost: 1,
-    onStoreFailure: 'local',
-    ...rest,
-  };
-}
 
 const request = (fields: Partial<Descriptor> = {}): Descriptor => ({
   merchantId: 'acme',
@@ -69,34 +51,34 @@ async function chosen(own: Rule[], defaults: Rule[], descriptor = request()): Pr
 
 describe('which rule is chosen', () => {
   test('the highest priority in each layer; layers add up', async () => {
-    const own = [rule('1', { priority: 1 }), rule('2', { priority: 5 }), rule('3', { layer: 'user', priority: 1 })];
-    expect(await chosen(own, [rule('4', { layer: 'platform' })])).toEqual(['4', '2', '3']);
+    const own = [ruleOf('1', { priority: 1 }), ruleOf('2', { priority: 5 }), ruleOf('3', { layer: 'user', priority: 1 })];
+    expect(await chosen(own, [ruleOf('4', { layer: 'platform' })])).toEqual(['4', '2', '3']);
   });
 
   test('on a tie the merchant’s own before a default one, then the older', async () => {
-    expect(await chosen([rule('10'), rule('9')], [rule('2')])).toEqual(['9']);
-    expect(await chosen([], [rule('10'), rule('9')])).toEqual(['9']);
+    expect(await chosen([ruleOf('10'), ruleOf('9')], [ruleOf('2')])).toEqual(['9']);
+    expect(await chosen([], [ruleOf('10'), ruleOf('9')])).toEqual(['9']);
   });
 
   test('a default rule of higher priority wins', async () => {
-    expect(await chosen([rule('1', { priority: 5 })], [rule('2', { priority: 6 })])).toEqual(['2']);
+    expect(await chosen([ruleOf('1', { priority: 5 })], [ruleOf('2', { priority: 6 })])).toEqual(['2']);
   });
 
   test('only rules that match and are enabled', async () => {
     const own = [
-      rule('1', { priority: 9, match: { methods: ['GET'], paths: [] } }),
-      rule('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }),
-      rule('3', { priority: 7, enabled: false }),
-      rule('4', { priority: 6, match: { methods: ['POST'], paths: ['/x', '/transactions/**'] } }),
+      ruleOf('1', { priority: 9, match: { methods: ['GET'], paths: [] } }),
+      ruleOf('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }),
+      ruleOf('3', { priority: 7, enabled: false }),
+      ruleOf('4', { priority: 6, match: { methods: ['POST'], paths: ['/x', '/transactions/**'] } }),
     ];
     expect(await chosen(own, [])).toEqual(['4']);
     expect(await chosen(own, [], request({ method: 'GET', target: '/transactions' }))).toEqual(['1']);
   });
 
   test('HEAD follows the rules for GET, unless a rule that concerns the path names HEAD', async () => {
-    const get = rule('1', { priority: 9, match: { methods: ['GET'], paths: ['/transactions/**'] } });
-    const head = rule('2', { priority: 5, match: { methods: ['POST', 'HEAD'], paths: ['/transactions/7'] } });
-    const any = rule('3', { priority: 1 });
+    const get = ruleOf('1', { priority: 9, match: { methods: ['GET'], paths: ['/transactions/**'] } });
+    const head = ruleOf('2', { priority: 5, match: { methods: ['POST', 'HEAD'], paths: ['/transactions/7'] } });
+    const any = ruleOf('3', { priority: 1 });
     const asked = (target: string, method = 'HEAD') => chosen([get, head, any], [], request({ method, target }));
     expect(await asked('/transactions')).toEqual(['1']);
     expect(await asked('/transactions/7')).toEqual(['2']);
@@ -104,7 +86,7 @@ describe('which rule is chosen', () => {
     expect(await asked('/refunds')).toEqual(['3']);
     expect(
       await chosen(
-        [rule('4', { priority: 8, match: { methods: ['GET'], paths: [] } })],
+        [ruleOf('4', { priority: 8, match: { methods: ['GET'], paths: [] } })],
         [head],
         request({ method: 'HEAD', target: '/transactions' }),
       ),
@@ -112,23 +94,23 @@ describe('which rule is chosen', () => {
   });
 
   test('HEAD follows GET although a shadow rule, or one of another layer, names HEAD', async () => {
-    const get = rule('1', { match: { methods: ['GET'], paths: [] } });
-    const shadow = rule('2', { mode: 'shadow', match: { methods: ['HEAD'], paths: [] } });
-    const platform = rule('3', { layer: 'platform', match: { methods: ['HEAD'], paths: [] } });
+    const get = ruleOf('1', { match: { methods: ['GET'], paths: [] } });
+    const shadow = ruleOf('2', { mode: 'shadow', match: { methods: ['HEAD'], paths: [] } });
+    const platform = ruleOf('3', { layer: 'platform', match: { methods: ['HEAD'], paths: [] } });
     expect(await chosen([get, shadow, platform], [], request({ method: 'HEAD' }))).toEqual(expect.arrayContaining(['1', '3']));
   });
 
   test('without regard to case, if the request says so', async () => {
-    const own = [rule('1', { priority: 2, match: { methods: [], paths: ['/Transactions/**'] } }), rule('2', { priority: 1 })];
+    const own = [ruleOf('1', { priority: 2, match: { methods: [], paths: ['/Transactions/**'] } }), ruleOf('2', { priority: 1 })];
     expect(await chosen(own, [], request({ target: '/tranSACTIONS/7' }))).toEqual(['2']);
     expect(await chosen(own, [], request({ target: '/tranSACTIONS/7', ignorePathCase: true }))).toEqual(['1']);
   });
 
   test('anew for each request, whatever was asked before', async () => {
     const own = [
-      rule('1', { priority: 9, match: { methods: ['GET'], paths: [] } }),
-      rule('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }),
-      rule('3', { priority: 1 }),
+      ruleOf('1', { priority: 9, match: { methods: ['GET'], paths: [] } }),
+      ruleOf('2', { priority: 8, match: { methods: [], paths: ['/refunds/**'] } }),
+      ruleOf('3', { priority: 1 }),
     ];
     const rules = merchantRules('acme', own, []);
     const limiter = limiterOn();
@@ -159,7 +141,7 @@ describe('which rule is chosen', () => {
 describe('the verdict', () => {
   test('law 2: a refusal in one layer takes nothing from another', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 2 })], [rule('2', { layer: 'platform' })]);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 2 })], [ruleOf('2', { layer: 'platform' })]);
     for (let i = 0; i < 2; i++) expect((await check(limiter, rules, request())).allowed).toBe(true);
     const verdict = await check(limiter, rules, request());
     expect(verdict).toMatchObject({ allowed: false, reason: 'over_limit', retryAfterMs: 1000, source: 'store' });
@@ -167,13 +149,13 @@ describe('the verdict', () => {
   });
 
   test('"never" is another reason than "not yet"', async () => {
-    const verdict = await check(limiterOn(), merchantRules('acme', [rule('1', { cost: 11 })], []), request());
+    const verdict = await check(limiterOn(), merchantRules('acme', [ruleOf('1', { cost: 11 })], []), request());
     expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
   });
 
   test('a limit of 0 refuses for ever, whatever else would let pass, and takes nothing there', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 0 })], [rule('2', { layer: 'platform' })]);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 0 })], [ruleOf('2', { layer: 'platform' })]);
     const verdict = await check(limiter, rules, request());
     expect(verdict).toMatchObject({ allowed: false, reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
     expect(verdict.limits.map(({ decision }) => decision.remaining)).toEqual([10, 0]);
@@ -181,7 +163,7 @@ describe('the verdict', () => {
 
   test('buckets are kept apart by the parts of the key', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, key: ['merchant', 'ip'] })], []);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 1, key: ['merchant', 'ip'] })], []);
     expect((await check(limiter, rules, request())).allowed).toBe(true);
     expect((await check(limiter, rules, request())).allowed).toBe(false);
     expect((await check(limiter, rules, request({ ip: '192.0.2.2' }))).allowed).toBe(true);
@@ -189,7 +171,7 @@ describe('the verdict', () => {
 
   test('a shadow rule counts and refuses nothing, and does not displace an enforced one', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, priority: 500, mode: 'shadow' }), rule('2')], []);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 1, priority: 500, mode: 'shadow' }), ruleOf('2')], []);
     expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, shadowRefusals: 0 });
     const second = await check(limiter, rules, request());
     expect(second).toMatchObject({ allowed: true, shadowRefusals: 1, shadow: [{ ruleId: '1', refused: true }] });
@@ -203,7 +185,7 @@ describe('a penalty', () => {
   test('says when it began, for how long it lasts, and that it is why', async () => {
     const clock = new FakeClock();
     const limiter = limiterOn(new MemoryBucketStore(clock.now));
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, penalty })], []);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 1, penalty })], []);
     const verdicts: Verdict[] = [];
     for (let i = 0; i < 4; i++) verdicts.push(await check(limiter, rules, request()));
     expect(verdicts.map(({ allowed, reason, retryAfterMs, beganBlock }) => [allowed, reason, retryAfterMs, beganBlock])).toEqual([
@@ -221,7 +203,7 @@ describe('a penalty', () => {
     const limiter = limiterOn();
     const rules = merchantRules(
       'acme',
-      [rule('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), rule('2', { layer: 'user', capacity: 100 })],
+      [ruleOf('1', { capacity: 1, key: ['merchant', 'ip'], penalty }), ruleOf('2', { layer: 'user', capacity: 100 })],
       [],
     );
     for (let i = 0; i < 3; i++) await check(limiter, rules, request());
@@ -231,7 +213,7 @@ describe('a penalty', () => {
 
   test('in shadow, counts what it would have refused', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 1, mode: 'shadow', penalty })], []);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 1, mode: 'shadow', penalty })], []);
     const counts: number[] = [];
     for (let i = 0; i < 5; i++) counts.push((await check(limiter, rules, request())).shadowRefusals);
     expect(counts).toEqual([0, 1, 1, 1, 1]);
@@ -248,7 +230,7 @@ describe('a block by an operator', () => {
 
   test('is why, and says how long it goes on', async () => {
     const clock = new FakeClock();
-    const { limiter, rules } = await blocked([rule('1')], '1', clock);
+    const { limiter, rules } = await blocked([ruleOf('1')], '1', clock);
     clock.advance(1000);
     expect(await check(limiter, rules, request())).toMatchObject({
       allowed: false,
@@ -263,19 +245,19 @@ describe('a block by an operator', () => {
 
   test('is why although another limit is exhausted, or a penalty of another rule begins', async () => {
     const penalty = { refusals: 1, windowMs: 60_000, blockMs: 90_000 };
-    const { limiter, rules } = await blocked([rule('1'), rule('2', { layer: 'user', capacity: 1, cost: 1, penalty })], '1');
+    const { limiter, rules } = await blocked([ruleOf('1'), ruleOf('2', { layer: 'user', capacity: 1, cost: 1, penalty })], '1');
     expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked', retryAfterMs: 5000 });
-    await check(limiter, merchantRules('acme', [rule('2', { layer: 'user', capacity: 1, penalty })], []), request());
+    await check(limiter, merchantRules('acme', [ruleOf('2', { layer: 'user', capacity: 1, penalty })], []), request());
     expect(await check(limiter, rules, request())).toMatchObject({ reason: 'blocked', retryAfterMs: 90_000, beganBlock: true });
   });
 
   test('"never" is told from "not yet"', async () => {
-    const { limiter, rules } = await blocked([rule('1', { cost: 11 })], '1');
+    const { limiter, rules } = await blocked([ruleOf('1', { cost: 11 })], '1');
     expect(await check(limiter, rules, request())).toMatchObject({ reason: 'cost_exceeds_capacity', retryAfterMs: 'never' });
   });
 
   test('of a shadow rule refuses nothing, and is counted', async () => {
-    const { limiter, rules } = await blocked([rule('1', { mode: 'shadow' })], '1');
+    const { limiter, rules } = await blocked([ruleOf('1', { mode: 'shadow' })], '1');
     expect(await check(limiter, rules, request())).toMatchObject({ allowed: true, shadowRefusals: 1 });
   });
 });
@@ -290,7 +272,7 @@ describe('an elastic limit', () => {
       this.left++;
     }
   }
-  const elastic = (capacity: number) => rule('1', { limits: [startedLimit({ ...numbers(capacity), throttle: 'elastic' }, 0)] });
+  const elastic = (capacity: number) => ruleOf('1', { limits: [startedLimit({ ...numbers(capacity), throttle: 'elastic' }, 0)] });
 
   test('H2: passes above its limit as long as there is spare capacity, and uses none below it', async () => {
     const spare = new Spare(3);
@@ -323,7 +305,7 @@ describe('an elastic limit', () => {
   test('another limit that refuses still refuses, and the spare capacity is not used up', async () => {
     const spare = new Spare(3);
     const limiter = limiterOn(undefined, spare);
-    const rules = merchantRules('acme', [elastic(1), rule('2', { layer: 'user', capacity: 2 })], []);
+    const rules = merchantRules('acme', [elastic(1), ruleOf('2', { layer: 'user', capacity: 2 })], []);
     const verdicts: Verdict[] = [];
     for (let i = 0; i < 4; i++) verdicts.push(await check(limiter, rules, request()));
     expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, true, false, false]);
@@ -334,7 +316,7 @@ describe('an elastic limit', () => {
 describe('what a request took', () => {
   test('is given back once, and not after its end', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 3 })], []);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 3 })], []);
     const [first, second] = [await check(limiter, rules, request()), await check(limiter, rules, request())];
     for (const reservation of first.reservations) {
       reservation.refund();
@@ -349,7 +331,7 @@ describe('what a request took', () => {
 
   test('a shadow rule counts nothing that was refused', async () => {
     const limiter = limiterOn();
-    const rules = merchantRules('acme', [rule('1', { capacity: 2, mode: 'shadow' }), rule('2', { capacity: 1 })], []);
+    const rules = merchantRules('acme', [ruleOf('1', { capacity: 2, mode: 'shadow' }), ruleOf('2', { capacity: 1 })], []);
     for (let i = 0; i < 5; i++) expect((await check(limiter, rules, request())).shadowRefusals).toBe(0);
   });
 });
@@ -358,7 +340,7 @@ describe('when the store is away', () => {
   const away = failing(new StoreUnavailableError('gone'));
   const verdictWith = (...policies: Rule['onStoreFailure'][]) => {
     const own = policies.map((onStoreFailure, i) =>
-      rule(String(i + 1), { onStoreFailure, layer: i === 0 ? 'merchant' : 'user', capacity: 1 }),
+      ruleOf(String(i + 1), { onStoreFailure, layer: i === 0 ? 'merchant' : 'user', capacity: 1 }),
     );
     const rules = merchantRules('acme', own, []);
     const limiter = limiterOn(away);
@@ -381,7 +363,7 @@ describe('when the store is away', () => {
 
   test('a verdict names the tokens that the request asked for, not the parts of a share in which a local bucket counts', async () => {
     const limiter = new RateLimiter(away, new MemoryBucketStore(new FakeClock().now), { gateways: () => 4 });
-    const rules = merchantRules('acme', [rule('1', { cost: 2, capacity: 100 })], []);
+    const rules = merchantRules('acme', [ruleOf('1', { cost: 2, capacity: 100 })], []);
     expect((await check(limiter, rules, request())).limits).toMatchObject([{ cost: 2, rule: { id: '1' } }]);
   });
 
@@ -391,7 +373,7 @@ describe('when the store is away', () => {
   });
 
   test('outdated rules are no outage', async () => {
-    const rules = merchantRules('acme', [rule('1')], []);
+    const rules = merchantRules('acme', [ruleOf('1')], []);
     await expect(check(limiterOn(failing(new NewerRulesError())), rules, request())).rejects.toBeInstanceOf(NewerRulesError);
   });
 });

@@ -6,6 +6,8 @@ import { costsTooMuch, ruleShare } from './local-share.js';
 import type { ChosenRules, MerchantRules, NowMs } from './merchant-rules.js';
 import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
 import { type ChargedTakes, Reservation } from './reservation.js';
+import type { RetryPolicy } from './retry-policy.js';
+import { retryOf } from './retry.js';
 import type { StoreFailurePolicy } from './rule.js';
 import { allPass } from './take.js';
 import { CLOSED, faulty, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
@@ -22,6 +24,8 @@ export interface RateLimiterOptions {
   /** Among how many processes with local stores of their own a limit is shared while the store is away. One unless given. */
   readonly gateways?: () => number;
   readonly newHolder?: () => number;
+  /** What is not charged of requests that say by a `retryKey` that they may be retries. Unless given, everything is. */
+  readonly retries?: RetryPolicy | undefined;
   /** The clock on the wall, for rules that apply at some times only. Without it, to check by one of them throws. */
   readonly nowMs?: NowMs;
 }
@@ -32,6 +36,7 @@ export class RateLimiter {
   private readonly gateways: () => number;
   private readonly newHolder: () => number;
   private readonly nowMs: NowMs | undefined;
+  private readonly retries: RetryPolicy | undefined;
 
   constructor(
     private readonly store: BucketStore,
@@ -43,6 +48,7 @@ export class RateLimiter {
     this.gateways = options.gateways ?? (() => 1);
     this.newHolder = options.newHolder ?? randomHolder;
     this.nowMs = options.nowMs;
+    this.retries = options.retries;
   }
 
   /** Whether the rules look at the body of a request, which has not been read: then `more.readBody` comes first, and without it the body's fields are absent. */
@@ -67,9 +73,11 @@ export class RateLimiter {
     }
     const room = elastic ? this.spareCapacity.reserve() : 0;
     const reservation = this.reservation(this.store, rules, descriptor, room > 0);
-    this.store.take(reservation, (outcome, atUs, remembered) => {
-      const verdict =
+    this.store.take(reservation, (outcome, atUs, remembered, state) => {
+      if (state !== undefined) reservation.is(state);
+      const said =
         outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs), remembered ? 'memory' : 'store');
+      const verdict = state === 'retried' && said !== undefined ? { ...said, retried: true as const } : said;
       if (room > 0 && !verdict?.usedSpare) this.spareCapacity.giveBack(room);
       if (outcome instanceof StoreUnavailableError) {
         // Slots are perhaps taken, and no request is going to use them.
@@ -140,7 +148,8 @@ export class RateLimiter {
         continue;
       }
       const reservation = this.reservation(this.store, [compiled], descriptor);
-      this.store.take(reservation, (outcome, atUs) => {
+      this.store.take(reservation, (outcome, atUs, _remembered, state) => {
+        if (state !== undefined) reservation.is(state);
         if (!(outcome instanceof Error)) {
           const refused = !allPass(reservation, outcome);
           reports.push({ ruleId: compiled.rule.id, refused });
@@ -154,7 +163,10 @@ export class RateLimiter {
   private reservation(store: BucketStore, rules: readonly CompiledRule[], descriptor: Descriptor, spare = false): Reservation {
     const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((compiled) => compiled.holdsSlots);
     const takes = takesOf(rules, descriptor);
-    return new Reservation(store, takes, holdsSlots, holdsSlots ? this.newHolder() : 0, spare, chargedBy(rules));
+    const { merchantId, retryKey } = descriptor;
+    const mayBeRetry = this.retries !== undefined && retryKey !== undefined && store === this.store;
+    const retry = mayBeRetry ? retryOf(takes, merchantId, retryKey, this.retries) : undefined;
+    return new Reservation(store, takes, holdsSlots, holdsSlots ? this.newHolder() : 0, spare, chargedBy(rules), retry);
   }
 }
 

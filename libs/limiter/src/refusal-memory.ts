@@ -60,6 +60,11 @@ export class RefusalMemory {
     return this.entries.size;
   }
 
+  /** Whether anything is known of a bucket. */
+  has(key: string): boolean {
+    return this.entries.has(key);
+  }
+
   /**
    * What the buckets of a request hold, if one of them is known to refuse it; undefined if the store has to be asked. A refusal that a penalty
    * counts is counted here, and `provoked` is told of it; the one with which a block begins is not answered, because the store begins it.

@@ -12,6 +12,7 @@ import {
   taken,
   takeFrom,
 } from '../testing/index.js';
+import { runs } from '../testing/properties/runs.js';
 import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
 import type { BucketLevel } from './bucket.js';
 import type { BucketReading } from './bucket-operation.js';
@@ -350,7 +351,7 @@ function steps(specs: readonly LimitSpec[]): fc.Arbitrary<Step> {
 }
 
 // But for what the end of a penalty's window leaves out: see the contract of penalties.
-test('whatever the limits are: who is refused from memory would be refused by the store', () => {
+test('a request that is refused from memory would be refused by the store, whatever the limits', () => {
   const mixes = fc.array(anyLimitSpecs(), { minLength: 1, maxLength: 4 }).chain((specs) =>
     fc.tuple(
       fc.constant(specs),
@@ -408,8 +409,8 @@ test('whatever the limits are: who is refused from memory would be refused by th
         });
       });
     }),
-    { numRuns: 500 },
+    runs(150),
   );
-  expect(remembered).toBeGreaterThan(300);
-  expect(blocks).toBeGreaterThan(100);
+  expect(remembered).toBeGreaterThan(90);
+  expect(blocks).toBeGreaterThan(30);
 });

@@ -14,6 +14,10 @@ interface Untold {
 /** So many penalties wait to be told of their refusals, at most. */
 const MOST_UNTOLD = 1000;
 
+/** Requests that may be retries, for which the store is asked though it has refused a moment ago: a second and a bucket, and of so many buckets. */
+const MOST_ASKED_FOR_RETRIES = 20;
+const MOST_BUCKETS_ASKED = 10_000;
+
 const NOBODY_WAITS = (): void => {};
 
 /**
@@ -22,6 +26,9 @@ const NOBODY_WAITS = (): void => {};
  */
 export class RememberingBucketStore implements BucketStore, BucketOperator {
   private readonly untold = new Map<string, Untold>();
+  /** By bucket, in this second. */
+  private readonly askedForRetries = new Map<string, number>();
+  private askedSinceMs = -Infinity;
 
   /** @param now of a clock that is never set */
   constructor(
@@ -32,20 +39,39 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
 
   take(request: TakeRequest, answer: TakeAnswer): void {
     const sentAtMs = this.now();
-    const levels = this.memory.recall(request, sentAtMs, this.provoked);
+    const mustAsk = request.retry !== undefined && this.mayBeRetry(request, sentAtMs);
+    const levels = mustAsk ? undefined : this.memory.recall(request, sentAtMs, this.provoked);
     if (levels !== undefined) {
       answer(levels, 0, true);
       return;
     }
     // First, so that the block begins with the request with which it has to.
     if (this.untold.size > 0) for (const { key } of request.takes) this.tellOf(key);
-    this.store.take(request, (outcome, atUs) => {
-      if (!(outcome instanceof Error)) {
+    this.store.take(request, (outcome, atUs, _remembered, state) => {
+      // Of a retry, which costs nothing, there is nothing to learn.
+      if (!(outcome instanceof Error) && state !== 'retried') {
         if (allPass(request, outcome)) this.memory.passed(request, sentAtMs);
         else this.memory.remember(request, outcome, sentAtMs, this.now());
       }
-      answer(outcome, atUs);
+      answer(outcome, atUs, false, state);
     });
+  }
+
+  /**
+   * A request that may be a retry may pass where others are refused, so the store is asked all the same. Only so often a second for each bucket: whoever invents keys of idempotency
+   * must not cost a call for each refusal.
+   */
+  private mayBeRetry({ takes }: TakeRequest, nowMs: number): boolean {
+    const { key } = takes[0]!;
+    if (!this.memory.has(key)) return false;
+    if (nowMs - this.askedSinceMs >= 1000) {
+      this.askedForRetries.clear();
+      this.askedSinceMs = nowMs;
+    }
+    const asked = this.askedForRetries.get(key) ?? 0;
+    if (asked >= MOST_ASKED_FOR_RETRIES || (asked === 0 && this.askedForRetries.size >= MOST_BUCKETS_ASKED)) return false;
+    this.askedForRetries.set(key, asked + 1);
+    return true;
   }
 
   release(request: SlotHolder): void {

@@ -2,6 +2,8 @@ import type { BucketLevel } from './bucket.js';
 import type { CompiledCharge } from './charge.js';
 import type { AnswerFacts } from './descriptor.js';
 import type { BucketStore, Receipt } from './ports.js';
+import type { Retry, RetryState } from './retry-policy.js';
+import { takesOfRetry } from './retry.js';
 import type { BucketTake, TakeRequest } from './take.js';
 
 /** What a rule charges only once there is an answer: some of the takes of a request, one behind the other. */
@@ -25,21 +27,30 @@ export class Reservation implements TakeRequest, Receipt {
   levels: readonly BucketLevel[] = [];
   takenAtUs = 0;
   private settled = false;
+  /** Whether its retries are not charged. */
+  private marked = false;
 
   constructor(
     readonly store: BucketStore,
-    readonly takes: readonly BucketTake[],
+    public takes: readonly BucketTake[],
     /** Whether it has slots that are to be released. */
     private readonly holdsSlots: boolean,
     readonly holder: number,
     readonly spare: boolean,
     private readonly charged: readonly ChargedTakes[] = NOTHING_CHARGED,
+    readonly retry?: Retry | undefined,
   ) {}
 
   /** How much of the answer has to be known when it is released. */
   get readsAnswer(): 'nothing' | 'head' | 'body' {
     if (this.charged.length === 0) return 'nothing';
     return this.charged.some(({ charge }) => charge.readsBody) ? 'body' : 'head';
+  }
+
+  /** What the store knows of its retries. */
+  is(state: RetryState): void {
+    if (state === 'retried') this.takes = takesOfRetry(this.takes);
+    else this.marked = true;
   }
 
   /** What the store has answered. */
@@ -56,10 +67,12 @@ export class Reservation implements TakeRequest, Receipt {
   release(answer: AnswerFacts = NO_ANSWER): void {
     if (this.settled) return;
     this.settled = true;
-    for (const { charge, from, to } of this.charged) {
-      if (charge.stays(answer)) continue;
+    // All in one: only the first of several could tell whether a retry went by.
+    const spared = this.charged.filter(({ charge }) => !charge.stays(answer));
+    if (spared.length > 0) {
+      const of = <T>(list: readonly T[]): T[] => spared.flatMap(({ from, to }) => list.slice(from, to));
       const { takes, levels, takenAtUs, holder } = this;
-      this.store.refund({ takes: takes.slice(from, to), levels: levels.slice(from, to), takenAtUs, holder });
+      this.store.refund({ takes: of(takes), levels: of(levels), takenAtUs, holder, retry: this.markedRetry });
     }
     if (this.holdsSlots) this.store.release(this);
   }
@@ -68,6 +81,11 @@ export class Reservation implements TakeRequest, Receipt {
   refund(): void {
     if (this.settled) return;
     this.settled = true;
-    this.store.refund(this);
+    const { takes, levels, takenAtUs, holder } = this;
+    this.store.refund({ takes, levels, takenAtUs, holder, retry: this.markedRetry });
+  }
+
+  private get markedRetry(): Retry | undefined {
+    return this.marked ? this.retry : undefined;
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { mutated } from '../testing/odd-json.js';
+import { runs } from '../testing/properties/runs.js';
 import type { Field, Fields } from './field.js';
 import { objectFaults } from './field-faults.js';
 import { LIMIT } from './limit-fields.js';
@@ -123,11 +124,11 @@ describe('docs/schema/rule.schema.json', () => {
           else if (said.length > 0) seen.refused++;
           else codes.forEach((code) => seen.beyond.add(code));
         }),
-        { numRuns: 400 },
+        runs(150),
       );
     }
-    expect(seen.accepted).toBeGreaterThan(20);
-    expect(seen.refused).toBeGreaterThan(1_000);
+    expect(seen.accepted).toBeGreaterThan(5);
+    expect(seen.refused).toBeGreaterThan(300);
     expect(seen.beyond.size).toBeGreaterThan(2);
   });
 });

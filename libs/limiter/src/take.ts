@@ -1,5 +1,6 @@
 import { penalized, type PenaltyBucket, type PenaltyState } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
+import type { Retry } from './retry-policy.js';
 import { allows, isBypassed, levelAt, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 
 /** What a request asks of one bucket. */
@@ -37,6 +38,8 @@ export interface SlotHolder {
 export interface TakeRequest extends SlotHolder {
   /** Whether elastic limits let it pass that have nothing left. */
   readonly spare: boolean;
+  /** Where a retry of a request that was charged is not charged again. */
+  readonly retry?: Retry | undefined;
 }
 
 /** What a store holds of each bucket, in the order of the takes: its state as it may be at the instant of the take, or an operator's block. */

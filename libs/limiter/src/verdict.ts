@@ -52,6 +52,8 @@ export interface Verdict {
   readonly beganBlock: boolean;
   /** Only where a penalty blocks: the first rule whose penalty does. */
   readonly blockedBy?: Rule;
+  /** Only of a retry of a request that was charged: it was not charged again. */
+  readonly retried?: true;
   /** Only of a request that is refused for what it says, or does not say: the rule that needs it, and the field. */
   readonly fault?: RequestFault;
   /** Only of a request that is over a limit and passes all the same: the route to which it goes. */

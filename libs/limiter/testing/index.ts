@@ -8,4 +8,6 @@ export * from './odd-json.js';
 export * from './properties/clock-steps.js';
 export * from './properties/old-buckets.js';
 export * from './properties/overrides.js';
+export * from './properties/runs.js';
+export * from './rules.js';
 export * from './takes.js';

@@ -34,7 +34,7 @@ describe.each(APPS)('the service %s of docker-compose.yml', (app) => {
   });
 
   it('takes a variable from the one of the same name, and repeats no default', () => {
-    const taken = Object.entries(environment).filter(([, value]) => /^\$\{[A-Z_]+:-\}$/.test(value));
+    const taken = Object.entries(environment).filter(([, value]) => /^\$\{[A-Z0-9_]+:-\}$/.test(value));
     expect(taken.map(([name]) => name)).toEqual(expect.arrayContaining(['MANAGEMENT_TOKEN']));
     for (const [name, value] of taken) expect(value).toBe(`\${${name}:-}`);
   });

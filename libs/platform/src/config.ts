@@ -75,10 +75,16 @@ function missingFor(app: App, config: Readonly<Record<string, unknown>>): string
 /** scripts/command-line.mjs has the same. The exit code of an app that could not start because of its configuration. A restart does not help; every other failure is 1. */
 export const EXIT_BAD_CONFIGURATION = 2;
 
-/** The configuration of the app of this process. If it is not usable, prints every fault to stderr and exits with EXIT_BAD_CONFIGURATION. */
-export function loadConfigOrExit<A extends App>(app: A): Config<A> {
+/**
+ * The configuration of the app of this process. If it is not usable, prints every fault to stderr and exits with EXIT_BAD_CONFIGURATION.
+ *
+ * @param demand throws a ConfigError for what the variables cannot say one by one
+ */
+export function loadConfigOrExit<A extends App>(app: A, demand?: (config: Config<A>) => void): Config<A> {
   try {
-    return loadConfig(app);
+    const config = loadConfig(app);
+    demand?.(config);
+    return config;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     process.stderr.write(`${error.message}\n`);

@@ -2,7 +2,9 @@ import { ANSWER_VARIABLES } from './answer-variables.js';
 import { IDENTITY_VARIABLES } from './identity-variables.js';
 import { OVERLOAD_VARIABLES } from './overload-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
+import { RETRY_VARIABLES } from './retry-variables.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
+import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
 
@@ -89,6 +91,7 @@ export const GATEWAY_VARIABLES = {
     parse: filePath,
   },
   ...IDENTITY_VARIABLES,
+  ...TLS_VARIABLES,
   pathPolicy: {
     name: 'PATH_POLICY',
     apps: ['gateway'],
@@ -291,6 +294,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'receipts that Redis keeps for a day, of all merchants together; set the same value in each gateway',
     parse: wholeNumber(100, 10_000_000, ' receipts'),
   },
+  ...RETRY_VARIABLES,
   ...ANSWER_VARIABLES,
   ...SEEING_VARIABLES,
   storeTimeoutMs: {

@@ -35,7 +35,7 @@ export interface HttpAppOptions {
 /** The bodies of one route. */
 export interface RouteBodies {
   readonly limitBytes: number;
-  /** By content type; besides application/json. A parser throws a ProblemError for what it cannot read. */
+  /** By content type; one for application/json takes the place of the usual one, and gets the bytes. A parser throws a ProblemError for what it cannot read. */
   readonly parsers?: Readonly<Record<string, (body: Buffer) => unknown>>;
 }
 
@@ -80,7 +80,7 @@ export async function createHttpApp(
   });
   const fastify = adapter.getInstance() as unknown as FastifyInstance;
   fastify.removeContentTypeParser('text/plain');
-  parseJson(fastify);
+  parseJson(fastify, bodies);
   // Some clients send a content type or a body with every request. To a deletion neither means anything.
   fastify.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   admitBodies(fastify, bodies);
@@ -116,13 +116,17 @@ function addRequestHooks(fastify: FastifyInstance, logger: Logger, registry: Reg
   });
 }
 
-function parseJson(fastify: FastifyInstance): void {
+const JSON_TYPE = 'application/json';
+
+function parseJson(fastify: FastifyInstance, bodies: Readonly<Record<string, RouteBodies>>): void {
   const parse = fastify.getDefaultJsonParser('error', 'error');
-  fastify.removeContentTypeParser('application/json');
-  fastify.addContentTypeParser(['application/json', MERGE_PATCH_CONTENT_TYPE], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+  fastify.removeContentTypeParser(JSON_TYPE);
+  fastify.addContentTypeParser([JSON_TYPE, MERGE_PATCH_CONTENT_TYPE], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
       refuseMisplacedPatch(request);
-      void parse(request, jsonText(body), done);
+      const ofRoute = bodies[request.routeOptions.url ?? '']?.parsers?.[JSON_TYPE];
+      if (ofRoute) done(null, ofRoute(body));
+      else void parse(request, jsonText(body), done);
     } catch (error) {
       done(error as Error);
     }
@@ -143,6 +147,8 @@ function admitBodies(fastify: FastifyInstance, bodies: Readonly<Record<string, R
     if (limit !== undefined) route.bodyLimit = limit;
   });
   const types = new Set(Object.values(bodies).flatMap(({ parsers = {} }) => Object.keys(parsers)));
+  // JSON has its parser on every route.
+  types.delete(JSON_TYPE);
   for (const type of types) {
     fastify.addContentTypeParser(type, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
       const parse = bodies[request.routeOptions.url ?? '']?.parsers?.[type];

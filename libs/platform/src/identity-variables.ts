@@ -1,7 +1,13 @@
 import { expected, isSecureUrl, oneOf, type Variable, visibleText, wholeNumber } from './variable.js';
 
-export const IDENTITY_KINDS = ['header', 'api-key', 'jwt'] as const;
+export const IDENTITY_KINDS = ['header', 'api-key', 'jwt', 'certificate'] as const;
 export type IdentityKind = (typeof IDENTITY_KINDS)[number];
+
+/** The headers in which a proxy says the certificate of its client; empty: none does. */
+export const CLIENT_CERT_HEADERS = ['', 'client-cert', 'x-forwarded-client-cert'] as const;
+
+/** The parts of a certificate that may name a merchant. */
+export const CERTIFICATE_PARTS = ['san-uri', 'san-dns', 'cn'] as const;
 
 function identityKinds(text: string): readonly IdentityKind[] {
   const kinds = text.split(',').map((kind) => IDENTITY_KINDS.find((each) => each === kind.trim()));
@@ -42,7 +48,7 @@ export const IDENTITY_VARIABLES = {
     apps: ['gateway'],
     default: 'header',
     meaning:
-      'by what merchants are known, in order and separated by commas: header (X-Merchant-Id from trusted peers), api-key (Authorization: Bearer tgk_…) and jwt (Authorization: Bearer eyJ…)',
+      'by what merchants are known, in order and separated by commas: header (X-Merchant-Id from trusted peers), api-key (Authorization: Bearer tgk_…), jwt (Authorization: Bearer eyJ…) and certificate (of the client, by TLS)',
     parse: identityKinds,
   },
   apiKeyHeader: {
@@ -96,6 +102,29 @@ export const IDENTITY_VARIABLES = {
     default: '30',
     meaning: 'seconds by which the clocks of the issuer of JWTs and of this machine may differ',
     parse: wholeNumber(0, 300, ' seconds'),
+  },
+  clientCertHeader: {
+    name: 'CLIENT_CERT_HEADER',
+    apps: ['gateway'],
+    default: '',
+    meaning:
+      'header in which trusted peers say the certificate of their client: Client-Cert (RFC 9440) or X-Forwarded-Client-Cert (Envoy); empty: none does',
+    parse: (text: string) =>
+      CLIENT_CERT_HEADERS.find((header) => header === text.toLowerCase()) ?? expected('Client-Cert or X-Forwarded-Client-Cert'),
+  },
+  clientCertMerchant: {
+    name: 'CLIENT_CERT_MERCHANT',
+    apps: ['gateway'],
+    default: 'san-uri',
+    meaning: 'part of a client certificate that names the merchant: san-uri, san-dns or cn',
+    parse: oneOf(CERTIFICATE_PARTS),
+  },
+  clientCertPrefix: {
+    name: 'CLIENT_CERT_PREFIX',
+    apps: ['gateway'],
+    default: '',
+    meaning: 'what the name in that part begins with, like spiffe://example.org/merchant/; the rest is the id of the merchant',
+    parse: (text: string): string => (text === '' ? '' : visibleText(text)),
   },
   jwtForward: {
     name: 'JWT_FORWARD',

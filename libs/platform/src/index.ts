@@ -5,6 +5,7 @@ export * from './config.js';
 export * from './health.js';
 export * from './http-app.js';
 export * from './ip-range.js';
+export { jsonBytes } from './json-body.js';
 export * from './lifecycle.js';
 export * from './logger.js';
 export * from './management.module.js';

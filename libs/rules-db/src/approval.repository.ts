@@ -36,7 +36,7 @@ export class ApprovalRepository {
     this.transactions = database instanceof DataSource ? separateTransactions(database) : database;
   }
 
-  /** Keeps a change until a second administrator decides. Who repeats the same change gets the same approval. @throws TooManyApprovalsError */
+  /** Keeps a change until a second administrator decides. The same change gets the same approval again. @throws TooManyApprovalsError */
   async want(change: ProposedChange, by: Actor, expireAfterMs: number): Promise<Approval> {
     return this.transactions.run(async (manager, record) => {
       await deleteOld(manager);

@@ -48,6 +48,7 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 // An expression: the plan is a part of what was written.
 @Index('audit_of_plan', { synchronize: false })
 @Index('audit_of_actor', ['actor', 'seq'])
+@Index('audit_by_time', ['at', 'seq'])
 export class AuditEntity {
   @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS', primaryKeyConstraintName: 'audit_pkey' })
   id: string;

@@ -1,4 +1,4 @@
-import type { DataSource, SelectQueryBuilder } from 'typeorm';
+import type { DataSource, EntityManager, SelectQueryBuilder } from 'typeorm';
 import { AuditEntity } from './audit.entity.js';
 import { type Change, recordChange } from './change.js';
 import { ownerColumns, type RuleOwner } from './rule-owner.js';
@@ -22,6 +22,24 @@ export interface AuditFilter {
   readonly until?: Date | undefined;
 }
 
+/**
+ * Of two rows of the chain the later one may have the earlier time: its transaction began first, or a clock was set back. Nobody looks for a row of a time
+ * further from it in the chain than where times are a day off.
+ */
+const MOST_DISORDER = `interval '1 day'`;
+
+/** At most `limit` rows of the audit, the newest first, from the first one before the place `before` in the chain. */
+export function auditQuery(
+  manager: EntityManager,
+  filter: AuditFilter,
+  { before, limit }: { before?: string | undefined; limit: number },
+): SelectQueryBuilder<AuditEntity> {
+  const query = manager.createQueryBuilder(AuditEntity, 'audit');
+  restrict(query, filter);
+  if (before !== undefined) query.andWhere('audit.seq < :before', { before });
+  return query.orderBy('audit.seq', 'DESC').limit(limit);
+}
+
 /** Reads the audit, the newest row first, and writes down what is done elsewhere. Rows are written by `recordChange` in the transaction of their change, and stay for ever. */
 export class AuditRepository {
   constructor(private readonly dataSource: DataSource) {}
@@ -39,10 +57,7 @@ export class AuditRepository {
 
   /** At most `limit` rows from the first one before `before`, which is a place in the chain. */
   async list(filter: AuditFilter, { before, limit }: { before?: string | undefined; limit: number }): Promise<AuditEntity[]> {
-    const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
-    restrict(query, filter);
-    if (before !== undefined) query.andWhere('audit.seq < :before', { before });
-    return query.orderBy('audit.seq', 'DESC').limit(limit).getMany();
+    return auditQuery(this.dataSource.manager, filter, { before, limit }).getMany();
   }
 
   /** The last change of a rule; null if the audit knows nothing of it. */
@@ -75,6 +90,9 @@ export class AuditRepository {
   }
 }
 
+/** The largest number that a place may have. */
+const LAST_PLACE = '9223372036854775807';
+
 /** Of a merchant, too, `plan` is written. */
 const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
 
@@ -91,6 +109,16 @@ function restrict(
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
   if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);
-  if (since !== undefined) query.andWhere('audit.at >= :since', { since });
-  if (until !== undefined) query.andWhere('audit.at < :until', { until });
+  if (since !== undefined)
+    query.andWhere(
+      `audit.at >= :since AND audit.seq >= coalesce(
+        (SELECT a.seq FROM audit a WHERE a.at < CAST(:since AS timestamptz) - ${MOST_DISORDER} ORDER BY a.at DESC, a.seq DESC LIMIT 1), 0)`,
+      { since },
+    );
+  if (until !== undefined)
+    query.andWhere(
+      `audit.at < :until AND audit.seq <= coalesce(
+        (SELECT a.seq FROM audit a WHERE a.at >= CAST(:until AS timestamptz) + ${MOST_DISORDER} ORDER BY a.at, a.seq LIMIT 1), ${LAST_PLACE})`,
+      { until },
+    );
 }

@@ -36,6 +36,7 @@ export * from './rule-owner.js';
 export * from './rule.repository.js';
 export { ownerColumns, ownerOf, type PlanOwner, type RuleOwner } from './rule-owner.js';
 export * from './rule-reader.js';
+export { Spool } from './spool.js';
 export * from './switch.entity.js';
 export * from './switch.repository.js';
 export * from './transactions.js';

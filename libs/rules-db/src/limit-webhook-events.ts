@@ -5,7 +5,7 @@ import type { WebhookEventType } from './webhook.entity.js';
 export interface LimitReached {
   /** A uuid that is the same whenever the same event is recorded again. */
   readonly messageId: string;
-  readonly type: 'limit.80' | 'limit.100';
+  readonly type: 'limit.80' | 'limit.100' | 'key.refused';
   readonly at: Date;
   readonly merchantId: string;
   readonly ruleId: string;
@@ -16,6 +16,9 @@ export interface LimitReached {
   /** Of the bucket, in tokens. */
   readonly capacity: number;
   readonly remaining: number;
+  /** Of `key.refused`: the parts of the key, hashed where they are personal, and how often at least it was refused within a minute. */
+  readonly key?: Readonly<Record<string, string>>;
+  readonly refused?: number;
 }
 
 /** Those of these types that some webhook wants. */

@@ -108,6 +108,11 @@ export class OverrideRepository {
     });
   }
 
+  /** Whether any override of the rule was in force for the merchant since then. */
+  async wasActiveSince(merchantId: string, ruleId: string, since: Date): Promise<boolean> {
+    return this.transactions.manager.existsBy(OverrideEntity, { merchantId, ruleId, untilAt: MoreThan(since) });
+  }
+
   /** Ends an override now. One that has ended stays as it is. @throws MerchantNotFoundError, OverrideNotFoundError */
   async delete(merchantId: string, id: string, by: Actor): Promise<void> {
     await this.transactions.run(async (manager, record) => {
@@ -128,7 +133,7 @@ export class OverrideRepository {
   }
 }
 
-/** Who writes down that overrides have ended, which nobody does. */
+/** The actor in the audit where an override has ended by itself. */
 const NOBODY: Actor = { name: 'tollgate' };
 
 /**

@@ -1,5 +1,6 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { type Change, recordChanges } from './change.js';
+import { type Change, recordSpooled } from './change.js';
+import { Spool } from './spool.js';
 
 /** Changes rows by `manager`, and notes with `record` what the audit and the outbox have to know of it. */
 export type Write<T> = (manager: EntityManager, record: (change: Change) => void) => Promise<T>;
@@ -23,13 +24,13 @@ export function separateTransactions(dataSource: DataSource): Transactions {
 
 /**
  * All writes of `work` are one transaction: all or none. Their audit rows are its last statements, because the first of them makes
- * every other writer wait until the transaction ends.
+ * every other writer wait until the transaction ends. Until then they are kept packed.
  */
 export async function inOneTransaction<T>(dataSource: DataSource, work: (transaction: Transactions) => Promise<T>): Promise<T> {
   return dataSource.transaction(async (manager) => {
-    const changes: Change[] = [];
+    const changes = new Spool<Change>();
     const result = await work({ manager, run: (write) => write(manager, (change) => void changes.push(change)) });
-    await recordChanges(manager, changes);
+    await recordSpooled(manager, changes);
     return result;
   });
 }

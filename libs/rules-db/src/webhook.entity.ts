@@ -2,7 +2,7 @@ import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateCol
 import type { Labels } from '#limiter';
 
 /** What receivers can be told. */
-export const WEBHOOK_EVENTS = ['rule.changed', 'approval.wanted', 'override.ended', 'limit.80', 'limit.100'] as const;
+export const WEBHOOK_EVENTS = ['rule.changed', 'approval.wanted', 'override.ended', 'limit.80', 'limit.100', 'key.refused'] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENTS)[number];
 
 /** Told on demand only, so that somebody sees whether a receiver is reached. */

@@ -139,7 +139,7 @@ test('a wait that begins soon after the last beat keeps its rhythm, gets its who
   expect(over).toBe(true);
 });
 
-test('what is called off is not called, not even by another one of the same beat', () => {
+test('a wait that is cancelled does not end, even if another one of the same beat cancels it', () => {
   const { heart, time, pass } = setUp();
   const called: string[] = [];
   time.after(0, () => {
@@ -152,7 +152,7 @@ test('what is called off is not called, not even by another one of the same beat
   expect(heart.beating).toBe(false);
 });
 
-test('a wait may begin another one: it ends with a later beat', () => {
+test('a wait that is begun by the end of another one ends with a later beat', () => {
   const { time, pass } = setUp();
   let beats = 0;
   const again = (): void => void time.after(0, () => (beats++, again()));

@@ -58,7 +58,7 @@ test('a merchant that floods gets what its limit lets through, and every other r
   expect(cost.remembered).toBeGreaterThan(2500);
 });
 
-test('what is remembered says how long it lasts, as what was asked', async () => {
+test('a remembered refusal says how long it lasts, as one of Redis does', async () => {
   await house.write('counting', [small({ capacity: 1, refillTokens: 1, refillIntervalMs: 4000 })]);
   const beforeMs = performance.now();
   expect((await house.send(gateway, 'counting')).status).toBe(200);
@@ -91,7 +91,7 @@ test('what is remembered says how long it lasts, as what was asked', async () =>
   }
 });
 
-test('an edit ends it at once, an operation elsewhere within a second', async () => {
+test('an edit ends a remembered refusal at once, and an operation elsewhere within a second', async () => {
   await house.write('edited', [small()]);
   expect(await flood('edited', 50)).toEqual({ 200: 3, 429: 47 });
   await house.write('edited', [small({ id: '2', capacity: 5 })]);
@@ -102,7 +102,7 @@ test('an edit ends it at once, an operation elsewhere within a second', async ()
   await until(async () => expect((await house.send(gateway, 'edited')).status).toBe(200), 2_500);
 });
 
-test('a penalty begins with the same refusal', async () => {
+test('a penalty begins at the same refusal as without remembering', async () => {
   await house.write('penalized', [small({ penalty: { refusals: 30, windowMs: 60_000, blockMs: 60_000 } })]);
   const reasons: boolean[] = [];
   for (let i = 0; i < 40; i++) {

@@ -16,7 +16,7 @@ test('while the way to PostgreSQL is black, merchants that are known are served,
     const merchants = new MerchantRepository(dataSource);
     for (const id of ['first', 'second', 'third']) await merchants.create({ id, name: id, timeZone: 'Etc/UTC' }, { name: 'admin' });
     await house.write('known', [rule()]);
-    const gateway = await house.gateway({ DATABASE_URL: url.href });
+    const gateway = await house.gateway({ DATABASE_URL: url.href, STORE_TIMEOUT_MS: '5000' });
     await until(async () => expect((await house.send(gateway, 'first')).status).toBe(200));
     expect((await house.send(gateway, 'known')).status).toBe(200);
 

@@ -40,7 +40,7 @@ test('H2: more than the limit passes while there is spare capacity, and says so'
   expect((await house.send(hard, 'elastic')).status).toBe(429);
 });
 
-test('with the upstream at its capacity it is hard', async () => {
+test('an elastic limit is hard while the upstream is at its capacity', async () => {
   const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000', UPSTREAM_CAPACITY_PER_SECOND: '4' });
   await house.write('busy', [elastic()]);
   await house.write('others', [rule({ capacity: 1_000_000 })]);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => house.close());
 
-test('one token left, a thousand concurrent requests through four gateways: exactly one passes', async () => {
+test('exactly one of a thousand concurrent requests through four gateways takes the last token', async () => {
   await house.write('last-token', [rule({ capacity: 1, refillIntervalMs: 3_600_000, refillTokens: 1 })]);
   const answers = await Promise.all(Array.from({ length: 1000 }, (_, i) => house.send(gateways[i % 4]!, 'last-token')));
   const statuses = answers.map(({ status }) => status);
@@ -32,7 +32,7 @@ test.each<LimitSpec>([
   { name: 'l', algorithm: 'fixed_window', limit: 25, calendar: 'month', timeZone: 'Asia/Tokyo', start: 'clock' },
   { name: 'l', algorithm: 'sliding_log', limit: 25, windowMs: HOUR_MS },
   { name: 'l', algorithm: 'sliding_counter', limit: 25, windowMs: HOUR_MS, parts: 6 },
-])('$algorithm: of 400 concurrent requests through four gateways exactly 25 pass', async (spec) => {
+])('$algorithm: exactly 25 of 400 concurrent requests through four gateways pass', async (spec) => {
   const merchantId = `${spec.algorithm}-${Object.keys(spec).length}`;
   await house.write(merchantId, [rule({ limits: startLimits([spec], Date.now()) })]);
   const answers = await Promise.all(Array.from({ length: 400 }, (_, i) => house.send(gateways[i % 4]!, merchantId)));
@@ -40,7 +40,7 @@ test.each<LimitSpec>([
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(375);
 });
 
-test('hammered for four seconds through all four: what passed is within one token of B + r * t', async () => {
+test('four seconds of load through four gateways pass B + r * t requests, give or take one', async () => {
   // It is full ten seconds after it was empty: however long a busy machine stands still, no token is lost.
   const [capacity, perSecond] = [50, 5];
   await house.write('hammered', [rule({ capacity, refillTokens: perSecond })]);

@@ -134,11 +134,12 @@ test('5: $200 of purchases for an address, to the cent', async () => {
 });
 
 test('6: a burst of 150', async () => {
-  const all = await Promise.all(times(160, {}).map((each) => status('m6', each)));
+  const beganMs = performance.now();
+  const all = await Promise.all(times(200, {}).map((each) => status('m6', each)));
   const passed = all.filter((each) => each === 201).length;
-  // What comes back while they are sent.
   expect(passed).toBeGreaterThanOrEqual(150);
-  expect(passed).toBeLessThan(160);
+  // And what comes back while they are sent: a hundred a minute.
+  expect(passed).toBeLessThanOrEqual(150 + Math.ceil(((performance.now() - beganMs) * 100) / 60_000));
 });
 
 test('7: two a second, and 9: five a minute', async () => {
@@ -150,10 +151,12 @@ test('7: two a second, and 9: five a minute', async () => {
 });
 
 test('8: a hundred payments a minute; the tighter rule of the night is for one country', async () => {
-  const all = await Promise.all(times(130, { path: '/transactions/1', headers: { 'x-country': 'SE' } }).map((each) => status('m8', each)));
+  const all = await Promise.all(times(250, { path: '/transactions/1', headers: { 'x-country': 'SE' } }).map((each) => status('m8', each)));
   const passed = all.filter((each) => each === 201).length;
-  expect([100, 130]).toContain(passed);
-  expect(all.filter((each) => each === 429).length).toBe(130 - passed);
+  // A minute may end while they are sent.
+  expect(passed).toBeGreaterThanOrEqual(100);
+  expect(passed).toBeLessThanOrEqual(200);
+  expect(all.filter((each) => each === 429).length).toBe(250 - passed);
 });
 
 test('10: one bad user behind a shared address does not block the others', async () => {

@@ -18,7 +18,7 @@ export interface Answer {
 }
 
 /** More than a kernel keeps for a client that does not read; what the upstream answers for /large. */
-const LARGE_BYTES = 16 * 1024 * 1024;
+const LARGE = Buffer.alloc(16 * 1024 * 1024);
 
 export class House {
   private readonly gateways: RunningApp[] = [];
@@ -44,7 +44,7 @@ export class House {
     const upstream = createServer((request, response) => {
       received.push(request);
       const answer = () => response.setHeader('content-type', 'application/json').end('{"ok":true}');
-      const large = () => response.end(Buffer.alloc(LARGE_BYTES));
+      const large = () => response.end(LARGE);
       request
         .resume()
         .on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : request.url?.startsWith('/large') ? large() : answer()));

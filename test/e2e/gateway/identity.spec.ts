@@ -1,13 +1,20 @@
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { RuleSpec } from '#limiter';
 import { burst } from '#limiter/testing';
 import { API_KEY_TEXT } from '#platform';
 import { createDataSource, MerchantApiKeyRepository } from '#rules-db';
+import { makeAuthority, makeCertificate, type MadeCertificate } from '../../support/certificates.js';
 import { BY } from '../../support/factories/merchants.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { AUDIENCE, TestIssuer } from '../../support/oidc-issuer.js';
 import type { RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
 import { House } from './house.js';
 
 /** Who is asking, at a gateway that knows merchants by API keys, by tokens and by X-Merchant-Id, in this order. */
@@ -139,6 +146,9 @@ test('a new key of the issuer is known at once, and while the issuer is away kno
   expect((await send(`Authorization: Bearer ${await sign({ sub: 'never seen' })}`)).status).toBe(200);
   expect(JSON.stringify(gateway.logs)).not.toContain(parts(token)[2]);
   issuer.answer = undefined;
+  const ready = (await (await fetch(`${gateway.managementUrl}/readyz`)).json()) as { ready: boolean; checks: { name: string }[] };
+  expect(ready.checks.find(({ name }) => name === 'token_keys')).toMatchObject({ required: false });
+  expect(await house.metric(gateway, /^tollgate_jwks_fetches_total\{.*outcome="fetched"/)).toBeGreaterThan(0);
 });
 
 /** With what else the request says, which never makes up for a credential that is wrong. */
@@ -240,4 +250,85 @@ test.each<[string, () => Promise<string[]> | string[], number, string]>([
   const refused = await send(...(await lines()));
   expect([refused.status, refused.code, refused.upstream]).toEqual([status, code, undefined]);
   if (status === 401) expect(refused.challenge).toMatch(/^Bearer realm="tollgate"/);
+});
+
+describe('a gateway that speaks TLS and asks clients for certificates', () => {
+  const authority = makeAuthority();
+  const server = makeCertificate({ dnsNames: ['localhost'] });
+  const client = (name: string, by = authority) => makeCertificate({ uris: [`spiffe://example.org/${name}`], by });
+  let folder: string;
+  let tls: RunningApp;
+
+  const write = (shows: MadeCertificate) => {
+    writeFileSync(join(folder, 'cert.pem'), shows.cert);
+    writeFileSync(join(folder, 'key.pem'), shows.key);
+  };
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
+    write(server);
+    writeFileSync(join(folder, 'ca.pem'), authority.cert);
+    tls = await house.gateway({
+      IDENTITY: 'api-key,certificate,header',
+      GATEWAY_TLS_CERT: join(folder, 'cert.pem'),
+      GATEWAY_TLS_KEY: join(folder, 'key.pem'),
+      GATEWAY_TLS_CLIENT_CA: join(folder, 'ca.pem'),
+      CLIENT_CERT_PREFIX: 'spiffe://example.org/',
+      STORE_TIMEOUT_MS: '5000',
+    });
+  });
+
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  async function session(shown: MadeCertificate | undefined, ca = server): Promise<ClientHttp2Session> {
+    const opened = connectHttp2(`https://localhost:${new URL(tls.url).port}`, {
+      ca: ca.cert,
+      ...(shown !== undefined && { cert: shown.cert, key: shown.key }),
+      lookup: (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }] as never),
+    });
+    await once(opened, 'connect');
+    return opened;
+  }
+
+  async function ask(shown: MadeCertificate | undefined, headers: Record<string, string> = {}) {
+    house.received.length = 0;
+    const opened = await session(shown);
+    const stream = opened.request({ ':path': '/x', ...headers });
+    const [answer] = (await once(stream, 'response')) as [Record<string, unknown>];
+    let text = '';
+    for await (const piece of stream) text += String(piece);
+    opened.destroy();
+    return { status: answer[':status'], code: /"code":"([^"]+)"/.exec(text)?.[1], upstream: house.received[0]?.headers };
+  }
+
+  test('knows merchants by them, and tells the upstream', async () => {
+    const { status, upstream } = await ask(client('acme'), { 'x-merchant-id': 'other' });
+    expect(status).toBe(200);
+    expect(upstream).toMatchObject({ 'x-merchant-id': 'acme', 'x-forwarded-proto': 'https' });
+  });
+
+  test('goes by an API key first, and by X-Merchant-Id only without a certificate', async () => {
+    const keyed = await ask(client('acme'), { authorization: `Bearer ${key}` });
+    expect(keyed.upstream?.['x-merchant-id']).toBe('keyed');
+    const named = await ask(undefined, { 'x-merchant-id': 'acme' });
+    expect(named.upstream?.['x-merchant-id']).toBe('acme');
+  });
+
+  test.each([
+    ['of another authority', () => client('acme', makeAuthority()), 401, 'identity.certificate_untrusted'],
+    ['that names no merchant', () => makeCertificate({ commonNames: ['acme'], by: authority }), 401, 'identity.certificate_merchant'],
+    ['of a merchant that does not exist', () => client('nobody'), 403, 'merchant.unknown'],
+  ])('refuses one %s, whatever the request says besides', async (_case, make, status, code) => {
+    const refused = await ask(make(), { 'x-merchant-id': 'acme' });
+    expect(refused).toEqual({ status, code, upstream: undefined });
+  });
+
+  test('shows another certificate once its files have changed, without a restart', async () => {
+    const next = makeCertificate({ dnsNames: ['localhost'], notAfter: new Date(Date.now() + 1_000_000_000) });
+    write(next);
+    await until('the new certificate is shown', async () => (await session(undefined, next)).destroy());
+    const metrics = await (await fetch(`${tls.managementUrl}/metrics`)).text();
+    const expiry = Number(/tollgate_tls_certificate_expiry_timestamp_seconds\{[^}]*\} (\S+)/.exec(metrics)?.[1]);
+    expect(expiry).toBe(Date.parse(next.x509.validTo) / 1000);
+  });
 });

@@ -30,7 +30,7 @@ test('a request that the upstream never saw gives back what it took', async () =
   expect(statuses).toEqual([200, 200, 200, 429]);
 });
 
-test('one that the upstream has seen does not, though its client went away', async () => {
+test('a request that the upstream has seen is not refunded, though its client went away', async () => {
   await house.write('impatient', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: HOUR_MS })]);
   const client = request(`${gateway.url}/hold`, { headers: { 'x-merchant-id': 'impatient' }, agent: false }).on('error', () => {});
   client.end();
@@ -40,7 +40,7 @@ test('one that the upstream has seen does not, though its client went away', asy
   expect((await house.send(gateway, 'impatient')).status).toBe(429);
 });
 
-test('who leaves a queue as its last hands the place on', async () => {
+test('the last request of a queue that leaves it hands its place on', async () => {
   const limits = startLimits(
     [
       {

@@ -47,7 +47,7 @@ test('a passing request shows what is left, a refused one when to come back', as
   });
 });
 
-test('several limits: all or nothing, and the headers tell them apart', async () => {
+test('several limits take all or nothing, and the headers tell them apart', async () => {
   const limits = startLimits(
     [
       burst({ name: 'second', capacity: 2, refillTokens: 2, refillIntervalMs: 60_000 }),
@@ -73,7 +73,7 @@ test('several limits: all or nothing, and the headers tell them apart', async ()
   }
 });
 
-test('what can never pass says so, without Retry-After', async () => {
+test('a request that can never pass is told so, without Retry-After', async () => {
   await house.write('never', [rule({ cost: 11 })]);
   const { status, headers, body } = await house.send(gateway, 'never');
   expect(status).toBe(429);
@@ -276,9 +276,14 @@ describe('a rule with conditions', () => {
   });
 });
 
-test('headers, bodies and pages are as the operator has configured them', async () => {
+test('headers, pages and retries are as the operator has configured them', async () => {
   await house.write('configured', [rule({ capacity: 1, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
-  const configured = await house.gateway({ RATE_LIMIT_HEADERS: 'legacy', REFUSAL_HTML: 'built-in', STORE_TIMEOUT_MS: '5000' });
+  const configured = await house.gateway({
+    RATE_LIMIT_HEADERS: 'legacy',
+    REFUSAL_HTML: 'built-in',
+    IDEMPOTENCY_WINDOW_MS: '3600000',
+    STORE_TIMEOUT_MS: '5000',
+  });
   const passed = await house.send(configured, 'configured');
   expect(passed).toMatchObject({ status: 200, headers: { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0' } });
   expect(passed.headers['ratelimit']).toBeUndefined();
@@ -286,4 +291,16 @@ test('headers, bodies and pages are as the operator has configured them', async 
   expect(page).toMatchObject({ status: 429, headers: { 'content-type': 'text/html; charset=utf-8', 'x-ratelimit-remaining': '0' } });
   expect(page.body).toContain('<h1>Quota exceeded</h1>');
   expect((await house.send(configured, 'configured')).headers['content-type']).toBe('application/problem+json');
+
+  await house.write('retries', [rule({ capacity: 2, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  const remaining = async (key?: string): Promise<unknown> => {
+    const headers: Record<string, string> = key === undefined ? {} : { 'idempotency-key': key };
+    const { status, headers: told } = await house.send(configured, 'retries', { headers });
+    return [status, told['x-ratelimit-remaining']];
+  };
+  expect(await remaining('a')).toEqual([200, '1']);
+  expect(await remaining('a')).toEqual([200, '1']);
+  expect(await remaining('b')).toEqual([200, '0']);
+  expect(await remaining('a')).toEqual([200, '0']);
+  expect(await remaining()).toEqual([429, '0']);
 });

@@ -21,9 +21,9 @@ function edited(old: ReturnType<typeof rule>, numbers: { capacity?: number; refi
   return { ...old, limits: editLimits(old.limits, [{ ...spec, ...numbers }], Date.now()) };
 }
 
-async function everywhere(merchant: string, policy: string, withinMs: number): Promise<void> {
+async function everywhere(merchant: string, policy: string): Promise<void> {
   for (const gateway of gateways) {
-    await until(async () => expect((await house.send(gateway, merchant)).headers['ratelimit-policy']).toBe(policy), withinMs);
+    await until(async () => expect((await house.send(gateway, merchant)).headers['ratelimit-policy']).toBe(policy));
   }
 }
 
@@ -48,17 +48,17 @@ test('an edit is enforced by every gateway, hands out nothing, and fails no requ
   await hammer;
   // The bucket was empty before the edits and refills one in ten minutes: nothing passes, and nothing breaks.
   expect(new Set(statuses)).toEqual(new Set([429]));
-  await everywhere('edited', '"burst";q=30;w=18000', 2000);
+  await everywhere('edited', '"burst";q=30;w=18000');
 });
 
-test('also when the message about it was lost', async () => {
+test('an edit whose message was lost is enforced as well', async () => {
   const first = rule({ capacity: 10 });
   await house.write('unheard', [first]);
-  await everywhere('unheard', '"burst";q=10;w=2', 2000);
+  await everywhere('unheard', '"burst";q=10;w=2');
   await house.write('unheard', [edited(first, { capacity: 20 })], { announce: false });
   // What announce() does, less the message.
   await house.redis.hincrby(CHANGE_COUNTERS_KEY, changeCounterOf('unheard'), 1);
-  await everywhere('unheard', '"burst";q=20;w=4', 2000);
+  await everywhere('unheard', '"burst";q=20;w=4');
 });
 
 test('a gateway that heard nothing at all learns of newer rules from the bucket', async () => {

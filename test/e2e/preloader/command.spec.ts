@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../scripts/ports.mjs';
-import type { RunningApp } from '../../support/processes.js';
+import { freshRedis, type TestRedis } from '../../support/services.js';
 import { House } from './house.js';
 
 const SCRIPT = fileURLToPath(new URL('../../../scripts/tollgate.mjs', import.meta.url));
@@ -18,19 +18,20 @@ function preload(redisUrl: string, ...args: string[]): Promise<{ code: number; s
   });
 }
 
+/** They wait for what is not there most of the time, and run at once. */
 describe('npm run preload', () => {
   let house: House;
-  let app: RunningApp;
+  let withoutPreloader: TestRedis;
 
   beforeAll(async () => {
-    house = await House.open();
+    [house, withoutPreloader] = await Promise.all([House.open(), freshRedis()]);
     await house.manyMerchants(120);
-    app = await house.preloader();
+    const app = await house.preloader();
     await app.waitForLog(({ msg }) => msg === 'full preload done', 30_000);
   });
-  afterAll(() => house.close());
+  afterAll(() => Promise.all([house.close(), withoutPreloader.stop()]));
 
-  test('preloads all merchants and prints its progress in plain lines', async () => {
+  test.concurrent('preloads all merchants and prints its progress in plain lines', async () => {
     const one = (await house.redis.keys('tg:s:*'))[0] as string;
     await house.redis.del(one);
     const { code, stdout, stderr } = await preload(house.redisServer.url);
@@ -42,20 +43,26 @@ describe('npm run preload', () => {
     expect(await house.redis.exists(one)).toBe(1);
   });
 
-  test('says that Redis does not answer', async () => {
+  test.concurrent('says that Redis does not answer', async () => {
     const { code, stderr } = await preload(`redis://:secret@127.0.0.1:${await freePort()}`);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^No Redis answers at 127\.0\.0\.1:\d+\./);
     expect(stderr).not.toContain('secret');
   });
 
-  test('says that the address of Redis is invalid', async () => {
+  test.concurrent('says that no preloader is running', async () => {
+    const { code, stderr } = await preload(withoutPreloader.url);
+    expect(code).toBe(1);
+    expect(stderr).toContain('No preloader is running');
+  });
+
+  test.concurrent('says that the address of Redis is invalid', async () => {
     const { code, stderr } = await preload('somewhere');
     expect(code).toBe(1);
     expect(stderr).toContain('REDIS_URL is not usable');
   });
 
-  test('prints its help, and refuses unknown options', async () => {
+  test.concurrent('prints its help, and refuses unknown options', async () => {
     expect(await preload(house.redisServer.url, '--help')).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('QUEUE_REDIS_URL') as string,
@@ -64,12 +71,5 @@ describe('npm run preload', () => {
       code: 2,
       stderr: expect.stringContaining("Unknown option '--fast'") as string,
     });
-  });
-
-  test('says that no preloader is running', async () => {
-    expect(await app.stop()).toBe(0);
-    const { code, stderr } = await preload(house.redisServer.url);
-    expect(code).toBe(1);
-    expect(stderr).toContain('No preloader is running');
   });
 });

@@ -1,4 +1,5 @@
 import { PATIENCE } from '../../support/patience.mjs';
+import type { KeptRulesApi } from '../../support/kept-rules-api.mjs';
 import { ADMIN_TOKEN, type RunningApp, startApp } from '../../support/processes.js';
 import { freshDatabase } from '../../support/services.js';
 
@@ -10,18 +11,39 @@ export interface Answer {
 }
 
 export interface Api {
-  app: RunningApp;
+  app: Pick<RunningApp, 'url' | 'logs'>;
+  databaseUrl: string;
   /** Asks with the admin token and, where there is a body, as JSON; `headers` change that, and undefined takes a header away. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string | undefined>): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** The Rules API as a process, on a database of its own. */
+/** What test/support/environment.mjs hands to end-to-end tests. */
+declare global {
+  var tollgateKeptRulesApi: (adminToken: string) => Promise<KeptRulesApi>;
+}
+
+/**
+ * The Rules API as a process with the usual settings and an empty database. It is the one of this worker: a second call empties it for the first
+ * caller too. Whoever needs other settings, or harms it, starts one of its own.
+ */
+export async function emptyRulesApi(): Promise<Api> {
+  const { url, databaseUrl, logs } = await globalThis.tollgateKeptRulesApi(ADMIN_TOKEN);
+  return {
+    app: { url, logs },
+    databaseUrl,
+    ask: (method, path, body, headers) => ask(url, method, path, body, headers),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** The Rules API as a process of a test's own, on a database of its own. */
 export async function startRulesApi(env: Record<string, string> = {}): Promise<Api> {
   const database = await freshDatabase({ migrated: true });
   const app = await startApp('rules-api', { DATABASE_URL: database.url, ...env });
   return {
     app,
+    databaseUrl: database.url,
     ask: (method, path, body, headers) => ask(app.url, method, path, body, headers),
     async close() {
       await app.stop();

@@ -1,9 +1,8 @@
 import { parse, stringify } from 'yaml';
 import { createDataSource, tryLockForApply, verifyAuditChain } from '#rules-db';
-import { freshDatabase, type TestDatabase } from '../../support/services.js';
-import { ADMIN_TOKEN, type RunningApp, startApp } from '../../support/processes.js';
+import { ADMIN_TOKEN } from '../../support/processes.js';
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Answer, ask } from './api.js';
+import { type Answer, type Api, ask, emptyRulesApi } from './api.js';
 
 interface Rule {
   name: string;
@@ -21,21 +20,15 @@ interface Result {
   refusal?: { code: string };
 }
 
-let database: TestDatabase;
-let app: RunningApp;
+let api: Api;
 beforeAll(async () => {
-  database = await freshDatabase({ migrated: true });
-  app = await startApp('rules-api', { DATABASE_URL: database.url });
-});
-afterAll(async () => {
-  await app.stop();
-  await database.drop();
+  api = await emptyRulesApi();
 });
 
 const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
-  ask(app.url, method, path, body, headers);
+  ask(api.app.url, method, path, body, headers);
 const apply = (configuration: unknown, query = ''): Promise<Answer> => call('POST', `/v1/apply${query}`, configuration);
-const text = async (path: string) => (await fetch(app.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })).text();
+const text = async (path: string) => (await fetch(api.app.url + path, { headers: { authorization: `Bearer ${ADMIN_TOKEN}` } })).text();
 const exported = async (query = ''): Promise<Configuration> => parse(await text(`/v1/export${query}`)) as Configuration;
 const audited = async () => ((await call('GET', '/v1/audit?limit=1')).body as { items: { id: string }[] }).items[0]?.id;
 const summary = ({ body }: Answer) => (body as Result).changes.map(({ action, kind, merchantId, id }) => [action, kind, merchantId, id]);
@@ -175,7 +168,7 @@ describe('applying a file', () => {
 
   it('is one transaction: where one change fails, none is made', async () => {
     const before = await exported();
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.query(`
         CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -185,8 +178,8 @@ describe('applying a file', () => {
       const more = { ...start, defaultRules: [...start.defaultRules!, rule('the last but one'), rule('the last one')] };
       expect((await apply(more)).status).toBe(500);
       expect([await exported(), await audited()]).toEqual([before, last]);
-      await dataSource.query('DROP FUNCTION refuse_one CASCADE');
     } finally {
+      await dataSource.query('DROP FUNCTION refuse_one CASCADE');
       await dataSource.destroy();
     }
   });
@@ -218,7 +211,7 @@ describe('applying a file', () => {
   });
 
   it('keeps the audit one unbroken chain, and tells the preloader of each owner once', async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.query('DELETE FROM outbox');
       await apply({ ...start, merchants: [{ ...start.merchants[1]!, rules: [...ten('acme'), rule('a'), rule('b')] }] });
@@ -231,7 +224,7 @@ describe('applying a file', () => {
   });
 
   it('waits for no file that another Rules API applies, and is refused meanwhile', async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.transaction(async (manager) => {
         expect(await tryLockForApply({ manager, run: () => Promise.reject(new Error('unused')) })).toBe(true);
@@ -240,6 +233,29 @@ describe('applying a file', () => {
         expect([refused.status, refused.body, refused.headers.get('retry-after')]).toMatchObject([503, { code: 'apply.busy' }, '5']);
       });
       expect((await apply(start)).body).toEqual({ changes: [], applied: true });
+    } finally {
+      await dataSource.destroy();
+    }
+  });
+
+  it('tells of more changes than are in memory at once', async () => {
+    const merchants = Array.from({ length: 12 }, (_, i) => ({
+      id: `long-${i}`,
+      name: 'x',
+      rules: Array.from({ length: 50 }, (_each, j) => rule(`rule ${j}`)),
+    }));
+    const long = { version: 1, merchants };
+    const dry = (await apply(long, '?dryRun=true')).body as Result;
+    expect([dry.applied, dry.changes.length, dry.changes.filter(({ kind }) => kind === 'merchant').length]).toEqual([false, 612, 12]);
+    const done = await apply(long);
+    expect(done.body).toEqual({ changes: dry.changes, applied: true });
+    expect(done.headers.get('content-type')).toMatch(/^application\/json/);
+    expect((await call('GET', '/v1/audit?merchant=long-7&limit=200')).body).toMatchObject({ items: { length: 51 } });
+    const gone = await apply(start, '?deleteMerchants=true&maxDeletePercent=100');
+    expect(summary(gone).filter(([action]) => action === 'delete')).toHaveLength(12);
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
+    try {
+      expect((await verifyAuditChain(dataSource)).faults).toEqual([]);
     } finally {
       await dataSource.destroy();
     }
@@ -312,6 +328,7 @@ describe('applying a file', () => {
     '?maxDeletePercent=-1',
     '?select=a',
     '?select=a=b&deleteMerchants=true',
+    '?deletePlans=maybe',
     '?dryRun=true&dryRun=true',
   ])('refuses the query %s', async (query) => expect((await apply(start, query)).status).toBe(400));
 });
@@ -386,7 +403,7 @@ describe('a file that touches a protected rule', () => {
   });
   // The API would want a second administrator.
   afterAll(async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     await dataSource.query(`DELETE FROM merchant WHERE id IN ('aaa', 'kept')`);
     await dataSource.query(`DELETE FROM plan WHERE name = 'guarding'`);
     await dataSource.destroy();
@@ -477,7 +494,7 @@ describe('exporting a file', () => {
   });
 
   it('fails rather than leave out a rule that cannot be read', async () => {
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       await dataSource.query(`UPDATE rule SET cost = -5 WHERE name = 'acme 1'`);
       expect(await call('GET', '/v1/export')).toMatchObject({ status: 500, body: { code: 'rule.unreadable' } });
@@ -538,6 +555,43 @@ describe('plans in a file', () => {
     expect((await call('GET', '/v1/plans/pro')).body).toMatchObject({ note: 'new' });
     const left = await apply({ version: 1, merchants: [{ id: 'of-pro', name: 'x' }] });
     expect((left.body as Result).changes).toMatchObject([{ patch: [{ op: 'replace', path: '/plan', value: null }] }]);
+  });
+
+  it('that it lacks are deleted only if told, within the share, and not while a merchant has one that the file does not name', async () => {
+    const two = {
+      version: 1,
+      plans: [file.plans[0]!, { name: 'old', rules: [rule('former')] }],
+      merchants: [{ id: 'of-old', name: 'x', plan: 'old' }],
+    };
+    expect((await apply(two)).status).toBe(200);
+    const one = { version: 1, plans: [file.plans[0]!] };
+    const all = '&maxDeletePercent=100';
+    expect(about(await apply(one))).toEqual([]);
+    expect((await apply(one, '?deletePlans=true')).body).toMatchObject({ code: 'apply.too_many_deletions' });
+    for (const query of ['', '&dryRun=true']) {
+      const { status, body } = await apply(one, `?deletePlans=true${all}${query}`);
+      const problem = query === '' ? body : (body as Result).refusal;
+      expect([status, problem]).toMatchObject([
+        query === '' ? 409 : 200,
+        { code: 'plan.in_use', detail: expect.stringContaining('of-old') as string },
+      ]);
+    }
+    expect((await call('GET', '/v1/plans/old')).status).toBe(200);
+    const named = await apply({ ...one, merchants: [{ id: 'of-old', name: 'x', plan: 'old' }] }, `?deletePlans=true${all}`);
+    expect([named.status, named.body.errors]).toMatchObject([400, [{ pointer: '/merchants/0/plan', code: 'merchant.plan.not_found' }]]);
+    // The file moves the merchant to another plan, and so nobody has this one any more.
+    const moving = { ...one, merchants: [{ id: 'of-old', name: 'x', plan: 'pro' }] };
+    const dry = await apply(moving, `?deletePlans=true&dryRun=true${all}`);
+    const done = await apply(moving, `?deletePlans=true${all}`);
+    expect([dry.body.refusal, about(dry)]).toEqual([undefined, about(done)]);
+    expect(about(done)).toEqual([
+      ['update', 'merchant', 'of-old', undefined],
+      ['delete', 'plan', 'old', 'old'],
+    ]);
+    expect((await call('GET', '/v1/plans/old')).status).toBe(404);
+    expect(about(await apply(moving, '?deletePlans=true'))).toEqual([]);
+    expect((await apply(moving, '?deletePlans=true&select=team=risk')).status).toBe(400);
+    await call('DELETE', '/v1/merchants/of-old', undefined, { 'if-match': '*' });
   });
 
   it.each(['', '?dryRun=true'])('that no file and nobody has made are refused%s, and the merchant named', async (query) => {

@@ -1,9 +1,9 @@
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Api, startRulesApi } from './api.js';
+import { type Api, emptyRulesApi } from './api.js';
 
 let api: Api;
 beforeAll(async () => {
-  api = await startRulesApi();
+  api = await emptyRulesApi();
   await api.ask(
     'POST',
     '/v1/merchants',
@@ -11,7 +11,6 @@ beforeAll(async () => {
     { 'x-change-reason': Buffer.from('neuer Kunde, Müller').toString('latin1') },
   );
 });
-afterAll(() => api.close());
 
 interface Change {
   action: string;

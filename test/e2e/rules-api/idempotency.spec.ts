@@ -1,14 +1,13 @@
 import { ADMIN_TOKEN } from '../../support/processes.js';
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Answer, type Api, ask, startRulesApi } from './api.js';
+import { type Answer, type Api, ask, emptyRulesApi } from './api.js';
 
 let api: Api;
 let keys = 0;
 beforeAll(async () => {
-  api = await startRulesApi();
+  api = await emptyRulesApi();
   await api.ask('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
 });
-afterAll(() => api.close());
 
 const newKey = () => ({ 'idempotency-key': `key-${keys++}` });
 const shown = ({ status, headers, body }: Answer) => [

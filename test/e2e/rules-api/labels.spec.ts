@@ -1,13 +1,12 @@
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Api, startRulesApi } from './api.js';
+import { type Api, emptyRulesApi } from './api.js';
 
 const ANY = { 'if-match': '*' };
 
 let api: Api;
 beforeAll(async () => {
-  api = await startRulesApi();
+  api = await emptyRulesApi();
 });
-afterAll(() => api.close());
 
 /** All items of a list, page by page. */
 async function all(path: string): Promise<{ id: string; name: string }[]> {

@@ -1,12 +1,11 @@
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Api, startRulesApi } from './api.js';
+import { type Api, emptyRulesApi } from './api.js';
 
 describe('merchants', () => {
   let api: Api;
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
   });
-  afterAll(() => api.close());
 
   it('are created, read, changed and deleted', async () => {
     const created = await api.ask('POST', '/v1/merchants', { id: 'acme', name: 'Acme', timeZone: 'Europe/Berlin' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from '../../../scripts/paths.mjs';
 import { ADMIN_TOKEN } from '../../support/processes.js';
-import { type Answer, type Api, startRulesApi } from './api.js';
+import { type Answer, type Api, emptyRulesApi } from './api.js';
 import { exampleOf, mismatches, type Schema, type Schemas } from './schema.js';
 
 interface Documented {
@@ -19,7 +19,7 @@ describe('what the OpenAPI document says', () => {
   let examples: Record<string, { value: object }>;
 
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
     const document = (await api.ask('GET', '/openapi.json')).body as {
       components: { schemas: Schemas; examples: typeof examples };
       paths: typeof paths;
@@ -27,7 +27,6 @@ describe('what the OpenAPI document says', () => {
     ({ schemas, examples } = document.components);
     paths = document.paths;
   });
-  afterAll(() => api.close());
 
   function operation(method: string, template: string): Documented {
     const found = paths[template]?.[method.toLowerCase()];

@@ -1,5 +1,5 @@
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Api, startRulesApi } from './api.js';
+import { type Api, emptyRulesApi } from './api.js';
 
 const MERGE_PATCH = { 'content-type': 'application/merge-patch+json' };
 const ANY = { 'if-match': '*' };
@@ -9,7 +9,7 @@ describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s',
   let path: string;
   let rule: Record<string, unknown>;
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
     await api.ask('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });
   });
   beforeEach(async () => {
@@ -22,7 +22,6 @@ describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s',
     path = created.headers.get('location')!;
     rule = created.body as Record<string, unknown>;
   });
-  afterAll(() => api.close());
 
   it.each(['application/merge-patch+json', 'application/json'])(
     'keeps by a patch of type %s what the patch does not name',
@@ -122,9 +121,8 @@ describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s',
 describe('a merge patch', () => {
   let api: Api;
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
   });
-  afterAll(() => api.close());
 
   it('is taken by PATCH of a merchant too', async () => {
     await api.ask('POST', '/v1/merchants', { id: 'acme', name: 'Acme' });

@@ -1,7 +1,7 @@
 import { BUSY } from '../../support/patience.mjs';
 import { ruleBody } from '../../support/factories/rules.js';
 import { ADMIN_TOKEN } from '../../support/processes.js';
-import { type Api, startRulesApi } from './api.js';
+import { type Api, emptyRulesApi } from './api.js';
 
 const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
 
@@ -22,10 +22,9 @@ const DEFAULTS = {
 describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %s', (rules) => {
   let api: Api;
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
     await api.ask('POST', '/v1/merchants', { id: 'acme/1', name: 'Acme' });
   });
-  afterAll(() => api.close());
 
   it('are created with every default, read, replaced and deleted', async () => {
     const created = await api.ask('POST', rules, ruleBody());
@@ -164,10 +163,9 @@ describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %
 describe('rules of a merchant', () => {
   let api: Api;
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
     for (const id of ['one', 'other']) await api.ask('POST', '/v1/merchants', { id, name: id });
   });
-  afterAll(() => api.close());
 
   it('need the merchant', async () => {
     const path = '/v1/merchants/nobody/rules';
@@ -220,11 +218,10 @@ describe('a rule that is probably a mistake', () => {
   let api: Api;
   const rules = '/v1/merchants/careful/rules';
   beforeAll(async () => {
-    api = await startRulesApi();
+    api = await emptyRulesApi();
     await api.ask('POST', '/v1/merchants', { id: 'careful', name: 'x' });
     expect((await api.ask('POST', rules, wide)).body).not.toHaveProperty('warnings');
   });
-  afterAll(() => api.close());
 
   it('is written with warnings, by each call that writes, and what was answered can be sent back', async () => {
     const created = await api.ask('POST', rules, ruleBody({ name: 'narrow' }));

@@ -1,4 +1,4 @@
-import { spawn, type StdioOptions } from 'node:child_process';
+import { type ChildProcess, spawn, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bundleOf } from '../../../scripts/paths.mjs';
@@ -8,10 +8,10 @@ import { PATIENCE } from '../../support/patience.mjs';
 import { ADMIN_TOKEN } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 
-/** A process ends within its grace, whatever is broken. */
+/** A process ends within its grace, whatever is broken. Each test waits for processes of its own: they run at once. */
 
 const STUBBORN = fileURLToPath(new URL('./stubborn.mjs', import.meta.url));
-const GRACE_MS = 400;
+const GRACE_MS = 800;
 /** The guard's half second, and what a machine under load adds to it. */
 const SLACK_MS = 500 + 3_000 * PATIENCE;
 
@@ -35,22 +35,16 @@ interface Options {
   stdout?: 'read' | 'unread' | number;
 }
 
-const started: number[] = [];
-afterEach(() => {
-  for (const pid of started.splice(0)) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      // It has ended, as it should.
-    }
-  }
-});
+/** Those that have not ended, as they should. */
+const running = new Set<ChildProcess>();
+afterAll(() => running.forEach((child) => child.kill('SIGKILL')));
 
 function run(args: string[], { env = {}, stdout = 'read' }: Options = {}): Process & { ready: Promise<void> } {
   const stdio: StdioOptions = ['ignore', typeof stdout === 'number' ? stdout : 'pipe', 'pipe'];
   const child = spawn(process.execPath, args, { stdio, env: { PATH: process.env['PATH'] ?? '', ...env } });
   tether.tie(child, 'KILL');
-  started.push(child.pid!);
+  running.add(child);
+  child.once('exit', () => running.delete(child));
   let text = '';
   let errors = '';
   if (stdout === 'read') child.stdout?.setEncoding('utf8').on('data', (more: string) => (text += more));
@@ -85,7 +79,7 @@ async function stubborn(illness: string, options: Options = {}): Promise<Process
 }
 
 describe('a process that is told to end', () => {
-  it.each([
+  it.concurrent.each([
     ['ends at once', 0],
     ['fails', 1],
     ['throws where nobody catches', 1],
@@ -99,7 +93,7 @@ describe('a process that is told to end', () => {
     expect(ended.ms).toBeLessThan(GRACE_MS + SLACK_MS);
   });
 
-  it('leaves no guard behind', async () => {
+  it.concurrent('leaves no guard behind', async () => {
     const { spawnSync } = await import('node:child_process');
     const process = await stubborn('ends at once');
     await process.end('SIGTERM');
@@ -109,7 +103,7 @@ describe('a process that is told to end', () => {
     });
   });
 
-  it('ends at once on a second signal, and takes two that come together for one', async () => {
+  it.concurrent('ends at once on a second signal, and takes two that come together for one', async () => {
     const process = run([STUBBORN, 'never ends', '60000']);
     await process.ready;
     const firstMs = performance.now();
@@ -127,15 +121,18 @@ describe('a process that is told to end', () => {
     expect(process.stdout()).toContain('a second signal');
   });
 
-  it.each(['ends at once', 'never ends'])('ends within its grace with the reader of its log gone, when closing %s', async (illness) => {
-    const process = await stubborn(illness);
-    process.leave();
-    const ended = await process.end('SIGTERM');
-    expect(ended.by).toBe(illness === 'never ends' ? 1 : 0);
-    expect(ended.ms).toBeLessThan(GRACE_MS + SLACK_MS);
-  });
+  it.concurrent.each(['ends at once', 'never ends'])(
+    'ends within its grace with the reader of its log gone, when closing %s',
+    async (illness) => {
+      const process = await stubborn(illness);
+      process.leave();
+      const ended = await process.end('SIGTERM');
+      expect(ended.by).toBe(illness === 'never ends' ? 1 : 0);
+      expect(ended.ms).toBeLessThan(GRACE_MS + SLACK_MS);
+    },
+  );
 
-  it('goes on, and ends within its grace, with a log that nobody reads', async () => {
+  it.concurrent('goes on, and ends within its grace, with a log that nobody reads', async () => {
     // That it gets as far as being ready shows that a full pipe does not stop it.
     const process = await stubborn('ends at once', { stdout: 'unread', env: { FLOOD: '1' } });
     const ended = await process.end('SIGTERM');
@@ -143,7 +140,7 @@ describe('a process that is told to end', () => {
     expect(ended.ms).toBeLessThan(GRACE_MS + SLACK_MS);
   });
 
-  it('goes on, and ends within its grace, with its log on a full disk', async () => {
+  it.concurrent('goes on, and ends within its grace, with its log on a full disk', async () => {
     const full = openSync('/dev/full', 'w');
     const process = await stubborn('ends at once', { stdout: full, env: { FLOOD: '1' } });
     closeSync(full);
@@ -157,7 +154,7 @@ describe('each app, with Redis and PostgreSQL gone and the reader of its log too
   const GONE = { DATABASE_URL: 'postgres://127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1', UPSTREAM_URL: 'http://127.0.0.1:1' };
   const PORTS = { gateway: 'GATEWAY_MANAGEMENT_PORT', preloader: 'PRELOADER_MANAGEMENT_PORT', 'rules-api': 'RULES_API_PORT' };
 
-  it.each(['gateway', 'preloader', 'rules-api'] as const)('%s ends on SIGTERM', async (app) => {
+  it.concurrent.each(['gateway', 'preloader', 'rules-api'] as const)('%s ends on SIGTERM', async (app) => {
     const port = await freePort();
     const process = run([bundleOf(app)], {
       env: { ...GONE, GATEWAY_PORT: '0', [PORTS[app]]: String(port), TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN, SHUTDOWN_GRACE_MS: '2000' },

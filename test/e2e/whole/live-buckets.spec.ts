@@ -75,7 +75,7 @@ test('a reset, tokens more or less, a block and its end are felt by a gateway th
   expect(await send()).toBe(429);
 });
 
-test('each is written to the audit, with who and why', async () => {
+test('each operation is written to the audit, with its actor and reason', async () => {
   const { body } = await api('GET', '/v1/audit?merchant=acme&limit=200');
   const changes = (body as { items: { action: string; reason: string | null; actor: string }[] }).items.filter(({ action }) =>
     action.startsWith('bucket.'),
@@ -105,6 +105,26 @@ test('the command line shows, corrects and explains them', async () => {
   expect(await tollgate('buckets', 'unblock', ...one)).toMatch(/burst +merchant +0 of 3 +\d+ ms +-/);
 });
 
+test('the command line explains a request with an API key and a token', async () => {
+  await api('POST', '/v1/merchants', { id: 'claimed', name: 'Claimed' });
+  const all = [
+    { field: 'apiKey.label.team', equals: 'web' },
+    { field: 'jwt.scope', equals: 'payments' },
+  ];
+  await api(
+    'POST',
+    '/v1/merchants/claimed/rules',
+    ruleBody({ name: 'of the web', match: { methods: [], paths: [], all }, limits: LIMITS }),
+  );
+  const explained = async (...args: string[]): Promise<string> => {
+    const env = { PATH: process.env['PATH'], TOLLGATE_URL: rulesApi.url, TOLLGATE_TOKEN: ADMIN_TOKEN };
+    const described = ['explain', 'get', '/x', '--merchant', 'claimed', '--api-key', '3', '--api-key-label', 'team=web', ...args];
+    return (await promisify(execFile)(process.execPath, [mainOf('cli'), ...described], { env })).stdout;
+  };
+  expect(await explained('--claim', 'scope=payments', '--claim', 'org.team=x')).toMatch(/of the web +merchant +chosen/);
+  expect(await explained('--claim', 'scope=other')).toMatch(/of the web +merchant +does not match +.*jwt\.scope is "other"/);
+});
+
 test('a bucket whose key has an address is read when the address is named, however it is spelled', async () => {
   const rule = ruleBody({ name: 'by address', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS });
   const id = ((await api('POST', '/v1/merchants/acme/rules', rule)).body as { id: string }).id;
@@ -114,7 +134,7 @@ test('a bucket whose key has an address is read when the address is named, howev
   expect(items(await api('GET', `${BUCKETS}?ruleId=${id}&ip=2001:db8::8`))).toMatchObject([{ remaining: 3 }]);
 });
 
-test('page by page each bucket comes once', async () => {
+test('each bucket comes once over all pages', async () => {
   const first = await api('GET', `${BUCKETS}?limit=1`);
   const { nextCursor } = first.body as { nextCursor: string };
   const second = await api('GET', `${BUCKETS}?limit=1&cursor=${nextCursor}`);

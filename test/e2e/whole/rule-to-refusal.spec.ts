@@ -131,7 +131,7 @@ test('C3: a limit of 0 refuses everything, and names no time at which it would n
   }
 });
 
-test('a leaky bucket as a queue delays what is over its rate, in order, and refuses who would wait too long', async () => {
+test('a leaky bucket as a queue delays requests above its rate, in order, and refuses those that would wait too long', async () => {
   const limit = {
     name: 'smooth',
     algorithm: 'leaky_bucket',
@@ -141,10 +141,12 @@ test('a leaky bucket as a queue delays what is over its rate, in order, and refu
     onLimit: { delay: { maxWaitMs: 700 } },
   };
   await merchantWith('queue', { limits: [limit] });
+  /** So many that some are refused however slowly they come. */
+  const REQUESTS = 40;
   const order: string[] = [];
   const before = house.received.length;
   const answers = await Promise.all(
-    Array.from({ length: 12 }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })),
+    Array.from({ length: REQUESTS }, (_, i) => house.send(gateways[0]!, 'queue', { path: `/transactions/${i}` })),
   );
   for (const { url } of house.received.slice(before)) order.push(url!);
   const [passed, refused] = [200, 429].map((status) =>
@@ -153,7 +155,7 @@ test('a leaky bucket as a queue delays what is over its rate, in order, and refu
       .map(({ ms }) => ms)
       .sort((a, b) => a - b),
   ) as [number[], number[]];
-  expect(passed.length + refused.length).toBe(12);
+  expect(passed.length + refused.length).toBe(REQUESTS);
   // Those that wait 0, 200, 400 and 600 ms, and what has left the queue before a busy machine had decided about the last one.
   expect(passed.length).toBeGreaterThanOrEqual(4);
   expect(passed.length).toBeLessThanOrEqual(4 + Math.floor((refused.at(-1)! + 100) / 200));
@@ -180,7 +182,7 @@ test('a soft limit lets its excess pass, and says so', async () => {
   ).toBe(2);
 });
 
-test('a penalty blocks who is refused too often, and says so', async () => {
+test('a penalty blocks a client that is refused too often, and says so', async () => {
   const penalty = { refusals: 3, windowMs: 600_000, blockMs: 3_600_000 };
   const rule = await merchantWith('stubborn', { limits: [limit(1)], penalty });
   expect(rule.body).toMatchObject({ penalty });

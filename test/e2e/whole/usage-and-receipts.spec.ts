@@ -1,5 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createRedis, RedisUsageStore } from '#limiter-redis';
+import { createDataSource } from '#rules-db';
 import { ruleBody } from '../../support/factories/rules.js';
 import { startApp, type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
@@ -198,7 +200,73 @@ test('a webhook is told once that a limit is nearly used, and that it refuses', 
   expect(Math.abs(Date.now() - Date.parse(ofRule[0]!.data.at as string))).toBeLessThan(60_000);
 });
 
-test('while Redis is away nothing is made up', async () => {
+test('a burst that no client came near within a day is warned of when the rule is written, and not while Redis is away', async () => {
+  const limits = [{ ...LIMITS[0], capacity: 1_000, refillIntervalMs: 1_000 }];
+  const body = ruleBody({ name: 'roomy', limits, match: { paths: ['/roomy'] } });
+  const made = (await api('POST', '/v1/merchants/other/rules', body)).body as { id: string };
+  const path = `/v1/merchants/other/rules/${made.id}`;
+  const dataSource = await createDataSource(house.database.url).initialize();
+  const redis = createRedis(house.redisServer.url, 'limiter');
+  try {
+    await new Promise((resolve) => redis.once('ready', resolve));
+    const put = () => ask(rulesApi.url, 'PUT', path, body, { 'if-match': '*' });
+    const codes = ({ body: rule }: Answer) => ((rule.warnings ?? []) as { code: string }[]).map(({ code }) => code);
+    // The last row that the audit has of the rule says so.
+    const standsForTwoDays = () =>
+      dataSource.query(
+        `INSERT INTO audit (at, actor, action, merchant_id, rule_id, after)
+         SELECT now() - interval '2 days', 'x', 'rule.replaced', merchant_id, rule_id, after FROM audit WHERE rule_id = $1 ORDER BY seq DESC LIMIT 1`,
+        [made.id],
+      );
+    let number = 0;
+    const count = async (hour: number, leastPercent: number) => {
+      const rules = [{ ruleId: made.id, passed: 4, refused: 0, shadowRefused: 0, leastPercent }];
+      const batch = { gateway: 'yesterday', number: ++number, merchants: [{ merchantId: 'other', rules }] };
+      await new RedisUsageStore(redis).add(batch, hour * 3_600_000 + 1_800_000);
+    };
+    for (let hour = 0; hour < 23; hour++) await count(hour, 98);
+    await standsForTwoDays();
+    expect([codes(await api('GET', path)), codes(await put())]).toEqual([[], []]);
+    await count(23, 97);
+    await standsForTwoDays();
+    expect((await api('GET', path)).body.warnings).toEqual([
+      {
+        code: 'limit.capacity.unused',
+        pointer: '/limits/0/capacity',
+        detail: expect.stringContaining('at most 30 of the limit "burst"') as string,
+      },
+    ]);
+    expect(codes(await put())).toEqual(['limit.capacity.unused']);
+    house.redisServer.freeze();
+    try {
+      expect([(await put()).status, codes(await api('GET', path))]).toEqual([200, []]);
+    } finally {
+      house.redisServer.thaw();
+    }
+    await count(0, 10);
+    expect(codes(await put())).toEqual([]);
+  } finally {
+    redis.disconnect();
+    await dataSource.destroy();
+  }
+});
+
+test('the rules of a plan have their names in the usage of its merchants', async () => {
+  await api('PUT', '/v1/plans/pro', { note: 'x' });
+  const made = (await api('POST', '/v1/plans/pro/rules', ruleBody({ name: 'of all' }))).body as { id: string };
+  await api('POST', '/v1/merchants', { id: 'of-pro', name: 'x', plan: 'pro' });
+  const redis = createRedis(house.redisServer.url, 'limiter');
+  try {
+    await new Promise((resolve) => redis.once('ready', resolve));
+    const rules = [{ ruleId: made.id, passed: 4, refused: 0, shadowRefused: 0, leastPercent: 60 }];
+    await new RedisUsageStore(redis).add({ gateway: 'of-pro', number: 1, merchants: [{ merchantId: 'of-pro', rules }] }, 0);
+  } finally {
+    redis.disconnect();
+  }
+  expect((await api('GET', '/v1/merchants/of-pro/usage')).body.items).toMatchObject([{ ruleId: made.id, rule: 'of all', passed: 4 }]);
+});
+
+test('usage and receipts answer 503 while Redis is away', async () => {
   house.redisServer.freeze();
   try {
     const paths = ['/v1/decisions', '/v1/decisions/refused-1', '/v1/usage/top', '/v1/merchants/acme/usage'];

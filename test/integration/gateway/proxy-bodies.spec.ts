@@ -166,7 +166,7 @@ it('an upload of more than 16 KB is seen by the upstream while it is still being
   expect(seen.join('')).toBe(`${beginning}second`);
 });
 
-it('a shorter one, in chunks, is seen once it is whole, with its length', async () => {
+it('a shorter upload in chunks is seen once it is whole, with its length', async () => {
   const seen: (string | undefined)[] = [];
   const { url } = await startUpstream((request, response) => {
     if (request.method === 'GET') return void response.end();

@@ -23,7 +23,7 @@ it.each([100, 1_000])('%i pipelined requests in one write are all answered, in o
   expect(metrics.inFlight).toBe(0);
 });
 
-it('3,000 of them in many writes, with bodies, are all answered, in order', async () => {
+it('3,000 pipelined requests with bodies in many writes are all answered, in order', async () => {
   const { port } = await startProxy((await echo()).url);
   const client = await RawClient.open(port);
   for (let i = 0; i < 3_000; i++) client.write(`POST /${i} HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n${'b'.repeat(200)}`);
@@ -31,7 +31,7 @@ it('3,000 of them in many writes, with bodies, are all answered, in order', asyn
   expect(answered(client)).toEqual(paths(3_000));
 });
 
-it('those that are refused are answered in their turn as well', async () => {
+it('pipelined requests that are refused are answered in their turn as well', async () => {
   let asked = 0;
   const { port } = await startProxy((await echo()).url, { admit: (_request, done) => done(asked++ % 3 === 0 ? FORWARD : REFUSAL) });
   const client = (await RawClient.open(port)).write(requests(900));
@@ -50,7 +50,7 @@ it('a client that sends on and on is not read any further while it waits', async
   expect(asked.length).toBe(1);
 });
 
-it('more in one packet than a connection may have waiting: those before are answered, the next gets 503, and the connection is closed', async () => {
+it('a request beyond those that a connection may have waiting gets 503 after the others were answered, and the connection is closed', async () => {
   let release = (): void => {};
   const { url } = await startUpstream((incoming, response) => {
     if (incoming.url === '/0') release = () => response.end('</0>');

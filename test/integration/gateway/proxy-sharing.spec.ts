@@ -6,6 +6,8 @@ import { FORWARD, RawClient, type RunningProxy, send, startProxy, startUpstream,
 afterEach(stopAll);
 
 const GRACE_MS = 400;
+/** Where something has to happen before a grace is over, also on a machine that stands still for a moment. */
+const LONG_GRACE_MS = 1_500;
 
 /** The merchant of a request is the first part of its path. */
 function merchantOf({ target }: Pick<InboundRequest, 'target'>): string {
@@ -98,7 +100,7 @@ describe('connections to the upstream', () => {
   });
 
   it('are free again however a request ends', async () => {
-    const proxy = await start({ connections: 4, headersTimeoutMs: 1_000, merchantShare: 100 });
+    const proxy = await start({ connections: 4, headersTimeoutMs: LONG_GRACE_MS, merchantShare: 100 });
     const gone = await Promise.all(['/a/hold', '/b/large', '/c/hold', '/d/hold'].map((path) => get(proxy, path)));
     await until(() => proxy.reached.length === 4);
     expect(proxy.metrics.slots.used).toBe(4);
@@ -130,7 +132,7 @@ describe('a client that trickles its body', () => {
     ['in chunks', chunked, `${(20_000).toString(16)}\r\n${'x'.repeat(20_000)}\r\n`],
     ['with a length', ['Host: x', 'Content-Length: 1000000', '', ''], 'x'.repeat(20_000)],
   ])('after its first 20 KB, %s, gets 408, and has spent its tokens', async (_case, headers, beginning) => {
-    const proxy = await start({ requestBodyGraceMs: GRACE_MS });
+    const proxy = await start({ requestBodyGraceMs: LONG_GRACE_MS });
     const client = (await RawClient.open(proxy.port)).write('POST /slow HTTP/1.1', ...headers).write(beginning);
     await until(() => proxy.reached.length === 1);
     await client.closed;
@@ -210,7 +212,7 @@ it('bodies wait in bounded memory, of which a merchant has its share', async () 
 });
 
 it('no exchange lasts longer than any may: 504, or a cut where the answer has begun', async () => {
-  const proxy = await start({ exchangeTimeoutMs: GRACE_MS });
+  const proxy = await start({ exchangeTimeoutMs: LONG_GRACE_MS });
   const silent = await get(proxy, '/a/hold');
   const begun = await get(proxy, '/b/hold');
   await until(() => proxy.held.length === 2);

@@ -50,7 +50,7 @@ const daily = (limit: number): LimitSpec => ({
 /** By minutes, by days, and beyond all windows that are sent. */
 const OFFSETS_MS = [0, 3 * 60_000, -26 * HOUR_MS, 26 * HOUR_MS, 90 * 24 * HOUR_MS, -90 * 24 * HOUR_MS];
 
-test('two of a calendar day, through gateways whose clocks differ by minutes or months: two pass', async () => {
+test('two requests of a calendar day pass, through gateways whose clocks differ by minutes or months', async () => {
   const limit = startedLimit(daily(2), trueNow() - 1000 * HOUR_MS);
   const gateways = await Promise.all(OFFSETS_MS.map(storeAhead));
   let passed = 0;
@@ -66,7 +66,7 @@ test('two of a calendar day, through gateways whose clocks differ by minutes or 
   expect(passed).toBe(2);
 });
 
-test('likewise after an edit, and from one calendar to another', async () => {
+test('the same holds after an edit, and from one calendar to another', async () => {
   const before = [startedLimit(daily(2), trueNow() - 1000 * HOUR_MS)];
   const edits: LimitSpec[] = [
     daily(3),

@@ -55,7 +55,7 @@ test('a take is late after its deadline in running time, however long the proces
   }
 });
 
-test('those that wait for a call are late as well, in the order in which they came', async () => {
+test('takes that wait for a call are late as well, in the order in which they came', async () => {
   const { heart, store, outcomes, take } = setUp();
   server.freeze();
   try {

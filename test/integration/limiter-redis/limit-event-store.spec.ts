@@ -71,7 +71,7 @@ test('what was fetched waits until it is removed', async () => {
   expect(await waiting()).toEqual(['limit.100 acme 2', 'limit.100 acme 3']);
 });
 
-test('nothing is written of what nobody wants', async () => {
+test('events that nobody wants are not written', async () => {
   await store.want(['limit.80']);
   expect(await store.add([event(), event({ kind: 'limit.80' })])).toMatchObject({ noted: 1 });
   await redis.flushall();
@@ -88,7 +88,7 @@ test('a merchant has a share, and what waits a bound; what was not noted can be 
   expect(await store.add(many(12, { merchantId: 'other' }))).toMatchObject({ noted: 2 });
 });
 
-test('what somebody else has put there is given up, and what is no event is named and passed over', async () => {
+test('keys of another type are replaced, and an entry that is no event is reported and skipped', async () => {
   await redis.set(LIMIT_EVENTS_KEY, 'x');
   await redis.del(LIMIT_EVENTS_WANTED_KEY);
   await redis.hset(LIMIT_EVENTS_WANTED_KEY, 'a', 'b');

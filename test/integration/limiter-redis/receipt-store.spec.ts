@@ -68,7 +68,7 @@ test('a receipt is found by the id of its request, whole, and with the time at w
   expect(await store.find('c', null)).toBeUndefined();
 });
 
-test('of several receipts with one id the newest is found that its reader may see', async () => {
+test('the newest receipt of an id is found that its reader may see', async () => {
   await store.add([receipt('same', { reason: 'first' })], BOUNDS);
   await store.add([receipt('same', { merchantId: 'other', reason: 'second' })], BOUNDS);
   expect((await store.find('same', null))?.reason).toBe('second');
@@ -85,7 +85,8 @@ test('of several receipts with one id the newest is found that its reader may se
 test('a flood of one merchant pushes nobody out: beyond its share nothing is written', async () => {
   await store.add(many(5, 'quiet', { merchantId: 'quiet' }), BOUNDS);
   expect(await store.add(many(900, 'loud', { merchantId: 'loud' }), BOUNDS)).toBe(500);
-  expect(await store.add(many(50, 'more', { merchantId: 'loud' }), BOUNDS)).toBeLessThanOrEqual(1);
+  // Of the five hundred in half an hour, what a few seconds bring.
+  expect(await store.add(many(50, 'more', { merchantId: 'loud' }), BOUNDS)).toBeLessThanOrEqual(5);
   expect(await store.add(many(5, 'late', { merchantId: 'quiet' }), BOUNDS)).toBe(5);
   expect(await store.find('quiet0', null)).toBeDefined();
   // A share that was written before the clock stepped back ends all the same.
@@ -94,7 +95,7 @@ test('a flood of one merchant pushes nobody out: beyond its share nothing is wri
   expect(await redis.ttl(receiptShareKey('quiet'))).toBeLessThan(30 * 60);
 });
 
-test('ids that no merchant has share one share', async () => {
+test('unknown merchants share one quota of receipts', async () => {
   const unknown = Array.from({ length: 600 }, (_, i) => receipt(`r${i}`, { merchantId: `random ${i}`, isKnownMerchant: false }));
   expect(await store.add(unknown, BOUNDS)).toBe(500);
   expect((await redis.keys('tg:receipts:share:*')).length).toBe(1);
@@ -121,7 +122,7 @@ test('what is older than a day goes, and everything goes if nobody writes any mo
   }
 });
 
-test('they are read on from a place, by merchant and outcome, and a place moves on even where nothing is wanted', async () => {
+test('receipts are read on from a cursor, by merchant and outcome, and the cursor moves on even where none matches', async () => {
   await store.add([receipt('a1'), receipt('b1', { merchantId: 'b' }), receipt('a2'), receipt('a3', { allowed: true })], BOUNDS);
   const first = await store.after('0-0', 2, { merchants: ['acme'], allowed: false });
   expect([ids(first.items), first.more]).toEqual([['a1', 'a2'], true]);
@@ -135,7 +136,7 @@ test('they are read on from a place, by merchant and outcome, and a place moves 
   expect(ids((await store.after('0-0', 10, ALL)).items)).toHaveLength(5);
 });
 
-test('one question looks at a bounded number of entries, and the next one goes on', async () => {
+test('a search looks at a bounded number of receipts, and the next one goes on there', async () => {
   const ms = Date.now() - 10_000;
   const pipeline = redis.pipeline();
   for (let i = 0; i < 2500; i++) pipeline.xadd(RECEIPTS_KEY, `${ms}-${i}`, 'i', 'x');

@@ -68,7 +68,7 @@ onShiftedRedis.each([
     },
   );
 
-  test('a block lasts as long as a block, and refusals count as now', async () => {
+  test('a block of a penalty lasts as long as configured after a step of the clock, and refusals count as new', async () => {
     const penalty: Penalty = { refusals: 2, windowMs: 10_000, blockMs: 60_000 };
     const one = startedLimit(
       { name: 'l', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' },
@@ -87,7 +87,7 @@ onShiftedRedis.each([
 });
 
 onShiftedRedis('a clock that steps', () => {
-  test('forward and back again grants nothing', async () => {
+  test('a clock that goes forward and back again grants nothing', async () => {
     for (const [i, spec] of specs.entries()) {
       const key = `forth.${i}`;
       const limit = startedLimit(spec, Date.now() - 1000 * HOUR);

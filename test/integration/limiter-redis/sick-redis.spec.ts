@@ -312,11 +312,13 @@ describe('a failover in which the address moves and the connection stays', () =>
   test('a server that stays a replica is not flooded with connections', async () => {
     const watched = await watchedStore(forwarder.url);
     await admin.call('REPLICAOF', '127.0.0.1', String(successor.port));
+    const startedMs = performance.now();
     await keepAsking(watched.store, 2000);
+    const attempts = Math.ceil((performance.now() - startedMs) / 250);
     expect(watched.changes).toEqual([false]);
     expect(codesOf(watched)).toEqual(['READONLY']);
     expect(forwarder.accepted).toBeGreaterThan(2);
-    expect(forwarder.accepted).toBeLessThanOrEqual(2 + 2000 / 250);
+    expect(forwarder.accepted).toBeLessThanOrEqual(2 + attempts);
   });
 
   test('a connection on which nothing comes back any more is replaced', async () => {

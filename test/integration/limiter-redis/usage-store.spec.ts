@@ -96,6 +96,38 @@ test('the numbers of one rule in all minutes of an hour take less than two kilob
   expect((await store.read(['busy'], nowMs - HOUR - MINUTE, nowMs + MINUTE)).get('busy')!.length).toBeGreaterThanOrEqual(60);
 });
 
+test('the numbers of some rules are those that their merchants have, in the order in which they were asked for', async () => {
+  const [ten, hours] = [await minutesAgo(10), await minutesAgo(200)];
+  await add([of('a', counts('1', { passed: 1 }), counts('2', { passed: 2 })), of('b', counts('1', { passed: 3 }))], hours);
+  await add([of('a', counts('1', { passed: 10 }))], ten);
+  const nowMs = await store.nowMs();
+  const asked = [
+    ...Array.from({ length: 40 }, (_, i) => ({ merchantId: `nobody ${i}`, ruleId: '1' })),
+    { merchantId: 'b', ruleId: '1' },
+    { merchantId: 'a', ruleId: '1' },
+  ];
+  const found = await store.readRules(asked, nowMs - 24 * HOUR, nowMs + MINUTE);
+  expect(found.map((steps) => steps.map(({ passed }) => passed))).toEqual([...Array<number[]>(40).fill([]), [3], [1, 10]]);
+  expect((await store.readRules(asked.slice(-1), nowMs - HOUR, nowMs + MINUTE))[0]!.map(({ passed }) => passed)).toEqual([10]);
+});
+
+test('a day of a rule is told with the time of the server, and whether anything of it is missing', async () => {
+  const lastDayOf = async (merchantId = 'a') => (await store.lastDay({ merchantId, ruleId: '1' }, await store.nowMs()))!;
+  await add([of('a', counts('1', { passed: 1 }), counts('2', { passed: 9 }))], await minutesAgo(23 * 60));
+  await add([of('a', counts('1', { passed: 2 })), of('', counts('other', { passed: 5 }))], await minutesAgo(5));
+  const { fromMs, untilMs, steps, hasUncounted } = await lastDayOf();
+  expect([steps.map(({ passed }) => passed), hasUncounted, untilMs - fromMs]).toEqual([[1, 2], false, 24 * HOUR]);
+  await add([of('b', counts('none', { passed: 1 })), of('c', counts('other', { passed: 1 }))], await minutesAgo(5));
+  expect([(await lastDayOf('b')).hasUncounted, (await lastDayOf('c')).hasUncounted, (await lastDayOf()).hasUncounted]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  await add([of('', counts('none', { passed: 1 }))], await minutesAgo(5));
+  expect((await lastDayOf()).hasUncounted).toBe(true);
+  expect(await store.lastDay({ merchantId: 'a', ruleId: '1' }, (await store.nowMs()) + 2 * HOUR)).toBeUndefined();
+});
+
 describe('ranks', () => {
   const ranked = async (rank: 'refused' | 'near', most = 10) => {
     const nowMs = await store.nowMs();
@@ -125,7 +157,7 @@ describe('ranks', () => {
   });
 });
 
-test('what is no count is left out, and what stands in the way is replaced', async () => {
+test('a value that is no count is left out, and a key of another type is replaced', async () => {
   const hour = await hourNow();
   const minute = Math.floor(((await store.nowMs()) % HOUR) / MINUTE);
   await redis.hset(usageKey('acme', hour), {

@@ -1,4 +1,4 @@
-import { createRedis, LIMIT_EVENTS_KEY, RedisLimitEventStore, type NewLimitEvent } from '#limiter-redis';
+import { createRedis, LIMIT_EVENT_KINDS, LIMIT_EVENTS_KEY, RedisLimitEventStore, type NewLimitEvent } from '#limiter-redis';
 import { wantedEvents, WEBHOOK_EVENTS } from '#rules-db';
 import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
@@ -50,6 +50,17 @@ const told = async () =>
   ((await dataSource.query('SELECT body FROM webhook_event ORDER BY id')) as { body: string }[]).map(
     ({ body }) => JSON.parse(body) as { type: string; data: Record<string, unknown> },
   );
+
+test('a spike of refusals is told with its key, to those who want to know', async () => {
+  await webhookFor(['key.refused']);
+  await store.want(await wantedEvents(dataSource, LIMIT_EVENT_KINDS));
+  const key = { merchant: 'acme', user: 'hmac:abc' };
+  await store.add([EVENT, { ...EVENT, kind: 'key.refused', remaining: 0, key, refused: 130 }]);
+  expect(await carryLimitEvents(store, dataSource)).toBe(1);
+  expect(await told()).toMatchObject([
+    { type: 'key.refused', data: { merchantId: 'acme', ruleId: '17', limit: 'burst', key, refused: 130 } },
+  ]);
+});
 
 test('an event is told once, also if a preloader ends between PostgreSQL and Redis, or several carry it at once', async () => {
   await webhookFor(['limit.80', 'limit.100']);

@@ -12,26 +12,23 @@ const ANSWER_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
 const CONNECT_TIMEOUT_MS = 3_000;
 const POOL_SIZE = 4;
 
-let database: Awaited<ReturnType<typeof migratedDatabase>>;
-let forwarder: Forwarder;
-let dataSource: ReturnType<typeof createDataSource>;
-
-beforeEach(async () => {
-  database = await migratedDatabase();
+/** A pool that is full, on a database of its own; the tests wait for time-outs and run at once. */
+async function during(test: (dataSource: ReturnType<typeof createDataSource>, forwarder: Forwarder) => Promise<void>): Promise<void> {
+  const database = await migratedDatabase();
   const target = new URL(database.url);
-  forwarder = await Forwarder.to(Number(target.port));
+  const forwarder = await Forwarder.to(Number(target.port));
   target.host = `127.0.0.1:${forwarder.port}`;
-  dataSource = createDataSource(target.href, { poolSize: POOL_SIZE, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
-  await connectWhenUp(dataSource);
-  // Fills the pool.
-  await Promise.all(Array.from({ length: POOL_SIZE }, () => dataSource.query('SELECT pg_sleep(0.1)')));
-});
-
-afterEach(async () => {
-  forwarder.close();
-  await dataSource.destroy();
-  await database.close();
-});
+  const dataSource = createDataSource(target.href, { poolSize: POOL_SIZE, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  try {
+    await connectWhenUp(dataSource);
+    await Promise.all(Array.from({ length: POOL_SIZE }, () => dataSource.query('SELECT pg_sleep(0.1)')));
+    await test(dataSource, forwarder);
+  } finally {
+    forwarder.close();
+    await dataSource.destroy();
+    await database.close();
+  }
+}
 
 const timed = async (work: Promise<unknown>): Promise<{ error: unknown; ms: number }> => {
   const startMs = performance.now();
@@ -42,39 +39,47 @@ const timed = async (work: Promise<unknown>): Promise<{ error: unknown; ms: numb
   return { error, ms: performance.now() - startMs };
 };
 
-test('after one statement without an answer the idle connections of the pool are closed too, so that no other statement waits', async () => {
-  forwarder.swallow();
-  const first = await timed(dataSource.query('SELECT 1'));
-  expect(isDatabaseUnavailable(first.error)).toBe(true);
-  expect(first.ms).toBeLessThan(ANSWER_TIMEOUT_MS + 1_000 * PATIENCE);
-  // New connections come through.
-  const others = await Promise.all(Array.from({ length: POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
-  expect(others.map(({ error }) => error)).toEqual(others.map(() => undefined));
-  expect(forwarder.accepted).toBe(2 * POOL_SIZE);
-});
-
-test('while PostgreSQL is unreachable every statement fails in time, and the first statement afterwards succeeds', async () => {
-  forwarder.blackHole();
-  const failed = await Promise.all(Array.from({ length: 3 * POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
-  for (const { error, ms } of failed) {
-    expect(isDatabaseUnavailable(error)).toBe(true);
-    expect(ms).toBeLessThan(ANSWER_TIMEOUT_MS + CONNECT_TIMEOUT_MS + 1_000 * PATIENCE);
-  }
-  forwarder.open();
-  const after = await timed(dataSource.query('SELECT 1'));
-  expect(after.error).toBeUndefined();
-});
-
-test('a transaction that was cut off holds its locks for at most ten seconds', async () => {
-  await dataSource.query(`INSERT INTO merchant (id, name, time_zone, version, rules_version) VALUES ('acme', 'Acme', 'Etc/UTC', 1, 1)`);
-  const lock = `UPDATE merchant SET name = 'x' WHERE id = 'acme'`;
-  const cutOff = timed(
-    dataSource.transaction(async (manager) => {
-      await manager.query(lock);
+test.concurrent(
+  'after one statement without an answer the idle connections of the pool are closed too, so that no other statement waits',
+  () =>
+    during(async (dataSource, forwarder) => {
       forwarder.swallow();
-      await manager.query('SELECT 1');
+      const first = await timed(dataSource.query('SELECT 1'));
+      expect(isDatabaseUnavailable(first.error)).toBe(true);
+      expect(first.ms).toBeLessThan(ANSWER_TIMEOUT_MS + 1_000 * PATIENCE);
+      // New connections come through.
+      const others = await Promise.all(Array.from({ length: POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
+      expect(others.map(({ error }) => error)).toEqual(others.map(() => undefined));
+      expect(forwarder.accepted).toBe(2 * POOL_SIZE);
     }),
-  );
-  expect(isDatabaseUnavailable((await cutOff).error)).toBe(true);
-  await until('the lock is free', async () => (await timed(dataSource.query(lock))).error === undefined, 7_000);
-});
+);
+
+test.concurrent('while PostgreSQL is unreachable every statement fails in time, and the first statement afterwards succeeds', () =>
+  during(async (dataSource, forwarder) => {
+    forwarder.blackHole();
+    const failed = await Promise.all(Array.from({ length: 3 * POOL_SIZE }, () => timed(dataSource.query('SELECT 1'))));
+    for (const { error, ms } of failed) {
+      expect(isDatabaseUnavailable(error)).toBe(true);
+      expect(ms).toBeLessThan(ANSWER_TIMEOUT_MS + CONNECT_TIMEOUT_MS + 1_000 * PATIENCE);
+    }
+    forwarder.open();
+    const after = await timed(dataSource.query('SELECT 1'));
+    expect(after.error).toBeUndefined();
+  }),
+);
+
+test.concurrent('a transaction that was cut off holds its locks for at most ten seconds', () =>
+  during(async (dataSource, forwarder) => {
+    await dataSource.query(`INSERT INTO merchant (id, name, time_zone, version, rules_version) VALUES ('acme', 'Acme', 'Etc/UTC', 1, 1)`);
+    const lock = `UPDATE merchant SET name = 'x' WHERE id = 'acme'`;
+    const cutOff = timed(
+      dataSource.transaction(async (manager) => {
+        await manager.query(lock);
+        forwarder.swallow();
+        await manager.query('SELECT 1');
+      }),
+    );
+    expect(isDatabaseUnavailable((await cutOff).error)).toBe(true);
+    await until('the lock is free', async () => (await timed(dataSource.query(lock))).error === undefined, 7_000);
+  }),
+);

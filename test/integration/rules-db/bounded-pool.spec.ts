@@ -1,7 +1,7 @@
 import { createDataSource, PoolBusyError } from '#rules-db';
 import { freshDatabase } from '../../support/services.js';
 
-test('of the callers that find all connections taken, a bounded number waits, and the others are turned away at once', async () => {
+test('a bounded number of callers waits for a connection of the pool, and the others are refused at once', async () => {
   const database = await freshDatabase();
   let shed = 0;
   const dataSource = createDataSource(database.url, { poolSize: 2, maxWaiting: 3, onShed: () => shed++ });

@@ -134,6 +134,7 @@ describe('migrations', () => {
       'RuleLabelsIndex1795800000000',
       'RuleBodiesAndAnswers1795850000000',
       'Switches1796000000000',
+      'AuditByTime1797000000000',
       'RuleOnLimit1799000000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);

@@ -6,6 +6,7 @@ export interface ApplyOptions {
   readonly dryRun: boolean;
   readonly maxDeletePercent: number;
   readonly deleteMerchants: boolean;
+  readonly deletePlans: boolean;
   /** Only what has this label, as LABEL=VALUE. */
   readonly select?: string | undefined;
   readonly reason?: string | undefined;
@@ -30,11 +31,18 @@ export interface ApplyResult {
 /** Sends a file and prints what it changes. @throws CommandError */
 export async function applyFile(
   path: string,
-  { dryRun, maxDeletePercent, deleteMerchants, select, reason, json }: ApplyOptions,
+  { dryRun, maxDeletePercent, deleteMerchants, deletePlans, select, reason, json }: ApplyOptions,
 ): Promise<ApplyResult> {
   const { content, placeOf } = readRulesFile(path);
   const api = RulesApi.of(process.env);
-  const query = { dryRun: String(dryRun), maxDeletePercent: String(maxDeletePercent), deleteMerchants: String(deleteMerchants), select };
+  const query = {
+    dryRun: String(dryRun),
+    maxDeletePercent: String(maxDeletePercent),
+    deleteMerchants: String(deleteMerchants),
+    // An older Rules API does not know it.
+    deletePlans: deletePlans ? 'true' : undefined,
+    select,
+  };
   const request = { method: 'POST', query, body: content ?? null, headers: reasonHeader(reason) } as const;
   const result = await api.ask<ApplyResult>('/v1/apply', request, placeOf);
   print(json ? JSON.stringify(result, null, 2) : inWords(result));

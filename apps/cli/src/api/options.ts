@@ -21,6 +21,29 @@ export function headerOption(faults: Faults) {
   });
 }
 
+/** A claim of the token with which a request comes. */
+export function claimOption(faults: Faults) {
+  const option = new Option('--claim <name=value>', 'a claim of its token, as rules name it behind jwt.; may be given more than once');
+  return option.argParser(pairs('--claim', 'scope=payments', faults));
+}
+
+/** A label of the API key with which a request comes. */
+export function keyLabelOption(faults: Faults) {
+  const option = new Option('--api-key-label <name=value>', 'a label of its API key; may be given more than once');
+  return option.argParser(pairs('--api-key-label', 'team=web', faults));
+}
+
+type Pairs = Readonly<Record<string, string>>;
+
+function pairs(name: string, example: string, faults: Faults) {
+  return (text: string, before: Pairs | undefined): Pairs => {
+    const at = text.indexOf('=');
+    if (at < 1) faults.add(`${name} must be like ${example}; got ${text || 'nothing'}.`);
+    // From entries: a name may be __proto__.
+    return at < 1 ? (before ?? {}) : Object.fromEntries([...Object.entries(before ?? {}), [text.slice(0, at), text.slice(at + 1)]]);
+  };
+}
+
 /** A label, as apply and export select by it. */
 export function select(faults: Faults) {
   return new Option('--select <label=value>', 'only what has this label').argParser((text: string): string => {

@@ -11,7 +11,17 @@ export interface Caller {
 
 /** What a gateway can know callers by, beside X-Merchant-Id. */
 export type CredentialProblem =
-  'duplicate_authorization' | 'duplicate_api_key' | 'invalid_api_key' | 'too_many_unknown_keys' | 'keys_unavailable' | TokenProblem;
+  | 'duplicate_authorization'
+  | 'duplicate_api_key'
+  | 'invalid_api_key'
+  | 'too_many_unknown_keys'
+  | 'keys_unavailable'
+  | TokenProblem
+  | CertificateProblem;
+
+/** Why a certificate says nothing. */
+export type CertificateProblem =
+  'duplicate_certificate' | 'invalid_certificate' | 'certificate_not_verified' | 'certificate_expired' | 'certificate_without_merchant';
 
 /** Why a JWT says nothing. */
 export type TokenProblem =

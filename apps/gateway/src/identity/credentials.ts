@@ -1,13 +1,14 @@
 import type { ApiKeys } from '#enforcement';
 import type { IdentityKind } from '#platform';
 import { createKeyReader, type KeyedRequest } from './api-key.js';
+import { type CertificateReaderOptions, type CertifiedRequest, createCertificateReader } from './certificate.js';
 import { type BY_HEADER, type CredentialReader, inOrder, type Named, readHeader } from './caller.js';
 import { createClientOf, type IdentitySource } from './identifier.js';
 import type { KnownTokens } from './known-tokens.js';
 import { createTokenReader } from './token.js';
 import type { Trust } from './trust.js';
 
-export type CredentialRequest = IdentitySource & KeyedRequest;
+export type CredentialRequest = IdentitySource & KeyedRequest & CertifiedRequest;
 type Reader = CredentialReader<CredentialRequest, Named | typeof BY_HEADER>;
 
 export interface CredentialOptions {
@@ -19,6 +20,7 @@ export interface CredentialOptions {
   readonly apiKeyHeader: string;
   /** The tokens of the issuer, where they are known by them. */
   readonly tokens: Pick<KnownTokens, 'get' | 'check'> | undefined;
+  readonly certificates: CertificateReaderOptions;
 }
 
 /** Looks for credentials in the configured order; nothing if merchants are known by X-Merchant-Id only, so that such a gateway looks for none. */
@@ -28,7 +30,7 @@ export function createCredentialReader(options: CredentialOptions): Reader | und
   return inOrder(kinds.map((kind) => readerOf(kind, options)));
 }
 
-function readerOf(kind: IdentityKind, { apiKeys, apiKeyHeader, tokens, trusts }: CredentialOptions): Reader {
+function readerOf(kind: IdentityKind, { apiKeys, apiKeyHeader, tokens, certificates, trusts }: CredentialOptions): Reader {
   switch (kind) {
     case 'header':
       return readHeader;
@@ -36,5 +38,7 @@ function readerOf(kind: IdentityKind, { apiKeys, apiKeyHeader, tokens, trusts }:
       return createKeyReader<CredentialRequest>({ keys: apiKeys!, clientOf: createClientOf({ trusts }), header: apiKeyHeader });
     case 'jwt':
       return createTokenReader<CredentialRequest>(tokens!);
+    case 'certificate':
+      return createCertificateReader<CredentialRequest>(certificates);
   }
 }

@@ -1,5 +1,6 @@
 import type { AnswerFacts, BodyFacts } from '#limiter';
 import type { Caller, IdentityHeaders, KeyHeaders } from '../identity/index.js';
+import type { ShownCertificate } from './client-message.js';
 import type { RequestTrace } from './request-trace.js';
 
 /** What admission is told about a request. */
@@ -8,7 +9,7 @@ export interface InboundRequest {
   /** Path and query as they are forwarded; starts with a slash, has no fragment, only printable ASCII. */
   readonly target: string;
   /** What the headers say about the sender. */
-  readonly head: IdentityHeaders & KeyHeaders;
+  readonly head: IdentityHeaders & KeyHeaders & { readonly bodyLength: number };
   /** Remote address of the connection in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
@@ -21,6 +22,8 @@ export interface InboundRequest {
   readBody(done: () => void): void;
   /** The values of a header as the client sent them, one for each line, as Node decodes them. @param name in lower case */
   receivedValues(name: string): readonly string[];
+  /** What the client has shown of itself on its connection; null: nothing, or nobody looks. */
+  readonly certificate: ShownCertificate | null;
   /** What the client wrote as its host, if it did. */
   readonly hostName: string | undefined;
   /** The client's own, if it was valid, otherwise generated; harmless characters only. */

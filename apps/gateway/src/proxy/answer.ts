@@ -1,6 +1,5 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AnsweredConnection, ClientRequest, ClientResponse } from './client-message.js';
 import { hasName } from './hop-by-hop.js';
-import { cutIfTooMuch, lingerOnClose } from './linger.js';
 import { endInOnePiece } from './one-piece.js';
 import { CHUNKED } from './request-hygiene.js';
 
@@ -23,18 +22,18 @@ export type Present = (answer: OwnAnswer, accept: () => readonly string[]) => Ow
  * has arrived or is declared to be small; otherwise it is closed after the answer.
  *
  * @param bodyLength of the request in bytes, or `CHUNKED`, also when it cannot be told
- * @param close closes the connection in any case
  * @returns whether the connection closes after the answer
  */
 export function sendAnswer(
-  response: ServerResponse,
-  request: IncomingMessage,
+  response: ClientResponse,
+  request: ClientRequest,
+  connection: AnsweredConnection,
   requestId: string,
   answer: OwnAnswer,
   bodyLength: number,
-  close: boolean,
 ): boolean {
   const { status, headers, body } = answer;
+  const close = connection.endsAfterCurrent;
   const length = Buffer.byteLength(body);
   const bodyMissing = bodyLength !== 0 && !request.complete;
   const tooLong = bodyLength === CHUNKED || bodyLength > DRAINED_BODY_BYTES;
@@ -47,15 +46,11 @@ export function sendAnswer(
   // Node also closes after a refused `Expect: 100-continue`: it is not known whether the body will follow.
   const closes = close || (bodyMissing && (tooLong || !response.shouldKeepAlive));
   if (bodyMissing) {
-    if (closes) lingerOnClose(request.socket, request);
-    else process.nextTick(cutUnlessComplete, request);
+    if (closes) connection.linger(request);
+    else connection.cutUnlessComplete(request);
   }
   // If each character is a byte; otherwise node would encode the headers along with it.
   if (length === body.length) endInOnePiece(response, body);
   else response.end(Buffer.from(body));
   return closes;
-}
-
-function cutUnlessComplete(request: IncomingMessage): void {
-  if (!request.complete) cutIfTooMuch(request.socket, request);
 }

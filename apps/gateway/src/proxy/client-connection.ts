@@ -1,10 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
+import type { ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
+import type { Drainable } from './drain.js';
 import { Exchange } from './exchange.js';
 import type { ExchangeConnection } from './exchange-connection.js';
 import { HalfClosedClient } from './half-closed-client.js';
+import { cutIfTooMuch, lingerOnClose } from './linger.js';
 import { Pace } from './pace.js';
 import { PROBLEMS, type Problem } from './problems.js';
 
@@ -29,11 +33,12 @@ interface Waiting {
  *
  * A client may close its sending side once it has sent its requests: it still gets its answers, and then the connection ends.
  */
-export class ClientConnection implements ExchangeConnection, Timed {
+export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   /** The remote address in canonical text; an IPv4 address even if it arrived as an IPv4-mapped IPv6 address. */
   readonly peer: string;
   /** Whether the peer may say who the client is and where a request came from. */
   readonly trusted: boolean;
+  readonly secure: boolean;
   /** Whether the connection ends after the current answer, even if further requests wait. */
   closing = false;
   /** The last Host value that was found valid. */
@@ -47,7 +52,7 @@ export class ClientConnection implements ExchangeConnection, Timed {
   private accepting = true;
   /** Why the parser stopped, if it did: a request that is incomplete stays so. */
   private broken: Problem | null = null;
-  private lastResponse: ServerResponse | null = null;
+  private lastResponse: Pick<ServerResponse, 'writableFinished' | 'once'> | null = null;
   private advancing = false;
   private paused = false;
   private pausedBefore = false;
@@ -55,8 +60,10 @@ export class ClientConnection implements ExchangeConnection, Timed {
 
   constructor(
     private readonly plane: DataPlane,
-    readonly socket: Socket,
+    readonly socket: Socket | TLSSocket,
+    readonly certificate: ShownCertificate | null = null,
   ) {
+    this.secure = 'encrypted' in socket;
     this.peer = canonicalAddress(socket.remoteAddress ?? '');
     this.trusted = plane.trusts(this.peer);
   }
@@ -88,11 +95,35 @@ export class ClientConnection implements ExchangeConnection, Timed {
   }
 
   /** The exchange has handed its last byte to the response. */
-  ended(exchange: { readonly response: ServerResponse }): void {
+  ended(exchange: { readonly response: ClientResponse }): void {
     if (this.current !== exchange) return;
     this.current = null;
-    this.lastResponse = exchange.response;
+    this.lastResponse = exchange.response as ServerResponse;
     if (!this.advancing) this.advance();
+  }
+
+  cut(): void {
+    this.socket.destroy();
+  }
+
+  allowSilence(ms: number): void {
+    this.socket.setTimeout(ms);
+  }
+
+  linger(request: ClientRequest): void {
+    lingerOnClose(this.socket, request);
+  }
+
+  cutUnlessComplete(request: ClientRequest): void {
+    process.nextTick(cutUnlessComplete, this.socket, request);
+  }
+
+  get activity(): number {
+    return this.socket.bytesRead;
+  }
+
+  closeQuietly(): void {
+    this.socket.destroySoon();
   }
 
   /** Nothing more is expected from the client; what it has sent whole is still answered. */
@@ -154,8 +185,7 @@ export class ClientConnection implements ExchangeConnection, Timed {
       this.reading = new Pace(responseBodyGraceMs, minBodyBytesPerSecond, read);
     } else if (this.reading.tooSlow(read, elapsedMs)) {
       this.plane.shed('slow_download', this.current?.owner ?? this.peer);
-      // Not `destroy`: the kernel would go on keeping for the client what it does not read.
-      socket.resetAndDestroy();
+      reset(socket);
     }
   }
 
@@ -210,6 +240,18 @@ export class ClientConnection implements ExchangeConnection, Timed {
     if (this.lastResponse === null || this.lastResponse.writableFinished) close();
     else this.lastResponse.once('finish', close);
   }
+}
+
+function cutUnlessComplete(socket: Socket, request: ClientRequest): void {
+  if (!request.complete) cutIfTooMuch(socket, request);
+}
+
+/** Not `destroy`: the kernel would go on keeping for the client what it does not read. */
+function reset(socket: Socket | TLSSocket): void {
+  // Only TCP can be reset, and node does not document what is below TLS.
+  const tcp = 'encrypted' in socket ? (socket as { _parent?: unknown })._parent : socket;
+  if (tcp instanceof Socket) tcp.resetAndDestroy();
+  else socket.destroy();
 }
 
 function wholeResponse(problem: Problem, requestId: string): string {

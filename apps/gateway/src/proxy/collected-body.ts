@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { type BodyFacts, NO_BODY, readBody, unreadableBody } from '#limiter';
+import type { ClientRequest } from './client-message.js';
 import type { DataPlane } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -25,7 +25,7 @@ export function bodyToRead(
   exchange: ReadExchange,
   plane: DataPlane,
   load: MerchantLoad,
-  request: IncomingMessage,
+  request: ClientRequest,
   maxBodyBytes: number,
   read: (body: BodyFacts) => void,
 ): RequestBody | null {

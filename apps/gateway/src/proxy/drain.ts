@@ -1,4 +1,15 @@
-import type { ClientConnection } from './client-connection.js';
+/** A connection as its end concerns it. */
+export interface Drainable {
+  /** Whether no request is under way. */
+  readonly idle: boolean;
+  /** A number that changes when something has come from the client. */
+  readonly activity: number;
+  /** Tells the client to send no more here, where that can be said without an answer. */
+  drain?(): void;
+  /** Nothing is under way, and nothing has come for a while. */
+  closeQuietly(): void;
+  cut(): void;
+}
 
 const LOOK_EVERY_MS = 50;
 
@@ -13,15 +24,17 @@ const QUIET_LOOKS = QUIET_MS / LOOK_EVERY_MS;
  */
 export class Drain {
   private timer: NodeJS.Timeout | undefined;
-  private readonly quiet = new Map<ClientConnection, { looks: number; bytesRead: number }>();
+  private readonly quiet = new Map<Drainable, { looks: number; activity: number }>();
   private closing: { stopListening: () => void; looksLeft: number } | undefined;
 
-  constructor(private readonly connections: ReadonlySet<ClientConnection>) {}
+  constructor(private readonly connections: ReadonlySet<Drainable>) {}
 
   /** Begins to watch which connections are quiet. */
   watch(): void {
+    if (this.timer !== undefined) return;
+    for (const connection of this.connections) connection.drain?.();
     // Behind the phase in which sockets are read: what has arrived by now has been parsed.
-    this.timer ??= setInterval(() => setImmediate(this.look), LOOK_EVERY_MS);
+    this.timer = setInterval(() => setImmediate(this.look), LOOK_EVERY_MS);
   }
 
   /**
@@ -45,17 +58,17 @@ export class Drain {
       if (!this.isQuiet(connection)) {
         if (connection.idle) idle++;
       } else if (this.closing) {
-        connection.socket.destroySoon();
+        connection.closeQuietly();
       }
     }
     if (this.closing && (idle === 0 || this.closing.looksLeft-- === 0)) this.closing.stopListening();
   };
 
-  private isQuiet(connection: ClientConnection): boolean {
-    const { bytesRead } = connection.socket;
+  private isQuiet(connection: Drainable): boolean {
+    const { activity } = connection;
     const before = this.quiet.get(connection);
-    if (!connection.idle || before === undefined || before.bytesRead !== bytesRead) {
-      this.quiet.set(connection, { looks: 0, bytesRead });
+    if (!connection.idle || before === undefined || before.activity !== activity) {
+      this.quiet.set(connection, { looks: 0, activity });
       return false;
     }
     return ++before.looks >= QUIET_LOOKS;

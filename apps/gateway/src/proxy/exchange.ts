@@ -1,16 +1,15 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Criticality } from '#platform';
 import { type BodyFacts, MOST_BODY_BYTES } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import { bodyToRead } from './collected-body.js';
+import type { ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';
 import type { ExchangeConnection } from './exchange-connection.js';
 import { headerValues, rawValues } from './header-values.js';
 import { NO_RESERVATIONS, settle, watchedAnswer, type Reservations } from './held-reservations.js';
-import { lingerOnClose } from './linger.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
@@ -70,8 +69,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   constructor(
     private readonly plane: DataPlane,
     private readonly connection: ExchangeConnection,
-    private readonly request: IncomingMessage,
-    readonly response: ServerResponse,
+    private readonly request: ClientRequest,
+    readonly response: ClientResponse,
     private readonly expectsContinue: boolean,
   ) {
     this.method = request.method!;
@@ -159,7 +158,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   reject(problem: Problem): void {
     if (this.phase === Phase.Ended) return;
     if (this.phase === Phase.Answering) {
-      this.connection.socket.destroy();
+      this.connection.cut();
       return;
     }
     this.phase = Phase.Ended;
@@ -252,6 +251,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.phase !== Phase.Forwarding) return;
     this.letComeIn();
     this.watched = watchedAnswer(this.reservations, this.plane, this.load!);
+    const { silenceMs } = this.route!.upstream;
+    if (silenceMs > this.plane.settings.clientIdleTimeoutMs) this.connection.allowSilence(silenceMs);
     this.call = new UpstreamCall(this.plane, this, this.load!, this.route!, this.request, this.response, this.ownBody);
     this.call.start();
   }
@@ -259,6 +260,10 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   /** From the very list that goes to the upstream: a rule cannot see another header than the upstream does. */
   headerValues(name: string): readonly string[] {
     return headerValues(this.headersToForward(), name);
+  }
+
+  get certificate(): ShownCertificate | null {
+    return this.connection.certificate;
   }
 
   receivedValues(name: string): readonly string[] {
@@ -290,11 +295,11 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     const { headers, contentLength } = answeredHeaders(rawHeaders, status, this.requestId, this.addedHeaders, this.route!);
     // An answer while the body is still coming is often a refusal: the client may stop sending.
     const early = this.head.bodyLength !== 0 && !this.request.complete;
-    if (early || this.mustClose) headers.push('Connection', 'close');
+    if (early || this.connection.endsAfterCurrent) headers.push('Connection', 'close');
     this.response.writeHead(status, headers);
     if (early) {
       this.connection.closeAfterResponse();
-      lingerOnClose(this.connection.socket, this.request);
+      this.connection.linger(this.request);
     }
     this.phase = Phase.Answering;
     return contentLength;
@@ -321,7 +326,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.phase === Phase.Answering) {
       // Part of the answer may be out. Only a broken connection tells the client that the rest is missing.
       this.end(Outcome.UpstreamError, this.response.statusCode);
-      this.connection.socket.destroy();
+      this.connection.cut();
       return;
     }
     const problem = problemOf(failure);
@@ -337,12 +342,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private sendOwn(answer: OwnAnswer): void {
     const bodyLength = this.head.problem === null ? this.head.bodyLength : CHUNKED;
     const shown = this.plane.presented(answer, this);
-    const closes = sendAnswer(this.response, this.request, this.requestId, shown, bodyLength, this.mustClose);
+    const closes = sendAnswer(this.response, this.request, this.connection, this.requestId, shown, bodyLength);
     if (closes) this.connection.closeAfterResponse();
-  }
-
-  private get mustClose(): boolean {
-    return this.connection.endsAfterCurrent;
   }
 
   private end(outcome: Outcome, status: number): void {

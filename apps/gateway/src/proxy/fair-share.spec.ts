@@ -35,7 +35,7 @@ test.each([
   },
 );
 
-test('a holder of nothing gets the last place, and then nobody gets one', () => {
+test('the last place goes to a holder of nothing, and then there is none', () => {
   const places = new FairShare(3, 0.5);
   places.used = 2;
   expect([places.mayTake(1), places.mayTake(0)]).toEqual([false, true]);

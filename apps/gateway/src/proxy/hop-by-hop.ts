@@ -33,6 +33,8 @@ export interface Hop {
   /** Whether the peer may say who the client is and where the request came from. */
   readonly trusted: boolean;
   readonly peer: string;
+  /** Whether it came by TLS; not unless given. */
+  readonly secure?: boolean;
 }
 
 /**
@@ -51,7 +53,7 @@ export interface Hop {
 export function upstreamHeaders(
   rawHeaders: readonly string[],
   { connectionOptions: named, host }: ForwardedHead,
-  { trusted, peer }: Hop,
+  { trusted, peer, secure }: Hop,
   requestId: string,
   caller: Caller | null = null,
   secrets: Secrets = NO_SECRETS,
@@ -91,7 +93,7 @@ export function upstreamHeaders(
     }
   }
   headers.push('X-Forwarded-For', forwardedFor + peer);
-  if (!hasProto) headers.push('X-Forwarded-Proto', 'http');
+  if (!hasProto) headers.push('X-Forwarded-Proto', secure === true ? 'https' : 'http');
   if (!hasHost && host !== '') headers.push('X-Forwarded-Host', host);
   headers.push('X-Request-Id', requestId);
   return caller === null ? headers : withCaller(headers, caller);

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ClientRequest } from './client-message.js';
 
 /** How much of an unwanted body is read before the connection is cut. */
 const UNWANTED_BYTES = 1024 * 1024;
@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 50;
  *
  * node:http calls `destroySoon` on the socket after a response with `Connection: close`; that is where this steps in.
  */
-export function lingerOnClose(socket: Socket, request: IncomingMessage): void {
+export function lingerOnClose(socket: Socket, request: ClientRequest): void {
   socket.destroySoon = () => {
     delete (socket as { destroySoon?: unknown }).destroySoon;
     if (request.complete) {
@@ -28,7 +28,7 @@ export function lingerOnClose(socket: Socket, request: IncomingMessage): void {
 /**
  * Cuts the connection if the rest of a body, which is being thrown away, does not end within bounds.
  */
-export function cutIfTooMuch(socket: Socket, request: IncomingMessage): void {
+export function cutIfTooMuch(socket: Socket, request: ClientRequest): void {
   const limit = socket.bytesRead + UNWANTED_BYTES;
   let looks = UNWANTED_MS / LOOK_EVERY_MS;
   const timer = setInterval(() => {

@@ -10,7 +10,7 @@ test('a merchant gets its share of the requests in flight, and one that comes la
   expect(loads.enter('other')).toMatchObject({ key: 'other', inFlight: 2 });
 });
 
-test('of a million merchants that have nothing under way only some are remembered', () => {
+test('a bounded number of idle merchants is remembered, even of a million', () => {
   const loads = new MerchantLoads(new FairShare(100, 1));
   for (let i = 0; i < 1_000_000; i++) loads.leave(loads.enter(`m${i}`)!);
   expect(loads.size).toBeLessThanOrEqual(4_100);

@@ -40,7 +40,7 @@ test.each([
   ).toMatchObject({ status, body: '' });
 });
 
-test('without a length, and behind what was sent before, it goes the usual way', async () => {
+test('an answer without a length, or of which a part was written before, goes the usual way', async () => {
   expect(await answered((_request, response) => endInOnePiece(response.writeHead(200, []), 'abc'))).toMatchObject({
     body: 'abc',
     length: undefined,
@@ -53,7 +53,7 @@ test('without a length, and behind what was sent before, it goes the usual way',
   ).toMatchObject({ body: 'abcdef' });
 });
 
-test('it is one write of one string: node still holds headers back as this needs it', async () => {
+test('an answer is one write of one string, because node still holds its headers back', async () => {
   const writes: unknown[][] = [];
   const server = createServer((_request, response) => {
     const { socket } = response as unknown as { socket: Socket };

@@ -196,7 +196,7 @@ const targets = fc
 const SEED = 8;
 const RUNS = 5_000;
 
-test('what strict lets through without an exception is without faults, and comes out as it is', () => {
+test('a target that strict accepts without an exception has no fault and is not changed', () => {
   const read = createPathReader({ policy: 'strict', exceptions: [] });
   fc.assert(
     fc.property(targets, (target) => {
@@ -209,7 +209,7 @@ test('what strict lets through without an exception is without faults, and comes
   );
 });
 
-test('the quick look and the thorough one agree on what is ordinary', () => {
+test('the quick check and the thorough one agree on ordinary targets', () => {
   const read = createPathReader({ policy: 'strict', exceptions: [] });
   fc.assert(
     fc.property(targets, (target) => {
@@ -220,7 +220,7 @@ test('the quick look and the thorough one agree on what is ordinary', () => {
   );
 });
 
-test('what normalize gives out stays the same when it is normalized again, is what strict lets through, and keeps the query', () => {
+test('a normalized target does not change when it is normalized again, passes strict, and keeps its query', () => {
   fc.assert(
     fc.property(targets, (target) => {
       const path = normalize(target);
@@ -236,9 +236,11 @@ test('what normalize gives out stays the same when it is normalized again, is wh
 test('a long path is read in linear time', () => {
   for (const piece of ['%2e', '..%2f', '/..', ';', '%25', '%252e', '//']) {
     const target = `/${piece.repeat(16_000 / piece.length)}`;
-    const startedMs = performance.now();
+    // Of this process: on a busy machine a millisecond of the clock may take a second.
+    const before = process.cpuUsage();
     strict(target);
     normalize(target);
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    const { user, system } = process.cpuUsage(before);
+    expect(user + system).toBeLessThan(1_000_000);
   }
 });

@@ -55,6 +55,8 @@ export const PROBLEMS = {
   notForwardable: badRequest('request.not_forwardable', 'The request contains something that cannot be forwarded.'),
   hostMissing: badRequest('host.missing', 'The Host header is missing or empty.'),
   hostDuplicate: badRequest('host.repeated', 'There is more than one Host header.'),
+  hostDiffers: badRequest('host.differs', 'The Host header and :authority name different hosts.'),
+  scheme: badRequest('target.scheme', 'The scheme of the request is not https, as that of its connection is.'),
   hostInvalid: badRequest('host.malformed', 'The Host header is not a host with an optional port.'),
   targetForm: badRequest('target.malformed', 'The request target has to be a path that starts with a slash.'),
   targetCharacters: badRequest('target.unescaped_characters', 'The request target contains characters that have to be percent-encoded.'),
@@ -110,7 +112,7 @@ export const PROBLEMS = {
     'HTTP Version Not Supported',
     'http-version-not-supported',
     'request.http_version',
-    'The supported versions are HTTP/1.1 and HTTP/1.0.',
+    'The supported versions are HTTP/1.1 and HTTP/1.0, and HTTP/2 where TLS negotiates it.',
   ),
   badGateway: new Problem(
     502,

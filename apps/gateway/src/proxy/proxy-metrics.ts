@@ -1,4 +1,4 @@
-import { counterBy, gauge, gaugeBy, Histogram, SECONDS_BOUNDS } from '#metrics';
+import { counter, counterBy, gauge, gaugeBy, Histogram, SECONDS_BOUNDS } from '#metrics';
 import { CRITICALITIES, type Criticality } from '#platform';
 import type { Registry } from 'prom-client';
 import { ADDRESS_STATES } from './address-health.js';
@@ -45,6 +45,8 @@ export type UpstreamPhase = (typeof UpstreamPhase)[keyof typeof UpstreamPhase];
 export class ProxyMetrics {
   /** Requests that were begun and not yet ended. */
   inFlight = 0;
+  /** Connections that ended before TLS was spoken. */
+  failedHandshakes = 0;
   /** The slots that requests take, once there are some. */
   slots: Pick<UpstreamSlots, 'used' | 'waiting' | 'limit' | 'inFlight'> = { used: 0, waiting: 0, limit: 0, inFlight: 0 };
   /** The present upstreams, by whose names some metrics go. */
@@ -116,6 +118,7 @@ export class ProxyMetrics {
       ['reason'],
       () => oneLabel(this.sheds),
     );
+    counter(registry, 'tollgate_tls_handshakes_failed_total', 'Connections that ended before TLS was spoken.', () => this.failedHandshakes);
     counterBy(
       registry,
       'tollgate_upstream_shed_total',

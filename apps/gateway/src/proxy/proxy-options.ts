@@ -8,7 +8,8 @@ import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
 import type { RouteOptions, Routing } from './routes.js';
-import type { UpstreamOptions } from './upstream.js';
+import { AFTER_SILENCE_MS, type UpstreamOptions } from './upstream.js';
+import type { TlsOptions } from './tls-server.js';
 import type { OverloadSettings } from './upstream-places.js';
 
 export interface ProxyOptions {
@@ -22,6 +23,8 @@ export interface ProxyOptions {
   accessLog?: AccessLog | undefined;
   /** Traces requests; nobody does unless given. */
   tracer?: RequestTracer | undefined;
+  /** Speaks TLS with clients, and plain text unless given. */
+  tls?: TlsOptions | undefined;
   /** How much it matters that a request is served; as much as any other unless given. */
   criticalityOf?: CriticalityOf | undefined;
   /** How overload of the upstream is controlled; by the number of connections alone unless given. */
@@ -87,7 +90,7 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-type Optional = 'accessLog' | 'tracer' | 'present' | 'criticalityOf' | 'overload' | 'upstream';
+type Optional = 'accessLog' | 'tracer' | 'tls' | 'present' | 'criticalityOf' | 'overload' | 'upstream';
 
 export type ProxySettings = Required<Omit<ProxyOptions, Optional | 'routes'>> &
   Pick<ProxyOptions, Optional> & { readonly routing: Routing };
@@ -124,9 +127,6 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   };
   return { ...settings, routing: withDefaultRoute(routes, settings) };
 }
-
-/** A client may be silent for as long as the upstream, and for so long more. */
-export const AFTER_SILENCE_MS = 30_000;
 
 const NO_ROUTES: Routing = { upstreams: [], routes: [] };
 

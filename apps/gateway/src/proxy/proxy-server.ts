@@ -1,13 +1,26 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { canonicalAddress } from '#addresses';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
 import { Drain } from './drain.js';
+import { Http2Connection } from './http2-connection.js';
 import { LeanRequest } from './lean-request.js';
 import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
 import type { Routing } from './routes.js';
+import type { ShownCertificate } from './client-message.js';
+import {
+  createTlsServer,
+  http2Session,
+  type PairOfFiles,
+  secureContext,
+  shownCertificate,
+  type TlsOptions,
+  type TlsServer,
+} from './tls-server.js';
 
 const CONNECTION = Symbol('connection');
 
@@ -19,7 +32,7 @@ interface ClientSocket extends Socket {
 }
 
 /**
- * The data plane: an HTTP/1.1 server that asks `admit` about each request, and forwards it to the upstream or answers
+ * The data plane: an HTTP server (1.1, and 2 where TLS negotiates it) that asks `admit` about each request, and forwards it to the upstream or answers
  * with the refusal. Bodies are streamed both ways; only small request bodies are collected first.
  *
  * Not supported, and answered so: CONNECT, upgrades (websocket), expectations other than 100-continue. Trailers and
@@ -28,13 +41,15 @@ interface ClientSocket extends Socket {
 export class ProxyServer {
   private readonly plane: DataPlane;
   private readonly server: Server;
-  private readonly connections = new Set<ClientConnection>();
+  private readonly connections = new Set<ClientConnection | Http2Connection>();
+  /** What is below TLS, also before its handshake is over. */
+  private readonly sockets = new Set<Socket>();
   private readonly draining = new Drain(this.connections);
 
   constructor(options: ProxyOptions) {
     const settings = proxySettings(options);
     this.plane = new DataPlane(settings);
-    this.server = this.createServer(settings);
+    this.server = settings.tls === undefined ? this.createServer(settings) : this.createTlsServer(settings, settings.tls);
     this.plane.watch(this.connections);
   }
 
@@ -84,7 +99,8 @@ export class ProxyServer {
       this.draining.close(stopListening);
       setTimeout(() => {
         stopListening();
-        for (const { socket } of this.connections) socket.destroy();
+        for (const connection of this.connections) connection.cut();
+        for (const socket of this.sockets) socket.destroy();
       }, graceMs).unref();
     });
     await closed;
@@ -94,19 +110,53 @@ export class ProxyServer {
     await this.plane.destroy();
   }
 
+  /** Shows another certificate to clients from now on; connections that are there stay as they are. */
+  renewTls(pair: PairOfFiles): void {
+    const { tls } = this.plane.settings;
+    if (tls !== undefined) (this.server as unknown as TlsServer).setSecureContext(secureContext(pair));
+  }
+
   private createServer(settings: ProxySettings): Server {
-    const server = createServer({
-      IncomingMessage: LeanRequest,
-      connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, settings.clientHeadersTimeoutMs),
-      headersTimeout: settings.clientHeadersTimeoutMs,
-      // Uploads may take long, as long as they move: see `Pace`.
-      requestTimeout: 0,
-      keepAliveTimeout: settings.keepAliveTimeoutMs,
-      maxHeaderSize: settings.maxHeaderBytes,
-      noDelay: true,
-      // Checked with the rest of the headers, and answered with a problem.
-      requireHostHeader: false,
+    const server = createServer(httpOptions(settings));
+    server.on('connection', this.onConnection);
+    return this.withListeners(server, settings);
+  }
+
+  private createTlsServer(settings: ProxySettings, tls: TlsOptions): Server {
+    const server = createTlsServer(tls, httpOptions(settings), settings.clientHeadersTimeoutMs);
+    const [serveHttp1] = server.listeners('secureConnection') as ((this: TlsServer, socket: TLSSocket) => void)[];
+    server.removeAllListeners('secureConnection');
+    server.on('tlsClientError', () => this.plane.metrics.failedHandshakes++);
+    // Before TLS, so that handshakes count.
+    server.on('connection', (socket: Socket) => {
+      this.sockets.add(socket);
+      socket.on('close', () => this.sockets.delete(socket));
+      this.countIn(socket);
     });
+    server.on('secureConnection', (socket: TLSSocket) => {
+      // Nobody needs it, and each costs the gateway far more than the client.
+      socket.disableRenegotiation();
+      const certificate = shownCertificate(socket, tls);
+      if (socket.alpnProtocol === 'h2') this.serveHttp2(socket, certificate, tls);
+      else {
+        serveHttp1!.call(server, socket);
+        this.serve(new ClientConnection(this.plane, socket, certificate));
+      }
+    });
+    return this.withListeners(server as unknown as Server, settings);
+  }
+
+  private serveHttp2(socket: TLSSocket, certificate: ShownCertificate | null, tls: TlsOptions): void {
+    const session = http2Session(socket, tls, this.plane.settings.maxHeaderBytes);
+    const connection = new Http2Connection(this.plane, socket, session, certificate);
+    this.connections.add(connection);
+    socket.on('close', () => {
+      this.connections.delete(connection);
+      connection.closed();
+    });
+  }
+
+  private withListeners(server: Server, settings: ProxySettings): Server {
     server.timeout = settings.clientIdleTimeoutMs;
     server.maxConnections = settings.maxConnections;
     // Bounded by bytes already. A limit by number makes node drop headers silently, perhaps the one with the identity.
@@ -114,7 +164,6 @@ export class ProxyServer {
     server.maxRequestsPerSocket = 0;
     // Clients that close their sending side after the last request are answered. Without it node ends the socket.
     (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
-    server.on('connection', this.onConnection);
     server.on('request', (request, response) => this.accept(request, response, false));
     server.on('checkContinue', (request, response) => this.accept(request, response, true));
     server.on('checkExpectation', (request, response) => {
@@ -130,36 +179,62 @@ export class ProxyServer {
   }
 
   private readonly onConnection = (socket: ClientSocket): void => {
-    const connection = new ClientConnection(this.plane, socket);
-    socket[CONNECTION] = connection;
-    const { peer, trusted } = connection;
+    if (this.countIn(socket)) this.serve(new ClientConnection(this.plane, socket));
+  };
+
+  /** False: its peer has its share of connections, and it is closed. */
+  private countIn(socket: Socket): boolean {
+    const peer = canonicalAddress(socket.remoteAddress ?? '');
+    const trusted = this.plane.trusts(peer);
     if (!this.plane.peers.opened(peer, trusted)) {
       this.plane.shed('peer_connections', peer);
       socket.destroy();
-      return;
+      return false;
     }
+    socket.on('close', () => this.plane.peers.closed(peer, trusted));
+    return true;
+  }
+
+  private serve(connection: ClientConnection): void {
+    const socket: ClientSocket = connection.socket;
+    socket[CONNECTION] = connection;
     this.connections.add(connection);
     socket.on('end', () => connection.clientEnded());
     socket.on('close', () => {
-      this.plane.peers.closed(peer, trusted);
       this.connections.delete(connection);
       connection.closed();
     });
-  };
+  }
 
   private accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, problem?: Problem): void {
     (request.socket as ClientSocket)[CONNECTION]!.accept(request, response, expectsContinue, problem);
   }
 }
 
+function httpOptions(settings: ProxySettings): ServerOptions<typeof LeanRequest> {
+  return {
+    IncomingMessage: LeanRequest,
+    connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, settings.clientHeadersTimeoutMs),
+    headersTimeout: settings.clientHeadersTimeoutMs,
+    // Uploads may take long, as long as they move: see `Pace`.
+    requestTimeout: 0,
+    keepAliveTimeout: settings.keepAliveTimeoutMs,
+    maxHeaderSize: settings.maxHeaderBytes,
+    noDelay: true,
+    // Checked with the rest of the headers, and answered with a problem.
+    requireHostHeader: false,
+  };
+}
+
 /** What node's parser cannot make sense of, or what took too long to arrive. */
 function onClientError(error: NodeJS.ErrnoException, stream: NodeJS.EventEmitter): void {
   const socket = stream as ClientSocket;
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // A handshake that failed has come to no connection yet.
+  if (socket[CONNECTION] === undefined || error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const connection = socket[CONNECTION]!;
+  const connection = socket[CONNECTION];
   // Something after a request that was the last by its own `Connection: close` deserves no answer of its own.
   if (error.code === 'HPE_CLOSED_CONNECTION') connection.stopAccepting();
   else connection.fail(problemOf(error));

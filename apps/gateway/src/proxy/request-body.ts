@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest } from './client-message.js';
 import type { DataPlane } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { Pace } from './pace.js';
@@ -41,7 +41,7 @@ export class RequestBody {
   constructor(
     private readonly plane: DataPlane,
     private readonly load: MerchantLoad,
-    private readonly request: IncomingMessage,
+    private readonly request: ClientRequest,
     private readonly length: number,
     private owner: BodyOwner,
     private longest = Infinity,

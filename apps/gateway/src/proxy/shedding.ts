@@ -19,6 +19,8 @@ export const SHED_REASONS = [
   'exchange_timeout',
   /** A peer has its share of the connections. */
   'peer_connections',
+  /** A connection of HTTP/2 had too many resets, PING or SETTINGS. */
+  'http2_flood',
 ] as const;
 
 export type ShedReason = (typeof SHED_REASONS)[number];

@@ -1,5 +1,5 @@
-import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
+import type { ClientRequest } from './client-message.js';
 
 const BUFFERED_BYTES = 64 * 1024;
 
@@ -20,7 +20,7 @@ export class UploadBody extends Readable {
    * @param longest bytes that may come; `onTooLong` is called when there are more, and they are not sent on
    */
   constructor(
-    private readonly request: IncomingMessage,
+    private readonly request: ClientRequest,
     beginning: readonly Buffer[],
     public received: number,
     private readonly longest: number,

@@ -1,11 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Criticality } from '#platform';
 import type { Dispatcher } from 'undici';
+import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { endWithBody } from './one-piece.js';
 import { PROBLEMS, type Problem } from './problems.js';
-import { AFTER_SILENCE_MS } from './proxy-options.js';
 import { UpstreamPhase } from './proxy-metrics.js';
 import { type BodyOwner, RequestBody } from './request-body.js';
 import { CHUNKED, type RequestHead } from './request-hygiene.js';
@@ -84,8 +83,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     private readonly owner: CallOwner,
     private readonly load: MerchantLoad,
     route: Route,
-    private readonly request: IncomingMessage,
-    private readonly response: ServerResponse,
+    request: ClientRequest,
+    private readonly response: ClientResponse,
     /** The body if somebody has read in it. */
     private readonly begunBody: RequestBody | null = null,
   ) {
@@ -98,8 +97,6 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   /** Sends the request as soon as enough of its body is there and a slot is free. */
   start(): void {
-    const silenceMs = this.upstream.silenceMs + AFTER_SILENCE_MS;
-    if (silenceMs > this.plane.settings.clientIdleTimeoutMs) this.request.socket.setTimeout(silenceMs);
     if (this.body === null) this.collected();
     else if (this.begunBody !== null) this.begunBody.handOver(this, this.maxBodyBytes);
     else this.body.collect();

@@ -64,7 +64,7 @@ test('what one merchant holds for long does not keep another one waiting', () =>
   expect(slots.waiting).toBe(98);
 });
 
-test('a slot that comes free goes to who holds the fewest, and among those with as many it goes round', () => {
+test('a free slot goes to the merchant that holds the fewest, in turn among equals', () => {
   const slots = new UpstreamSlots(4, 100, TIMEOUT_MS);
   const [a, b, c] = ['a', 'b', 'c'].map((id) => new MerchantLoad(id)) as [MerchantLoad, MerchantLoad, MerchantLoad];
   const served: string[] = [];
@@ -113,7 +113,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.nat(700) }) },
 );
 
-test('whatever happens: nobody has more than its share, nobody waits who may have a slot, each merchant is served in order', () => {
+test('in any order of events no merchant exceeds its share, none waits while it may have a slot, and each is served in order', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 12 }),

@@ -8,6 +8,9 @@ import { type OverloadSettings, UpstreamPlaces } from './upstream-places.js';
 import type { SlotHolding } from './slot-holding.js';
 import { UpstreamSlots } from './upstream-slots.js';
 
+/** A client may be silent for as long as the upstream, and for so long more. */
+export const AFTER_SILENCE_MS = 30_000;
+
 /** How the address of a request is chosen among the healthy ones: the one with the fewest requests under way, or one after the other. */
 export const BALANCES = ['least_requests', 'round_robin'] as const;
 export type Balance = (typeof BALANCES)[number];
@@ -60,7 +63,7 @@ export class Upstream {
   readonly addresses: readonly UpstreamAddress[];
   readonly slots: UpstreamSlots;
   readonly preserveHost: boolean;
-  /** The longest time in which nothing may come from it while a request is under way. */
+  /** For so long a client may hear nothing of a request that is under way. */
   readonly silenceMs: number;
   /** Requests that are going to need it, or do. */
   users = 0;
@@ -76,7 +79,7 @@ export class Upstream {
     const { activeHealth, connections, queueTimeoutMs, headersTimeoutMs, bodyIdleTimeoutMs } = options;
     this.name = options.name;
     this.preserveHost = options.host === 'original';
-    this.silenceMs = Math.max(headersTimeoutMs, bodyIdleTimeoutMs);
+    this.silenceMs = Math.max(headersTimeoutMs, bodyIdleTimeoutMs) + AFTER_SILENCE_MS;
     const { merchantShare, overload } = surroundings;
     const places = overload === undefined ? null : new UpstreamPlaces(overload, connections, merchantShare);
     this.slots = new UpstreamSlots(connections, merchantShare, queueTimeoutMs, places);

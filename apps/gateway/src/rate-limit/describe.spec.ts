@@ -7,7 +7,8 @@ const request = {
   target: '/transactions?id=7',
   peer: '10.0.0.1',
   trusted: true,
-  head: { merchantIds: 1, merchantId: 'acme', userIds: 0, userId: '', forwardedFor: '192.0.2.7' },
+  head: { merchantIds: 1, merchantId: 'acme', userIds: 0, userId: '', forwardedFor: '192.0.2.7', bodyLength: 12 },
+  receivedValues: (name: string) => (name === 'idempotency-key' ? ['k-1'] : []),
   headerValues: (name: string) => (name === 'cf-ipcountry' ? ['de'] : []),
   hostName: 'api.example',
 };
@@ -52,6 +53,11 @@ test.each([
   const describe = createDescribe({ ...options, countryHeader: 'cf-ipcountry' });
   expect(describe({ ...request, headerValues: () => values })).toHaveProperty('more.country', country);
   expect(createDescribe(options)(request)).not.toHaveProperty('more.country');
+});
+
+test('a descriptor says what a retry has in common with its request, if retries are known', () => {
+  expect(createDescribe({ ...options, knowsRetries: true })(request)).toHaveProperty('retryKey', 'POST /transactions?id=7 12 k-1');
+  expect(createDescribe(options)(request)).toHaveProperty('retryKey', undefined);
 });
 
 test.each([

@@ -1,6 +1,7 @@
 import type { Descriptor, RequestFacts } from '#limiter';
 import type { Identifier, IdentityProblem, IdentitySource } from '../identity/index.js';
 import { type CountryOf, type CountrySources, FactsWithCountry } from './facts-with-country.js';
+import { retryKeyOf, type RetriedRequest } from './retry-key.js';
 
 export interface DescribeOptions {
   readonly identify: Identifier;
@@ -10,13 +11,16 @@ export interface DescribeOptions {
   readonly countryHeader: string;
   /** Whom else to ask for it. */
   readonly countryOf?: CountryOf | undefined;
+  /** Whether retries are told by an Idempotency-Key; they are not unless given. */
+  readonly knowsRetries?: boolean;
 }
 
 /**
  * What a descriptor is made from. The headers have been read already, once, and the peer's trust belongs to its connection. Other facts are asked for
  * by the rules that look at them.
  */
-export interface DescribedRequest extends IdentitySource, RequestFacts {
+export interface DescribedRequest extends IdentitySource, RequestFacts, Pick<RetriedRequest, 'receivedValues'> {
+  readonly head: IdentitySource['head'] & RetriedRequest['head'];
   readonly method: string;
   /** As the path policy has left it. */
   readonly target: string;
@@ -26,7 +30,7 @@ export interface DescribedRequest extends IdentitySource, RequestFacts {
 export type Describe = (request: DescribedRequest) => Descriptor | { readonly problem: IdentityProblem };
 
 /** The one step from a request to a descriptor: what a rule can look at comes from here, and is bounded here or before. */
-export function createDescribe({ identify, pathCaseSensitive, countryHeader, countryOf }: DescribeOptions): Describe {
+export function createDescribe({ identify, pathCaseSensitive, countryHeader, countryOf, knowsRetries = false }: DescribeOptions): Describe {
   const believed: CountrySources | undefined =
     countryHeader === '' && countryOf === undefined ? undefined : { header: countryHeader, countryOf };
   const notBelieved: CountrySources | undefined = countryOf === undefined ? undefined : { header: '', countryOf };
@@ -40,6 +44,7 @@ export function createDescribe({ identify, pathCaseSensitive, countryHeader, cou
     const user = caller?.user ?? identity.user;
     const apiKey = caller?.apiKey;
     const jwt = caller?.claims;
-    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, more };
+    const retryKey = knowsRetries ? retryKeyOf(request) : undefined;
+    return { merchantId, ip, method, target, ignorePathCase: !pathCaseSensitive, user, apiKey, jwt, retryKey, more };
   };
 }

@@ -15,6 +15,7 @@ describe('a request that does not say whose it is', () => {
     [['header'], '', ['X-Merchant-Id'], ['tgk_'], 'Merchant realm="tollgate"'],
     [['api-key'], '', ['Authorization: Bearer tgk_...'], ['X-Merchant-Id'], 'Bearer realm="tollgate"'],
     [['api-key'], 'x-api-key', ['tgk_', 'x-api-key'], ['X-Merchant-Id'], 'Bearer realm="tollgate"'],
+    [['certificate'], '', ['a client certificate'], ['X-Merchant-Id', 'tgk_'], 'Merchant realm="tollgate"'],
     [['api-key', 'header'], '', ['tgk_', 'X-Merchant-Id'], [], 'Bearer realm="tollgate", Merchant realm="tollgate"'],
   ])('is told what a gateway with IDENTITY=%s and the header "%s" accepts', (kinds, header, named, unnamed, challenge) => {
     const refused = refusalBy(kinds, header)('no_identity');
@@ -36,6 +37,11 @@ it.each([
   ['invalid_identity', 400, 'identity.malformed'],
   ['duplicate_authorization', 400, 'identity.authorization_repeated'],
   ['duplicate_api_key', 400, 'identity.api_key_repeated'],
+  ['duplicate_certificate', 400, 'identity.certificate_repeated'],
+  ['invalid_certificate', 401, 'identity.certificate_malformed'],
+  ['certificate_not_verified', 401, 'identity.certificate_untrusted'],
+  ['certificate_expired', 401, 'identity.certificate_expired'],
+  ['certificate_without_merchant', 401, 'identity.certificate_merchant'],
   ['too_many_unknown_keys', 503, 'identity.too_many_lookups'],
   ['keys_unavailable', 503, 'identity.keys_unavailable'],
 ] as const)('%s is answered %i %s', (problem, status, code) => {

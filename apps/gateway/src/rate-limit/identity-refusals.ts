@@ -35,13 +35,14 @@ const ACCEPTED: Readonly<Record<IdentityKind, string>> = {
   header: 'the header X-Merchant-Id from a trusted address',
   'api-key': 'an API key in Authorization: Bearer tgk_...',
   jwt: 'a JWT in Authorization: Bearer eyJ...',
+  certificate: 'a client certificate',
 };
 
 const BEARER = 'Bearer realm="tollgate"';
 
 /** RFC 9110 wants one for each way that is open. */
 function challengesFor(kinds: readonly IdentityKind[]): string {
-  return [...new Set(kinds.map((kind) => (kind === 'header' ? 'Merchant realm="tollgate"' : BEARER)))].join(', ');
+  return [...new Set(kinds.map((kind) => (kind === 'header' || kind === 'certificate' ? 'Merchant realm="tollgate"' : BEARER)))].join(', ');
 }
 
 /** Code, detail, and the error of RFC 6750 if a credential was sent. */
@@ -66,6 +67,16 @@ const UNAUTHORIZED = {
     'invalid_token',
   ],
   invalid_api_key: ['identity.api_key_invalid', 'The API key is not valid.', 'invalid_token'],
+  invalid_certificate: [
+    'identity.certificate_malformed',
+    'What a proxy says of the client certificate cannot be read, or is of more than one.',
+  ],
+  certificate_not_verified: ['identity.certificate_untrusted', 'The client certificate is of no authority that this gateway believes.'],
+  certificate_expired: ['identity.certificate_expired', 'The client certificate has expired, or is not valid yet.'],
+  certificate_without_merchant: [
+    'identity.certificate_merchant',
+    'The part of the client certificate that names the merchant names none, or more than one.',
+  ],
 } as const satisfies Record<string, Unauthorized>;
 
 const BAD_REQUEST = {
@@ -74,6 +85,7 @@ const BAD_REQUEST = {
   duplicate_user: ['identity.user_repeated', 'There is more than one X-User-Id header.'],
   invalid_user: ['identity.user_malformed', 'The header X-User-Id is no user: 1 to 128 characters, no control characters.'],
   duplicate_authorization: ['identity.authorization_repeated', 'There is more than one Authorization header.'],
+  duplicate_certificate: ['identity.certificate_repeated', 'A proxy says more than once which certificate its client has.'],
   duplicate_api_key: ['identity.api_key_repeated', 'There is more than one API key.'],
 } as const satisfies Record<string, Said>;
 

@@ -93,7 +93,7 @@ test('headers and violated policies name limits in the order of the verdict', ()
   expect(namesIn(over[5])).toEqual(['z', 'm', 'a']);
 });
 
-test('no limits, no headers', () => expect(rateLimitHeaders([])).toEqual([]));
+test('a verdict without limits has no headers', () => expect(rateLimitHeaders([])).toEqual([]));
 
 test.each([
   [1, ['Retry-After', '1']],
@@ -102,7 +102,7 @@ test.each([
   ['never' as const, []],
 ])('Retry-After after %s ms', (ms, header) => expect(retryAfterHeader(ms)).toEqual(header));
 
-test('whatever the limit, its edits and the clock: nothing negative, nothing that is no number', () => {
+test('no header is negative or not a number, whatever the limit, its edits and the clock', () => {
   const specs = fc.tuple(anyLimitSpecs(), anyLimitSpecs());
   const cases = specs.chain(([spec, edited]) =>
     fc.tuple(fc.constant({ spec, edited }), arrivals(spec, { maxLength: 12, stepsBack: true }), fc.nat({ max: 12 })),

@@ -13,7 +13,7 @@ import { FakeClock } from '#limiter/testing';
 import { headersIn } from './legacy-headers.js';
 import { refusalOf } from './refusals.js';
 
-test('what costs more than a share of its limit is told that this is for now', () => {
+test('a request that costs more than its share of a limit is told that this is temporary', () => {
   const limits = startLimits(
     [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
     0,
@@ -43,7 +43,7 @@ test('what costs more than a share of its limit is told that this is for now', (
   expect(JSON.parse(String(body)).detail).toContain('costs more than the share');
 });
 
-test('who is blocked by an operator is told so, and for how long', async () => {
+test('a refusal by an operator\'s block says so, and how long it lasts', async () => {
   const store = new MemoryBucketStore(() => 0);
   const limits = startLimits(
     [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
@@ -83,7 +83,7 @@ test('who is blocked by an operator is told so, and for how long', async () => {
   expect(headers).toEqual(['RateLimit-Policy', '"burst";q=10;w=2', 'RateLimit', '"burst";r=0;t=90', 'Retry-After', '90']);
 });
 
-test('a refusal that is said again differs by its id, and by nothing that is no longer true', () => {
+test('a repeated refusal has an id of its own, and is true at its time', () => {
   const clock = new FakeClock();
   const limits = startLimits(
     [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 10_000, refill: 'greedy' }],

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { located } from '../http/entity-tag.js';
 import { ShownOnce } from '../http/idempotency.interceptor.js';
@@ -27,7 +27,7 @@ export class ApiKeysController {
   async create(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: CreateApiKeyDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<NewApiKeyView> {
     return located(reply, await this.keys.create(merchantId, body, by));
@@ -55,7 +55,7 @@ export class ApiKeysController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('keyId', ApiKeyIdPipe) id: string,
     @Body() body: RotateApiKeyDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<NewApiKeyView> {
     return this.keys.rotate(merchantId, id, body, by);
   }
@@ -67,7 +67,7 @@ export class ApiKeysController {
   async delete(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('keyId', ApiKeyIdPipe) id: string,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<void> {
     await this.keys.delete(merchantId, id, by);
   }

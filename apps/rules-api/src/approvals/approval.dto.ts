@@ -23,13 +23,13 @@ export class ApprovalQueryDto extends PageQueryDto {
 
 /** What is to be changed. */
 export class ProposedChangeView {
-  @ApiProperty({ type: String, example: 'rule.replaced', description: 'What the audit will call it' })
+  @ApiProperty({ type: String, example: 'rule.replaced', description: 'The action, as the audit will name it' })
   action: string;
 
   @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null for a default rule, and for one of a plan' })
   merchantId: string | null;
 
-  @ApiPropertyOptional({ type: String, example: 'pro', description: 'Of a rule of a plan' })
+  @ApiPropertyOptional({ type: String, example: 'pro', description: 'The plan of the rule, if it belongs to one' })
   plan?: string;
 
   @ApiProperty({ type: String, nullable: true, example: '17' })
@@ -39,7 +39,7 @@ export class ProposedChangeView {
     type: 'integer',
     nullable: true,
     example: 3,
-    description: 'The version of the rule that stands; another one makes the approval outdated',
+    description: 'The version of the rule that would be changed; if the rule has another one by then, the approval is outdated',
   })
   version: number | null;
 
@@ -55,25 +55,25 @@ export class ApprovalView {
   @ApiProperty({ enum: APPROVAL_STATES })
   state: ApprovalState;
 
-  @ApiProperty({ type: String, example: 'admin', description: 'Who wants the change' })
+  @ApiProperty({ type: String, example: 'admin', description: 'The actor that proposes the change' })
   proposedBy: string;
 
   @ApiProperty({ type: String, format: 'date-time' })
   proposedAt: string;
 
-  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'Why it is wanted' })
+  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'The reason given for the change' })
   reason: string | null;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'After that nobody can approve it any more' })
+  @ApiProperty({ type: String, format: 'date-time', description: 'When the approval expires: it cannot be approved any more' })
   expiresAt: string;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Who approved or rejected it' })
+  @ApiProperty({ type: String, nullable: true, description: 'The actor that approved or rejected the change' })
   decidedBy: string | null;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   decidedAt: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Why it was decided so' })
+  @ApiProperty({ type: String, nullable: true, description: 'The reason given for the decision' })
   decisionReason: string | null;
 
   @ApiProperty({ type: ProposedChangeView })

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterce
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { ApprovalIdPipe } from '../http/path-ids.js';
 import { Decides, Lists, ReadsUnversioned } from '../openapi/operations.js';
@@ -38,7 +38,7 @@ export class ApprovalsController {
     @Param('approvalId', ApprovalIdPipe) id: string,
     @Body() { reason }: ApproveDto,
     @LimitedTo() among: readonly string[] | null,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<ApprovalView> {
     return this.approvals.approve(id, among, reason === undefined ? by : { ...by, reason });
   }
@@ -51,7 +51,7 @@ export class ApprovalsController {
     @Param('approvalId', ApprovalIdPipe) id: string,
     @Body() { reason }: RejectDto,
     @LimitedTo() among: readonly string[] | null,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<ApprovalView> {
     return this.approvals.reject(id, among, { ...by, reason });
   }

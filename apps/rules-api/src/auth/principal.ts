@@ -49,7 +49,7 @@ export const MyMerchantId = createParamDecorator((_: unknown, context: Execution
 });
 
 /** Who makes the request and why, for the audit. */
-export const By = createParamDecorator((_: unknown, context: ExecutionContext): Actor =>
+export const CurrentActor = createParamDecorator((_: unknown, context: ExecutionContext): Actor =>
   actorOf(context.switchToHttp().getRequest<FastifyRequest>()),
 );
 

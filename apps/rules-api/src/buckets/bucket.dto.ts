@@ -37,13 +37,13 @@ export class BucketView {
   @ApiProperty({ type: String, example: 'card payments' })
   rule: string;
 
-  @ApiProperty({ enum: ['merchant', 'plan', 'default'], description: 'Whose rule it is.' })
+  @ApiProperty({ enum: ['merchant', 'plan', 'default'], description: 'The owner of the rule.' })
   source: 'merchant' | 'plan' | 'default';
 
   @ApiProperty({ type: String, example: 'burst' })
   limit: string;
 
-  @ApiProperty({ type: [String], example: ['merchant'], description: 'What tells the buckets of the rule apart.' })
+  @ApiProperty({ type: [String], example: ['merchant'], description: 'The key of the rule: each combination of these parts has a bucket.' })
   key: readonly string[];
 
   @ApiProperty({
@@ -81,6 +81,6 @@ export class BucketPage {
 
 /** What an operation has done. */
 export class BucketsChanged {
-  @ApiProperty({ type: [BucketView], description: 'The buckets after it.' })
+  @ApiProperty({ type: [BucketView], description: 'The buckets after the operation.' })
   items: BucketView[];
 }

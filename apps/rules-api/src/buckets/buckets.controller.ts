@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterce
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
 import { Does, Lists } from '../openapi/operations.js';
@@ -39,7 +39,7 @@ export class BucketsController {
   async reset(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: ResetBucketsDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
     return this.buckets.reset(merchantId, body, by, among);
@@ -52,7 +52,7 @@ export class BucketsController {
   async adjust(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: AdjustBucketDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
     return this.buckets.adjust(merchantId, body, by, among);
@@ -65,7 +65,7 @@ export class BucketsController {
   async block(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: BlockBucketDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
     return this.buckets.block(merchantId, body, by, among);
@@ -78,7 +78,7 @@ export class BucketsController {
   async unblock(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: UnblockBucketDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @LimitedTo() among: readonly string[] | null,
   ): Promise<BucketsChanged> {
     return this.buckets.unblock(merchantId, body, by, among);

@@ -1,4 +1,4 @@
-import { objectFaults } from '#limiter';
+import { keyPartOf, objectFaults } from '#limiter';
 import { auditedParts, KEY_PARTS, KEY_PARTS_TEXT, KeyValues, writtenParts } from './key-values.js';
 
 const faultsOf = (key: unknown) =>
@@ -13,6 +13,10 @@ describe('the parts of a key as an operator names them', () => {
       ip: '2001:DB8::7',
       'ip.prefix': '2001:db8::/64',
       method: 'POST',
+      'body.amount': 12.5,
+      'body.card.3ds': false,
+      'body.items.sku': ['a', 7],
+      'jwt.roles': ['admin', 'ops'],
     };
     expect([faultsOf({}), faultsOf(key)]).toEqual([[], []]);
   });
@@ -29,6 +33,12 @@ describe('the parts of a key as an operator names them', () => {
     [{ ip: 'localhost' }, '/key/ip', 'bucket.key.malformed'],
     [{ ip: null }, '/key/ip', 'bucket.key.malformed'],
     [{ method: 'post' }, '/key/method', 'bucket.key.malformed'],
+    [{ 'header.x': ['a'] }, '/key/header.x', 'bucket.key.malformed'],
+    [{ 'jwt.tier': 7 }, '/key/jwt.tier', 'bucket.key.malformed'],
+    [{ 'body.amount': {} }, '/key/body.amount', 'bucket.key.malformed'],
+    [{ 'body.amount': 12345678901234567000 }, '/key/body.amount', 'bucket.key.malformed'],
+    [{ 'body.amount': [['a']] }, '/key/body.amount', 'bucket.key.malformed'],
+    [{ 'body.amount': Array.from({ length: 101 }, () => 'a') }, '/key/body.amount', 'bucket.key.malformed'],
     [Object.fromEntries(Array.from({ length: 65 }, (_, i) => [`header.x-${i}`, ''])), '/key', 'bucket.key.wrong_length'],
   ])('%j has a fault at %s', (key, pointer, code) => expect(faultsOf(key)).toEqual([[pointer, code]]));
 
@@ -53,6 +63,12 @@ describe('the parts of a key as an operator names them', () => {
     expect(values.request('acme', ['ip', 'header.x', 'user'])).toMatchObject({ ip: '2001:db8::7', user: undefined });
   });
 
+  it('name what is in a body and in a token', () => {
+    const values = new KeyValues({ key: { 'body.amount': 17, 'jwt.tenant': 'a', 'body.card': null } });
+    const request = values.request('acme', ['merchant', 'body.amount', 'jwt.tenant', 'body.card']);
+    expect(request && ['body.amount', 'jwt.tenant', 'body.card'].map((part) => keyPartOf(request, part))).toEqual(['17', 'a', undefined]);
+  });
+
   it('name no request if no request has such a value', () => {
     const values = new KeyValues({ key: { host: '' } });
     expect([values.has('host'), values.request('acme', ['merchant']), values.request('acme', ['host'])]).toMatchObject([
@@ -63,7 +79,8 @@ describe('the parts of a key as an operator names them', () => {
   });
 
   it('stand in the audit without what may be secret', () => {
-    const audited = auditedParts({ 'header.authorization': 'Bearer x', user: 'u-17', 'cookie.a': null });
-    expect(audited).toEqual({ 'header.authorization': expect.stringMatching(/^digest:[\w-]{24}$/), user: 'u-17', 'cookie.a': null });
+    const audited = auditedParts({ 'header.authorization': 'Bearer x', user: 'u-17', 'cookie.a': null, 'body.amount': 17 });
+    expect(audited['body.amount']).toMatch(/^digest:[\w-]{24}$/);
+    expect(audited).toMatchObject({ 'header.authorization': expect.stringMatching(/^digest:[\w-]{24}$/), user: 'u-17', 'cookie.a': null });
   });
 });

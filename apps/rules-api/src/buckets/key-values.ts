@@ -9,9 +9,11 @@ import {
   escapedPointer,
   type Fault,
   FIELD_NAME,
+  isClaimField,
   isPlainObject,
   keyPartOf,
   type KeyPart,
+  type NamedValue,
   type Place,
   requestField,
   shown,
@@ -23,9 +25,13 @@ import { HTTP_METHOD } from '../http/text-formats.js';
 const MOST_VALUE_CHARACTERS = 8_192;
 /** A key has no more parts; of the keys of several rules a query may name all. */
 const MOST_PARTS = 64;
+/** Values of a list in a body or a token. */
+const MOST_VALUES = 100;
+/** So many digits of a number survive being read; with more of them the bucket of another number would be named. */
+const MOST_DIGITS = 15;
 
 /** Parts of keys as an operator names them: what a request has there, or null for a request that does not have it. */
-export type WrittenParts = Readonly<Record<string, string | null>>;
+export type WrittenParts = Readonly<Record<string, NamedValue | null>>;
 
 const EXAMPLE = { 'header.x-device-id': 'abc' };
 const VALUE_EXPECTED = `must be a text of at most ${MOST_VALUE_CHARACTERS} characters, or null for a request without it`;
@@ -36,13 +42,22 @@ export const KEY_PARTS: CustomField<WrittenParts> = {
   check: (value, place) => partsFaults(value, place),
   schema: {
     type: 'object',
-    additionalProperties: { type: 'string', maxLength: MOST_VALUE_CHARACTERS, nullable: true },
+    additionalProperties: {
+      anyOf: [
+        { type: 'string', maxLength: MOST_VALUE_CHARACTERS },
+        { type: 'number' },
+        { type: 'boolean' },
+        { type: 'array', items: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] }, maxItems: MOST_VALUES },
+      ],
+      nullable: true,
+    },
     maxProperties: MOST_PARTS,
   },
   example: EXAMPLE,
   explanation:
     'What a request has for the parts of the key of the rule, by their names; null for what it does not have. The merchant is that of the path. ' +
-    'A path is written as clients send it.',
+    'A path is written as clients send it. What a body has is written as JSON has it there: the number 17 is another value than the text "17", and what ' +
+    'comes more than once is a list. A claim of a token is a text, or a list of texts.',
 };
 
 const QUERY_EXPECTED = `must be a JSON object like ${JSON.stringify(EXAMPLE)}`;
@@ -98,13 +113,32 @@ function valueFault(name: string, value: unknown): string | undefined {
     if (name === 'method') return HTTP_METHOD.fault(value);
     return isIP(name === 'ip' ? value : value.replace(/\/64$/, '')) === 0 ? 'must be an IP address' : undefined;
   }
-  const isRight = value === null || (typeof value === 'string' && value.length <= MOST_VALUE_CHARACTERS && value.isWellFormed());
-  return isRight ? undefined : VALUE_EXPECTED;
+  if (value === null || isText(value)) return undefined;
+  if (name.startsWith('body.')) return isBodyScalar(value) || isListOf(value, isBodyScalar) ? undefined : BODY_EXPECTED;
+  if (isClaimField(name)) return isListOf(value, isText) ? undefined : CLAIM_EXPECTED;
+  return VALUE_EXPECTED;
+}
+
+const LIST = `or a list of at most ${MOST_VALUES} of these`;
+const BODY_EXPECTED = `must be a text of at most ${MOST_VALUE_CHARACTERS} characters, a number of at most ${MOST_DIGITS} digits, true or false, ${LIST}, or null for a request without it`;
+const CLAIM_EXPECTED = `must be a text of at most ${MOST_VALUE_CHARACTERS} characters, ${LIST}, or null for a request without it`;
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= MOST_VALUE_CHARACTERS && value.isWellFormed();
+}
+
+function isBodyScalar(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) && Number(value.toPrecision(MOST_DIGITS)) === value;
+  return typeof value === 'boolean' || isText(value);
+}
+
+function isListOf(value: unknown, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length <= MOST_VALUES && value.every(isItem);
 }
 
 /** The parts of a key that an operator has named, and whether they are enough. */
 export class KeyValues {
-  private readonly parts: ReadonlyMap<string, string | null>;
+  private readonly parts: ReadonlyMap<string, NamedValue | null>;
 
   /** @param ip short for the part of that name, as `method` is */
   constructor({ ip, method, key = {} }: { ip?: string | undefined; method?: string | undefined; key?: WrittenParts | undefined }) {
@@ -129,12 +163,13 @@ export class KeyValues {
 
 /** What the audit keeps of them: where clients may write anything there may be secrets, and so it stands there as in the key of the bucket. */
 export function auditedParts(key: WrittenParts): WrittenParts {
-  const audited = ([name, value]: [string, string | null]): [string, string | null] => {
-    return [name, value === null || !requestField(name).isFree ? value : `digest:${digestOf(value)}`];
+  const audited = ([name, value]: [string, NamedValue | null]): [string, NamedValue | null] => {
+    if (value === null || !requestField(name).isFree) return [name, value];
+    return [name, `digest:${digestOf(typeof value === 'string' ? value : JSON.stringify(value))}`];
   };
   return Object.fromEntries(Object.entries(key).map(audited));
 }
 
-function canonical(address: string | null): string | null {
-  return address === null ? null : canonicalAddress(address);
+function canonical(address: NamedValue | null): NamedValue | null {
+  return typeof address === 'string' ? canonicalAddress(address) : address;
 }

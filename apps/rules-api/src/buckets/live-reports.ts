@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { Counter, type Registry } from 'prom-client';
 import {
   type DecisionReceipt,
+  type LastDay,
   type RankedRule,
   type ReceiptFilter,
   type ReceiptPage,
@@ -13,11 +14,14 @@ import {
 import { ProblemError } from '#platform';
 import { withDeadline } from '#waiting';
 
-export type { DecisionReceipt, ReceiptFilter, ReceiptPage, ReceiptSample, ReceiptsBefore, UsageStep } from '#limiter-redis';
+export type { DecisionReceipt, LastDay, ReceiptFilter, ReceiptPage, ReceiptSample, ReceiptsBefore, UsageStep } from '#limiter-redis';
 export { addUsage, HOUR_MS, isReceiptCursor, MINUTE_MS, USAGE_KEPT_MS } from '#limiter-redis';
 
 /** An administrator waits longer than a request may. Milliseconds. */
 const DEADLINE_MS = 1_000;
+
+/** As long a write waits for what is only good to know. Milliseconds. */
+const QUICK_DEADLINE_MS = 250;
 
 /** The 503 of everything that asks the Redis of the buckets. */
 export function bucketsUnavailable(detail: string): ProblemError {
@@ -58,6 +62,20 @@ export class LiveReports {
 
   usageOf(merchantIds: readonly string[], fromMs: number, untilMs: number): Promise<Map<string, UsageStep[]>> {
     return answered(this.usage, (usage) => usage.read(merchantIds, fromMs, untilMs));
+  }
+
+  /** What became of the requests under some rules of merchants, by their places. */
+  usageOfRules(rules: readonly RankedRule[], fromMs: number, untilMs: number): Promise<UsageStep[][]> {
+    return answered(this.usage, (usage) => usage.readRules(rules, fromMs, untilMs));
+  }
+
+  /**
+   * What became of the requests under a rule within the last day, and until when by the clock of Redis. Undefined where Redis does not say so at once: then
+   * whoever asked goes without.
+   */
+  async lastDayOf(rule: RankedRule): Promise<LastDay | undefined> {
+    if (this.usage === undefined) return undefined;
+    return withDeadline(this.usage.lastDay(rule, Date.now()), QUICK_DEADLINE_MS).catch(() => undefined);
   }
 
   usageOfOthers(fromMs: number, untilMs: number): Promise<UsageStep[]> {

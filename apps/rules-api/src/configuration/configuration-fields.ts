@@ -54,7 +54,7 @@ export const CONFIGURATION_FIELDS = {
     min: 0,
     max: MAX_PLANS,
     default: [],
-    explanation: 'Plans with their rules. A plan that is not in the list is left alone.',
+    explanation: 'Plans with their rules. A plan that is not in the list is left alone, unless deletePlans asks for its deletion.',
   },
   defaultRules: {
     ...RULES,
@@ -101,10 +101,18 @@ export const APPLY_QUERY_FIELDS = {
     default: 'false',
     explanation: 'With true every merchant that the document lacks is deleted with its rules. maxDeletePercent holds for merchants, too.',
   },
+  deletePlans: {
+    kind: 'choice',
+    values: ['true', 'false'],
+    default: 'false',
+    explanation:
+      'With true every plan that the document lacks is deleted with its rules; one that merchants still have is not, and the document is refused. ' +
+      'maxDeletePercent holds for plans, too.',
+  },
   select: {
     ...LABEL_FILTER,
     explanation:
       'The document manages only what has this label, written as NAME=VALUE: everything else is neither changed nor deleted. Every rule of the document must ' +
-      'have it. A merchant of the document without it is not managed itself. Not together with deleteMerchants.',
+      'have it. A merchant of the document without it is not managed itself. Not together with deleteMerchants or deletePlans.',
   },
 } as const satisfies Fields;

@@ -7,6 +7,7 @@ import { ruleBody } from '../../../../test/support/factories/rules.js';
 import { configurationSchema } from './configuration-schema.js';
 import type { ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 import { readConfiguration } from './document.js';
+import { DocumentText } from './document-text.js';
 import { WRITERS } from './export.js';
 
 const FILE = join(import.meta.dirname, '../../../../docs/schema/configuration.schema.json');
@@ -52,11 +53,12 @@ describe('docs/schema/configuration.schema.json', () => {
     const yaml = parse(await written('yaml', merchants, defaultRules)) as unknown;
     const json = JSON.parse(await written('json', merchants, defaultRules)) as unknown;
     expect([fits(yaml), fits(json)]).toEqual([true, true]);
-    expect(await readConfiguration(yaml)).toEqual({
-      plans: merchants.length > 0 ? [plan] : [],
-      merchants: merchants.map((each) => ({ plan: null, ...each })),
-      defaultRules,
-    });
+    for (const document of [yaml, DocumentText.ofJson(Buffer.from(JSON.stringify(json)))]) {
+      const configuration = await readConfiguration(document);
+      expect([...configuration.plans]).toEqual(merchants.length > 0 ? [plan] : []);
+      expect([...configuration.merchants]).toEqual(merchants.map((each) => ({ plan: null, ...each })));
+      expect(configuration.defaultRules).toEqual(defaultRules);
+    }
   });
 
   it.each<[string, object]>([

@@ -3,10 +3,11 @@ import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import { Readable } from 'node:stream';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
 import { Applies, Exports } from '../openapi/operations.js';
 import { ApplyQueryDto, ApplyResult, ConfigurationDto, ExportQueryDto } from './configuration.dto.js';
+import { answerText } from './apply-answer.js';
 import { ConfigurationService } from './configuration.service.js';
 
 /** Merchants and rules as files. */
@@ -29,8 +30,11 @@ export class ConfigurationController {
   @Needs('editor', 'nothing')
   @ApiConsumes('application/json', 'application/yaml')
   @ApiBody({ type: ConfigurationDto })
-  @Applies('Apply a file of merchants and rules', ApplyResult, { query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'select'] })
-  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @By() by: Actor): Promise<ApplyResult> {
-    return this.configuration.apply(body, query, by);
+  @Applies('Apply a file of merchants and rules', ApplyResult, {
+    query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'deletePlans', 'select'],
+  })
+  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @CurrentActor() by: Actor): Promise<StreamableFile> {
+    const applied = await this.configuration.apply(body, query, by);
+    return new StreamableFile(Readable.from(answerText(applied), { objectMode: false }), { type: 'application/json' });
   }
 }

@@ -8,10 +8,17 @@ import { APPLY_QUERY_FIELDS, CONFIGURATION_FIELDS, EXPORT_QUERY_FIELDS } from '.
 /** Merchants and rules as a file: the body of apply and the answer of export. */
 export class ConfigurationDto extends tableDto('configuration', CONFIGURATION_FIELDS) {}
 
-/** A document without faults, every default filled in. */
+/** Plans or merchants of a document, in the order of their names or ids. Each is read from the document when it is its turn, with every default filled in. */
+export interface Configured<T> extends Iterable<T> {
+  readonly names: readonly string[];
+}
+
+/** A document without faults. */
 export interface Configuration {
-  readonly plans: readonly ConfiguredPlan[];
-  readonly merchants: readonly ConfiguredMerchant[];
+  readonly plans: Configured<ConfiguredPlan>;
+  readonly merchants: Configured<ConfiguredMerchant>;
+  /** The plans that merchants of the document are given, each with the places in the document that name it. */
+  readonly givenPlans: ReadonlyMap<string, readonly string[]>;
   /** Undefined: the default rules are not managed by this document. */
   readonly defaultRules: readonly RuleSpec[] | undefined;
 }
@@ -70,6 +77,9 @@ export class ApplyQueryDto {
   @ApiPropertyOptional({ type: Boolean, default: false, description: APPLY_QUERY_FIELDS.deleteMerchants.explanation })
   deleteMerchants: 'true' | 'false';
 
+  @ApiPropertyOptional({ type: Boolean, default: false, description: APPLY_QUERY_FIELDS.deletePlans.explanation })
+  deletePlans: 'true' | 'false';
+
   @ApiPropertyOptional({
     type: String,
     ...APPLY_QUERY_FIELDS.select.format.schema,
@@ -123,7 +133,8 @@ export class ApplyRefusal {
 export class ApplyResult {
   @ApiProperty({
     type: [AppliedChange],
-    description: 'Merchants by id, each before its rules; default rules last. Of each owner deletions stand before new rules.',
+    description:
+      'Plans first, merchants by id, each before its rules, then default rules, and deleted plans last. Of each owner deletions stand before new rules.',
   })
   changes: AppliedChange[];
 

@@ -3,11 +3,13 @@ import { ProblemError } from '#platform';
 import {
   type Actor,
   inOneTransaction,
+  MAX_PLANS,
   MerchantNotFoundError,
   MerchantRepository,
   PlanRepository,
   type RuleEntity,
   RuleRepository,
+  type Spool,
   tryLockForApply,
 } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
@@ -17,6 +19,7 @@ import { invalidQuery } from '../http/invalid-query.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import { UnreadableRules, unreadableRule } from '../rules/unreadable-rules.js';
 import type {
+  AppliedChange,
   ApplyQueryDto,
   ApplyRefusal,
   ApplyResult,
@@ -28,16 +31,21 @@ import type {
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
 import { type Plan, Planner, type Repositories } from './plan.js';
-import { demandSelected, type Selection, selectionIn } from './selection.js';
+import { type Selection, selectionIn } from './selection.js';
 
 /** Merchants that an export reads at once, and plans, which may have more rules each. */
 const EXPORTED_AT_ONCE = 200;
 const PLANS_AT_ONCE = 20;
 
+/** What apply has changed, or would change. */
+export interface Applied extends Omit<ApplyResult, 'changes'> {
+  readonly changes: Spool<AppliedChange>;
+}
+
 /** Merchants and rules as files. */
 @Injectable()
 export class ConfigurationService {
-  /** A document and its plan may take hundreds of megabytes, so there is one at a time. */
+  /** A document takes its share of memory and of the processor, so there is one at a time. */
   private isApplying = false;
 
   constructor(
@@ -116,27 +124,27 @@ export class ConfigurationService {
    * Makes what is stored what the document says, in one transaction; a second time it changes nothing.
    * @throws ProblemError 400 for a document with faults, 409 if it would delete too much, 503 while another one is applied
    */
-  async apply(body: unknown, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
+  async apply(body: unknown, query: ApplyQueryDto, by: Actor): Promise<Applied> {
     if (this.isApplying) throw busy();
     this.isApplying = true;
     try {
       const selection = selectionIn(query.select);
-      if (selection && query.deleteMerchants === 'true') throw notTogether();
-      const document = await readConfiguration(body);
-      demandSelected(document, selection);
+      if (selection && query.deleteMerchants === 'true') throw notTogether('deleteMerchants', 'a merchant');
+      if (selection && query.deletePlans === 'true') throw notTogether('deletePlans', 'a plan');
+      const document = await readConfiguration(body, selection);
       return await (query.dryRun === 'true' ? this.preview(document, query) : this.write(document, query, by));
     } finally {
       this.isApplying = false;
     }
   }
 
-  private async preview(document: Configuration, query: ApplyQueryDto): Promise<ApplyResult> {
+  private async preview(document: Configuration, query: ApplyQueryDto): Promise<Applied> {
     const plan = await this.plan({ merchants: this.merchants, plans: this.plans, rules: this.rules }, document, query, undefined);
     const refusal = refusalOf(plan, Number(query.maxDeletePercent));
-    return { changes: [...plan.changes], applied: false, ...(refusal && { refusal }) };
+    return { changes: plan.changes, applied: false, ...(refusal && { refusal }) };
   }
 
-  private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<ApplyResult> {
+  private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<Applied> {
     return inOneTransaction(this.database.dataSource, async (transaction) => {
       // A document locks many owners, and deleteMerchants some that it does not name: two documents at once could wait for each other.
       if (!(await tryLockForApply(transaction))) throw busy();
@@ -146,19 +154,25 @@ export class ConfigurationService {
         rules: new RuleRepository(transaction),
       };
       // Everything is locked before anything is compared, merchants by id, then plans, and default rules last, as every other writer does.
-      await repositories.merchants.lock(document.merchants.map(({ id }) => id));
-      await repositories.plans.lock(document.plans.map(({ name }) => name));
+      await repositories.merchants.lock(document.merchants.names);
+      const others = query.deletePlans === 'true' ? await repositories.plans.list({ limit: MAX_PLANS }) : [];
+      await repositories.plans.lock([...document.plans.names, ...others.map(({ name }) => name)]);
       if (document.defaultRules) await repositories.rules.lockDefaultRules();
       const plan = await this.plan(repositories, document, query, by);
       const refusal = refusalOf(plan, Number(query.maxDeletePercent));
       // It undoes what was changed.
       if (refusal) throw new ProblemError({ status: 409, ...refusal });
-      return { changes: [...plan.changes], applied: true };
+      return { changes: plan.changes, applied: true };
     });
   }
 
   private async plan(repositories: Repositories, document: Configuration, query: ApplyQueryDto, by: Actor | undefined): Promise<Plan> {
-    const options = { deleteMerchants: query.deleteMerchants === 'true', selection: selectionIn(query.select), by };
+    const options = {
+      deleteMerchants: query.deleteMerchants === 'true',
+      deletePlans: query.deletePlans === 'true',
+      selection: selectionIn(query.select),
+      by,
+    };
     return new Planner(repositories, this.unreadable, options).plan(document);
   }
 }
@@ -170,13 +184,13 @@ function busy(): ProblemError {
   return new ProblemError({ status: 503, code: 'apply.busy', detail, headers: { 'retry-after': '5' } });
 }
 
-/** A merchant is deleted with all its rules, and select leaves alone those without the label. */
-function notTogether(): ProblemError {
-  const detail = 'does not go with select: a merchant would be deleted with rules that select leaves alone';
-  return invalidQuery([{ parameter: 'deleteMerchants', code: 'query.deleteMerchants.not_applicable', detail }]);
+/** It is deleted with all its rules, and select leaves alone those without the label. */
+function notTogether(parameter: 'deleteMerchants' | 'deletePlans', what: string): ProblemError {
+  const detail = `does not go with select: ${what} would be deleted with rules that select leaves alone`;
+  return invalidQuery([{ parameter, code: `query.${parameter}.not_applicable`, detail }]);
 }
 
-function refusalOf({ deletions, protectedRules }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+function refusalOf({ deletions, protectedRules, planInUse }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
   if (protectedRules.length > 0) {
     const { code, detail } = approvalNeeded(protectedRules);
     return { code, detail };
@@ -187,6 +201,11 @@ function refusalOf({ deletions, protectedRules }: Plan, maxDeletePercent: number
       `the document would delete ${deleted} of ${of} ${what}, more than ${maxDeletePercent} %; ` +
       'if that is meant, say so with maxDeletePercent';
     return { code: 'apply.too_many_deletions', detail };
+  }
+  if (planInUse) {
+    const { plan, merchantId } = planInUse;
+    const detail = `the document would delete the plan ${JSON.stringify(plan)}, which the merchant ${merchantId} has; give it another plan in the document`;
+    return { code: 'plan.in_use', detail };
   }
   return undefined;
 }

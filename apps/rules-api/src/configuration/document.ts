@@ -11,58 +11,129 @@ import {
   writingFaults,
 } from '#limiter';
 import { ProblemError } from '#platform';
-import { MAX_RULES_PER_OWNER } from '#rules-db';
+import { byBytes, MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 import { badBody, MAX_DEPTH, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
 import { PLAN_FIELDS } from '../plans/plan-fields.js';
-import type { Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
+import type { Configuration, Configured, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
 import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS, CONFIGURED_PLAN_FIELDS } from './configuration-fields.js';
+import { type DocumentItems, DocumentText } from './document-text.js';
+import { isSelected, type Selection, unselectedRule } from './selection.js';
 
 /** So many rules are checked before other requests have their turn. */
 const CHECKED_AT_ONCE = 200;
 
 /**
- * Reads a document, which may be large: what is wrong in one part is found before the next part is looked at, so that a document full of faults
- * costs no more than one without, and other requests have their turn in between.
+ * Checks a document, which may be large, and says where its parts are: what is wrong in one part is found before the next part is looked at, so that a
+ * document full of faults costs no more than one without, and other requests have their turn in between. No plan and no merchant stays in memory.
+ * @param body a DocumentText, or what was read from something else than JSON
  * @throws ProblemError 400 that names the first faults
  */
-export async function readConfiguration(body: unknown): Promise<Configuration> {
-  if (!isPlainObject(body)) {
-    throw new ProblemError({ status: 400, code: 'body.wrong_type', detail: `the body must be an object, got ${shown(body)}` });
+export async function readConfiguration(body: unknown, selection?: Selection): Promise<Configuration> {
+  const document = body instanceof DocumentText ? body : DocumentText.ofValue(body);
+  const { root } = document;
+  if (!isPlainObject(root)) {
+    throw new ProblemError({ status: 400, code: 'body.wrong_type', detail: `the body must be an object, got ${shown(root)}` });
   }
-  const reader = new DocumentReader();
-  reader.object(body, CONFIGURATION_FIELDS, { pointer: '', code: 'configuration' });
-  const plans = await readPlans(reader, body['plans']);
-  const merchants: ConfiguredMerchant[] = [];
-  const ids = new Set<unknown>();
-  for (const [i, merchant] of listIn(body['merchants']).entries()) {
-    const pointer = `/merchants/${i}`;
-    if (!reader.object(merchant, CONFIGURED_MERCHANT_FIELDS, { pointer, code: 'merchant' })) continue;
-    reader.isNew(ids, merchant['id'], { pointer: `${pointer}/id`, code: 'merchant.id.repeated', detail: 'stands in the document twice' });
-    const rules = await reader.rules(merchant['rules'], `${pointer}/rules`);
-    merchants.push({ ...(completed(merchant, MERCHANT_FIELDS) as unknown as ConfiguredMerchant), rules });
-  }
-  const defaultRules = body['defaultRules'] === undefined ? undefined : await reader.rules(body['defaultRules'], '/defaultRules');
+  const reader = new DocumentReader(selection);
+  reader.object(root, CONFIGURATION_FIELDS, { pointer: '', code: 'configuration' });
+  const plans = await readPlans(reader, document.items('plans'));
+  const givenPlans = new Map<string, string[]>();
+  const merchants = await readMerchants(reader, document.items('merchants'), givenPlans);
+  const defaultRules = root['defaultRules'] === undefined ? undefined : rulesIn(root['defaultRules']);
+  if (defaultRules) await reader.rules(defaultRules, '/defaultRules');
   reader.demandNone();
-  return { plans, merchants, defaultRules };
+  return { plans, merchants, givenPlans, defaultRules: defaultRules && specsOf(defaultRules) };
 }
 
-async function readPlans(reader: DocumentReader, value: unknown): Promise<ConfiguredPlan[]> {
-  const plans: ConfiguredPlan[] = [];
-  const names = new Set<unknown>();
-  for (const [i, plan] of listIn(value).entries()) {
-    const pointer = `/plans/${i}`;
-    if (!reader.object(plan, CONFIGURED_PLAN_FIELDS, { pointer, code: 'plan' })) continue;
-    reader.isNew(names, plan['name'], { pointer: `${pointer}/name`, code: 'plan.name.repeated', detail: 'stands in the document twice' });
-    const rules = await reader.rules(plan['rules'], `${pointer}/rules`);
-    plans.push({ ...(completed(plan, PLAN_FIELDS) as unknown as ConfiguredPlan), name: plan['name'] as string, rules });
-  }
-  return plans;
+async function readPlans(reader: DocumentReader, items: DocumentItems): Promise<Configured<ConfiguredPlan>> {
+  const names = await reader.named(items, { list: 'plans', kind: 'plan', name: 'name', fields: CONFIGURED_PLAN_FIELDS });
+  return configured(items, names, (plan) => ({
+    ...(completed(plan, PLAN_FIELDS) as unknown as ConfiguredPlan),
+    name: plan['name'] as string,
+    rules: specsOf(rulesIn(plan['rules'])),
+  }));
+}
+
+async function readMerchants(
+  reader: DocumentReader,
+  items: DocumentItems,
+  givenPlans: Map<string, string[]>,
+): Promise<Configured<ConfiguredMerchant>> {
+  const about = { list: 'merchants', kind: 'merchant', name: 'id', fields: CONFIGURED_MERCHANT_FIELDS } as const;
+  const ids = await reader.named(items, about, ({ plan }, pointer) => {
+    if (typeof plan !== 'string') return;
+    const places = givenPlans.get(plan);
+    if (places === undefined) givenPlans.set(plan, [`${pointer}/plan`]);
+    else if (places.length < MAX_ERRORS) places.push(`${pointer}/plan`);
+  });
+  return configured(items, ids, (merchant) => ({
+    ...(completed(merchant, MERCHANT_FIELDS) as unknown as ConfiguredMerchant),
+    rules: specsOf(rulesIn(merchant['rules'])),
+  }));
+}
+
+/** Items without faults in the order of their names. @param names by their places */
+function configured<T>(
+  items: DocumentItems,
+  names: readonly string[],
+  specOf: (item: Readonly<Record<string, unknown>>) => T,
+): Configured<T> {
+  const order = names.map((_, i) => i);
+  const isSorted = names.every((name, i) => i === 0 || byBytes(names[i - 1]!, name) < 0);
+  if (!isSorted) order.sort((a, b) => byBytes(names[a]!, names[b]!));
+  return {
+    names: isSorted ? names : order.map((i) => names[i]!),
+    *[Symbol.iterator]() {
+      for (const i of order) yield specOf(items.at(i) as Readonly<Record<string, unknown>>);
+    },
+  };
+}
+
+function specsOf(rules: readonly unknown[]): RuleSpec[] {
+  return rules.map((rule) => completed(rule as Readonly<Record<string, unknown>>, RULE_FIELDS) as unknown as RuleSpec);
+}
+
+/** A list of plans or of merchants. */
+interface NamedList {
+  readonly list: string;
+  readonly kind: string;
+  /** The field that tells them apart. */
+  readonly name: string;
+  readonly fields: Fields;
 }
 
 class DocumentReader {
   private readonly faults: Fault[] = [];
+  /** Said only of a document that has no other fault. */
+  private readonly notSelected: Fault[] = [];
   private checked = 0;
+
+  /** @param selection the label that every rule has to carry: otherwise it would be created, and the next apply would not know it */
+  constructor(private readonly selection: Selection | undefined) {}
+
+  /** Notes the faults of plans or merchants and of their rules. @returns their names by their places, if there is no fault */
+  async named(
+    items: DocumentItems,
+    { list, kind, name, fields }: NamedList,
+    look: (item: Readonly<Record<string, unknown>>, pointer: string) => void = () => undefined,
+  ): Promise<string[]> {
+    const names: string[] = [];
+    const known = new Set<unknown>();
+    for (let i = 0; i < items.length; i++) {
+      const pointer = `/${list}/${i}`;
+      if (++this.checked % CHECKED_AT_ONCE === 0) await nextTurn();
+      const item = items.at(i);
+      if (!this.object(item, fields, { pointer, code: kind })) continue;
+      const fault = { pointer: `${pointer}/${name}`, code: `${kind}.${name}.repeated`, detail: 'stands in the document twice' };
+      this.isNew(known, item[name], fault);
+      await this.rules(rulesIn(item['rules']), `${pointer}/rules`);
+      look(item, pointer);
+      // Of another type it has a fault, and nobody asks for the names.
+      names.push(String(item[name]));
+    }
+    return names;
+  }
 
   /** Notes the faults of an object without those of the items of its lists; false if it is no object. */
   object(value: unknown, fields: Fields, place: { pointer: string; code: string }): value is Readonly<Record<string, unknown>> {
@@ -77,15 +148,13 @@ class DocumentReader {
     return true;
   }
 
-  async rules(value: unknown, pointer: string): Promise<RuleSpec[]> {
-    const list = listIn(value);
+  async rules(list: readonly unknown[], pointer: string): Promise<void> {
     if (list.length > MAX_RULES_PER_OWNER) {
       const detail = `must have 0 to ${MAX_RULES_PER_OWNER} items, got ${list.length}`;
       this.note([{ pointer, code: 'configuration.rules.wrong_length', detail }]);
-      return [];
+      return;
     }
     const names = new Set<unknown>();
-    const rules: RuleSpec[] = [];
     for (const [i, rule] of list.entries()) {
       if (++this.checked % CHECKED_AT_ONCE === 0) await nextTurn();
       const place = { pointer: `${pointer}/${i}`, code: 'rule' };
@@ -98,10 +167,9 @@ class DocumentReader {
         });
         const spec = completed(rule, RULE_FIELDS) as unknown as RuleSpec;
         this.note(writingFaults(spec).map((fault) => ({ ...fault, pointer: `${place.pointer}${fault.pointer}` })));
-        rules.push(spec);
+        this.noteSelected(spec, `${place.pointer}/labels`);
       }
     }
-    return rules;
   }
 
   isNew(known: Set<unknown>, value: unknown, fault: Fault): void {
@@ -111,6 +179,12 @@ class DocumentReader {
 
   demandNone(): void {
     if (this.faults.length > 0) throw badBody(this.faults);
+    if (this.notSelected.length > 0) throw badBody(this.notSelected);
+  }
+
+  private noteSelected(spec: RuleSpec, pointer: string): void {
+    if (isSelected(this.selection, spec) || this.notSelected.length >= MAX_ERRORS) return;
+    this.notSelected.push(unselectedRule(pointer, this.selection!));
   }
 
   /** Whether there are any. */
@@ -129,6 +203,6 @@ class DocumentReader {
   }
 }
 
-function listIn(value: unknown): readonly unknown[] {
+function rulesIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -39,7 +39,7 @@ type Asked = Partial<Descriptor> & { readonly atMs?: number };
 
 /** Asks the rules of an example, which have just been written, and says what passed. */
 async function passed(name: string, requests: readonly Asked[]): Promise<boolean[]> {
-  const [merchant] = (await read(FILES.find((file) => file.startsWith(`${name}-`))!)).merchants;
+  const [merchant] = [...(await read(FILES.find((file) => file.startsWith(`${name}-`))!)).merchants];
   const startMs = requests[0]?.atMs ?? 0;
   const rules = merchant!.rules.map((spec, i): Rule => ({ ...spec, id: String(i + 1), limits: startLimits(spec.limits, startMs) }));
   const compiled = merchantRules('shop', rules, [], { timeZone: merchant!.timeZone });

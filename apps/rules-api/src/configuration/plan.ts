@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RuleSpec } from '#limiter';
 import {
   type Actor,
-  byBytes,
   MAX_RULES_PER_OWNER,
   type MerchantEdit,
   type MerchantEntity,
@@ -16,6 +15,7 @@ import {
   type RuleOwner,
   type RuleRepository,
   isProtected,
+  Spool,
 } from '#rules-db';
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
@@ -33,6 +33,7 @@ export interface Repositories {
 
 export interface PlanOptions {
   readonly deleteMerchants: boolean;
+  readonly deletePlans: boolean;
   /** What the document manages; undefined: everything that it names. */
   readonly selection: Selection | undefined;
   /** Who makes the changes. Without one nothing is changed. */
@@ -40,10 +41,12 @@ export interface PlanOptions {
 }
 
 export interface Plan {
-  /** Merchants by id, each before its rules, and default rules last. */
-  readonly changes: readonly AppliedChange[];
+  /** Plans, merchants by id, each before its rules, default rules, and deleted plans last. */
+  readonly changes: Spool<AppliedChange>;
   /** How much of what the document manages would be deleted. */
-  readonly deletions: Readonly<Record<'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
+  readonly deletions: Readonly<Record<'plans' | 'merchants' | 'rules', { readonly deleted: number; readonly of: number }>>;
+  /** A plan that would be deleted, and a merchant that would still have it. */
+  readonly planInUse: { readonly plan: string; readonly merchantId: string } | undefined;
   /** The names of the protected rules that the document would change or delete. */
   readonly protectedRules: readonly string[];
 }
@@ -53,6 +56,8 @@ const MERCHANTS_AT_ONCE = 100;
 
 /** Rules of a page, roughly: a page is compared and written between two looks at the clock of the connection. */
 const RULES_AT_ONCE = 1_000;
+
+const NOBODY: ReadonlySet<string> = new Set();
 
 /** Merchants that are looked through at once for those that the document lacks. */
 const READ_AT_ONCE = 200;
@@ -66,12 +71,14 @@ interface Compared {
 /**
  * Compares a document with what is stored, and makes the changes if it is told who makes them. Document and storage are walked side by side in the
  * order of merchants' ids, page by page, and of each page the changes are made before the next page is read: plans first, because merchants name them,
- * then merchants by id, default rules last, and of each owner deletions before new rules, because an owner has a maximum number of them.
+ * then merchants by id, then default rules, and of each owner deletions before new rules, because an owner has a maximum number of them. Plans that the
+ * document lacks come last, when merchants have left them.
  */
 export class Planner {
-  private readonly changes: AppliedChange[] = [];
+  private readonly changes = new Spool<AppliedChange>();
   private readonly protectedRules: string[] = [];
-  private readonly deletions = { merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
+  private readonly deletions = { plans: { deleted: 0, of: 0 }, merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
+  private planInUse: Plan['planInUse'];
 
   constructor(
     private readonly repositories: Repositories,
@@ -79,21 +86,28 @@ export class Planner {
     private readonly options: PlanOptions,
   ) {}
 
-  async plan({ plans, merchants, defaultRules }: Configuration): Promise<Plan> {
-    const sorted = [...merchants].sort((a, b) => byBytes(a.id, b.id));
-    await this.planPlans(plans, merchants);
-    if (this.options.deleteMerchants) await this.deleteOthers(new Set(sorted.map(({ id }) => id)));
-    for (const page of pagesOf(sorted)) await this.planMerchants(page);
+  async plan(document: Configuration): Promise<Plan> {
+    const { merchants, defaultRules } = document;
+    const { deleteMerchants, deletePlans } = this.options;
+    const named = deleteMerchants || deletePlans ? new Set(merchants.names) : NOBODY;
+    const otherPlans = await this.planPlans(document);
+    if (deleteMerchants) await this.deleteOthers(named);
+    for (const page of pagesOf(merchants)) await this.planMerchants(page);
     if (defaultRules) await this.finish([this.compared(null, defaultRules, await this.repositories.rules.ofOwners(null))]);
-    return { changes: this.changes, deletions: this.deletions, protectedRules: this.protectedRules };
+    if (deletePlans) await this.deletePlans(otherPlans, named);
+    const { changes, deletions, protectedRules, planInUse } = this;
+    return { changes, deletions, protectedRules, planInUse };
   }
 
-  private async planPlans(wanted: readonly ConfiguredPlan[], merchants: readonly ConfiguredMerchant[]): Promise<void> {
+  /** @returns the names of the plans that the document lacks */
+  private async planPlans({ plans: wanted, givenPlans }: Configuration): Promise<string[]> {
     const { plans, rules } = this.repositories;
     const stored = new Map((await plans.list({ limit: MAX_PLANS })).map((plan) => [plan.name, plan]));
-    demandPlans(merchants, new Set([...stored.keys(), ...wanted.map(({ name }) => name)]));
-    const sorted = [...wanted].sort((a, b) => byBytes(a.name, b.name));
-    for (const page of pagesOf(sorted)) {
+    const names = new Set(wanted.names);
+    const others = [...stored.keys()].filter((name) => !names.has(name));
+    demandPlans(givenPlans, this.options.deletePlans ? names : new Set([...names, ...others]));
+    this.deletions.plans.of = stored.size;
+    for (const page of pagesOf(wanted)) {
       const ofPlan = new Map<string | null, RuleEntity[]>(page.map(({ name }) => [name, []]));
       for (const rule of await rules.ofPlans(page.map(({ name }) => name))) ofPlan.get(rule.plan)?.push(rule);
       const compared: Compared[] = [];
@@ -102,6 +116,33 @@ export class Planner {
         compared.push(this.compared({ plan: each.name }, each.rules, ofPlan.get(each.name)!, change));
       }
       await this.finish(compared);
+    }
+    return others;
+  }
+
+  /** The rules of a deleted plan go with it, and count among the deleted ones. @param named the merchants of the document, whose plans it says */
+  private async deletePlans(names: readonly string[], named: ReadonlySet<string>): Promise<void> {
+    const { plans, rules } = this.repositories;
+    this.deletions.plans.deleted = names.length;
+    for (const name of names) {
+      const its = await rules.ofPlans([name]);
+      this.deletions.rules.of += its.length;
+      this.deletions.rules.deleted += its.length;
+      this.noteProtected(its);
+      const merchantId = this.options.deleteMerchants ? undefined : await this.whoKeeps(name, named);
+      if (merchantId !== undefined) this.planInUse ??= { plan: name, merchantId };
+      this.changes.push({ action: 'delete', kind: 'plan', id: name, merchantId: null, plan: name, patch: [{ op: 'remove', path: '' }] });
+      if (this.by && this.planInUse === undefined) await plans.delete(name, 'any', this.by);
+    }
+  }
+
+  /** A merchant that has the plan and is not in the document. In a dry run those of the document have their old plans still. */
+  private async whoKeeps(plan: string, named: ReadonlySet<string>): Promise<string | undefined> {
+    for (let after: string | undefined; ;) {
+      const page = await this.repositories.merchants.list({ plan, after, limit: READ_AT_ONCE });
+      const other = page.find(({ id }) => !named.has(id));
+      if (other !== undefined || page.length < READ_AT_ONCE) return other?.id;
+      after = page.at(-1)!.id;
     }
   }
 
@@ -250,7 +291,7 @@ export class Planner {
 }
 
 /** Merchants or plans in pages of a bounded number of them and, one of them more or less, of rules. */
-export function* pagesOf<T extends { readonly rules: readonly unknown[] }>(merchants: readonly T[]): Generator<T[]> {
+export function* pagesOf<T extends { readonly rules: readonly unknown[] }>(merchants: Iterable<T>): Generator<T[]> {
   let page: T[] = [];
   let rules = 0;
   for (const merchant of merchants) {
@@ -282,17 +323,15 @@ function aboutRulesOf(owner: RuleOwner): Pick<AppliedChange, 'kind' | 'merchantI
 }
 
 /** The database would refuse it too, and not say which merchant it is. */
-function demandPlans(merchants: readonly ConfiguredMerchant[], known: ReadonlySet<string>): void {
-  const faults = merchants.flatMap(({ plan }, i) =>
-    typeof plan !== 'string' || known.has(plan)
+function demandPlans(given: Configuration['givenPlans'], known: ReadonlySet<string>): void {
+  const faults = [...given].flatMap(([plan, pointers]) =>
+    known.has(plan)
       ? []
-      : [
-          {
-            pointer: `/merchants/${i}/plan`,
-            code: 'merchant.plan.not_found',
-            detail: `must be the name of a plan, and there is no plan ${JSON.stringify(plan)}`,
-          },
-        ],
+      : pointers.map((pointer) => ({
+          pointer,
+          code: 'merchant.plan.not_found',
+          detail: `must be the name of a plan, and there is no plan ${JSON.stringify(plan)}`,
+        })),
   );
   if (faults.length > 0) throw badBody(faults.slice(0, MAX_ERRORS));
 }

@@ -1,6 +1,7 @@
 import { ruleSpec } from '../../../../test/support/factories/rules.js';
+import { readConfiguration } from './document.js';
 import { pagesOf } from './plan.js';
-import { demandSelected, isSelected, selectionIn } from './selection.js';
+import { isSelected, selectionIn } from './selection.js';
 
 const risk = selectionIn('team=risk');
 
@@ -14,7 +15,7 @@ test.each([
   [selectionIn('constructor=x'), { labels: {} }, false],
 ])('select %j of %j is %s', (selection, labelled, selected) => expect(isSelected(selection, labelled)).toBe(selected));
 
-test('each rule of a document without the label that select asks for is a fault of its own', () => {
+test('each rule of a document without the label that select asks for is a fault of its own', async () => {
   const [inside, outside] = [ruleSpec({ labels: { team: 'risk' } }), ruleSpec({ name: 'outside' })];
   const merchants = [{ id: 'acme', name: 'Acme', timeZone: 'UTC', rules: [inside, outside] }];
   const plans = [{ name: 'pro', note: '', labels: {}, rules: [outside] }];
@@ -22,10 +23,9 @@ test('each rule of a document without the label that select asks for is a fault 
     { pointer: '/plans/0/rules/0/labels', code: 'rule.labels.not_selected', detail: expect.stringContaining('team=risk') as string },
     { pointer: '/merchants/0/rules/1/labels', code: 'rule.labels.not_selected', detail: expect.stringContaining('team=risk') as string },
   ];
-  expect(() => demandSelected({ plans, merchants, defaultRules: [inside] }, risk)).toThrow(
-    expect.objectContaining({ status: 400, errors }) as Error,
-  );
-  expect(() => demandSelected({ plans, merchants, defaultRules: undefined }, undefined)).not.toThrow();
+  const document = { version: 1, plans, merchants, defaultRules: [inside] };
+  await expect(readConfiguration(document, risk)).rejects.toMatchObject({ status: 400, errors });
+  await expect(readConfiguration(document)).resolves.toMatchObject({ defaultRules: [inside] });
 });
 
 test('a page of a document has a bounded number of merchants and of rules, and no merchant is lost', () => {

@@ -1,8 +1,6 @@
-import type { Labels } from '#limiter';
+import type { Fault, Labels } from '#limiter';
 import { ProblemError } from '#platform';
-import { badBody, MAX_ERRORS } from '../http/validation.pipe.js';
 import { labelIn } from '../pagination/label-filter.js';
-import type { Configuration } from './configuration.dto.js';
 
 /** The label by which a document selects what it manages. Without one it manages everything that it names. */
 export interface Selection {
@@ -26,24 +24,9 @@ export function isSelected(selection: Selection | undefined, { labels }: Labelle
   );
 }
 
-/**
- * Every rule of a document has to carry the label that selects what the document manages: otherwise it would be created, and the next apply would not know it.
- * @throws ProblemError 400 that names the first rules without it
- */
-export function demandSelected({ plans, merchants, defaultRules = [] }: Configuration, selection: Selection | undefined): void {
-  if (selection === undefined) return;
-  const detail = `must have the label ${selection.key}=${selection.value}, because select asks for it`;
-  const lists = [
-    ...plans.map(({ rules }, i) => ({ rules, pointer: `/plans/${i}/rules` })),
-    ...merchants.map(({ rules }, i) => ({ rules, pointer: `/merchants/${i}/rules` })),
-    { rules: defaultRules, pointer: '/defaultRules' },
-  ];
-  const faults = lists.flatMap(({ rules, pointer }) =>
-    rules.flatMap((rule, i) =>
-      isSelected(selection, rule) ? [] : [{ pointer: `${pointer}/${i}/labels`, code: 'rule.labels.not_selected', detail }],
-    ),
-  );
-  if (faults.length > 0) throw badBody(faults.slice(0, MAX_ERRORS));
+/** Of a rule of a document without the label that selects what the document manages. */
+export function unselectedRule(pointer: string, { key, value }: Selection): Fault {
+  return { pointer, code: 'rule.labels.not_selected', detail: `must have the label ${key}=${value}, because select asks for it` };
 }
 
 /** A document names what stands without the label: it would be taken over, or changed from outside. */

@@ -30,7 +30,7 @@ class DecisionLimit {
   @ApiProperty({ type: String, example: 'burst' })
   limit: string;
 
-  @ApiProperty({ type: 'integer', example: 2, description: 'The number of edits of the limit by then.' })
+  @ApiProperty({ type: 'integer', example: 2, description: 'The generation of the limit: how often its numbers had been edited by then.' })
   generation: number;
 
   @ApiProperty({ type: Boolean, example: false })
@@ -55,7 +55,7 @@ class DecisionLimit {
     type: 'object',
     additionalProperties: { type: 'string' },
     example: { merchant: 'acme', ip: 'hmac:2Jx0cXb3m1QkVw0a' },
-    description: 'What told the bucket from others of the rule. Whatever may be personal is a keyed hash.',
+    description: 'The values of the bucket key. A value that may be personal is a keyed hash.',
   })
   key: Readonly<Record<string, string>>;
 }
@@ -77,20 +77,26 @@ export class DecisionView {
   @ApiProperty({ type: String, example: 'POST' })
   method: string;
 
-  @ApiProperty({ type: String, example: '/transactions/17', description: 'Without its query, the first 1024 characters.' })
+  @ApiProperty({ type: String, example: '/transactions/17', description: 'The path without the query, its first 1024 characters.' })
   path: string;
 
-  @ApiProperty({ type: String, example: 'over_limit', description: 'As gateways count it.' })
+  @ApiProperty({ type: String, example: 'over_limit', description: 'The reason of the decision, as gateways count it in their metrics.' })
   reason: string;
 
   @ApiProperty({
     type: String,
     example: 'store',
-    description: 'Who decided: store (Redis), memory (a refusal that was remembered), local (a bucket in the gateway), none (no bucket).',
+    description:
+      'Where it was decided: store (Redis), memory (a remembered refusal), local (a bucket in the gateway), none (no bucket was asked).',
   })
   source: string;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: 200, description: 'When it would pass; null: never, or not known.' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    example: 200,
+    description: 'Milliseconds until the request would pass; null if never, or if it is not known.',
+  })
   retryAfterMs: number | null;
 
   @ApiProperty({ type: String, nullable: true, example: null, description: 'The route to which it went because it was over a limit.' })
@@ -104,7 +110,7 @@ export class DecisionsAfter {
   @ApiProperty({ type: [DecisionView], description: 'The oldest first. May be empty although there is more: go on from the cursor.' })
   items: DecisionView[];
 
-  @ApiProperty({ type: String, example: '1763800000000-0', description: 'Where to go on: the next question names it as after.' })
+  @ApiProperty({ type: String, example: '1763800000000-0', description: 'The cursor for the parameter after of the next request.' })
   cursor: string;
 }
 

@@ -10,7 +10,7 @@ class ExplainedVerdict {
   @ApiProperty({ type: Boolean })
   allowed: boolean;
 
-  @ApiProperty({ type: String, example: 'over_limit', description: 'As gateways count it.' })
+  @ApiProperty({ type: String, example: 'over_limit', description: 'The reason of the verdict, as gateways count it in their metrics.' })
   reason: string;
 
   @ApiProperty({ type: 'integer', example: 429, description: 'What a gateway would answer; 200 stands for whatever the upstream answers.' })
@@ -28,7 +28,7 @@ class WhyNotView {
   })
   field: string;
 
-  @ApiProperty({ ...ANY_JSON, description: 'What the rule wants.', example: ['/transactions/**'] })
+  @ApiProperty({ ...ANY_JSON, description: 'The value that the rule demands.', example: ['/transactions/**'] })
   expected: unknown;
 
   @ApiProperty({
@@ -57,13 +57,13 @@ class ConsideredView {
   @ApiProperty({ enum: ['merchant', 'plan', 'default'] })
   source: 'merchant' | 'plan' | 'default';
 
-  @ApiProperty({ enum: MODES, description: 'What the rule does with this request.' })
+  @ApiProperty({ enum: MODES, description: 'The mode of the rule for this request.' })
   mode: string;
 
   @ApiProperty({ type: Boolean, description: 'Whether its conditions hold, be it chosen or displaced.' })
   matched: boolean;
 
-  @ApiPropertyOptional({ type: WhyNotView, nullable: true, description: 'Why it is not the one; null for the chosen rule.' })
+  @ApiPropertyOptional({ type: WhyNotView, nullable: true, description: 'Why the rule was not chosen; null for the chosen rule.' })
   why: WhyNotView | null;
 
   @ApiProperty({ type: OverrideInForce, nullable: true, description: 'The override that is in force for the merchant.' })
@@ -103,20 +103,23 @@ class ExplainedBucket {
 
 /** A switch that is on and concerns the merchant. The layers are those that it leaves. */
 export class ExplainedSwitch {
-  @ApiProperty({ enum: SWITCH_NAMES, description: 'kill: its rules are not considered; shadow: they refuse nothing' })
+  @ApiProperty({
+    enum: SWITCH_NAMES,
+    description: 'kill: rules in its scope are not considered; shadow: they are counted and refuse nothing',
+  })
   name: SwitchName;
 
-  @ApiProperty({ enum: LAYERS, nullable: true, description: 'Null: all layers' })
+  @ApiProperty({ enum: LAYERS, nullable: true, description: 'The layer; null for all layers' })
   layer: Layer | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'Null: all merchants' })
+  @ApiProperty({ type: String, nullable: true, description: 'The merchant; null for all merchants' })
   merchantId: string | null;
 
   @ApiProperty({
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'When it ends by itself; null: when somebody switches it off',
+    description: 'When the switch ends by itself; null if only an administrator ends it',
   })
   until: string | null;
 }

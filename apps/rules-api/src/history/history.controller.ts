@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
@@ -70,7 +70,7 @@ export class HistoryController {
     @Param('plan', PlanNamePipe) plan: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PlanView> {
     return tagged(reply, await this.history.revertPlan(plan, expected, version, by));
@@ -97,7 +97,7 @@ export class HistoryController {
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RuleView> {
     return tagged(reply, await this.history.revert({ plan }, ruleId, expected, version, by));
@@ -113,7 +113,7 @@ export class HistoryController {
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RuleView> {
     return tagged(reply, await this.history.revert(merchantId, ruleId, expected, version, by));
@@ -128,7 +128,7 @@ export class HistoryController {
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() { version }: RevertDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RuleView> {
     return tagged(reply, await this.history.revert(null, ruleId, expected, version, by));

@@ -75,7 +75,7 @@ export class PatchStep {
   @ApiProperty({ type: String, example: '/limits/0/capacity', description: 'JSON pointer; empty: the whole' })
   path: string;
 
-  @ApiPropertyOptional({ ...ANY_JSON, description: 'What is there after the change', example: 20 })
+  @ApiPropertyOptional({ ...ANY_JSON, description: 'The value after the change', example: 20 })
   value?: unknown;
 }
 
@@ -87,7 +87,7 @@ export class ChangeView {
   @ApiProperty({ type: String, format: 'date-time' })
   at: string;
 
-  @ApiProperty({ type: String, example: 'admin', description: 'Who made it' })
+  @ApiProperty({ type: String, example: 'admin', description: 'The actor that made the change' })
   actor: string;
 
   @ApiProperty({ enum: AUDIT_ACTIONS })
@@ -105,10 +105,10 @@ export class ChangeView {
   @ApiProperty({ type: 'integer', nullable: true, example: 2, description: 'The version that the change led to; null for a deletion' })
   version: number | null;
 
-  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'What X-Change-Reason said' })
+  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'The reason of the header X-Change-Reason' })
   reason: string | null;
 
-  @ApiProperty({ type: String, nullable: true, description: 'The request that made it' })
+  @ApiProperty({ type: String, nullable: true, description: 'The id of the request that made the change' })
   requestId: string | null;
 
   @ApiPropertyOptional({ type: String, example: '5', description: 'The approval that it waited for, or that was decided' })

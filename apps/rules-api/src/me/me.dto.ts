@@ -25,10 +25,10 @@ class MyCountsView {
 
 /** What became of a merchant's requests under one rule, as gateways have told it: a few seconds late. */
 export class MyUsageView {
-  @ApiProperty({ type: MyCountsView, description: 'In the minutes that began within the last hour.' })
+  @ApiProperty({ type: MyCountsView, description: 'Requests in the minutes that began within the last hour.' })
   lastHour: MyCountsView;
 
-  @ApiProperty({ type: MyCountsView, description: 'In those that began within the last day.' })
+  @ApiProperty({ type: MyCountsView, description: 'Requests in the minutes that began within the last day.' })
   lastDay: MyCountsView;
 }
 
@@ -43,10 +43,14 @@ export class MyLimitView {
   @ApiProperty({ type: String, example: 'token_bucket' })
   algorithm: string;
 
-  @ApiProperty({ type: [String], example: ['POST'], description: 'The methods that it concerns; none: all.' })
+  @ApiProperty({ type: [String], example: ['POST'], description: 'The methods that the limit applies to; an empty list means all.' })
   methods: readonly string[];
 
-  @ApiProperty({ type: [String], example: ['/transactions/**'], description: 'The paths that it concerns; none: all.' })
+  @ApiProperty({
+    type: [String],
+    example: ['/transactions/**'],
+    description: 'The paths that the limit applies to; an empty list means all.',
+  })
   paths: readonly string[];
 
   @ApiProperty({
@@ -73,7 +77,7 @@ export class MyLimitView {
   })
   needs: readonly string[];
 
-  @ApiProperty({ type: 'integer', nullable: true, example: 7, description: 'What is left.' })
+  @ApiProperty({ type: 'integer', nullable: true, example: 7, description: 'Tokens or requests that are left.' })
   remaining: number | null;
 
   @ApiProperty({
@@ -92,7 +96,10 @@ export class MyLimitView {
   })
   blockedForMs: number | null;
 
-  @ApiProperty({ type: MyUsageView, description: 'What became of requests under the rule; its limits have it in common.' })
+  @ApiProperty({
+    type: MyUsageView,
+    description: 'Requests under the rule that passed and were refused; the limits of a rule are counted together.',
+  })
   usage: MyUsageView;
 }
 

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By, LimitedTo } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
@@ -22,7 +22,11 @@ export class MerchantsController {
   @Post()
   @Needs('editor', 'nothing')
   @Creates('Create a merchant', MerchantView)
-  async create(@Body() body: CreateMerchantDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<MerchantView> {
+  async create(
+    @Body() body: CreateMerchantDto,
+    @CurrentActor() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MerchantView> {
     return created(reply, await this.merchants.create(body, by));
   }
 
@@ -47,7 +51,7 @@ export class MerchantsController {
     @Param('merchantId', MerchantIdPipe) id: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MerchantView> {
     return tagged(reply, await this.merchants.update(id, expected, body, by));
@@ -57,7 +61,11 @@ export class MerchantsController {
   @HttpCode(204)
   @Needs('editor', 'merchant')
   @Deletes('Delete a merchant with its rules')
-  async delete(@Param('merchantId', MerchantIdPipe) id: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
+  async delete(
+    @Param('merchantId', MerchantIdPipe) id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @CurrentActor() by: Actor,
+  ): Promise<void> {
     await this.merchants.delete(id, expected, by);
   }
 }

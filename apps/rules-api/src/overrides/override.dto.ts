@@ -21,14 +21,14 @@ export class OverrideView {
 
   @ApiPropertyOptional({
     type: [Object],
-    description: 'The numbers in place of those of limits, each under the name that the limit had then',
+    description: 'Numbers that replace those of limits, by the name that each limit had when the override began',
   })
   limits?: Record<string, unknown>[];
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'When it began' })
+  @ApiProperty({ type: String, format: 'date-time', description: 'The time at which the override began' })
   from: string;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'When it ends, or has ended' })
+  @ApiProperty({ type: String, format: 'date-time', description: 'The time at which the override ends, or has ended' })
   until: string;
 
   @ApiProperty({ enum: OVERRIDE_STATES, description: 'Whether it is in force, has ended by itself, or was ended by hand' })
@@ -37,7 +37,7 @@ export class OverrideView {
   @ApiProperty({ type: String, nullable: true, example: 'the sale of the weekend' })
   reason: string | null;
 
-  @ApiProperty({ type: String, example: 'admin', description: 'Who began it' })
+  @ApiProperty({ type: String, example: 'admin', description: 'The actor that began the override' })
   createdBy: string;
 }
 

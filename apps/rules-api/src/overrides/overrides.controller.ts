@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { located } from '../http/entity-tag.js';
 import { MerchantIdPipe, OverrideIdPipe } from '../http/path-ids.js';
@@ -27,7 +27,7 @@ export class OverridesController {
   async create(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: CreateOverrideDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OverrideView> {
     return located(reply, await this.overrides.create(merchantId, body, by));
@@ -59,7 +59,7 @@ export class OverridesController {
   async delete(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('overrideId', OverrideIdPipe) id: string,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<void> {
     await this.overrides.delete(merchantId, id, by);
   }

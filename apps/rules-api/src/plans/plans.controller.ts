@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, OptionalIfMatch, tagged } from '../http/entity-tag.js';
 import { NewPlanNamePipe, PlanNamePipe } from '../http/path-ids.js';
@@ -41,7 +41,7 @@ export class PlansController {
     @Param('plan', NewPlanNamePipe) name: string,
     @OptionalIfMatch() expected: ExpectedVersions | undefined,
     @Body() body: PlanDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PlanView> {
     const { plan, isNew } = await this.plans.write(name, expected, body, by);
@@ -56,7 +56,7 @@ export class PlansController {
     @Param('plan', PlanNamePipe) name: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<PlanView> {
     return tagged(reply, await this.plans.patch(name, expected, body, by));
@@ -66,7 +66,7 @@ export class PlansController {
   @HttpCode(204)
   @Needs('editor', 'nothing')
   @Deletes('Delete a plan that no merchant has, with its rules', { mayBeInUse: true })
-  async delete(@Param('plan', PlanNamePipe) name: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
+  async delete(@Param('plan', PlanNamePipe) name: string, @IfMatch() expected: ExpectedVersions, @CurrentActor() by: Actor): Promise<void> {
     await this.plans.delete(name, expected, by);
   }
 }

@@ -28,7 +28,7 @@ it('progress is said a few times a second, and the result last', async () => {
   expect(said).toEqual([{ progress: { replayed: 0, of: 10 } }, { progress: { replayed: 7, of: 10 } }, { result: ANSWER }]);
 });
 
-it('where nobody reads on, or waits, it ends', async () => {
+it('a preview ends when its reader has gone or does not read on', async () => {
   const streamed = stepsOf(1_000);
   for await (const _line of lines(streamed.steps, await streamed.steps.next())) break;
   expect(streamed.seen).toEqual({ ended: true, asked: 1 });

@@ -24,7 +24,7 @@ class NamedRuleView {
 }
 
 class RefusalsOfRuleView {
-  @ApiProperty({ type: String, nullable: true, example: '17', description: 'Null for the draft, if it would be a new rule.' })
+  @ApiProperty({ type: String, nullable: true, example: '17', description: 'The id of the rule; null for a draft of a new rule.' })
   ruleId: string | null;
 
   @ApiProperty({ type: String, example: 'card payments' })
@@ -44,7 +44,12 @@ class RefusalsOfRequestsView {
   @ApiProperty({ type: String, example: '/transactions' })
   path: string;
 
-  @ApiProperty({ type: String, nullable: true, example: '192.0.2.7', description: 'Of recorded requests a hash.' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: '192.0.2.7',
+    description: 'The address of the client; a hash of it if the request was recorded.',
+  })
   ip: string | null;
 
   @ApiProperty({ type: 'integer' })
@@ -90,7 +95,7 @@ export class ReplayView {
   @ApiProperty({ type: [RefusalsOfRuleView], description: 'Rules that refuse anything, those that would refuse most first.' })
   byRule: RefusalsOfRuleView[];
 
-  @ApiProperty({ type: [RefusalsOfRequestsView], description: 'For which requests most would change: at most 20 kinds of them.' })
+  @ApiProperty({ type: [RefusalsOfRequestsView], description: 'The kinds of requests for which most would change, at most 20.' })
   mostAffected: RefusalsOfRequestsView[];
 
   @ApiProperty({ type: 'integer', description: 'Milliseconds of a step of the series.' })
@@ -104,10 +109,14 @@ export class ReplayView {
 }
 
 class SampleWeightView {
-  @ApiProperty({ type: Number, example: 1000, description: 'Of the requests that passed; 0 if none is among them.' })
+  @ApiProperty({ type: Number, example: 1000, description: 'How many requests a recorded one that passed stands for; 0 if none passed.' })
   passed: number;
 
-  @ApiProperty({ type: Number, example: 1, description: 'Of the refused ones: 1 unless more were refused than there was room to record.' })
+  @ApiProperty({
+    type: Number,
+    example: 1,
+    description: 'How many requests a recorded refusal stands for: 1, unless more were refused than there was room to record.',
+  })
   refused: number;
 }
 
@@ -115,7 +124,7 @@ export class RecordedSampleView {
   @ApiProperty({ type: String, format: 'date-time', description: 'The first request that is replayed.' })
   from: string;
 
-  @ApiProperty({ type: String, format: 'date-time', description: 'The last one.' })
+  @ApiProperty({ type: String, format: 'date-time', description: 'The time of the last request that is replayed.' })
   to: string;
 
   @ApiProperty({ type: 'integer', description: 'Requests that gateways have recorded.' })
@@ -124,7 +133,7 @@ export class RecordedSampleView {
   @ApiProperty({ type: 'integer', description: 'Requests that are replayed: as many as the recorded ones stand for.' })
   requests: number;
 
-  @ApiProperty({ type: SampleWeightView, description: 'For how many requests a recorded one stands on average.' })
+  @ApiProperty({ type: SampleWeightView, description: 'How many requests a recorded one stands for on average.' })
   weight: SampleWeightView;
 
   @ApiProperty({ type: 'integer', description: 'Recorded requests whose paths are too long to be replayed.' })
@@ -147,9 +156,9 @@ export class Preview {
   @ApiProperty({ type: [RuleWarningView], description: 'What is probably a mistake in the draft.' })
   warnings: readonly RuleWarningView[];
 
-  @ApiPropertyOptional({ type: RecordedSampleView, description: 'What was recorded, if that is the sample.' })
+  @ApiPropertyOptional({ type: RecordedSampleView, description: 'What the sample was made of, if it is recorded traffic.' })
   sample?: RecordedSampleView;
 
-  @ApiPropertyOptional({ type: ReplayView, description: 'Only with a sample.' })
+  @ApiPropertyOptional({ type: ReplayView, description: 'What the replay of the sample found; absent without a sample.' })
   replay?: ReplayView;
 }

@@ -117,7 +117,7 @@ it('addresses have buckets of their own where the key says so', async () => {
   expect((await replayed(rows, both)).result).toMatchObject({ refusedNow: 2, refusedThen: 0 });
 });
 
-it('it lets other work have its turn, and ends in time with what it has found', async () => {
+it('a replay yields to other work, and ends in time with what it has found', async () => {
   const both = alternatives(among([stored('1')]), spec(), stored('1'), START_MS);
   let now = 0;
   // Each look at the clock is a millisecond: a slice is four of them, of sixteen requests each.

@@ -35,7 +35,7 @@ it.each([
   ['an open quote', 'at,method,path\n1,GET,"/\n', 'malformed line '],
   ['a line without end', `at,method,path\n1,GET,/${'a'.repeat(20_000)}\n`, 'malformed line '],
   ['too few fields', 'at,method,path\n1,GET\n', 'malformed line 2: '],
-])('of %s it is said where it is', async (_what, text, expected) => {
+])('the fault says where %s is', async (_what, text, expected) => {
   const [fault, ...others] = await faultsOf(text);
   expect([fault, others]).toEqual([expect.stringContaining(expected), []]);
 });

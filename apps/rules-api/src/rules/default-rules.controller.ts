@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { RuleIdPipe } from '../http/path-ids.js';
@@ -27,7 +27,7 @@ export class DefaultRulesController {
   async create(
     @Body() body: RuleDto,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return created(reply, await this.rules.create(null, body, query, by));
@@ -56,7 +56,7 @@ export class DefaultRulesController {
     @IfMatch() expected: ExpectedVersions,
     @Body() body: ReplaceRuleDto,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.replace(null, ruleId, expected, body, query, by));
@@ -71,7 +71,7 @@ export class DefaultRulesController {
     @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.patch(null, ruleId, expected, body, query, by));
@@ -82,7 +82,11 @@ export class DefaultRulesController {
   @Needs('editor', 'nothing')
   @WaitsForApproval()
   @Deletes('Delete a default rule')
-  async delete(@Param('ruleId', RuleIdPipe) ruleId: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
+  async delete(
+    @Param('ruleId', RuleIdPipe) ruleId: string,
+    @IfMatch() expected: ExpectedVersions,
+    @CurrentActor() by: Actor,
+  ): Promise<void> {
     await this.rules.delete(null, ruleId, expected, by);
   }
 }

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
@@ -28,7 +28,7 @@ export class PlanRulesController {
     @Param('plan', PlanNamePipe) plan: string,
     @Body() body: RuleDto,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return created(reply, await this.rules.create({ plan }, body, query, by));
@@ -62,7 +62,7 @@ export class PlanRulesController {
     @IfMatch() expected: ExpectedVersions,
     @Body() body: ReplaceRuleDto,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.replace({ plan }, ruleId, expected, body, query, by));
@@ -78,7 +78,7 @@ export class PlanRulesController {
     @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.patch({ plan }, ruleId, expected, body, query, by));
@@ -93,7 +93,7 @@ export class PlanRulesController {
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<void> {
     await this.rules.delete({ plan }, ruleId, expected, by);
   }

@@ -95,7 +95,7 @@ export class RuleWarningView implements RuleWarning {
 
 /** A rule by itself, with what is probably a mistake in it. */
 export class WrittenRule extends RuleView {
-  @ApiPropertyOptional({ type: [RuleWarningView], description: 'Only if there are any.' })
+  @ApiPropertyOptional({ type: [RuleWarningView], description: 'Warnings about the rule; absent if there are none.' })
   warnings?: RuleWarningView[];
 }
 

@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, RuleIdPipe } from '../http/path-ids.js';
@@ -27,7 +27,7 @@ export class RulesController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: RuleDto,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return created(reply, await this.rules.create(merchantId, body, query, by));
@@ -61,7 +61,7 @@ export class RulesController {
     @IfMatch() expected: ExpectedVersions,
     @Body() body: ReplaceRuleDto,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.replace(merchantId, ruleId, expected, body, query, by));
@@ -77,7 +77,7 @@ export class RulesController {
     @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
     @Query() query: WriteQueryDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WrittenRule> {
     return tagged(reply, await this.rules.patch(merchantId, ruleId, expected, body, query, by));
@@ -92,7 +92,7 @@ export class RulesController {
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<void> {
     await this.rules.delete(merchantId, ruleId, expected, by);
   }

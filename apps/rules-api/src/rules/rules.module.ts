@@ -1,9 +1,10 @@
 import { Module } from '@nestjs/common';
 import { DefaultRulesController } from './default-rules.controller.js';
 import { PlanRulesController } from './plan-rules.controller.js';
+import { KnownUses } from './known-use.js';
 import { RulesController } from './rules.controller.js';
 import { RulesService } from './rules.service.js';
 
 /** The rules of merchants, those of plans and the default rules: three addresses of one thing. */
-@Module({ controllers: [RulesController, PlanRulesController, DefaultRulesController], providers: [RulesService] })
+@Module({ controllers: [RulesController, PlanRulesController, DefaultRulesController], providers: [RulesService, KnownUses] })
 export class RulesModule {}

@@ -18,6 +18,7 @@ import { RulesDatabase } from '../database.js';
 import { mergePatch } from '../http/merge-patch.js';
 import { jsonObject, validated } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, filteredList, toPage } from '../pagination/page.js';
+import { type KnownUse, KnownUses } from './known-use.js';
 import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView, type WrittenRule } from './rule.dto.js';
 import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
 import { refusedForWarnings, warningsOf } from './rule-warnings.js';
@@ -33,6 +34,7 @@ export class RulesService {
     @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(RulesDatabase) private readonly database: RulesDatabase,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
+    @Inject(KnownUses) private readonly uses: KnownUses,
   ) {}
 
   async create(owner: RuleOwner, body: RuleDto, query: WriteQueryDto, by: Actor): Promise<WrittenRule> {
@@ -65,7 +67,7 @@ export class RulesService {
 
   async get(owner: RuleOwner, id: string): Promise<WrittenRule> {
     const rule = await this.rules.find(owner, id);
-    if (rule) return withWarnings(this.readable(rule), await this.warningsOf(rule, this.rules));
+    if (rule) return withWarnings(this.readable(rule), await this.warningsOf(rule, this.rules, await this.uses.of(owner, id)));
     await this.mustExist(owner);
     throw new RuleNotFoundError(id);
   }
@@ -78,7 +80,8 @@ export class RulesService {
     query: WriteQueryDto,
     by: Actor,
   ): Promise<WrittenRule> {
-    return this.written(query, (rules) => rules.replace(owner, id, expected, ruleSpec(body), by));
+    const use = await this.uses.of(owner, id);
+    return this.written(query, (rules) => rules.replace(owner, id, expected, ruleSpec(body), by), use);
   }
 
   /** @param patch a JSON merge patch; what it makes of the rule is checked as a whole */
@@ -92,7 +95,8 @@ export class RulesService {
   ): Promise<WrittenRule> {
     const specAfter = (before: RuleEntity): RuleSpec =>
       ruleSpec(validated(mergePatch(this.readable(before), jsonObject(patch), ReplaceRuleDto.fields), ReplaceRuleDto));
-    return this.written(query, (rules) => rules.replace(owner, id, expected, specAfter, by));
+    const use = await this.uses.of(owner, id);
+    return this.written(query, (rules) => rules.replace(owner, id, expected, specAfter, by), use);
   }
 
   async delete(owner: RuleOwner, id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
@@ -100,18 +104,23 @@ export class RulesService {
   }
 
   /** Writes a rule, and says what is probably a mistake in it; if that is not wanted, nothing is written. @throws ProblemError 400 */
-  private async written({ strict }: WriteQueryDto, write: (rules: RuleRepository) => Promise<RuleEntity>): Promise<WrittenRule> {
+  private async written(
+    { strict }: WriteQueryDto,
+    write: (rules: RuleRepository) => Promise<RuleEntity>,
+    use?: KnownUse,
+  ): Promise<WrittenRule> {
     return inOneTransaction(this.database.dataSource, async (transaction) => {
       const rules = new RuleRepository(transaction);
       const rule = await write(rules);
-      const warnings = await this.warningsOf(rule, rules);
+      const warnings = await this.warningsOf(rule, rules, use);
       if (strict === 'true' && warnings.length > 0) throw refusedForWarnings(warnings);
       return withWarnings(ruleView(rule), warnings);
     });
   }
 
-  private async warningsOf(rule: RuleEntity, rules: RuleRepository): Promise<RuleWarning[]> {
-    return warningsOf(rule, rules, (other) => this.unreadable.faultOf(other) === undefined);
+  private async warningsOf(rule: RuleEntity, rules: RuleRepository, use: KnownUse | undefined): Promise<RuleWarning[]> {
+    const byWriting = await warningsOf(rule, rules, (other) => this.unreadable.faultOf(other) === undefined);
+    return [...byWriting, ...(use?.warningsOf(rule) ?? [])];
   }
 
   /** @throws ProblemError 500 if the stored rule cannot be read */

@@ -7,24 +7,24 @@ export class SwitchDto extends tableDto('switch', SWITCH_FIELDS) {}
 
 /** What is switched on for one layer or all, of one merchant or all. */
 export class SwitchedOnView {
-  @ApiProperty({ enum: LAYERS, nullable: true, description: 'Null: all layers' })
+  @ApiProperty({ enum: LAYERS, nullable: true, description: 'The layer; null for all layers' })
   layer: Layer | null;
 
-  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'Null: all merchants' })
+  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'The merchant; null for all merchants' })
   merchantId: string | null;
 
   @ApiProperty({
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'When it ends by itself; null: when somebody switches it off',
+    description: 'When the switch ends by itself; null if only an administrator ends it',
   })
   until: string | null;
 
   @ApiProperty({ type: String, nullable: true, example: 'a release limits everybody, ticket OPS-17' })
   reason: string | null;
 
-  @ApiProperty({ type: String, example: 'admin', description: 'Who switched it on' })
+  @ApiProperty({ type: String, example: 'admin', description: 'The actor that switched it on' })
   by: string;
 
   @ApiProperty({ type: String, format: 'date-time' })
@@ -32,10 +32,10 @@ export class SwitchedOnView {
 }
 
 export class SwitchView {
-  @ApiProperty({ enum: SWITCH_NAMES, description: 'kill limits nobody; shadow goes on counting and refuses nobody' })
+  @ApiProperty({ enum: SWITCH_NAMES, description: 'kill: requests in its scope are not limited; shadow: they are counted and not refused' })
   name: SwitchName;
 
-  @ApiProperty({ type: [SwitchedOnView], description: 'For what it is on; empty: it is off' })
+  @ApiProperty({ type: [SwitchedOnView], description: 'The scopes for which the switch is on; if there are none, it is off' })
   on: SwitchedOnView[];
 }
 

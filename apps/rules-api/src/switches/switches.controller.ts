@@ -3,7 +3,7 @@ import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { SWITCH_NAMES, type SwitchName } from '#limiter';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { SwitchNamePipe } from '../http/path-ids.js';
 import { ReadsUnversioned, WritesUnversioned } from '../openapi/operations.js';
@@ -30,7 +30,11 @@ export class SwitchesController {
   @Needs('admin', 'nothing')
   @ApiParam(NAME)
   @WritesUnversioned('Switch limits off, or only their refusals, or on again', SwitchView)
-  async put(@Param('switchName', SwitchNamePipe) name: SwitchName, @Body() body: SwitchDto, @By() by: Actor): Promise<SwitchView> {
+  async put(
+    @Param('switchName', SwitchNamePipe) name: SwitchName,
+    @Body() body: SwitchDto,
+    @CurrentActor() by: Actor,
+  ): Promise<SwitchView> {
     return this.switches.put(name, body, by);
   }
 }

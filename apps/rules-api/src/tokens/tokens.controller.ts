@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { located } from '../http/entity-tag.js';
 import { ShownOnce } from '../http/idempotency.interceptor.js';
@@ -24,7 +24,11 @@ export class TokensController {
   @Needs('admin', 'nothing')
   @ShownOnce()
   @CreatesUnversioned('Create a token', NewTokenView)
-  async create(@Body() body: CreateTokenDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<NewTokenView> {
+  async create(
+    @Body() body: CreateTokenDto,
+    @CurrentActor() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<NewTokenView> {
     return located(reply, await this.tokens.create(body, by));
   }
 
@@ -46,7 +50,7 @@ export class TokensController {
   @HttpCode(200)
   @Needs('admin', 'nothing')
   @Does('Replace a token by a new one; the former is good for a while', NewTokenView)
-  async rotate(@Param('tokenId', TokenIdPipe) id: string, @Body() body: RotateTokenDto, @By() by: Actor): Promise<NewTokenView> {
+  async rotate(@Param('tokenId', TokenIdPipe) id: string, @Body() body: RotateTokenDto, @CurrentActor() by: Actor): Promise<NewTokenView> {
     return this.tokens.rotate(id, body, by);
   }
 
@@ -54,7 +58,7 @@ export class TokensController {
   @HttpCode(204)
   @Needs('admin', 'nothing')
   @DeletesAny('Revoke a token')
-  async delete(@Param('tokenId', TokenIdPipe) id: string, @By() by: Actor): Promise<void> {
+  async delete(@Param('tokenId', TokenIdPipe) id: string, @CurrentActor() by: Actor): Promise<void> {
     await this.tokens.delete(id, by);
   }
 }

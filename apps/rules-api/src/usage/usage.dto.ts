@@ -40,7 +40,7 @@ class UsageNumbers {
     minimum: 0,
     maximum: 100,
     example: 0,
-    description: 'The least that remained of one of its limits after a request, in percent of the limit; 100 if no limit was asked.',
+    description: 'The smallest remainder of one of its limits after a request, in percent of the limit; 100 if no limit was asked.',
   })
   leastRemainingPercent: number;
 }

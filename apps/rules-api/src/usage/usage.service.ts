@@ -7,8 +7,20 @@ import type { RankedView, TopQueryDto, UsageQueryDto, UsageTop, UsageView } from
 /** Counts of a rule, in one step or altogether. */
 type Counts = Omit<UsageStep, 'atMs'>;
 
+/** Those of a rule of a merchant. */
+type Ranked = Counts & { readonly merchantId: string };
+
+interface Wanted {
+  readonly rank: 'refused' | 'near';
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
 /** Half of the candidates may turn out to belong to another rank. */
 const CANDIDATES_PER_ITEM = 2;
+
+/** Hours of rules that one question reads, each a text of a kilobyte or two: enough for as many candidates as a rank has places, over a whole day. */
+const MOST_HOURS_READ = 5_200;
 const NEAR_PERCENT = 50;
 
 /** What became of the requests of merchants within the last day, as gateways have counted it. */
@@ -44,26 +56,42 @@ export class UsageService {
     const fromMs = startOf(since, nowMs, HOUR_MS, MINUTE_MS);
     const rank = by === 'refused' ? 'refused' : 'near';
     const most = Number(limit);
-    const merchants =
-      among ?? (await this.reports.ranked(rank, fromMs, nowMs + 1, CANDIDATES_PER_ITEM * most)).map(({ merchantId }) => merchantId);
-    const [found, others] = await Promise.all([
-      this.reports.usageOf([...new Set(merchants)], fromMs, nowMs + 1),
+    const wanted = { rank, fromMs, untilMs: nowMs + 1 } as const;
+    const [all, others] = await Promise.all([
+      among === null ? this.ofCandidates(wanted, most) : this.ofMerchants(among, wanted),
       among === null ? this.reports.usageOfOthers(fromMs, nowMs + 1) : null,
     ]);
-    const all = [...found].flatMap(([merchantId, steps]) => byRule(steps).map((counts) => ({ merchantId, ...counts })));
     const ranked = rank === 'refused' ? mostRefused(all) : nearest(all);
     return {
       since: new Date(fromMs).toISOString(),
       items: ranked.slice(0, most).map(({ merchantId, ruleId, ...counts }): RankedView => ({ merchantId, ruleId, ...numbersOf(counts) })),
-      other: others && numbersOf(byRule(others)[0] ?? { passed: 0, refused: 0, shadowRefused: 0, leastPercent: 100 }),
+      other: others && numbersOf(sumOf(others)),
     };
+  }
+
+  /** The numbers of those that probably come first. */
+  private async ofCandidates({ rank, fromMs, untilMs }: Wanted, most: number): Promise<Ranked[]> {
+    const hours = Math.ceil(untilMs / HOUR_MS) - Math.floor(fromMs / HOUR_MS);
+    const candidates = Math.min(CANDIDATES_PER_ITEM * most, Math.floor(MOST_HOURS_READ / hours));
+    const rules = await this.reports.ranked(rank, fromMs, untilMs, candidates);
+    const steps = await this.reports.usageOfRules(rules, fromMs, untilMs);
+    return rules.flatMap(({ merchantId }, i) => byRule(steps[i]!).map((counts) => ({ merchantId, ...counts })));
+  }
+
+  /** Those of a few merchants, all of them. */
+  private async ofMerchants(merchantIds: readonly string[], { fromMs, untilMs }: Wanted): Promise<Ranked[]> {
+    const found = await this.reports.usageOf([...new Set(merchantIds)], fromMs, untilMs);
+    return [...found].flatMap(([merchantId, steps]) => byRule(steps).map((counts) => ({ merchantId, ...counts })));
   }
 
   private async ruleNames(merchantId: string): Promise<Map<string, string>> {
     const snapshot = await this.rules.snapshot(merchantId);
     if (!snapshot?.exists) throw new MerchantNotFoundError(merchantId);
-    const { rules: defaults } = await this.rules.defaultRules();
-    return new Map([...snapshot.rules, ...defaults].map(({ id, name }) => [id, name]));
+    const [{ rules: defaults }, plan] = await Promise.all([
+      this.rules.defaultRules(),
+      snapshot.plan === undefined ? undefined : this.rules.plan(snapshot.plan),
+    ]);
+    return new Map([...snapshot.rules, ...(plan?.rules ?? []), ...defaults].map(({ id, name }) => [id, name]));
   }
 }
 
@@ -93,6 +121,12 @@ function byRule(steps: readonly UsageStep[]): Counts[] {
     else addUsage(before, counts);
   }
   return [...rules.values()].sort((a, b) => compareIds(a.ruleId, b.ruleId));
+}
+
+function sumOf(steps: readonly UsageStep[]): Omit<Counts, 'ruleId'> {
+  const sum = { passed: 0, refused: 0, shadowRefused: 0, leastPercent: 100 };
+  for (const step of steps) addUsage(sum, step);
+  return sum;
 }
 
 function mostRefused<T extends Counts>(all: readonly T[]): T[] {

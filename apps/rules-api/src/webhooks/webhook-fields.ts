@@ -31,7 +31,7 @@ export const WEBHOOK_FIELDS = {
     required: true,
     example: ['rule.changed'],
     explanation:
-      'Of what the receiver is told. rule.changed: rules of a merchant, or default rules, were made, changed or deleted. approval.wanted: a change waits for a second administrator. override.ended: an override has ended, by itself or by hand. limit.80 and limit.100: four fifths of a limit of a merchant are used, or it has refused a request.',
+      'Of what the receiver is told. rule.changed: rules of a merchant, or default rules, were made, changed or deleted. approval.wanted: a change waits for a second administrator. override.ended: an override has ended, by itself or by hand. limit.80 and limit.100: four fifths of a limit of a merchant are used, or it has refused a request. key.refused: a limit has refused one key, like one account or address, a hundred times within a minute.',
   },
   enabled: {
     kind: 'truth',

@@ -35,7 +35,7 @@ export class WebhookView {
     type: String,
     format: 'date-time',
     nullable: true,
-    description: 'Until when the secret before the last rotation signs as well',
+    description: 'The time until which the secret before the last rotation signs as well',
   })
   formerSecretUntil: string | null;
 
@@ -51,7 +51,7 @@ export class WebhookView {
 
 /** The only answer that ever shows a secret. */
 export class NewWebhookView extends OmitType(WebhookView, [] as const) {
-  @ApiProperty({ type: String, example: 'whsec_…', description: 'By which deliveries are signed. Shown now and never again.' })
+  @ApiProperty({ type: String, example: 'whsec_…', description: 'The secret that signs deliveries. It is shown now and never again.' })
   secret: string;
 }
 
@@ -80,16 +80,26 @@ export class DeliveryView {
   })
   state: DeliveryState;
 
-  @ApiProperty({ type: 'integer', minimum: 0, description: 'Since it was made or retried by hand' })
+  @ApiProperty({ type: 'integer', minimum: 0, description: 'Attempts since the delivery was created or retried by hand' })
   attempts: number;
 
-  @ApiProperty({ type: String, format: 'date-time', nullable: true, description: 'Null: there will be none' })
+  @ApiProperty({
+    type: String,
+    format: 'date-time',
+    nullable: true,
+    description: 'When the next attempt is made; null if there will be none',
+  })
   nextAttemptAt: string | null;
 
   @ApiProperty({ type: String, format: 'date-time', nullable: true })
   lastAttemptAt: string | null;
 
-  @ApiProperty({ type: 'integer', nullable: true, example: 503, description: 'With which the receiver last answered; null if it did not' })
+  @ApiProperty({
+    type: 'integer',
+    nullable: true,
+    example: 503,
+    description: 'The status of the last answer of the receiver; null if it did not answer',
+  })
   lastStatus: number | null;
 
   @ApiProperty({ type: String, nullable: true, example: 'ECONNREFUSED', description: 'Why the last attempt failed' })

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import type { Actor, ExpectedVersions } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { By } from '../auth/principal.js';
+import { CurrentActor } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { ShownOnce } from '../http/idempotency.interceptor.js';
@@ -36,7 +36,11 @@ export class WebhooksController {
   @Needs('admin', 'nothing')
   @ShownOnce()
   @Creates('Create a webhook', NewWebhookView)
-  async create(@Body() body: WebhookDto, @By() by: Actor, @Res({ passthrough: true }) reply: FastifyReply): Promise<NewWebhookView> {
+  async create(
+    @Body() body: WebhookDto,
+    @CurrentActor() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<NewWebhookView> {
     return created(reply, await this.webhooks.create(body, by));
   }
 
@@ -61,7 +65,7 @@ export class WebhooksController {
     @Param('webhookId', WebhookIdPipe) id: string,
     @IfMatch() expected: ExpectedVersions,
     @Body() body: object,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookView> {
     return tagged(reply, await this.webhooks.patch(id, expected, body, by));
@@ -71,7 +75,11 @@ export class WebhooksController {
   @HttpCode(200)
   @Needs('admin', 'nothing')
   @Does('Replace the secret of a webhook; the former one signs as well for a while', NewWebhookView)
-  async rotate(@Param('webhookId', WebhookIdPipe) id: string, @Body() body: RotateSecretDto, @By() by: Actor): Promise<NewWebhookView> {
+  async rotate(
+    @Param('webhookId', WebhookIdPipe) id: string,
+    @Body() body: RotateSecretDto,
+    @CurrentActor() by: Actor,
+  ): Promise<NewWebhookView> {
     return this.webhooks.rotate(id, body, by);
   }
 
@@ -79,7 +87,11 @@ export class WebhooksController {
   @HttpCode(204)
   @Needs('admin', 'nothing')
   @Deletes('Delete a webhook with its deliveries')
-  async delete(@Param('webhookId', WebhookIdPipe) id: string, @IfMatch() expected: ExpectedVersions, @By() by: Actor): Promise<void> {
+  async delete(
+    @Param('webhookId', WebhookIdPipe) id: string,
+    @IfMatch() expected: ExpectedVersions,
+    @CurrentActor() by: Actor,
+  ): Promise<void> {
     await this.webhooks.delete(id, expected, by);
   }
 
@@ -87,7 +99,7 @@ export class WebhooksController {
   @HttpCode(202)
   @Needs('admin', 'nothing')
   @Begins('Send a webhook an event of the type webhook.test', DeliveryView)
-  async test(@Param('webhookId', WebhookIdPipe) id: string, @Body() { reason }: SendDto, @By() by: Actor): Promise<DeliveryView> {
+  async test(@Param('webhookId', WebhookIdPipe) id: string, @Body() { reason }: SendDto, @CurrentActor() by: Actor): Promise<DeliveryView> {
     return this.webhooks.test(id, reason === undefined ? by : { ...by, reason });
   }
 
@@ -116,7 +128,7 @@ export class WebhooksController {
     @Param('webhookId', WebhookIdPipe) id: string,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: string,
     @Body() { reason }: SendDto,
-    @By() by: Actor,
+    @CurrentActor() by: Actor,
   ): Promise<DeliveryView> {
     return this.webhooks.retry(id, deliveryId, reason === undefined ? by : { ...by, reason });
   }

@@ -1,25 +1,10 @@
-import { startLimits, type LimitReport, type Rule, type RuleOrigin, type Verdict } from '#limiter';
+import type { LimitReport, Rule, RuleOrigin, Verdict } from '#limiter';
+import { ruleOf } from '#limiter/testing';
 import { Registry } from 'prom-client';
 import { DecisionMetrics } from './decision-metrics.js';
 
-const LIMITS = startLimits(
-  [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
-  0,
-);
-
-const rule = (id: string, layer: Rule['layer']): Rule => ({
-  id,
-  name: id,
-  layer,
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant'],
-  cost: 1,
-  onStoreFailure: 'local',
-  limits: LIMITS,
-});
+const rule = (id: string, layer: Rule['layer']): Rule => ruleOf(id, { layer });
+const LIMITS = rule('1', 'merchant').limits;
 
 const report = (id: string, layer: Rule['layer'], origin: RuleOrigin, remaining: number, allowed = true): LimitReport => ({
   ruleId: id,

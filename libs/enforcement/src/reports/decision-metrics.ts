@@ -31,6 +31,7 @@ export class DecisionMetrics {
   private spareUsed = 0;
   private blocks = 0;
   private unknownRoutes = 0;
+  private retried = 0;
   private allowed = 0;
   private refused = 0;
 
@@ -49,6 +50,7 @@ export class DecisionMetrics {
     if (verdict.waitMs > 0) this.delayed++;
     if (verdict.usedSpare) this.spareUsed++;
     if (verdict.beganBlock) this.blocks++;
+    if (verdict.retried) this.retried++;
     if (verdict.allowed) this.allowed++;
     else this.refused++;
     if (verdict.limits.length > 0) this.countRules(verdict);
@@ -146,6 +148,7 @@ export class DecisionMetrics {
       ['tollgate_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed],
       ['tollgate_spare_capacity_used_total', 'Requests that passed above an elastic limit.', () => this.spareUsed],
       ['tollgate_unknown_routes_total', 'Refusals because a rule reroutes to a route that there is not.', () => this.unknownRoutes],
+      ['tollgate_uncharged_retries_total', 'Retries of requests that were charged, which were not charged again.', () => this.retried],
       ['tollgate_blocks_total', 'Blocks that began: penalties for keys that were refused too often.', () => this.blocks],
     ];
     for (const [name, help, read] of counters) counter(registry, name, help, read);

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { IgnoredMessages } from './ignored-messages.js';
 
-test('each kind is said once, counted each time, and said again when it was quiet for a minute', async () => {
+test('each kind of ignored message is counted each time, and logged once until it was quiet for a minute', async () => {
   const registry = new Registry();
   const said: object[] = [];
   const clock = { nowMs: 0 };

@@ -1,8 +1,10 @@
 import type { NewLimitEvent, NotedLimitEvents } from '#limiter-redis';
+import type { KeySpikes } from './key-spikes.js';
 import { limitEventOf, type LimitNotes } from './limit-notes.js';
 
 export interface LimitEventsOptions {
   readonly notes: LimitNotes;
+  readonly spikes?: Pick<KeySpikes, 'take'>;
   readonly send: (events: readonly NewLimitEvent[]) => Promise<NotedLimitEvents>;
   readonly now: () => number;
 }
@@ -23,7 +25,8 @@ export class LimitEvents {
 
   /** Never rejects. */
   async flush(): Promise<void> {
-    const { notes, send, now } = this.options;
+    const { notes, send, now, spikes } = this.options;
+    for (const spike of spikes?.take() ?? []) notes.add(spike);
     const taken = notes.take();
     if (taken.length === 0) return;
     const nowMs = now();

@@ -1,35 +1,10 @@
-import { MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
+import type { Rule, Verdict } from '#limiter';
+import { ruleOf, verdictsOf } from '#limiter/testing';
 import { limitEventOf, LimitNotes } from './limit-notes.js';
 
-const rule = (id: string, capacity: number, changes: Partial<Rule> = {}): Rule => ({
-  id,
-  name: `rule ${id}`,
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant'],
-  limits: startLimits(
-    [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
-    0,
-  ),
-  cost: 1,
-  onStoreFailure: 'closed',
-  ...changes,
-});
-
-/** The verdicts of so many requests of a merchant, one after the other. */
-function verdicts(rules: readonly Rule[], requests: number): Verdict[] {
-  const store = new MemoryBucketStore(() => 1_000_000);
-  const limiter = new RateLimiter(store, store);
-  const compiled = merchantRules('acme', rules, []);
-  return Array.from({ length: requests }, () => {
-    let found: Verdict | undefined;
-    limiter.check(compiled, { merchantId: 'acme', ip: '192.0.2.7', method: 'GET', target: '/' }, (outcome) => (found = outcome as Verdict));
-    return found!;
-  });
-}
+/** One more an hour. */
+const rule = (id: string, capacity: number, changes: Partial<Rule> = {}): Rule =>
+  ruleOf(id, { capacity, refillIntervalMs: 3_600_000, ...changes });
 
 const clock = { nowMs: 0 };
 const notes = (options: { isMerchant?: boolean; mostNotes?: number } = {}) =>
@@ -37,7 +12,7 @@ const notes = (options: { isMerchant?: boolean; mostNotes?: number } = {}) =>
 
 function noted(rules: readonly Rule[], requests: number) {
   const kept = notes();
-  for (const verdict of verdicts(rules, requests)) kept.note('acme', verdict);
+  for (const verdict of verdictsOf(rules, requests)) kept.note('acme', verdict);
   return kept.take().map(({ kind, ruleId, capacity, remaining }) => `${kind} of rule ${ruleId}: ${remaining} of ${capacity}`);
 }
 
@@ -50,7 +25,7 @@ test.each([
   expect(noted([rule('1', 10)], requests)).toEqual(expected);
 });
 
-test('a fifth of a limit is meant, not a fifth of it rounded down', () => {
+test('a limit is nearly used at four fifths of it, not of its rounded value', () => {
   expect(noted([rule('1', 1004)], 803)).toEqual([]);
   expect(noted([rule('1', 1004)], 804)).toEqual(['limit.80 of rule 1: 200 of 1004']);
 });
@@ -65,7 +40,7 @@ test('what a shadow rule would have refused is not noted', () => {
 
 test('what was decided while the store was away is not noted, nor what an operator has blocked', () => {
   const kept = notes();
-  const verdict = verdicts([rule('1', 1)], 2).at(-1)!;
+  const verdict = verdictsOf([rule('1', 1)], 2).at(-1)!;
   kept.note('acme', { ...verdict, source: 'local' });
   const blocked = verdict.limits.map((report) => ({ ...report, decision: { ...report.decision, blocked: true as const } }));
   kept.note('acme', { ...verdict, limits: blocked });
@@ -73,7 +48,7 @@ test('what was decided while the store was away is not noted, nor what an operat
 });
 
 test('ids that no merchant has are not noted, and there is a bound for all and for each', () => {
-  const [verdict] = verdicts([rule('1', 1)], 1) as [Verdict];
+  const [verdict] = verdictsOf([rule('1', 1)], 1) as [Verdict];
   const strangers = notes({ isMerchant: false });
   strangers.note('acme', verdict);
   expect(strangers.take()).toEqual([]);
@@ -82,13 +57,13 @@ test('ids that no merchant has are not noted, and there is a bound for all and f
   expect(few.take().map(({ merchantId }) => merchantId)).toEqual(['acme', 'other']);
   expect(few.dropped).toEqual({ too_many: 1, too_old: 0 });
   const many = notes({ mostNotes: 1_000 });
-  for (let id = 1; id <= 101; id++) many.note('acme', verdicts([rule(String(id), 1)], 1)[0]!);
+  for (let id = 1; id <= 101; id++) many.note('acme', verdictsOf([rule(String(id), 1)], 1)[0]!);
   expect(many.take()).toHaveLength(100);
 });
 
-test('what could not be told is told with its age, unless it is old, and once', () => {
+test('a note that could not be sent is sent once with its age, unless it is too old', () => {
   const kept = notes();
-  const [verdict] = verdicts([rule('1', 1)], 1) as [Verdict];
+  const [verdict] = verdictsOf([rule('1', 1)], 1) as [Verdict];
   clock.nowMs = 1_000;
   kept.note('acme', verdict);
   const taken = kept.take();

@@ -12,7 +12,7 @@ const OLDEST_MS = 600_000;
 const NEAR_PARTS = 5;
 
 /** What was seen first of a limit since the last flush. */
-interface LimitNote {
+export interface LimitNote {
   readonly kind: LimitEventKind;
   readonly merchantId: string;
   readonly ruleId: string;
@@ -22,6 +22,9 @@ interface LimitNote {
   readonly capacity: number;
   readonly remaining: number;
   readonly atMs: number;
+  /** Of `key.refused`: which key, hashed where it is personal, and how often at least it was refused. */
+  readonly key?: Readonly<Record<string, string>>;
+  readonly refused?: number;
 }
 
 export interface LimitNotesOptions {
@@ -89,7 +92,8 @@ export class LimitNotes {
     this.add({ kind, merchantId, ruleId, limitId: limit.id, ...names, capacity, remaining, atMs: this.options.now() });
   }
 
-  private add(note: LimitNote): void {
+  /** Beside what verdicts say. Of one kind and limit the first is told. */
+  add(note: LimitNote): void {
     const notes = this.merchants.get(note.merchantId) ?? [];
     if (has(notes, note.kind, note.ruleId, note.limitId)) return;
     if (this.count >= this.mostNotes || notes.length >= MOST_OF_MERCHANT) {

@@ -39,7 +39,7 @@ test('a flood of ids is bounded by the second', () => {
   expect(queue.notNoted.rate).toBe(980);
 });
 
-test('of those that passed one in so many is noted, on average', () => {
+test('a sample of the requests that passed is noted, as large as configured on average', () => {
   const { queue } = bed({ perSecond: 2000, passedOneIn: 10 });
   for (let i = 0; i < 4000; i++) queue.offer('r', of(`m${i}`), NO_MATCHING_RULE);
   const { length } = queue.take();
@@ -62,7 +62,7 @@ test('a request without an id is not noted', () => {
   expect(queue.take()).toEqual([]);
 });
 
-test('while they cannot be written a bounded number waits, and the rest is counted', () => {
+test('while Redis is away a bounded number of receipts waits, and the rest is counted', () => {
   const { clock, queue, refuse } = bed({ perSecond: 4 });
   for (let second = 0; second < 10; second++) {
     clock.nowMs = 1000 * second;

@@ -1,41 +1,24 @@
-import { MemoryBucketStore, merchantRules, RateLimiter, rerouted, startLimits, type Rule, type Verdict } from '#limiter';
+import { rerouted, startLimits, type Verdict } from '#limiter';
+import { burst, ruleOf, verdictsOf } from '#limiter/testing';
 import { parseReceipt, receiptText } from '#limiter-redis';
 import { UNKNOWN_MERCHANT } from '../outcome.js';
 import { personalHash } from './personal-hash.js';
 import { receiptOf } from './receipt.js';
 
 const SECRET = 'a secret of the test';
-const RULE: Rule = {
-  id: '17',
+const RULE = ruleOf('17', {
   name: 'card payments',
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
   key: ['merchant', 'ip', 'method'],
   limits: startLimits(
-    [
-      { name: 'roomy', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'clock' },
-      { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1_000, refill: 'greedy' },
-    ],
+    [{ name: 'roomy', algorithm: 'fixed_window', limit: 100, windowMs: 60_000, start: 'clock' }, burst({ refillTokens: 1 })],
     0,
   ),
   cost: 4,
   onStoreFailure: 'closed',
-};
+});
 const descriptor = { merchantId: 'acme', ip: '192.0.2.7', method: 'POST', target: '/transactions/7?card=4111' };
 
-function verdicts(requests: number): Verdict[] {
-  const store = new MemoryBucketStore(() => 1_000_000);
-  const limiter = new RateLimiter(store, store);
-  const rules = merchantRules('acme', [RULE], []);
-  return Array.from({ length: requests }, () => {
-    let found: Verdict | undefined;
-    limiter.check(rules, descriptor, (outcome) => (found = outcome as Verdict));
-    return found!;
-  });
-}
+const verdicts = (requests: number): Verdict[] => verdictsOf([RULE], requests, descriptor);
 const context = { nowMs: 1500, isMerchant: () => true, secret: SECRET, passedOneIn: 1000 };
 const noted = (outcome: Parameters<typeof receiptOf>[0]['outcome'], changes: Partial<typeof descriptor> = {}) =>
   receiptOf({ requestId: 'r1', descriptor: { ...descriptor, ...changes }, outcome, atMs: 1000 }, context);
@@ -67,7 +50,7 @@ test('a receipt of a refusal tells what each limit said, those that refused firs
   ]);
 });
 
-test('one of a request that passed tells what was there before and after', () => {
+test('a receipt of a request that passed tells what each limit had before and after', () => {
   const [first, second] = verdicts(2).map((verdict) =>
     noted(verdict).limits.map(({ remainingBefore, remainingAfter }) => [remainingBefore, remainingAfter]),
   );
@@ -83,7 +66,7 @@ test('one of a request that passed tells what was there before and after', () =>
   ]);
 });
 
-test('the query and the address of a client are not in it; the address is told apart by a keyed hash', () => {
+test('a receipt has neither the query nor the address of the client, but a keyed hash of the address', () => {
   const receipt = noted(verdicts(1)[0]!);
   expect(receipt.limits[0]!.key).toEqual({ merchant: 'acme', ip: personalHash('192.0.2.7', SECRET), method: 'POST' });
   const text = JSON.stringify(receipt);
@@ -92,7 +75,7 @@ test('the query and the address of a client are not in it; the address is told a
   expect(personalHash('192.0.2.8', SECRET)).not.toBe(personalHash('192.0.2.7', SECRET));
 });
 
-test('it says for how many requests it stands, and tells clients apart by keyed hashes', () => {
+test('a receipt says for how many requests it stands, and has clients as keyed hashes', () => {
   const [passed, , refused] = verdicts(3).map((verdict) => noted(verdict).sample);
   const ip = personalHash('192.0.2.7', SECRET);
   expect([passed, refused]).toMatchObject([
@@ -116,7 +99,7 @@ test('a path that is too long is cut, and says so', () => {
   expect(noted(UNKNOWN_MERCHANT)).toMatchObject({ pathIsCut: false, reason: 'unknown_merchant', limits: [] });
 });
 
-test('whatever is written can be read', () => {
+test('every receipt that is written can be read', () => {
   for (const outcome of [...verdicts(3), UNKNOWN_MERCHANT]) {
     const receipt = noted(outcome);
     const { ageMs: _, isKnownMerchant: __, ...rest } = receipt;

@@ -1,4 +1,5 @@
-import { startLimits, type LimitReport, type Rule, type Verdict } from '#limiter';
+import { startLimits, type LimitReport, type Verdict } from '#limiter';
+import { ruleOf } from '#limiter/testing';
 import { RULES_UNAVAILABLE } from '../outcome.js';
 import { personalHash } from './personal-hash.js';
 import { RefusalLog } from './refusal-log.js';
@@ -13,19 +14,7 @@ const LIMITS = startLimits(
   0,
 );
 
-const RULE: Rule = {
-  id: '17',
-  name: 'card payments',
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant', 'ip', 'header.x-device-id'],
-  cost: 1,
-  onStoreFailure: 'local',
-  limits: LIMITS,
-};
+const RULE = ruleOf('17', { name: 'card payments', key: ['merchant', 'ip', 'header.x-device-id'], limits: LIMITS });
 
 /** @param refusing the names of the limits that refuse */
 function refusal(refusing: readonly string[]): Verdict {
@@ -105,7 +94,7 @@ test('above the bound lines are left out and counted, and one merchant takes no 
   expect(lines).toHaveLength(9);
 });
 
-test('ids that nobody has and requests without an id share one share', () => {
+test('unknown merchants and requests without a merchant share one quota of lines', () => {
   const { lines, log } = bed(20);
   for (let i = 0; i < 100; i++) log.withoutVerdict(`r-${i}`, 'unknown_merchant', `random ${i}`);
   log.withoutVerdict('r-100', 'no_identity');

@@ -6,6 +6,7 @@ import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
+import { KeySpikes } from './key-spikes.js';
 import { LimitEvents } from './limit-events.js';
 import { LimitNotes } from './limit-notes.js';
 import { receiptOf } from './receipt.js';
@@ -49,6 +50,7 @@ export class Reports {
   private readonly counters: UsageCounters;
   private readonly usage: UsageFlush;
   private readonly limits: LimitNotes;
+  private readonly spikes: KeySpikes;
   private readonly limitEvents: LimitEvents;
   private readonly queue: ReceiptQueue;
   private readonly receipts: RedisReceiptStore;
@@ -72,9 +74,11 @@ export class Reports {
       now,
     });
     this.limits = new LimitNotes({ isMerchant, now });
+    this.spikes = new KeySpikes({ isMerchant, now, secret: settings.receiptHashKey });
     const limitStore = new RedisLimitEventStore(redis);
     this.limitEvents = new LimitEvents({
       notes: this.limits,
+      spikes: this.spikes,
       send: (events) => this.inTime('limit_events', limitStore.add(events)),
       now,
     });
@@ -94,6 +98,7 @@ export class Reports {
     if (this.options.settings.usageFlushMs > 0) {
       this.counters.count(descriptor.merchantId, verdict);
       this.limits.note(descriptor.merchantId, verdict);
+      if (!verdict.allowed) this.spikes.refused(descriptor, verdict);
     }
     this.queue.offer(requestId, descriptor, verdict);
   }

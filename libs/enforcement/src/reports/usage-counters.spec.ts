@@ -1,38 +1,9 @@
-import { MemoryBucketStore, merchantRules, RateLimiter, startLimits, type Rule, type Verdict } from '#limiter';
+import type { Rule } from '#limiter';
+import { ruleOf, verdictsOf as verdicts } from '#limiter/testing';
 import { UsageCounters } from './usage-counters.js';
 
-const rule = (id: string, changes: Partial<Rule> & { capacity?: number } = {}): Rule => {
-  const { capacity = 10, ...rest } = changes;
-  return {
-    id,
-    name: `rule ${id}`,
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits: startLimits(
-      [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
-      0,
-    ),
-    cost: 1,
-    onStoreFailure: 'closed',
-    ...rest,
-  };
-};
-
-/** The verdicts of so many requests of a merchant, one after the other. */
-function verdicts(rules: readonly Rule[], requests: number): Verdict[] {
-  const store = new MemoryBucketStore(() => 1_000_000);
-  const limiter = new RateLimiter(store, store);
-  const compiled = merchantRules('acme', rules, []);
-  return Array.from({ length: requests }, () => {
-    let found: Verdict | undefined;
-    limiter.check(compiled, { merchantId: 'acme', ip: '192.0.2.7', method: 'GET', target: '/' }, (outcome) => (found = outcome as Verdict));
-    return found!;
-  });
-}
+/** One more an hour. */
+const rule = (id: string, changes: Parameters<typeof ruleOf>[1] = {}): Rule => ruleOf(id, { refillIntervalMs: 3_600_000, ...changes });
 
 function counted(rules: readonly Rule[], requests: number) {
   const counters = new UsageCounters({ isMerchant: () => true });
@@ -93,7 +64,7 @@ test('ids that no merchant has are counted together, however many they are', () 
   expect(asked.filter((id) => id === 'acme')).toHaveLength(1);
 });
 
-test('beyond the bound rules and merchants are counted as others, and none is lost', () => {
+test('beyond the bound rules and merchants are counted together, apart from ids that no merchant has, and none is lost', () => {
   const counters = new UsageCounters({ isMerchant: () => true, mostPairs: 3 });
   const [both] = verdicts([rule('1'), rule('2', { layer: 'user' })], 1);
   for (const merchantId of ['a', 'b', 'c', 'a']) counters.count(merchantId, both!);
@@ -101,7 +72,7 @@ test('beyond the bound rules and merchants are counted as others, and none is lo
   expect(taken.map(({ merchantId, rules }) => [merchantId, rules.map(({ ruleId, passed }) => `${ruleId}: ${passed}`)])).toEqual([
     ['a', ['1: 2', '2: 2']],
     ['b', ['1: 1']],
-    ['', ['other: 3']],
+    ['', ['none: 3']],
   ]);
   expect(counters.take()).toEqual([]);
 });

@@ -22,7 +22,10 @@ export interface UsageCountersOptions {
 export class UsageCounters {
   private merchants = new Map<string, Counted>();
   private pairs = 0;
+  /** Of ids that no merchant has. */
   private other = counts(OTHER_RULE);
+  /** Of merchants and rules for which there is no room, so that it is known that numbers of theirs are missing. */
+  private beyond = counts(NO_RULE);
   private readonly mostPairs: number;
 
   constructor(private readonly options: UsageCountersOptions) {
@@ -47,12 +50,14 @@ export class UsageCounters {
 
   /** What was counted since the last time; from now on it is counted anew. */
   take(): MerchantUsage[] {
-    const { merchants, other } = this;
+    const { merchants, other, beyond } = this;
     const taken: MerchantUsage[] = [...merchants.values()];
-    if (other.passed + other.refused + other.shadowRefused > 0) taken.push({ merchantId: OTHER_MERCHANT, rules: [other] });
+    const others = [other, beyond].filter(({ passed, refused, shadowRefused }) => passed + refused + shadowRefused > 0);
+    if (others.length > 0) taken.push({ merchantId: OTHER_MERCHANT, rules: others });
     if (taken.length > 0) this.merchants = new Map();
     this.pairs = 0;
     this.other = counts(OTHER_RULE);
+    this.beyond = counts(NO_RULE);
     return taken;
   }
 
@@ -77,10 +82,10 @@ export class UsageCounters {
   }
 
   private ruleOf(merchant: Counted | undefined, ruleId: string): RuleUsage {
-    if (merchant === undefined) return this.other;
+    if (merchant === undefined) return this.pairs >= this.mostPairs ? this.beyond : this.other;
     const { rules } = merchant;
     for (let i = 0; i < rules.length; i++) if (rules[i]!.ruleId === ruleId) return rules[i]!;
-    if (this.pairs >= this.mostPairs) return this.other;
+    if (this.pairs >= this.mostPairs) return this.beyond;
     this.pairs++;
     const usage = counts(ruleId);
     rules.push(usage);

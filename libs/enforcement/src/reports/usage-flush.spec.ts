@@ -85,7 +85,7 @@ test('what is nearly an hour old is dropped, because it would be told of another
   expect(flush.dropped).toBe(7);
 });
 
-test('one flush runs at a time, and takes with it what is counted meanwhile', async () => {
+test('one flush runs at a time, and the next one takes what was counted meanwhile', async () => {
   const { state, flush, count } = bed();
   count('a', 1);
   const running = flush.flush();

@@ -12,7 +12,7 @@ function create(perSecond: number, perPeerPerSecond: number) {
   return { clock, allowance, ask };
 }
 
-test('ids that are nobody’s are bounded a second, whoever asks', () => {
+test('lookups of unknown ids are bounded by the second, whichever peer asks', () => {
   const { clock, ask } = create(60, 1000);
   let made = 0;
   for (; clock.nowMs < 10_000; clock.nowMs += 10) made += ask(`192.0.2.${clock.nowMs % 250}`, 100);
@@ -28,7 +28,7 @@ test('one peer cannot use up the allowance of all', () => {
   expect(ask('192.0.2.3', 1000)).toBe(0);
 });
 
-test('it comes back with time, up to the burst', () => {
+test('the allowance comes back with time, up to the burst', () => {
   const { clock, ask } = create(60, 15);
   ask('192.0.2.1', 1000);
   clock.nowMs = 200;
@@ -37,7 +37,7 @@ test('it comes back with time, up to the burst', () => {
   expect(ask('192.0.2.1', 1000)).toBe(15);
 });
 
-test('what was found costs nothing', () => {
+test('the lookup of a merchant that exists costs nothing', () => {
   const { allowance } = create(10, 1);
   for (let i = 0; i < 1000; i++) {
     expect(allowance.take('192.0.2.1')).toBe(true);
@@ -48,7 +48,7 @@ test('what was found costs nothing', () => {
   expect([allowance.take('192.0.2.1'), allowance.take('192.0.2.1')]).toEqual([true, false]);
 });
 
-test('as many as are made at once are always possible', () => {
+test('as many lookups as may run at once are always possible', () => {
   const allowance = new LookupAllowance({ perSecond: 1, perPeerPerSecond: 1, atOnce: 8, now: () => 0 });
   expect(Array.from({ length: 9 }, () => allowance.take('192.0.2.1'))).toEqual([...Array<boolean>(8).fill(true), false]);
 });
@@ -60,7 +60,7 @@ test('addresses of one IPv6 network count as one peer', () => {
   expect(ask('::1', 5) + ask('::2', 5)).toBe(2);
 });
 
-test('however many peers ask, what is remembered of them is bounded', () => {
+test('a bounded number of peers is remembered, however many ask', () => {
   const { allowance } = create(1_000_000, 1);
   const before = process.memoryUsage().heapUsed;
   for (let i = 0; i < 200_000; i++) allowance.take(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`);

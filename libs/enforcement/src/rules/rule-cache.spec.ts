@@ -123,7 +123,7 @@ test('an outdated read does not replace newer rules', async () => {
   expect(inUse(await cache.load('acme'))).toBe(5);
 });
 
-test('while nothing can be read the old rules go on', async () => {
+test('known rules stay in force while nothing can be read', async () => {
   const { cold, cache } = create();
   await cache.load('acme');
   cache.changed('acme');
@@ -183,7 +183,7 @@ test('merchants are bounded in bytes; those in use stay', async () => {
   expect(cache.get('m1999')).toBeDefined();
 });
 
-test('what requests make ready counts in the bytes of a merchant', async () => {
+test('what requests compile counts in the bytes of a merchant', async () => {
   const { cold, cache } = create();
   cold.defaults = {
     version: 1,
@@ -205,7 +205,7 @@ test('what requests make ready counts in the bytes of a merchant', async () => {
   expect(cache.bytes).toBeGreaterThan(before);
 });
 
-test('what the only request of an id made ready counts as well', async () => {
+test('what the only request of an unknown id compiled counts as well', async () => {
   const { cold, cache } = create({ defaultForUnknown: true, maxUnknownBytes: 20_000 });
   const limits = startLimits(
     [{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
@@ -278,7 +278,7 @@ test('an id that nobody created can only have outdated default rules: it is not 
   expect(cold.reads).toBe(reads);
 });
 
-test('the merchants that came first can be told, those that do not exist left out', async () => {
+test('the merchants that were asked for first are listed, without those that do not exist', async () => {
   const { cold, cache } = create();
   for (const id of ['b', 'c']) cold.put(id, 1, 1);
   for (const id of ['b', 'nobody', 'acme', 'c', 'b']) await cache.load(id);

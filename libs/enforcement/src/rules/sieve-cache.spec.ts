@@ -8,12 +8,12 @@ function filled(maxBytes: number, keys: Iterable<string>): SieveCache<CacheEntry
   return cache;
 }
 
-test('of what nobody asks for the oldest goes first', () => {
+test('the oldest of the unused entries is evicted first', () => {
   const cache = filled(3, 'abcd');
   expect([...cache.keys()]).toEqual(['b', 'c', 'd']);
 });
 
-test('what is in use stays, however many come once', () => {
+test('entries in use stay, however many others are asked for once', () => {
   const cache = filled(
     100,
     Array.from({ length: 100 }, (_, i) => `known-${i}`),
@@ -25,7 +25,7 @@ test('what is in use stays, however many come once', () => {
   expect(cache.size).toBe(100);
 });
 
-test('it is bounded in bytes, also when entries are replaced, removed and grow', () => {
+test('the cache is bounded in bytes, also when entries are replaced, removed and grow', () => {
   const cache = filled(10, 'abc');
   cache.set('a', entry(5));
   expect(cache.bytes).toBe(7);
@@ -39,7 +39,7 @@ test('it is bounded in bytes, also when entries are replaced, removed and grow',
   expect([...cache].reduce((sum, [, { bytes }]) => sum + bytes, 0)).toBe(cache.bytes);
 });
 
-test('where all are in use one of them goes', () => {
+test('one entry is evicted where all are in use', () => {
   const cache = filled(3, 'abc');
   for (const key of 'abc') cache.get(key);
   cache.set('d', entry());

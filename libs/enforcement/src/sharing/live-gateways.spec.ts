@@ -1,11 +1,11 @@
 import { Registry } from 'prom-client';
 import { LiveGateways } from './live-gateways.js';
 
-test('before it has heard of any, as many as it was told', () => {
+test('the number of gateways is the configured one until others were heard of', () => {
   expect(new LiveGateways(4).count).toBe(4);
 });
 
-test('who joins counts at once, who leaves after three counts', () => {
+test('a gateway that joins counts at once, and one that leaves until three counts later', () => {
   const gateways = new LiveGateways(9);
   const counts = [1, 2, 2, 8, 7, 7, 7, 1, 7].map((count) => {
     gateways.heard(count);

@@ -21,12 +21,12 @@ function meter(capacityPerSecond = 100) {
   return { spare, state, measure };
 }
 
-test('before the first measurement there is none', () => {
+test('there is no spare capacity before the first measurement', () => {
   const { spare } = meter();
   expect(spare.reserve()).toBe(0);
 });
 
-test('is what the upstream can carry less what all gateways forward, in equal shares', async () => {
+test('spare capacity is what the upstream can carry less what all gateways forward, in equal shares', async () => {
   const { measure } = meter(100);
   expect(await measure({ load: { perSecond: 40, gateways: 1 } })).toBe(60);
   expect(await measure({ load: { perSecond: 40, gateways: 4 } })).toBe(15);
@@ -34,7 +34,7 @@ test('is what the upstream can carry less what all gateways forward, in equal sh
   expect(await measure({ load: { perSecond: 500, gateways: 1 } })).toBe(0);
 });
 
-test('is used up request by request, and what was not needed comes back', async () => {
+test('spare capacity is used up request by request, and what was not needed comes back', async () => {
   const { spare, measure } = meter(2);
   await measure();
   const [first, second] = [spare.reserve(), spare.reserve()];
@@ -46,7 +46,7 @@ test('is used up request by request, and what was not needed comes back', async 
   expect(spare.left).toBe(2);
 });
 
-test('reports requests a second, of those within the limits only', async () => {
+test('a gateway reports its requests a second, only those within the limits', async () => {
   const { spare, state, measure } = meter();
   for (let i = 0; i < 30; i++) spare.countForwarded();
   await measure();
@@ -57,7 +57,7 @@ test('reports requests a second, of those within the limits only', async () => {
   expect(state.reported).toEqual([30, 15]);
 });
 
-test('without a measurement, or after a second in which the upstream failed, there is none', async () => {
+test('there is no spare capacity without a measurement, or after a second in which the upstream failed', async () => {
   const { measure } = meter(100);
   expect(await measure()).toBe(100);
   expect(await measure({ away: true })).toBe(0);

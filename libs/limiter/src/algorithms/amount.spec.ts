@@ -23,7 +23,7 @@ test('a product is divided exactly', () => {
       expect(BigInt(quotient)).toBe((BigInt(a) * BigInt(b)) / BigInt(c));
       expect(BigInt(rest)).toBe((BigInt(a) * BigInt(b)) % BigInt(c));
     }),
-    runs(2000),
+    runs(600),
   );
 });
 
@@ -45,7 +45,7 @@ test('a debt of time is so many tokens, to the last part, a surplus too', () => 
       // tokens = (debt + part / n) * n / interval
       expect(times(tokens, BigInt(rate.intervalUs))).toBe(BigInt(debt) * BigInt(rate.n) + BigInt(part));
     }),
-    runs(2000),
+    runs(600),
   );
 });
 
@@ -59,7 +59,7 @@ test('a fraction of a token takes so long, rounded up to the n-th of a microseco
       expect(parts * BigInt(fraction.of) >= exact).toBe(true);
       expect((parts - 1n) * BigInt(fraction.of) < exact).toBe(true);
     }),
-    runs(2000),
+    runs(600),
   );
 });
 
@@ -74,6 +74,6 @@ test('a share of a capacity is the same share of another, rounded up by less tha
       expect(found >= exact).toBe(true);
       expect(found - exact < BigInt(capacity)).toBe(true);
     }),
-    runs(2000),
+    runs(600),
   );
 });

@@ -1,4 +1,4 @@
-export { claimOf } from './claim.js';
+export { claimOf, isClaimField } from './claim.js';
 export { type Condition, fieldsIn } from './condition.js';
 export { answerConditionSchema, conditionSchema, FIELD_NAME } from './condition-fields.js';
 export { type FieldScalar, type FieldValue, isSeveral, JsonScalar } from './field-value.js';

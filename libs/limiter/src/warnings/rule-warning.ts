@@ -22,6 +22,8 @@ export const RULE_WARNINGS = {
   'rule.schedule.never': 'The schedule has no moment in it, so the rule never applies.',
   'limit.capacity.below_refill':
     'An interval brings more tokens than the bucket holds, so a part of them is never of use to a client that sends in bursts.',
+  'limit.capacity.unused':
+    'Gateways have counted requests under the rule in each hour of the last day, and no client used a tenth of the burst at once. Said of rules of merchants whose numbers are known without a gap.',
   'limit.unreachable': 'Another limit of the rule refuses before this one ever does, so this one makes no difference.',
 } as const;
 export type WarningCode = keyof typeof RULE_WARNINGS;

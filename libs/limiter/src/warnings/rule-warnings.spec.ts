@@ -31,7 +31,7 @@ it.each([
   ['a schedule', { schedule: { weekly: [{ days: ['mon'], from: '01:00', to: '06:00' }] } }, []],
 ])('of %s', (_what, rule, expected) => expect(warningsOf(rule)).toEqual(expected));
 
-it('says which limit is too many and why', () => {
+it('the warning names the superfluous limit and the reason', () => {
   const day = { name: 'a day', algorithm: 'fixed_window', limit: 100, calendar: 'day' };
   const month = { name: 'a month', algorithm: 'fixed_window', limit: 5_000, calendar: 'month' };
   const spec = completed({ name: 'r', limits: [day, month] }, RULE_FIELDS) as unknown as RuleSpec;
@@ -44,5 +44,5 @@ it('says which limit is too many and why', () => {
   ]);
 });
 
-it('of two equal limits the later one is too many', () =>
+it('the later of two equal limits is superfluous', () =>
   expect(warningsOf({}, { ...BURST, name: 'again' })).toEqual(['limit.unreachable /limits/1']));

@@ -4,7 +4,7 @@ import type { Topology } from './topology.js';
 
 const BROADCAST_EVERY_MS = 100;
 
-/** Every node tells all others, ten times a second, what it has let through. Who has nothing to tell is silent. */
+/** Every node tells all others, ten times a second, what it has let through. A node that has nothing to tell is silent. */
 export const peerBroadcast: Topology = {
   name: 'peer_broadcast',
   title: 'peers that broadcast',

@@ -195,7 +195,7 @@ function greedyRefunded(bucket: GreedyBucket, state: GreedyState, past: PastTake
   const back = greedyBackAt(bucket, past);
   // A surplus that was spent stays spent: it would have drained, by how much nobody knows any more.
   if (past.level.debtUs < 0 || back.whole < nowUs || state.whole < nowUs) return state;
-  // Who stands behind it in a queue keeps the turn that was promised, so its own is lost.
+  // A request behind it in a queue keeps the turn that was promised, so its own is lost.
   if (bucket.maxWaitUs !== undefined && (state.whole !== back.whole || state.part !== back.part)) return state;
   const missing = { whole: back.whole - nowUs, part: back.part };
   const price = greedyCost(bucket, past.cost);

@@ -2,7 +2,7 @@ import { burst } from '#limiter/testing';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { ruleSpec } from '../../support/factories/rules.js';
-import { House } from '../gateway/house.js';
+import { House } from './house.js';
 
 let house: House;
 

@@ -1,7 +1,7 @@
 import { readBusyMerchants, writeBusyMerchants } from '#limiter-redis';
 import { until } from '../../support/until.js';
 import { rule } from '../../support/factories/rules.js';
-import { House } from '../gateway/house.js';
+import { House } from './house.js';
 
 let house: House;
 
@@ -19,7 +19,7 @@ test('a gateway that is ready has the rules of the busiest merchants at hand, an
     Array.from({ length: 60 }, (_, i) => `m${i}`),
   );
   const keys = (await house.redis.keys('*')).sort();
-  const gateway = await house.gateway();
+  const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   expect(await house.metric(gateway, /^tollgate_cached_merchants/)).toBe(60);
   expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: true, merchants: 60, decisions: 400 });
   // That it lives, it says to the other gateways.
@@ -33,7 +33,7 @@ test('a gateway that stops tells the next one which merchants came first; those 
   await house.write('first', [rule()]);
   await house.write('second', [rule()]);
   await house.write('deleted', [], { exists: false });
-  const gateway = await house.gateway();
+  const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   for (const merchant of ['first', 'deleted', 'second', 'first']) await house.send(gateway, merchant);
   await gateway.stop();
   expect(await readBusyMerchants(house.redis)).toEqual(['first', 'second']);

@@ -1,0 +1,111 @@
+import {
+  MemoryBucketStore,
+  merchantRules,
+  RateLimiter,
+  startLimits,
+  type Descriptor,
+  type KeyPart,
+  type Rule,
+  type Verdict,
+} from '#limiter';
+import { KeySpikes, SPIKE_REFUSALS, SPIKE_WINDOW_MS } from './key-spikes.js';
+
+const rule = (key: readonly KeyPart[]): Rule => ({
+  id: '7',
+  name: 'logins',
+  layer: 'merchant',
+  priority: 100,
+  enabled: true,
+  mode: 'enforce',
+  match: { methods: [], paths: [] },
+  key,
+  limits: startLimits(
+    [{ name: 'an hour', algorithm: 'token_bucket', capacity: 5, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
+    0,
+  ),
+  cost: 1,
+  onStoreFailure: 'closed',
+});
+
+let nowMs: number;
+beforeEach(() => (nowMs = 10_000));
+
+function spikes({ key = ['merchant', 'user'] as readonly KeyPart[], isMerchant = true, random = (): number => 0.5 } = {}) {
+  const store = new MemoryBucketStore(() => 1_000_000);
+  const limiter = new RateLimiter(store, store);
+  const rules = (merchantId: string) => merchantRules(merchantId, [rule(key)], []);
+  const found = new KeySpikes({ isMerchant: () => isMerchant, secret: 'a secret of the tests', now: () => nowMs, random });
+  found.take();
+  return {
+    /** So many requests of a user, of which the first five pass. */
+    send: (requests: number, user: string, merchantId = 'acme'): void => {
+      for (let i = 0; i < requests; i++) {
+        const descriptor: Descriptor = { merchantId, ip: '192.0.2.7', method: 'POST', target: '/login', user };
+        limiter.check(rules(merchantId), descriptor, (outcome) => {
+          if (!(outcome as Verdict).allowed) found.refused(descriptor, outcome as Verdict);
+        });
+      }
+    },
+    told: () => found.take().map(({ kind, merchantId, key: parts, refused }) => ({ kind, merchantId, refused, user: parts!['user'] })),
+  };
+}
+
+const PASS = 5;
+const hash = expect.stringMatching(/^hmac:/) as unknown;
+
+test('a key that is refused again and again is told once, hashed; one refusal less is not', () => {
+  const { send, told } = spikes();
+  send(SPIKE_REFUSALS + PASS - 1, 'ann');
+  send(50, 'bob');
+  expect(told()).toEqual([]);
+  send(1, 'ann');
+  expect(told()).toEqual([{ kind: 'key.refused', merchantId: 'acme', refused: SPIKE_REFUSALS, user: hash }]);
+  send(10, 'ann');
+  expect(told()).toEqual([]);
+});
+
+test('refusals of many keys are no spike, however many they are', () => {
+  const { send, told } = spikes();
+  for (let i = 0; i < 60; i++) {
+    nowMs += 1_000;
+    send(20, `user ${i}`);
+  }
+  expect(told()).toEqual([]);
+});
+
+test('what was refused before the window does not count', () => {
+  const { send, told } = spikes();
+  send(SPIKE_REFUSALS - 10, 'ann');
+  expect(told()).toEqual([]);
+  nowMs += SPIKE_WINDOW_MS;
+  expect(told()).toEqual([]);
+  send(SPIKE_REFUSALS - 10, 'ann');
+  expect(told()).toEqual([]);
+});
+
+test('merchants have keys of their own, and ids of nobody none', () => {
+  const { send, told } = spikes();
+  send(60 + PASS, 'ann', 'acme');
+  send(60 + PASS, 'ann', 'other');
+  expect(told()).toEqual([]);
+  const nobody = spikes({ isMerchant: false });
+  nobody.send(500, 'ann');
+  expect(nobody.told()).toEqual([]);
+});
+
+test('one bucket for the whole merchant is no key', () => {
+  const { send, told } = spikes({ key: ['merchant', 'method'] });
+  send(500, 'ann');
+  expect(told()).toEqual([]);
+});
+
+test('in a flood some refusals stand for many', () => {
+  let next = 0;
+  const { send, told } = spikes({ random: () => (next++ % 64 === 0 ? 0 : 0.9) });
+  // 200 that are looked at, of others; then one of 64 of ann's.
+  for (let i = 0; i < 20; i++) send(10 + PASS, `other ${i}`);
+  send(64 * 3 + PASS, 'ann');
+  const [spike, ...more] = told();
+  expect([spike?.user, more]).toEqual([hash, []]);
+  expect(spike!.refused).toBe(64 * 3);
+});
