@@ -11,6 +11,7 @@ describe('the events of npm start', () => {
       'warning: Redis is away (connect ECONNREFUSED)',
     ],
     [{ level: 'error', msg: 'request failed' }, 'ERROR: request failed'],
+    [{ level: 'info', msg: 'full preload done', merchants: 2 }, 'has carried 2 merchants to Redis'],
     [{ level: 'info', msg: 'something of no interest' }, undefined],
     [{ level: 'debug', msg: 'request' }, undefined],
     [{}, undefined],

@@ -17,7 +17,7 @@ export function eventOf(line: LogLine): string | undefined {
 
 const EVENTS: Readonly<Record<string, (line: LogLine) => string>> = {
   request: ({ method, route, status }) => `${String(method)} ${String(route)} was answered with ${String(status)}`,
-  'full preload done': ({ done }) => `has carried ${typeof done === 'number' ? done : 'all'} merchants to Redis`,
+  'full preload done': ({ merchants }) => `has carried ${typeof merchants === 'number' ? merchants : 'all'} merchants to Redis`,
   'rule changes are relayed again': () => 'relays rule changes again',
   'Redis is back': () => 'Redis is back',
   'PostgreSQL is connected': () => 'PostgreSQL is connected',
