@@ -17,6 +17,7 @@ import { RuleLabelsIndex1795800000000 } from './1795800000000-rule-labels-index.
 import { RuleBodiesAndAnswers1795850000000 } from './1795850000000-rule-bodies-and-answers.js';
 import { Switches1796000000000 } from './1796000000000-switches.js';
 import { AuditByTime1797000000000 } from './1797000000000-audit-by-time.js';
+import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -39,4 +40,5 @@ export const MIGRATIONS = [
   RuleBodiesAndAnswers1795850000000,
   Switches1796000000000,
   AuditByTime1797000000000,
+  RuleOnLimit1799000000000,
 ];

@@ -7,5 +7,6 @@ import { ROOT } from './paths.mjs';
 await build();
 const { ruleSchema } = await importBuilt('libs/limiter/src/rule-schema.js');
 const { configurationSchema } = await importBuilt('apps/rules-api/src/configuration/configuration-schema.js');
-for (const [name, schema] of Object.entries({ rule: ruleSchema(), configuration: configurationSchema() }))
+const { routesSchema } = await importBuilt('apps/gateway/src/routes/routes-schema.js');
+for (const [name, schema] of Object.entries({ rule: ruleSchema(), configuration: configurationSchema(), routes: routesSchema() }))
   writeFileSync(join(ROOT, `docs/schema/${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Enforcer, postgresRules } from '#enforcement';
 import type { RetryPolicy } from '#limiter';
-import { counterBy } from '#metrics';
+import { counterBy, gauge } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
 import { createIdentifier, createTrust, type Trust } from './identity/index.js';
@@ -15,6 +15,7 @@ import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSetti
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
+import type { RoutesFile } from './routes/index.js';
 import { headersIn } from './rate-limit/legacy-headers.js';
 import { createPresent } from './rate-limit/presented.js';
 import type { Tracing } from './tracing/index.js';
@@ -24,6 +25,8 @@ export interface GatewayOptions {
   readonly logger: Logger;
   readonly health: Health;
   readonly registry: Registry;
+  /** Routes to several upstreams. */
+  readonly routes?: RoutesFile | undefined;
   /** Where requests are traced. */
   readonly tracing?: Tracing | undefined;
 }
@@ -43,7 +46,8 @@ export class Gateway {
     const metrics = new ProxyMetrics();
     metrics.register(registry);
     registerSpans(registry, options.tracing);
-    this.enforcer = createEnforcer(options, metrics);
+    registerRoutes(registry, options.routes);
+    this.enforcer = createEnforcer(options, metrics, (route) => this.proxy.hasRoute(route));
     this.issuer = createIssuer(config, options.logger);
     this.countryFile = config.countryFile === undefined ? undefined : new CountryFile({ path: config.countryFile, logger: options.logger });
     registerCountryFile(registry, this.countryFile);
@@ -54,6 +58,8 @@ export class Gateway {
     this.proxy = new ProxyServer({
       ...proxyLimits(config),
       upstream: config.upstreamUrl,
+      routes: options.routes?.routes,
+      pathCaseSensitive: config.pathCaseSensitive,
       logger: options.logger,
       metrics,
       tracer: options.tracing,
@@ -75,12 +81,14 @@ export class Gateway {
   }
 
   async start(): Promise<void> {
-    const { config, health, logger } = this.options;
+    const { config, health, logger, routes } = this.options;
     const { countryFile, enforcer, stopping } = this;
     // Without Redis and PostgreSQL the rules say what happens, and a gateway that declared itself unready would take that
     // away from every merchant at once. Why the store is away is shown all the same.
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
+    // A gateway with the former routes is better than none.
+    if (routes !== undefined) health.addCheck('routes', routes.assertValid, { required: false });
     if (this.issuer !== undefined) health.addCheck('token_keys', this.issuer.keys.assertFetched, { required: false });
     if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
@@ -89,7 +97,8 @@ export class Gateway {
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
     this.certificate?.open();
-    logger.info({ port, upstream: config.upstreamUrl.origin }, 'gateway listens');
+    routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
+    logger.info({ port, upstream: config.upstreamUrl?.origin, routesFile: config.routesFile }, 'gateway listens');
   }
 
   /**
@@ -110,6 +119,7 @@ export class Gateway {
 
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.options.routes?.close();
     this.issuer?.keys.close();
     this.certificate?.close();
     this.countryFile?.close();
@@ -171,7 +181,26 @@ function registerSpans(registry: Registry, tracing: Tracing | undefined): void {
   });
 }
 
-function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: ProxyMetrics): Enforcer {
+/** There without a file too. */
+function registerRoutes(registry: Registry, routes: RoutesFile | undefined): void {
+  counterBy(
+    registry,
+    'tollgate_routes_loads_total',
+    'Times that the routes file was read because it had changed, by result.',
+    ['result'],
+    () => [
+      [['applied'], routes?.applied ?? 0],
+      [['refused'], routes?.refused ?? 0],
+    ],
+  );
+  gauge(registry, 'tollgate_routes_valid', '1 while the routes are those of the routes file.', () => ((routes?.isValid ?? true) ? 1 : 0));
+}
+
+function createEnforcer(
+  { config, logger, registry }: GatewayOptions,
+  metrics: ProxyMetrics,
+  hasRoute: (route: string) => boolean,
+): Enforcer {
   const rules = postgresRules(config.databaseUrl, 'tollgate-gateway');
   return new Enforcer({
     redisUrl: config.redisUrl,
@@ -186,6 +215,7 @@ function createEnforcer({ config, logger, registry }: GatewayOptions, metrics: P
     unknownLookupsPerPeer: config.unknownLookupsPerPeer,
     gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
+    hasRoute,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     retries: retryPolicy(config),
     metricRules: config.metricRules,

@@ -38,6 +38,8 @@ export interface EnforcerOptions {
   readonly upstreamCapacityPerSecond?: number;
   /** Exchanges that the upstream has failed, ever: while it fails it has nothing to spare. */
   readonly upstreamErrors?: () => number;
+  /** Whether requests over a limit can go to a route of this name; to none unless given. */
+  readonly hasRoute?: (route: string) => boolean;
   /** What is not charged of retries; everything is unless given. */
   readonly retries?: RetryPolicy | undefined;
   /** Ids of rules that are counted each by itself in the metrics. */
@@ -72,6 +74,7 @@ export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
     gatewaysExpected: 1,
     upstreamCapacityPerSecond: 0,
     upstreamErrors: () => 0,
+    hasRoute: () => false,
     metricRules: [],
     refusalLinesPerSecond: 20,
     usageFlushMs: 5000,

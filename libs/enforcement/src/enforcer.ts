@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { NewerRulesError, type Descriptor, type Switch, type Verdict } from '#limiter';
+import { NewerRulesError, rerouted, rerouteOf, type Descriptor, type Switch, type Verdict } from '#limiter';
 import { leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
@@ -7,6 +7,7 @@ import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from '.
 import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
 import type { ApiKeys } from './keys/api-keys.js';
 import { registerGauges } from './reports/gauges.js';
+import { UnknownRoutes } from './reports/unknown-routes.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
 import { warmUp } from './warm-up.js';
@@ -48,11 +49,13 @@ export class Enforcer {
   private readonly id = randomUUID();
   private readonly closing = new AbortController();
   private readonly timers: NodeJS.Timeout[] = [];
+  private readonly unknownRoutes: UnknownRoutes;
   private saidOfSwitches = { text: '[]', atMs: 0 };
 
   /** Connects to nothing yet that it would wait for: see `open`. */
   constructor(options: EnforcerOptions) {
     this.settings = enforcerSettings(options);
+    this.unknownRoutes = new UnknownRoutes(this.settings.logger);
     this.dependencies = createDependencies(this.settings, this.id, (perSecond) => this.report(perSecond));
     registerGauges(this.settings.registry, this.dependencies);
   }
@@ -208,13 +211,25 @@ export class Enforcer {
     );
   }
 
-  private verdict(verdict: Verdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
+  private verdict(found: Verdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
     const { decisions, refusals, reports, spareCapacity } = this.dependencies;
+    const verdict = found.allowed ? found : this.reroutedIfPossible(found);
     decisions.count(verdict);
     if (!verdict.allowed) refusals.verdict(requestId, descriptor, verdict);
     reports.verdict(requestId, descriptor, verdict);
-    if (verdict.allowed && !verdict.usedSpare) spareCapacity.countForwarded();
+    if (verdict.allowed && !verdict.usedSpare && verdict.reroutedTo === undefined) spareCapacity.countForwarded();
     answer(verdict);
+  }
+
+  /** A route that is not there makes no difference but to what is logged and counted. */
+  private reroutedIfPossible(verdict: Verdict): Verdict {
+    const route = rerouteOf(verdict);
+    if (route === undefined) return verdict;
+    if (this.settings.hasRoute(route)) return rerouted(verdict, route);
+    const rule = verdict.limits.find(({ decision }) => !decision.allowed)!.ruleId;
+    this.dependencies.decisions.countUnknownRoute();
+    this.unknownRoutes.tell(route, rule, performance.now());
+    return verdict;
   }
 
   private noVerdict(outcome: NoVerdict, descriptor: Descriptor, answer: Answer, requestId: string): void {

@@ -43,6 +43,8 @@ export interface DecisionReceipt {
   /** Null: waiting does not help, or it is not known how long. */
   readonly retryAfterMs: number | null;
   readonly limits: readonly ReceiptLimit[];
+  /** The route to which it went because it was over a limit. */
+  readonly reroutedTo?: string | undefined;
   /** For which others it stands. Undefined: a version that did not say so has written it. */
   readonly sample?: ReceiptSample | undefined;
 }
@@ -77,9 +79,20 @@ const MOST_NAME_CHARACTERS = 200;
 const MOST_CHARACTERS = 65_536;
 
 /** The part of a receipt that stands as JSON in the stream. */
-export function receiptText({ method, path, pathIsCut, ignorePathCase, reason, source, retryAfterMs, limits, sample }: NewReceipt): string {
+export function receiptText({
+  method,
+  path,
+  pathIsCut,
+  ignorePathCase,
+  reason,
+  source,
+  retryAfterMs,
+  limits,
+  reroutedTo,
+  sample,
+}: NewReceipt): string {
   const odd = { ...(pathIsCut && { pathIsCut }), ...(ignorePathCase && { ignorePathCase }) };
-  return JSON.stringify({ v: FORMAT, method, path, ...odd, reason, source, retryAfterMs, limits, sample });
+  return JSON.stringify({ v: FORMAT, method, path, ...odd, reason, source, retryAfterMs, limits, reroutedTo, sample });
 }
 
 /** An entry of the stream, as names and values. Never throws: another version may have written it, or somebody else. */
@@ -108,6 +121,7 @@ function restOf(rest: Fields): Omit<DecisionReceipt, 'requestId' | 'merchantId' 
     source: text(rest.source, 16),
     retryAfterMs: orNull(rest.retryAfterMs),
     limits: rest.limits.map((limit) => limitOf(object(limit))),
+    ...(rest.reroutedTo !== undefined && { reroutedTo: text(rest.reroutedTo, MOST_NAME_CHARACTERS) }),
     sample: rest.sample === undefined ? undefined : sampleOf(object(rest.sample)),
   };
 }

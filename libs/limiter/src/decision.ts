@@ -25,6 +25,8 @@ export interface Decision {
 export type Reason =
   | 'allowed'
   | 'no_matching_rule'
+  /** It is over a limit, and goes to another route, as the rule says. */
+  | 'rerouted'
   | 'over_limit'
   | 'blocked'
   | 'cost_exceeds_capacity'

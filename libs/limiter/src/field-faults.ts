@@ -227,7 +227,9 @@ function defaultsOf(fields: Fields): Record<string, unknown> {
 export function completed(value: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
-      const written = field.kind === 'to_come' ? undefined : (own(value, name) ?? field.default);
+      const given = field.kind === 'to_come' ? undefined : own(value, name);
+      // Null is written where nothing is meant, also where the default is something.
+      const written = given === undefined && field.kind !== 'to_come' ? field.default : given;
       // A default is one object for all; what is read belongs to one request.
       return written === undefined ? [] : [[name, completedValue(written, field)]];
     }),

@@ -52,6 +52,8 @@ export * from './ports.js';
 export * from './rate-limiter.js';
 export * from './refusal-memory.js';
 export * from './remembering-bucket-store.js';
+export type { OnLimit } from './on-limit.js';
+export { rerouted, rerouteOf } from './reroute.js';
 export * from './reservation.js';
 export * from './rule.js';
 export * from './rule-language.js';
@@ -68,7 +70,7 @@ export type { Schedule } from './schedule/schedule-fields.js';
 export { storedOverrides } from './stored-overrides.js';
 export * from './stored-rule.js';
 export * from './take.js';
-export { line, LINE_PATTERN, TIME_ZONE } from './text-formats.js';
+export { line, LINE_PATTERN, PATH_PATTERN, ROUTE_NAME, textFormat, TIME_ZONE } from './text-formats.js';
 export * from './time-zone.js';
 export {
   decisionsBefore,

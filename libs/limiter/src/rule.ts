@@ -7,6 +7,7 @@ import type { Fields, FieldToCome, SpecOf } from './field.js';
 import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
 import { LIMIT } from './limit-fields.js';
+import { ON_LIMIT } from './on-limit.js';
 import { MODE } from './rule-mode.js';
 import { SCHEDULE, VALID_FROM, VALID_TO } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';
@@ -53,7 +54,6 @@ const toCome = (explanation: string, permitted: readonly unknown[] = []): FieldT
 const FIELDS_TO_COME = {
   reserve: toCome('Shares of the buckets that are kept for some routes.'),
   consistency: toCome('How exactly buckets are shared. For now each take is decided by the store.', ['exact']),
-  onLimit: toCome('Where requests go that are over the limit. Queues have a field of the same name in their limit.'),
 } as const satisfies Fields;
 
 /** The language of a rule: everything that an administrator may write. */
@@ -127,6 +127,7 @@ export const RULE_FIELDS = {
     absentMeans: null,
     explanation: 'After so many refusals in a window, everything behind a bucket key is refused for a time. With null there is no penalty.',
   },
+  onLimit: ON_LIMIT,
   ...FIELDS_TO_COME,
 } as const satisfies Fields;
 

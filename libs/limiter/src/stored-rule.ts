@@ -120,6 +120,7 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     ...rule,
     ...timesAt(others, at),
     ...chargeAt(others, at),
+    ...(isThere(others.onLimit) && { onLimit: { ...valueAt(others.onLimit, RULE_FIELDS.onLimit, `${at}.onLimit`)! } }),
     ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }),
   };
 }

@@ -19,6 +19,13 @@ export const LIMIT_NAME = textFormat(
 
 export const TIME_ZONE = textFormat('must be an IANA time zone like Europe/Berlin', isTimeZone, { pattern: TIME_ZONE_PATTERN.source });
 
+const ROUTE_NAME_PATTERN = /^[a-z0-9](?:[a-z0-9_-]{0,61}[a-z0-9])?$/;
+
+/** It stands in headers, in metrics and in the log. */
+export const ROUTE_NAME = textFormat('must be 1 to 63 small letters, digits, - or _', (text) => ROUTE_NAME_PATTERN.test(text), {
+  pattern: ROUTE_NAME_PATTERN.source,
+});
+
 const METHOD_PATTERN = /^[A-Z][A-Z-]{0,31}$/;
 
 export const HTTP_METHOD = textFormat('must be an HTTP method in capitals like POST', (text) => METHOD_PATTERN.test(text), {

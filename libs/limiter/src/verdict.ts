@@ -56,6 +56,8 @@ export interface Verdict {
   readonly retried?: true;
   /** Only of a request that is refused for what it says, or does not say: the rule that needs it, and the field. */
   readonly fault?: RequestFault;
+  /** Only of a request that is over a limit and passes all the same: the route to which it goes. */
+  readonly reroutedTo?: string;
   /** What the request took, if it passed: each is to be released when the request is over, or refunded if it never reached the upstream. */
   readonly reservations: readonly Reservation[];
 }

@@ -47,7 +47,7 @@ export function gauge(registry: Registry, name: string, help: string, read: () =
   });
 }
 
-/** The same by labels, which are always the same ones. @param read the values of the labels, in the order of their names, and what is now */
+/** The same by labels. @param read the values of the labels, in the order of their names, and what is now */
 export function gaugeBy<L extends string>(
   registry: Registry,
   name: string,
@@ -61,6 +61,8 @@ export function gaugeBy<L extends string>(
     labelNames: [...labelNames],
     registers: [registry],
     collect() {
+      // What is not there any more is not shown.
+      this.reset();
       for (const [values, value] of read()) this.labels(...values).set(value);
     },
   });

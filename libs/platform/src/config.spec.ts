@@ -78,6 +78,16 @@ describe('loadConfig', () => {
     expect(fault).not.toContain('secret');
   });
 
+  it('needs an upstream, or a file with routes to some', () => {
+    const { UPSTREAM_URL, ...neither } = GATEWAY;
+    expect(UPSTREAM_URL).toBeDefined();
+    expect(faultsOf(() => loadConfig('gateway', neither))).toEqual([
+      expect.stringMatching(/^UPSTREAM_URL: is not set, nor is GATEWAY_ROUTES_FILE; it means: /),
+    ]);
+    const { upstreamUrl, routesFile } = loadConfig('gateway', { ...neither, GATEWAY_ROUTES_FILE: '/etc/routes.yaml' });
+    expect([upstreamUrl, routesFile]).toEqual([undefined, '/etc/routes.yaml']);
+  });
+
   it('does not show credentials in a variable that must not have any', () => {
     const [fault] = faultsOf(() => loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: 'http://me:hunter2@x/' }));
     expect(fault).not.toContain('hunter2');

@@ -32,9 +32,13 @@ export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = proce
     if (!variable.apps.includes(app)) continue;
     // A deployment file that passes `NAME=` on means that the variable is not set.
     const text = env[variable.name] || variable.default;
+    if (text === '' && variable.requiredUnless !== undefined && !env[nameOf(variable.requiredUnless)]) {
+      faults.push(notSet(variable));
+      continue;
+    }
     if (text === undefined) {
       if (variable.defaultFrom !== undefined) config[key] = config[variable.defaultFrom];
-      else faults.push(`${variable.name}: is not set; it means: ${variable.meaning}`);
+      else faults.push(notSet(variable));
       continue;
     }
     try {
@@ -49,11 +53,20 @@ export function loadConfig<A extends App>(app: A, env: NodeJS.ProcessEnv = proce
   return Object.freeze(config) as Config<A>;
 }
 
+function nameOf(key: string): string {
+  return (VARIABLES as Readonly<Record<string, Variable<unknown>>>)[key]!.name;
+}
+
+function notSet({ name, requiredUnless, meaning }: Variable<unknown>): string {
+  const nor = requiredUnless === undefined ? '' : `, nor is ${nameOf(requiredUnless)}`;
+  return `${name}: is not set${nor}; it means: ${meaning}`;
+}
+
 /** What is required only because of what another variable says. */
 function missingFor(app: App, config: Readonly<Record<string, unknown>>): string[] {
   return Object.entries<Variable<unknown>>(VARIABLES).flatMap(([key, { apps, name, requiredIf, meaning }]) => {
     if (requiredIf === undefined || !apps.includes(app) || config[key] !== undefined) return [];
-    const { name: other } = (VARIABLES as Readonly<Record<string, Variable<unknown>>>)[requiredIf.key]!;
+    const other = nameOf(requiredIf.key);
     const needs = (config[requiredIf.key] as readonly string[]).includes(requiredIf.has);
     return needs ? [`${name}: is not set, and ${other} has ${requiredIf.has}; it means: ${meaning}`] : [];
   });

@@ -14,7 +14,8 @@ export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
 export const PATH_POLICIES = ['strict', 'normalize'] as const;
 export type PathPolicy = (typeof PATH_POLICIES)[number];
 
-function upstreamUrl(text: string): URL {
+function upstreamUrl(text: string): URL | undefined {
+  if (text === '') return undefined;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const bare = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
   return url && bare && /^https?:$/.test(url.protocol)
@@ -53,8 +54,18 @@ export const GATEWAY_VARIABLES = {
   upstreamUrl: {
     name: 'UPSTREAM_URL',
     apps: ['gateway'],
+    default: '',
+    requiredUnless: 'routesFile',
     meaning: 'the server behind the gateway, http or https, without a path',
     parse: upstreamUrl,
+  },
+  routesFile: {
+    name: 'GATEWAY_ROUTES_FILE',
+    apps: ['gateway'],
+    default: '',
+    meaning:
+      'YAML file with routes to several upstreams; what no route takes goes to UPSTREAM_URL, or is answered with 404 if that is not set',
+    parse: (text: string): string | undefined => (text.includes('\0') ? expected('the path of a file') : text === '' ? undefined : text),
   },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',

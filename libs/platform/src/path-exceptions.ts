@@ -42,12 +42,19 @@ function parseEntry(entry: string): PathException {
     kinds.push(kind);
   }
   const pattern = entry.slice(colon + 1);
+  return isExceptable(pattern)
+    ? { kinds, pattern }
+    : expected(`${EXPECTED}; a pattern starts with a segment without wildcard, and has no escapes`);
+}
+
+/** Whether there may be an exception for the paths of a pattern. */
+export function isExceptable(pattern: string): boolean {
   const segments = pattern.split('/').slice(1);
-  const fits =
+  return (
     pattern.length <= MAX_PATTERN_LENGTH &&
     PATTERN.test(pattern) &&
     segments.filter((segment) => segment === '**').length <= 1 &&
     !segments.some((segment) => segment === '.' || segment === '..') &&
-    !segments.slice(0, -1).includes('');
-  return fits ? { kinds, pattern } : expected(`${EXPECTED}; a pattern starts with a segment without wildcard, and has no escapes`);
+    !segments.slice(0, -1).includes('')
+  );
 }

@@ -20,6 +20,8 @@ export interface Variable<T> {
   readonly defaultFrom?: string;
   /** The variable is required if the list that another one holds has this. */
   readonly requiredIf?: { readonly key: string; readonly has: string };
+  /** The variable is required if this other one is not set. */
+  readonly requiredUnless?: string;
   /** The value is never printed, not even if it is wrong. */
   readonly secret?: boolean;
   readonly meaning: string;

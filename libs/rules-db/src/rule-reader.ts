@@ -18,7 +18,7 @@ import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
-  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body`;
+  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body, r.on_limit`;
 
 /** Of a plan: see `planEnabled` of the entity. */
 const PLAN_RULE_COLUMNS = RULE_COLUMNS.replace('r.enabled', 'r.plan_enabled AS enabled');
@@ -43,7 +43,8 @@ interface RuleRow extends Readonly<
     | 'language'
     | 'cost_of_field'
     | 'charge'
-    | 'on_unreadable_body',
+    | 'on_unreadable_body'
+    | 'on_limit',
     unknown
   >
 > {
@@ -275,6 +276,7 @@ function asRule({
   cost_of_field: costOfField,
   charge,
   on_unreadable_body: onUnreadableBody,
+  on_limit: onLimit,
 }: RuleRow): unknown {
   return {
     id,
@@ -295,5 +297,6 @@ function asRule({
     language,
     charge,
     onUnreadableBody,
+    onLimit,
   };
 }

@@ -19,6 +19,7 @@ import type {
   Layer,
   Limit,
   Mode,
+  OnLimit,
   Penalty,
   Rule,
   RuleMatch,
@@ -128,6 +129,9 @@ export class RuleEntity implements Rule {
 
   @Column({ type: 'jsonb', nullable: true })
   penalty: Penalty | null;
+
+  @Column({ name: 'on_limit', type: 'jsonb', nullable: true })
+  onLimit: OnLimit | null;
 
   @Column({ type: 'text', default: '' })
   note: string;

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { bundleOf } from '../../../scripts/paths.mjs';
 import type { AppName } from '../../support/processes.js';
 
@@ -11,4 +14,18 @@ test.each<[AppName, readonly string[]]>([
   const { status, stderr } = spawnSync(process.execPath, [bundleOf(app)], { env, encoding: 'utf8' });
   expect(status).toBe(2);
   expect(stderr.match(/^ {2}[A-Z_]+(?=:)/gm)?.map((name) => name.trim())).toEqual(variables);
+});
+
+test('the gateway exits with code 2 and names the line and the field when its routes are wrong', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'routes-')), 'routes.yaml');
+  writeFileSync(file, 'version: 1\nupstreams:\n  - { name: a, addresses: [ftp://x] }\nroutes:\n  - { name: a, upstream: a }\n');
+  const env = {
+    PATH: process.env['PATH'],
+    DATABASE_URL: 'postgres://127.0.0.1:1/x',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    GATEWAY_ROUTES_FILE: file,
+  };
+  const { status, stderr } = spawnSync(process.execPath, [bundleOf('gateway')], { env, encoding: 'utf8' });
+  expect(status).toBe(2);
+  expect(stderr).toMatch(/^GATEWAY_ROUTES_FILE .*routes\.yaml is not usable:\n {2}line 3: \/upstreams\/0\/addresses\/0 must be an http/);
 });

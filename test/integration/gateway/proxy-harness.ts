@@ -80,7 +80,7 @@ export interface RunningProxy {
 type Admit = ProxyOptions['admit'];
 
 export async function startProxy(
-  upstream: URL,
+  upstream: URL | undefined,
   { admit = (_request, done) => done(FORWARD), ...options }: Partial<ProxyOptions> = {},
 ): Promise<RunningProxy> {
   const metrics = new ProxyMetrics();

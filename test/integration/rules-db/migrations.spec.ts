@@ -135,6 +135,7 @@ describe('migrations', () => {
       'RuleBodiesAndAnswers1795850000000',
       'Switches1796000000000',
       'AuditByTime1797000000000',
+      'RuleOnLimit1799000000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

@@ -56,6 +56,7 @@ describe('RuleRepository', () => {
       cost: { field: 'body.amount', scale: 100, max: 500 },
       charge: { on: 'response', when: { field: 'response.status', from: 400, to: 499 } },
       onUnreadableBody: 'refuse',
+      onLimit: { reroute: 'slow' },
     } as const;
     const { id } = await rules.create('acme', ruleSpec({ cost: 2 }), BY);
     expect(await rules.replace('acme', id, 'any', ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 3 });

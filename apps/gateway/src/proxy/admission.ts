@@ -54,6 +54,8 @@ export type Admission =
       responseHeaders: readonly string[];
       /** How long the request waits before it is forwarded, in milliseconds. */
       waitMs?: number;
+      /** The route to which it goes instead of its own. There is one of this name. */
+      reroutedTo?: string;
       /** What the request took: each is told when the exchange is over, or that the request never left for the upstream. */
       reservations?: readonly TakenReservation[];
     }

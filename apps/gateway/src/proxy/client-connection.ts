@@ -2,10 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
-import type { ClientRequest, ShownCertificate } from './client-message.js';
+import type { ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { Drainable } from './drain.js';
-import { Exchange, type ExchangeConnection } from './exchange.js';
+import { Exchange } from './exchange.js';
+import type { ExchangeConnection } from './exchange-connection.js';
 import { HalfClosedClient } from './half-closed-client.js';
 import { cutIfTooMuch, lingerOnClose } from './linger.js';
 import { Pace } from './pace.js';
@@ -94,7 +95,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   }
 
   /** The exchange has handed its last byte to the response. */
-  ended(exchange: Exchange): void {
+  ended(exchange: { readonly response: ClientResponse }): void {
     if (this.current !== exchange) return;
     this.current = null;
     this.lastResponse = exchange.response as ServerResponse;
@@ -103,6 +104,10 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
 
   cut(): void {
     this.socket.destroy();
+  }
+
+  allowSilence(ms: number): void {
+    this.socket.setTimeout(ms);
   }
 
   linger(request: ClientRequest): void {

@@ -1,7 +1,4 @@
-import { isIP } from 'node:net';
 import type { Criticality } from '#platform';
-import { buildConnector, Pool, type Dispatcher } from 'undici';
-import type { Readable } from 'node:stream';
 import type { Admit } from './admission.js';
 import type { OwnAnswer } from './answer.js';
 import { CoarseClock } from './coarse-clock.js';
@@ -9,15 +6,15 @@ import { FairShare } from './fair-share.js';
 import { FailureLog, type ProxyLogger } from './failure-log.js';
 import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
 import { PeerConnections } from './peer-connections.js';
-import { createPathReader, type PathReader } from './path-policy.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase, type ProxyMetrics } from './proxy-metrics.js';
-import type { ProxySettings } from './proxy-options.js';
+import { type ProxySettings, withDefaultRoute } from './proxy-options.js';
 import { createRequestIds } from './request-id.js';
+import { createRouteTable, type RouteTable, type Routing } from './routes.js';
 import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
-import { UpstreamPlaces } from './upstream-places.js';
-import { UpstreamSlots } from './upstream-slots.js';
+import type { Upstream } from './upstream.js';
+import { Upstreams } from './upstreams.js';
 
 /** The deadlines of connections are checked every so many ticks of the clock. */
 const TICKS_BETWEEN_LOOKS = 5;
@@ -49,22 +46,20 @@ export class DataPlane {
   draining = false;
   /** Pipelined requests that wait for their turn, on all connections. */
   waiting = 0;
+  /** Where requests go that begin now. */
+  routes: RouteTable;
 
   readonly admit: Admit;
   readonly trusts: (peer: string) => boolean;
-  readonly readPath: PathReader;
   readonly metrics: ProxyMetrics;
   readonly logger: ProxyLogger;
   readonly maxInFlight: number;
-  readonly preserveHost: boolean;
   readonly nextRequestId = createRequestIds();
   readonly clock = new CoarseClock();
-  readonly slots: UpstreamSlots;
+  readonly upstreams: Upstreams;
   readonly merchants: MerchantLoads;
   readonly peers: PeerConnections;
 
-  private readonly pool: Pool;
-  private readonly serverName: string;
   private readonly failureLog: FailureLog;
   private readonly shedLog: ShedLog;
   private readonly buffers: FairShare;
@@ -73,49 +68,28 @@ export class DataPlane {
   constructor(readonly settings: ProxySettings) {
     this.admit = settings.admit;
     this.trusts = settings.trusts;
-    this.readPath = createPathReader({ policy: settings.pathPolicy, exceptions: settings.pathPolicyExceptions });
     this.metrics = settings.metrics;
     this.logger = settings.logger;
     this.maxInFlight = settings.maxInFlight;
-    this.preserveHost = settings.host === 'original';
     this.failureLog = new FailureLog(settings.logger);
     this.shedLog = new ShedLog(settings.logger);
-    const { connections, merchantShare, overload } = settings;
-    const places = overload === undefined ? null : new UpstreamPlaces(overload, connections, merchantShare);
-    this.slots = new UpstreamSlots(connections, merchantShare, settings.queueTimeoutMs, places);
-    this.metrics.slots = this.slots;
+    this.upstreams = new Upstreams({
+      merchantShare: settings.merchantShare,
+      overload: settings.overload,
+      logger: settings.logger,
+      onConnected: (tookMs) => this.metrics.upstreamTook(UpstreamPhase.connect, tookMs),
+    });
+    this.metrics.slots = this.upstreams;
+    this.metrics.upstreams = this.upstreams;
+    this.routes = createRouteTable(settings.routing, settings, this.upstreams);
     this.merchants = new MerchantLoads(new FairShare(settings.maxInFlight, settings.merchantShare));
     this.peers = new PeerConnections(settings.maxConnections, settings.merchantShare, settings.maxConnectionsPerPeer);
     this.buffers = new FairShare(settings.maxBufferedBytes, settings.merchantShare);
-    this.serverName = unbracketed(settings.upstream.hostname);
-    this.pool = new Pool(settings.upstream.origin, {
-      connect: connectorFor(this.serverName, settings.connectTimeoutMs, (tookMs) =>
-        this.metrics.upstreamTook(UpstreamPhase.connect, tookMs),
-      ),
-      // As many as there are slots: undici's own queue, which knows neither deadlines nor merchants, stays empty.
-      connections: settings.connections,
-      headersTimeout: settings.headersTimeoutMs,
-      bodyTimeout: settings.bodyTimeoutMs,
-      // One request at a time on a connection: a slow answer must not hold up another client's.
-      pipelining: 1,
-    });
   }
 
-  /**
-   * Sends a request upstream; `handler` is called with what becomes of it.
-   *
-   * @param headers flat list of names and values
-   */
-  dispatch(
-    path: string,
-    method: Dispatcher.HttpMethod,
-    headers: string[],
-    body: Buffer | Readable | null,
-    handler: Dispatcher.DispatchHandler,
-  ): void {
-    // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
-    // whenever it changes.
-    this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
+  /** Requests that begin from now on go by these routes; those that have begun end as they would have. */
+  useRoutes(routing: Routing): void {
+    this.routes = createRouteTable(withDefaultRoute(routing, this.settings), this.settings, this.upstreams);
   }
 
   /** Checks the deadlines of these at regular ticks, until `destroy`. */
@@ -123,7 +97,7 @@ export class DataPlane {
     let ticks = 0;
     let elapsedMs = 0;
     this.clock.start((tickMs) => {
-      this.slots.tick(this.clock.nowMs);
+      this.upstreams.tick(this.clock.nowMs);
       elapsedMs += tickMs;
       if (++ticks % TICKS_BETWEEN_LOOKS !== 0) return;
       const nowMs = performance.now();
@@ -146,9 +120,9 @@ export class DataPlane {
   }
 
   /** What is answered to a request for which there is no room now, whoever sends it. */
-  tooMuch({ criticality, peer }: Pick<LookedAt, 'criticality' | 'peer'>): Problem | null {
+  tooMuch({ criticality, peer }: Pick<LookedAt, 'criticality' | 'peer'>, { slots }: Upstream): Problem | null {
     if (this.metrics.inFlight > this.maxInFlight) return PROBLEMS.overloaded;
-    if (criticality !== 'sheddable' || !this.slots.isFullFor('sheddable')) return null;
+    if (criticality !== 'sheddable' || !slots.isFullFor('sheddable')) return null;
     this.metrics.shedOf('sheddable');
     this.shed('overload', peer);
     return PROBLEMS.overload;
@@ -176,10 +150,10 @@ export class DataPlane {
     this.failureLog.add(kind, requestId, error, performance.now());
   }
 
-  /** Cuts the connections to the upstream. */
+  /** Cuts the connections to the upstreams. */
   async destroy(): Promise<void> {
     this.clock.stop();
-    await this.pool.destroy();
+    await this.upstreams.destroy();
   }
 
   private readonly flush = (): void => {
@@ -187,21 +161,4 @@ export class DataPlane {
     this.unflushed = [];
     for (const answer of answers) answer.flush();
   };
-}
-
-/** TLS names the upstream's own host (an IP address has no server name), not the Host that the request carries. */
-function connectorFor(hostname: string, timeoutMs: number, onConnected: (tookMs: number) => void): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
-  const servername = isIP(hostname) === 0 ? hostname : undefined;
-  return (options, callback) => {
-    const startedMs = performance.now();
-    connect({ ...options, servername } as buildConnector.Options, (...result) => {
-      if (result[0] === null) onConnected(performance.now() - startedMs);
-      callback(...result);
-    });
-  };
-}
-
-function unbracketed(hostname: string): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
 }

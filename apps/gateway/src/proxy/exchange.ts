@@ -1,49 +1,33 @@
 import type { Criticality } from '#platform';
-import { type BodyFacts, MOST_BODY_BYTES, NO_BODY, readBody, unreadableBody } from '#limiter';
+import { type BodyFacts, MOST_BODY_BYTES } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
-import type { AnsweredConnection, ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
+import { bodyToRead } from './collected-body.js';
+import type { ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';
+import type { ExchangeConnection } from './exchange-connection.js';
 import { headerValues, rawValues } from './header-values.js';
 import { NO_RESERVATIONS, settle, watchedAnswer, type Reservations } from './held-reservations.js';
-import { clientHeaders, upstreamHeaders } from './hop-by-hop.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { Outcome } from './proxy-metrics.js';
-import { unreadableByHead } from './readable-body.js';
-import { RequestBody } from './request-body.js';
-import { type RequestTrace, withoutTraceContext } from './request-trace.js';
+import type { RequestBody } from './request-body.js';
+import type { RequestTrace } from './request-trace.js';
 import { CHUNKED, inspectHead, type RequestHead } from './request-hygiene.js';
+import { answeredHeaders, forwardedHeaders } from './routed-headers.js';
+import type { Route } from './routes.js';
 import type { ShedReason } from './shedding.js';
 import { tellOf } from './told-requests.js';
 import { UpstreamCall, type CallOwner } from './upstream-call.js';
-import { problemOf, upstreamFailure } from './upstream-failure.js';
+import { problemOf, type UpstreamFailure } from './upstream-failure.js';
 import type { WatchedAnswer } from './watched-answer.js';
 
 const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
-
-/** The connection on which an exchange takes place. */
-export interface ExchangeConnection extends AnsweredConnection {
-  readonly peer: string;
-  readonly trusted: boolean;
-  /** Whether nobody on the way can read along. */
-  readonly secure: boolean;
-  /** What the client has shown of itself on this connection; null: nothing. */
-  readonly certificate: ShownCertificate | null;
-  /** The last Host value that was found valid. */
-  host: string;
-  /** Ends the connection after the current answer: what follows on it is not looked at. */
-  closeAfterResponse(): void;
-  /** The exchange has handed its last byte to the response. */
-  ended(exchange: Exchange): void;
-  /** Breaks the answer off, so that the client sees that the rest is missing. */
-  cut(): void;
-}
 
 /**
  * One request from its headers to the end of its answer, as its client sees it: inspected, admitted, forwarded by an UpstreamCall, and
@@ -79,6 +63,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   /** Where a charge waits for the answer. */
   private watched: WatchedAnswer | null = null;
   private continued = false;
+  /** Where it goes, once that is known. */
+  private route: Route | null = null;
 
   constructor(
     private readonly plane: DataPlane,
@@ -108,7 +94,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       this.reject(PROBLEMS.methodNotAllowed);
       return;
     }
-    const target = this.plane.readPath(this.target);
+    const target = this.plane.routes.readPath(this.target, this.head.host);
     if (typeof target !== 'string') {
       // Not even a URI: what follows may not be HTTP either.
       if (target === PROBLEMS.targetCharacters) this.connection.closeAfterResponse();
@@ -116,14 +102,31 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       return;
     }
     this.target = target;
+    if (!this.takes(this.plane.routes.routeFor(target, this.head.host))) return;
     this.criticality = this.plane.settings.criticalityOf?.(this) ?? 'normal';
-    const tooMuch = this.plane.tooMuch(this);
+    const tooMuch = this.plane.tooMuch(this, this.route!.upstream);
     if (tooMuch !== null) return this.reject(tooMuch);
     try {
       this.plane.admit(this, (admission) => this.decided(admission));
     } catch (error) {
       this.failed(error);
     }
+  }
+
+  /** Whether it can go by this route, and by none before. Otherwise it has been answered. */
+  private takes(route: Route | undefined): boolean {
+    if (this.route !== null) this.route.upstream.users--;
+    this.route = null;
+    this.forwardedHeaders = undefined;
+    if (route === undefined) this.reject(PROBLEMS.noRoute);
+    else if (this.head.bodyLength > route.maxBodyBytes) this.bodyTooLong();
+    else {
+      this.route = route;
+      // Its upstream stays, whatever routes come meanwhile.
+      route.upstream.users++;
+      return true;
+    }
+    return false;
   }
 
   belongsTo(merchantId: string): boolean {
@@ -174,7 +177,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   tick(nowMs: number, elapsedMs: number): void {
     if (this.phase === Phase.Ended) return;
     const { settings } = this.plane;
-    if (nowMs - this.startedAtMs > settings.exchangeTimeoutMs) {
+    if (nowMs - this.startedAtMs > (this.route ?? settings).exchangeTimeoutMs) {
       this.shed('exchange_timeout', this.received ? PROBLEMS.gatewayTimeout : PROBLEMS.bodyTimeout);
       return;
     }
@@ -206,6 +209,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
         this.phase = Phase.Forwarding;
         this.addedHeaders = admission.responseHeaders;
         this.reservations = admission.reservations ?? NO_RESERVATIONS;
+        if (admission.reroutedTo !== undefined && !this.takes(this.plane.routes.named(admission.reroutedTo))) return;
         if (!this.belongsTo(this.owner)) return;
         if (admission.waitMs) this.waiting = setTimeout(() => this.forward(), admission.waitMs);
         else this.forward();
@@ -218,27 +222,17 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     }
   }
 
-  /**
-   * Collects the body up to the bound of what is read, as it is going to be forwarded. Nothing is waited for if its headers say that it cannot be read.
-   */
   readBody(done: () => void): void {
-    const { bodyLength } = this.head;
-    const unreadable = bodyLength === 0 ? undefined : unreadableByHead({ headerValues: (name) => this.headerValues(name) }, bodyLength);
-    if (bodyLength === 0 || unreadable !== undefined) {
-      this.body = unreadable === undefined ? NO_BODY : unreadableBody(unreadable);
-      done();
-      return;
-    }
-    this.letComeIn();
-    const collected = (): void => {
+    const read = (body: BodyFacts): void => {
       if (this.phase === Phase.Ended) return;
-      const bytes = this.ownBody!.collectedBytes;
-      this.body = bytes === undefined ? unreadableBody('too_large') : readBody(bytes);
+      this.body = body;
       done();
     };
-    const notCollected = (): void => this.shed('buffered_bytes', PROBLEMS.bufferedBytes);
-    this.ownBody = new RequestBody(this.plane, this.load!, this.request, bodyLength, { collected, notCollected });
-    this.ownBody.collect(MOST_BODY_BYTES);
+    const reading = bodyToRead(this, this.plane, this.load!, this.request, this.route!.maxBodyBytes, read);
+    if (reading === null) return;
+    this.letComeIn();
+    this.ownBody = reading;
+    reading.collect(MOST_BODY_BYTES);
   }
 
   /** A client that waits to be asked for the body is asked, once. */
@@ -257,7 +251,9 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.phase !== Phase.Forwarding) return;
     this.letComeIn();
     this.watched = watchedAnswer(this.reservations, this.plane, this.load!);
-    this.call = new UpstreamCall(this.plane, this, this.load!, this.request, this.response, this.ownBody);
+    const { silenceMs } = this.route!.upstream;
+    if (silenceMs > this.plane.settings.clientIdleTimeoutMs) this.connection.allowSilence(silenceMs);
+    this.call = new UpstreamCall(this.plane, this, this.load!, this.route!, this.request, this.response, this.ownBody);
     this.call.start();
   }
 
@@ -279,28 +275,24 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   private headersToForward(): string[] {
-    if (this.forwardedHeaders === undefined) {
-      const { secrets } = this.plane.settings;
-      const headers = upstreamHeaders(this.request.rawHeaders, this.head, this.connection, this.requestId, this.caller, secrets);
-      this.forwardedHeaders = this.trace === undefined ? headers : withoutTraceContext(headers);
-    }
+    this.forwardedHeaders ??= forwardedHeaders(this, this.request.rawHeaders, this.connection, this.plane.settings.secrets, this.route!);
     return this.forwardedHeaders;
   }
 
   headersForUpstream(): string[] {
-    const { plane, head } = this;
+    const { head } = this;
     const headers = this.headersToForward();
     // Handed over: what is added now is for the connection to the upstream.
     this.forwardedHeaders = undefined;
     this.trace?.forwarding(headers);
-    if (plane.preserveHost && head.host !== '') headers.push('host', head.host);
+    if (this.route!.upstream.preserveHost && head.host !== '') headers.push('host', head.host);
     return headers;
   }
 
   answered(status: number, rawHeaders: Buffer[]): number {
     this.trace?.upstreamAnswered(status);
     this.watched?.begun(status, rawHeaders);
-    const { headers, contentLength } = clientHeaders(rawHeaders, status, this.requestId, this.addedHeaders);
+    const { headers, contentLength } = answeredHeaders(rawHeaders, status, this.requestId, this.addedHeaders, this.route!);
     // An answer while the body is still coming is often a refusal: the client may stop sending.
     const early = this.head.bodyLength !== 0 && !this.request.complete;
     if (early || this.connection.endsAfterCurrent) headers.push('Connection', 'close');
@@ -323,8 +315,13 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.end(Outcome.Forwarded, this.response.statusCode);
   }
 
-  upstreamFailed(error: Error): void {
-    const failure = upstreamFailure(error, this.call!.connected);
+  bodyTooLong(): void {
+    // What is missing of the body will not be waited for.
+    if (!this.received) this.connection.closeAfterResponse();
+    this.reject(PROBLEMS.bodyTooLarge);
+  }
+
+  upstreamFailed(failure: UpstreamFailure, error: Error): void {
     this.plane.upstreamFailed(failure, this.requestId, error);
     if (this.phase === Phase.Answering) {
       // Part of the answer may be out. Only a broken connection tells the client that the rest is missing.
@@ -363,6 +360,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (this.ownBody !== null && this.call === null) this.request.resume();
     this.call?.stop();
     if (this.load !== null) this.plane.merchants.leave(this.load);
+    if (this.route !== null) this.route.upstream.users--;
     this.connection.ended(this);
   }
 }

@@ -1,7 +1,8 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
-import { Exchange, type ExchangeConnection } from './exchange.js';
+import { Exchange } from './exchange.js';
+import type { ExchangeConnection } from './exchange-connection.js';
 import { Http2Request, translatedHead } from './http2-request.js';
 import { Http2Response } from './http2-response.js';
 import { Pace } from './pace.js';
@@ -86,6 +87,9 @@ export class Http2Exchange implements ExchangeConnection, Timed {
     // Not `close`: it would end the body first, and what was broken off would look whole.
     this.stream.destroy(new Error('the answer was broken off'));
   }
+
+  /** Streams have no such deadline. */
+  allowSilence(): void {}
 
   linger(): void {
     this.stream.resume();

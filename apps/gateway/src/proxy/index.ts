@@ -9,3 +9,7 @@ export type { ProxyOptions } from './proxy-options.js';
 export { ProxyServer } from './proxy-server.js';
 export type { PairOfFiles, TlsOptions } from './tls-server.js';
 export { isTraceContext, type RequestTrace, type RequestTracer } from './request-trace.js';
+export { HeaderKind, headerKind } from './header-kind.js';
+export type { RouteOptions, Routing } from './routes.js';
+export { BALANCES, type UpstreamOptions } from './upstream.js';
+export { DEFAULT_ROUTE } from './proxy-options.js';

@@ -28,3 +28,16 @@ test('a merchant whose request is gone, but not its slot, is not forgotten', () 
   loads.forgetIdle(load);
   expect(loads.enter('slow')).not.toBe(load);
 });
+
+test('a merchant holds slots of each upstream by itself, and is remembered while it holds any', () => {
+  const load = new MerchantLoads(new FairShare(10, 1)).enter('acme')!;
+  const [a, b] = [{}, {}];
+  const [inA, inB] = [load.in(a), load.in(b)];
+  inA.slots += 2;
+  inB.slots++;
+  expect([inA.slots, inB.slots, load.slots]).toEqual([2, 1, 3]);
+  expect([load.in(a), load.in(b), load.in(b), load.in(a)]).toEqual([inA, inB, inB, inA]);
+  inA.slots--;
+  inB.slots--;
+  expect([inA.slots, inB.slots, load.slots, inA.weight]).toEqual([1, 0, 1, 1]);
+});

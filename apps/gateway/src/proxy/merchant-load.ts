@@ -1,4 +1,5 @@
 import type { FairShare } from './fair-share.js';
+import type { SlotHolding } from './slot-holding.js';
 
 /** Merchants that have nothing under way are remembered up to this number, so that most requests find theirs. */
 const IDLE_KEPT = 4_096;
@@ -7,7 +8,7 @@ const IDLE_KEPT = 4_096;
 export class MerchantLoad {
   /** Requests begun and not ended. */
   inFlight = 0;
-  /** Slots of the upstream. */
+  /** Slots of all upstreams. */
   slots = 0;
   /** Of these, such as wait for the upstream to begin its answer; counted only where overload is controlled. */
   awaiting = 0;
@@ -16,7 +17,46 @@ export class MerchantLoad {
   /** Its part of everything that is shared, compared with others. All are equal so far. */
   readonly weight = 1;
 
+  /** Mostly there is one upstream, or the last one is asked again. */
+  private last: UpstreamHolding | undefined;
+  private others: WeakMap<object, UpstreamHolding> | undefined;
+
   constructor(readonly key: string) {}
+
+  /** What it holds of the slots of one upstream. */
+  in(slots: object): SlotHolding {
+    const { last } = this;
+    if (last?.of === slots) return last;
+    const holding = this.others?.get(slots) ?? new UpstreamHolding(this, slots);
+    if (last !== undefined) (this.others ??= new WeakMap<object, UpstreamHolding>()).set(last.of, last).set(slots, holding);
+    this.last = holding;
+    return holding;
+  }
+}
+
+/** Of a merchant with one upstream. What it holds there counts in its sum, too. */
+class UpstreamHolding implements SlotHolding {
+  awaiting = 0;
+  private held = 0;
+
+  constructor(
+    private readonly load: MerchantLoad,
+    /** Slots of the upstream. */
+    readonly of: object,
+  ) {}
+
+  get slots(): number {
+    return this.held;
+  }
+
+  set slots(slots: number) {
+    this.load.slots += slots - this.held;
+    this.held = slots;
+  }
+
+  get weight(): number {
+    return this.load.weight;
+  }
 }
 
 /** How many requests each merchant has under way, and whether it may have more. */

@@ -67,6 +67,14 @@ export const PROBLEMS = {
   methodNotAllowed: new Problem(405, 'Method Not Allowed', 'method-not-allowed', 'method.not_allowed', 'This method is not supported.', {
     headers: ['Allow', METHODS.join(', ')],
   }),
+  noRoute: new Problem(404, 'Not Found', 'not-found', 'route.not_found', 'No route of the gateway leads there.'),
+  bodyTooLarge: new Problem(
+    413,
+    'Content Too Large',
+    'content-too-large',
+    'body.too_large',
+    'The body of the request is larger than this route allows.',
+  ),
   requestTimeout: new Problem(408, 'Request Timeout', 'request-timeout', 'request.too_slow', 'The request headers did not arrive in time.'),
   chunkExtensions: new Problem(
     413,

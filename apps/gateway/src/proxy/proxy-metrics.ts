@@ -1,7 +1,9 @@
-import { counter, counterBy, gauge, Histogram, SECONDS_BOUNDS } from '#metrics';
+import { counter, counterBy, gauge, gaugeBy, Histogram, SECONDS_BOUNDS } from '#metrics';
 import { CRITICALITIES, type Criticality } from '#platform';
 import type { Registry } from 'prom-client';
+import { ADDRESS_STATES } from './address-health.js';
 import { SHED_REASONS, type ShedReason } from './shedding.js';
+import type { Upstream } from './upstream.js';
 import type { UpstreamSlots } from './upstream-slots.js';
 import { UPSTREAM_FAILURES, type UpstreamFailure } from './upstream-failure.js';
 
@@ -47,6 +49,8 @@ export class ProxyMetrics {
   failedHandshakes = 0;
   /** The slots that requests take, once there are some. */
   slots: Pick<UpstreamSlots, 'used' | 'waiting' | 'limit' | 'inFlight'> = { used: 0, waiting: 0, limit: 0, inFlight: 0 };
+  /** The present upstreams, by whose names some metrics go. */
+  upstreams: { readonly all: readonly Upstream[] } = { all: [] };
 
   private readonly requests = new Float64Array(OUTCOMES.length * STATUS_CLASSES.length);
   private readonly failures = new Map<UpstreamFailure, number>(UPSTREAM_FAILURES.map((kind) => [kind, 0]));
@@ -127,8 +131,31 @@ export class ProxyMetrics {
     gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
     gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
     gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
+    this.registerUpstreams(registry);
     this.durations.register(registry);
     this.upstream.register(registry);
+  }
+
+  private registerUpstreams(registry: Registry): void {
+    const count = (name: string, help: string, of: (upstream: Upstream) => number): void =>
+      counterBy(registry, name, help, ['upstream'], () => this.upstreams.all.map((upstream) => [[upstream.name], of(upstream)]));
+    const show = (name: string, help: string, of: (upstream: Upstream) => number): void =>
+      gaugeBy(registry, name, help, ['upstream'], () => this.upstreams.all.map((upstream) => [[upstream.name], of(upstream)]));
+    count('tollgate_upstream_answers_total', 'Answers of an upstream.', ({ counts }) => counts.answered);
+    count('tollgate_upstream_failures_total', 'Calls of an upstream that failed.', ({ counts }) => counts.failed);
+    count('tollgate_upstream_ejections_total', 'Times that an address of an upstream was ejected.', ({ counts }) => counts.ejections);
+    count(
+      'tollgate_upstream_connect_retries_total',
+      'Requests that went to another address because no connection could be opened.',
+      ({ counts }) => counts.connectRetries,
+    );
+    show('tollgate_upstream_requests_in_flight', 'Requests that hold a connection to an upstream.', ({ slots }) => slots.used);
+    show('tollgate_upstream_requests_waiting', 'Requests that wait for a connection to an upstream.', ({ slots }) => slots.waiting);
+    gaugeBy(registry, 'tollgate_upstream_addresses', 'Addresses of an upstream by their state.', ['upstream', 'state'], () =>
+      this.upstreams.all.flatMap(({ name, addresses }) =>
+        ADDRESS_STATES.map((state) => [[name, state], addresses.filter(({ health }) => health.state === state).length] as const),
+      ),
+    );
   }
 
   private *outcomes(): Iterable<readonly [string[], number]> {

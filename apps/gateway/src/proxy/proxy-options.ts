@@ -7,12 +7,16 @@ import type { ProxyLogger } from './failure-log.js';
 import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
+import type { RouteOptions, Routing } from './routes.js';
+import { AFTER_SILENCE_MS, type UpstreamOptions } from './upstream.js';
 import type { TlsOptions } from './tls-server.js';
 import type { OverloadSettings } from './upstream-places.js';
 
 export interface ProxyOptions {
-  /** Origin that everything is forwarded to: http or https, host and port. */
-  upstream: URL;
+  /** Origin that everything is forwarded to which no route takes: http or https, host and port. Without it, that is answered with 404. */
+  upstream?: URL | undefined;
+  /** Routes to several upstreams; none unless given. Their names are not `default`, which is that of `upstream`. */
+  routes?: Routing | undefined;
   logger: ProxyLogger;
   metrics: ProxyMetrics;
   /** Told of every request that has ended; nobody is unless given. */
@@ -39,6 +43,8 @@ export interface ProxyOptions {
    * X-Forwarded-Host carries the client's in both cases.
    */
   host?: 'original' | 'upstream';
+  /** Whether routes tell upper from lower case in paths. */
+  pathCaseSensitive?: boolean;
   /** What happens to paths that servers read differently; `strict` unless given. */
   pathPolicy?: PathPolicy;
   /** Where the policy lets something through; none unless given. */
@@ -84,17 +90,19 @@ export interface ProxyOptions {
   keepAliveTimeoutMs?: number;
 }
 
-type Optional = 'accessLog' | 'tracer' | 'tls' | 'present' | 'criticalityOf' | 'overload';
+type Optional = 'accessLog' | 'tracer' | 'tls' | 'present' | 'criticalityOf' | 'overload' | 'upstream';
 
-export type ProxySettings = Required<Omit<ProxyOptions, Optional>> & Pick<ProxyOptions, Optional>;
+export type ProxySettings = Required<Omit<ProxyOptions, Optional | 'routes'>> &
+  Pick<ProxyOptions, Optional> & { readonly routing: Routing };
 
 /** The options with defaults for those that were not given. */
 export function proxySettings(options: ProxyOptions): ProxySettings {
-  const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000 } = options;
-  return {
-    host: 'original',
+  const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000, routes = NO_ROUTES, ...others } = options;
+  const settings = {
+    host: 'original' as const,
     secrets: NO_SECRETS,
-    pathPolicy: 'strict',
+    pathCaseSensitive: true,
+    pathPolicy: 'strict' as const,
     pathPolicyExceptions: [],
     connections: 256,
     queueTimeoutMs: 1_000,
@@ -111,10 +119,49 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
     responseBodyGraceMs: 30_000,
     exchangeTimeoutMs: 3_600_000,
     // A client waits in silence for as long as the upstream may take.
-    clientIdleTimeoutMs: Math.max(headersTimeoutMs, bodyTimeoutMs) + 30_000,
+    clientIdleTimeoutMs: Math.max(headersTimeoutMs, bodyTimeoutMs) + AFTER_SILENCE_MS,
     keepAliveTimeoutMs: 65_000,
-    ...options,
+    ...others,
     headersTimeoutMs,
     bodyTimeoutMs,
   };
+  return { ...settings, routing: withDefaultRoute(routes, settings) };
 }
+
+const NO_ROUTES: Routing = { upstreams: [], routes: [] };
+
+/** The name of the route, and of the upstream, of what no route of the file takes. */
+export const DEFAULT_ROUTE = 'default';
+
+/** These routes, and after them the one to the upstream for everything else, if there is one. */
+export function withDefaultRoute({ upstreams, routes }: Routing, settings: Omit<ProxySettings, 'routing'>): Routing {
+  const { upstream: url, exchangeTimeoutMs } = settings;
+  if (url === undefined) return { upstreams, routes };
+  const upstream: UpstreamOptions = {
+    name: DEFAULT_ROUTE,
+    addresses: [url],
+    balance: 'least_requests',
+    host: settings.host,
+    connections: settings.connections,
+    queueTimeoutMs: settings.queueTimeoutMs,
+    connectTimeoutMs: settings.connectTimeoutMs,
+    headersTimeoutMs: settings.headersTimeoutMs,
+    bodyIdleTimeoutMs: settings.bodyTimeoutMs,
+    passiveHealth: null,
+    activeHealth: null,
+  };
+  const route: RouteOptions = {
+    name: DEFAULT_ROUTE,
+    upstream: DEFAULT_ROUTE,
+    hosts: [],
+    paths: [],
+    lane: false,
+    pathExceptions: [],
+    exchangeTimeoutMs,
+    requestHeaders: NOTHING_REWRITTEN,
+    responseHeaders: NOTHING_REWRITTEN,
+  };
+  return { upstreams: [...upstreams, upstream], routes: [...routes, route] };
+}
+
+const NOTHING_REWRITTEN = { set: {}, remove: [] };

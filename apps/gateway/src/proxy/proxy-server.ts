@@ -10,6 +10,7 @@ import { LeanRequest } from './lean-request.js';
 import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
+import type { Routing } from './routes.js';
 import type { ShownCertificate } from './client-message.js';
 import {
   createTlsServer,
@@ -64,6 +65,16 @@ export class ProxyServer {
         resolve((this.server.address() as AddressInfo).port);
       });
     });
+  }
+
+  /** Puts these routes in place of the present ones, for requests that begin from now on. */
+  useRoutes(routes: Routing): void {
+    this.plane.useRoutes(routes);
+  }
+
+  /** Whether there is a route of this name, be it one that only rules send requests to. */
+  hasRoute(name: string): boolean {
+    return this.plane.routes.named(name) !== undefined;
   }
 
   /** Serves on, but every answer from now on closes its connection. */

@@ -17,6 +17,8 @@ export interface BodyOwner {
   collected(): void;
   /** There is no memory for it. */
   notCollected(): void;
+  /** It is longer than it may be. What comes after that is not kept. */
+  tooLong(): void;
 }
 
 /** The body of one request, from the client to what is given to undici; how much memory it uses, and how fast it moves. */
@@ -32,13 +34,17 @@ export class RequestBody {
   private stopped = false;
   private pace: Pace | null = null;
 
-  /** @param length in bytes, or `CHUNKED`; not 0 */
+  /**
+   * @param length in bytes, or `CHUNKED`; not 0
+   * @param longest bytes that may come
+   */
   constructor(
     private readonly plane: DataPlane,
     private readonly load: MerchantLoad,
     private readonly request: ClientRequest,
     private readonly length: number,
     private owner: BodyOwner,
+    private longest = Infinity,
   ) {}
 
   /**
@@ -55,9 +61,11 @@ export class RequestBody {
   }
 
   /** What has been collected is another one's now. */
-  handOver(owner: BodyOwner): void {
+  handOver(owner: BodyOwner, longest: number): void {
     this.owner = owner;
-    owner.collected();
+    this.longest = longest;
+    if (this.received > longest) owner.tooLong();
+    else owner.collected();
   }
 
   /** The collected body; undefined if it is longer. */
@@ -74,7 +82,7 @@ export class RequestBody {
   open(): Buffer | UploadBody {
     this.unreserve();
     if (this.whole) return this.inOnePiece();
-    this.stream = new UploadBody(this.request, this.chunks, this.received);
+    this.stream = new UploadBody(this.request, this.chunks, this.received, this.longest, () => this.owner.tooLong());
     return this.stream;
   }
 
@@ -142,6 +150,11 @@ export class RequestBody {
   private readonly onData = (chunk: Buffer): void => {
     this.chunks.push(chunk);
     this.received += chunk.length;
+    if (this.received > this.longest) {
+      this.stopCollecting();
+      this.owner.tooLong();
+      return;
+    }
     if (this.received <= this.most) return;
     this.stopCollecting();
     this.request.pause();

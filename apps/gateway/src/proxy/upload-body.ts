@@ -17,11 +17,14 @@ export class UploadBody extends Readable {
   /**
    * @param beginning of the body, as it has been read already
    * @param received bytes that have come from the client
+   * @param longest bytes that may come; `onTooLong` is called when there are more, and they are not sent on
    */
   constructor(
     private readonly request: ClientRequest,
     beginning: readonly Buffer[],
     public received: number,
+    private readonly longest: number,
+    private readonly onTooLong: () => void,
   ) {
     super({ highWaterMark: BUFFERED_BYTES });
     for (const chunk of beginning) this.push(chunk);
@@ -32,6 +35,10 @@ export class UploadBody extends Readable {
 
   private readonly onData = (chunk: Buffer): void => {
     this.received += chunk.length;
+    if (this.received > this.longest) {
+      this.onTooLong();
+      return;
+    }
     if (this.push(chunk)) return;
     this.waits = false;
     this.alwaysWaited = false;

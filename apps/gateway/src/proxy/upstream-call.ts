@@ -10,8 +10,16 @@ import { type BodyOwner, RequestBody } from './request-body.js';
 import { CHUNKED, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
 import { UploadBody } from './upload-body.js';
-import { saysOverload, upstreamFailure } from './upstream-failure.js';
+import type { Route } from './routes.js';
+import type { Upstream } from './upstream.js';
+import type { UpstreamAddress } from './upstream-address.js';
+import { saysOverload, upstreamFailure, type UpstreamFailure } from './upstream-failure.js';
+import type { SlotHolding } from './slot-holding.js';
 import type { SlotSeeker, Waiter } from './upstream-slots.js';
+
+/** Further addresses that are tried for one request. */
+const MOST_RETRIES = 2;
+const NONE: readonly UpstreamAddress[] = [];
 
 /** The exchange for which the upstream is called. It is told what becomes of the call until it has ended. */
 export interface CallOwner {
@@ -32,7 +40,9 @@ export interface CallOwner {
   passed(chunk: Buffer): void;
   /** The answer is complete. */
   completed(): void;
-  upstreamFailed(error: Error): void;
+  upstreamFailed(failure: UpstreamFailure, error: Error): void;
+  /** The body of the request is longer than it may be. */
+  bodyTooLong(): void;
   /** The request has to be refused to protect others. */
   shed(reason: ShedReason, problem: Problem): void;
   failed(error: unknown): void;
@@ -58,25 +68,37 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private queuedAtMs = 0;
   private sentAtMs = 0;
   private resume: (() => void) | null = null;
+  private readonly upstream: Upstream;
+  private readonly holding: SlotHolding;
+  private readonly maxBodyBytes: number;
+  private address: UpstreamAddress | undefined;
+  /** Where no connection could be opened. */
+  private tried: readonly UpstreamAddress[] = NONE;
+  private headers: string[] = [];
+  private sentBody: Buffer | UploadBody | null = null;
 
   /** @param load of the merchant, or of the peer if no merchant is known */
   constructor(
     private readonly plane: DataPlane,
     private readonly owner: CallOwner,
     private readonly load: MerchantLoad,
+    route: Route,
     request: ClientRequest,
     private readonly response: ClientResponse,
     /** The body if somebody has read in it. */
     private readonly begunBody: RequestBody | null = null,
   ) {
     const { bodyLength } = owner.head;
-    this.body = begunBody ?? (bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this));
+    this.upstream = route.upstream;
+    this.maxBodyBytes = route.maxBodyBytes;
+    this.holding = route.upstream.holding(load);
+    this.body = begunBody ?? (bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this, route.maxBodyBytes));
   }
 
   /** Sends the request as soon as enough of its body is there and a slot is free. */
   start(): void {
     if (this.body === null) this.collected();
-    else if (this.begunBody !== null) this.begunBody.handOver(this);
+    else if (this.begunBody !== null) this.begunBody.handOver(this, this.maxBodyBytes);
     else this.body.collect();
   }
 
@@ -97,17 +119,21 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
 
   /** The exchange has ended: what has not been sent by now will not be. */
   stop(): void {
-    if (this.queued !== null) this.plane.slots.leave(this.queued);
+    if (this.queued !== null) this.upstream.slots.leave(this.queued);
     this.body?.stop();
   }
 
   collected(): void {
-    const { slots, clock } = this.plane;
+    const { slots } = this.upstream;
     const { criticality } = this.owner;
-    if (slots.take(this.load, criticality)) this.slotTaken();
+    if (slots.take(this.holding, criticality)) this.slotTaken();
     else if (criticality === 'sheddable') this.shed('overload', PROBLEMS.overload);
     else if (this.body?.keep() === false) this.notCollected();
-    else this.wait(slots.wait(this.load, this, clock.nowMs, criticality));
+    else this.wait(slots.wait(this.holding, this, this.plane.clock.nowMs, criticality));
+  }
+
+  tooLong(): void {
+    this.owner.bodyTooLong();
   }
 
   notCollected(): void {
@@ -120,7 +146,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     this.holdsSlot = true;
     this.awaits = true;
     try {
-      this.dispatch(this.body === null ? null : this.body.open());
+      this.send(this.body === null ? null : this.body.open());
     } catch (error) {
       this.releaseSlot();
       this.owner.failed(error);
@@ -142,6 +168,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     if (status < 200) return true;
     const tookMs = performance.now() - this.sentAtMs;
     this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, tookMs);
+    this.upstream.answered(this.address!, this.sentAtMs);
     this.awaitsNoMore(saysOverload(status) ? 'failed' : tookMs);
     this.answerLength = this.owner.answered(status, rawHeaders);
     this.resume = resume;
@@ -169,8 +196,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   }
 
   onError(error: Error): void {
-    const failed = !this.owner.ended && saysOverload(upstreamFailure(error, this.connected));
-    if (!this.owner.ended) this.owner.upstreamFailed(error);
+    const { owner, upstream, address } = this;
+    let failed = false;
+    if (!owner.ended) {
+      const failure = upstreamFailure(error, this.connected);
+      upstream.failed(address!, failure, performance.now());
+      if (this.goesElsewhere(failure)) return;
+      failed = saysOverload(failure);
+      owner.upstreamFailed(failure, error);
+    }
     this.awaitsNoMore(failed ? 'failed' : undefined);
     this.releaseSlot();
   }
@@ -188,7 +222,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private awaitsNoMore(outcome: number | 'failed' | undefined): void {
     if (!this.awaits) return;
     this.awaits = false;
-    this.plane.slots.awaitsNoMore(this.load, outcome);
+    this.upstream.slots.awaitsNoMore(this.holding, outcome);
   }
 
   private wait(place: Waiter): void {
@@ -196,11 +230,41 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     this.queuedAtMs = performance.now();
   }
 
-  private dispatch(body: Buffer | UploadBody | null): void {
-    const { owner, plane } = this;
+  private send(body: Buffer | UploadBody | null): void {
+    const { owner } = this;
     const headers = owner.headersForUpstream();
     if (body instanceof UploadBody && owner.head.bodyLength !== CHUNKED) headers.push('content-length', String(owner.head.bodyLength));
-    plane.dispatch(owner.target, owner.method, headers, body, this);
+    this.headers = headers;
+    this.sentBody = body;
+    this.dispatch(this.upstream.choose(performance.now(), NONE)!);
+  }
+
+  private dispatch(address: UpstreamAddress): void {
+    this.address = address;
+    address.inFlight++;
+    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this);
+  }
+
+  /**
+   * A request for which no connection could be opened goes to another address: no upstream has seen anything of it. Nothing else is ever sent twice. A
+   * body that comes in pieces may have lost some already.
+   */
+  private goesElsewhere(failure: UpstreamFailure): boolean {
+    const neverSent = (failure === 'connect' || failure === 'connect_timeout') && !this.connected;
+    if (!neverSent || this.sentBody instanceof UploadBody || this.tried.length >= MOST_RETRIES) return false;
+    this.tried = [...this.tried, this.address!];
+    const next = this.upstream.choose(performance.now(), this.tried);
+    if (next === undefined) return false;
+    this.upstream.counts.connectRetries++;
+    this.address!.inFlight--;
+    this.address = undefined;
+    try {
+      this.dispatch(next);
+    } catch (error) {
+      this.releaseSlot();
+      this.owner.failed(error);
+    }
+    return true;
   }
 
   /** undici is done with the request. */
@@ -208,7 +272,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     if (!this.holdsSlot) return;
     this.awaitsNoMore(undefined);
     this.holdsSlot = false;
-    this.plane.slots.release(this.load);
+    if (this.address !== undefined) this.address.inFlight--;
+    this.upstream.slots.release(this.holding);
     this.plane.merchants.forgetIdle(this.load);
   }
 }

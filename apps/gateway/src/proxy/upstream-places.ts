@@ -1,7 +1,7 @@
 import type { Criticality } from '#platform';
 import { AdaptiveLimit } from './adaptive-limit.js';
 import { FairShare } from './fair-share.js';
-import type { MerchantLoad } from './merchant-load.js';
+import type { SlotHolding } from './slot-holding.js';
 
 export interface OverloadSettings {
   /** The least that the limit may adapt to; undefined: it is as many as there are connections. */
@@ -42,7 +42,7 @@ export class UpstreamPlaces {
     return Math.floor(places * this.settings.reserve * (criticality === 'normal' ? 1 : 2));
   }
 
-  mayTake(load: MerchantLoad, criticality: Criticality): boolean {
+  mayTake(load: SlotHolding, criticality: Criticality): boolean {
     const { share } = this;
     const may = share.mayTake(load.awaiting, 1, load.weight, this.reserved(share.capacity, criticality));
     if (!may) this.adaptive?.turnedAway();
@@ -56,12 +56,12 @@ export class UpstreamPlaces {
     return isFull;
   }
 
-  take(load: MerchantLoad): void {
+  take(load: SlotHolding): void {
     this.share.used++;
     load.awaiting++;
   }
 
-  release(load: MerchantLoad): void {
+  release(load: SlotHolding): void {
     this.share.used--;
     load.awaiting--;
   }

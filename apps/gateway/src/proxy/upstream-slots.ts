@@ -1,7 +1,7 @@
 import type { Criticality } from '#platform';
 import { FairShare } from './fair-share.js';
 import { LinkedList, ListNode } from './linked-list.js';
-import type { MerchantLoad } from './merchant-load.js';
+import type { SlotHolding } from './slot-holding.js';
 import type { UpstreamPlaces } from './upstream-places.js';
 
 /** A request that waits for a slot. One of the two is called, once, unless it leaves before. */
@@ -35,14 +35,14 @@ class MerchantQueue {
   level = 0;
 
   constructor(
-    readonly load: MerchantLoad,
+    readonly load: SlotHolding,
     readonly line: Line,
   ) {}
 }
 
 /** The merchants whose requests of some criticality wait, by the number of slots that they hold (for their weight). */
 class Line {
-  readonly queues = new Map<MerchantLoad, MerchantQueue>();
+  readonly queues = new Map<SlotHolding, MerchantQueue>();
   readonly levels: LinkedList<MerchantQueue>[];
 
   constructor(
@@ -122,7 +122,7 @@ export class UpstreamSlots {
   }
 
   /** Takes a slot if the merchant may have one now. */
-  take(load: MerchantLoad, criticality: Criticality = 'normal'): boolean {
+  take(load: SlotHolding, criticality: Criticality = 'normal'): boolean {
     // It overtakes none of its merchant's but less critical ones.
     if (this.waiting > 0 && this.lines.some((line) => line.queues.has(load) && !isLess(line.criticality, criticality))) return false;
     if (!this.mayTake(load, criticality)) return false;
@@ -131,7 +131,7 @@ export class UpstreamSlots {
   }
 
   /** Waits for a slot, as `take` gave none. */
-  wait(load: MerchantLoad, seeker: SlotSeeker, nowMs: number, criticality: Criticality = 'normal'): Waiter {
+  wait(load: SlotHolding, seeker: SlotSeeker, nowMs: number, criticality: Criticality = 'normal'): Waiter {
     const line = criticality === 'critical' ? this.lines[0]! : this.lines.at(-1)!;
     let queue = line.queues.get(load);
     if (queue === undefined) {
@@ -155,7 +155,7 @@ export class UpstreamSlots {
   }
 
   /** Gives a slot back; the waiting request whose turn it is gets it. */
-  release(load: MerchantLoad): void {
+  release(load: SlotHolding): void {
     this.share.used--;
     load.slots--;
     if (this.waiting === 0) return;
@@ -169,7 +169,7 @@ export class UpstreamSlots {
    *
    * @param outcome how long the upstream took, in milliseconds; undefined: what happened says nothing about it
    */
-  awaitsNoMore(load: MerchantLoad, outcome: number | 'failed' | undefined): void {
+  awaitsNoMore(load: SlotHolding, outcome: number | 'failed' | undefined): void {
     if (this.places === null) return;
     if (outcome === 'failed') this.places.failed();
     else if (outcome !== undefined) this.places.answered(outcome);
@@ -210,21 +210,21 @@ export class UpstreamSlots {
     }
   }
 
-  private mayTake(load: MerchantLoad, criticality: Criticality): boolean {
+  private mayTake(load: SlotHolding, criticality: Criticality): boolean {
     const { places, share } = this;
     if (places === null) return share.mayTake(load.slots, 1, load.weight);
     const reserved = places.reserved(share.capacity, criticality);
     return share.mayTake(load.slots, 1, load.weight, reserved) && places.mayTake(load, criticality);
   }
 
-  private give(load: MerchantLoad): void {
+  private give(load: SlotHolding): void {
     this.share.used++;
     load.slots++;
     this.places?.take(load);
     if (this.waiting > 0) this.moveQueues(load);
   }
 
-  private moveQueues(load: MerchantLoad): void {
+  private moveQueues(load: SlotHolding): void {
     for (const line of this.lines) {
       const queue = line.queues.get(load);
       if (queue !== undefined) line.move(queue);

@@ -4,7 +4,7 @@ import type { Descriptor } from '#limiter';
 import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import type { IdentityRefusal } from './identity-refusals.js';
-import { type HeadersOf, rateLimitHeaders } from './rate-limit-headers.js';
+import { type HeadersOf, rateLimitHeaders, REROUTED } from './rate-limit-headers.js';
 import { refusalOf, unavailable, unknownMerchant } from './refusals.js';
 
 type Request = Parameters<Admit>[0];
@@ -78,6 +78,8 @@ const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Admission>
 function admissionOf(outcome: Outcome, requestId: string, headersOf: HeadersOf): Admission {
   if (!isVerdict(outcome)) return WITHOUT_VERDICT[outcome.reason](requestId);
   if (!outcome.allowed) return refusalOf(outcome, requestId, headersOf);
-  const { reservations, limits, waitMs } = outcome;
-  return { forward: true, responseHeaders: headersOf(limits), waitMs, reservations };
+  const { reservations, limits, waitMs, reroutedTo } = outcome;
+  const responseHeaders = headersOf(limits);
+  if (reroutedTo === undefined) return { forward: true, responseHeaders, waitMs, reservations };
+  return { forward: true, responseHeaders: [...responseHeaders, REROUTED, reroutedTo], reroutedTo };
 }

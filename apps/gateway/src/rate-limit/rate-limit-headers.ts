@@ -35,6 +35,9 @@ export function overLimitHeader(limits: readonly ShownLimit[], names = policyNam
   return over.length === 0 ? [] : ['X-RateLimit-Over-Limit', over.map((name) => `"${name}"`).join(', ')];
 }
 
+/** Names the route to which a request went because it was over a limit. */
+export const REROUTED = 'X-RateLimit-Rerouted';
+
 /** Whole seconds, rounded up, at least 1. Nothing to say if waiting does not help. */
 export function retryAfterHeader(retryAfterMs: Verdict['retryAfterMs']): string[] {
   return typeof retryAfterMs === 'number' ? ['Retry-After', String(Math.max(1, Math.ceil(retryAfterMs / 1000)))] : [];

@@ -99,6 +99,9 @@ export class DecisionView {
   })
   retryAfterMs: number | null;
 
+  @ApiProperty({ type: String, nullable: true, example: null, description: 'The route to which it went because it was over a limit.' })
+  reroutedTo: string | null;
+
   @ApiProperty({ type: [DecisionLimit], description: 'The limits that were asked, those that refused first; at most 16.' })
   limits: DecisionLimit[];
 }
@@ -111,6 +114,14 @@ export class DecisionsAfter {
   cursor: string;
 }
 
-export function decisionView({ atMs, pathIsCut: _, ignorePathCase: __, sample: ___, limits, ...receipt }: DecisionReceipt): DecisionView {
-  return { ...receipt, at: new Date(atMs).toISOString(), limits: [...limits] };
+export function decisionView({
+  atMs,
+  pathIsCut: _,
+  ignorePathCase: __,
+  sample: ___,
+  limits,
+  reroutedTo,
+  ...receipt
+}: DecisionReceipt): DecisionView {
+  return { ...receipt, at: new Date(atMs).toISOString(), reroutedTo: reroutedTo ?? null, limits: [...limits] };
 }

@@ -14,7 +14,7 @@ const LAYER_INDEX = Object.fromEntries(LAYERS.map((layer, i) => [layer, i])) as 
 const ORIGIN_INDEX = Object.fromEntries(RULE_ORIGINS.map((origin, i) => [origin, i])) as Record<RuleOrigin, number>;
 
 /** What a chosen rule said: that the request may pass; the reason of the refusal, if it is its own; or that another rule has refused. */
-const SAID = ['allowed', 'over_limit', 'blocked', 'cost_exceeds_capacity', 'store_unavailable', 'other_rule'] as const;
+const SAID = ['allowed', 'rerouted', 'over_limit', 'blocked', 'cost_exceeds_capacity', 'store_unavailable', 'other_rule'] as const;
 const OTHER_RULE = SAID.length - 1;
 
 /** What was decided and why. Counts in plain numbers, and hands them to Prometheus when it asks. */
@@ -30,6 +30,7 @@ export class DecisionMetrics {
   private delayed = 0;
   private spareUsed = 0;
   private blocks = 0;
+  private unknownRoutes = 0;
   private retried = 0;
   private allowed = 0;
   private refused = 0;
@@ -62,6 +63,11 @@ export class DecisionMetrics {
     bySource[SOURCES[source]]! += 1;
   }
 
+  /** A request was refused because the route is unknown to which its rule sends it. */
+  countUnknownRoute(): void {
+    this.unknownRoutes++;
+  }
+
   /** Passed and refused since the last call. */
   takeSummary(): { allowed: number; refused: number } {
     const { allowed, refused } = this;
@@ -89,8 +95,8 @@ export class DecisionMetrics {
       const layer = LAYER_INDEX[rule.layer];
       const said = allowed || refuses ? SAID.indexOf(verdict.reason as (typeof SAID)[number]) : OTHER_RULE;
       this.byLayer[(layer * RULE_ORIGINS.length + ORIGIN_INDEX[origin]) * SAID.length + said]! += 1;
-      if (near && allowed) this.near[layer]! += 1;
-      this.watched?.count(ruleId, allowed, refuses, near);
+      if (near && verdict.reason === 'allowed') this.near[layer]! += 1;
+      this.watched?.count(ruleId, allowed, refuses, near && verdict.reason === 'allowed');
     }
     if (overLimit) this.overLimit++;
   }
@@ -141,6 +147,7 @@ export class DecisionMetrics {
       ['tollgate_over_limit_total', 'Requests that passed above a soft or an elastic limit.', () => this.overLimit],
       ['tollgate_delayed_total', 'Requests that waited their turn in a leaky bucket.', () => this.delayed],
       ['tollgate_spare_capacity_used_total', 'Requests that passed above an elastic limit.', () => this.spareUsed],
+      ['tollgate_unknown_routes_total', 'Refusals because a rule reroutes to a route that there is not.', () => this.unknownRoutes],
       ['tollgate_uncharged_retries_total', 'Retries of requests that were charged, which were not charged again.', () => this.retried],
       ['tollgate_blocks_total', 'Blocks that began: penalties for keys that were refused too often.', () => this.blocks],
     ];

@@ -46,8 +46,10 @@ export class ReceiptQueue {
 
   /** @param requestId '' for a request that nobody could ask about: it is not noted */
   offer(requestId: string, descriptor: Descriptor, outcome: Outcome): void {
-    if (outcome.allowed && --this.untilSample > 0) return;
-    if (outcome.allowed) this.untilSample = this.nextSample();
+    // What is over a limit has a receipt, wherever it goes.
+    const isSampled = outcome.allowed && outcome.reason !== 'rerouted';
+    if (isSampled && --this.untilSample > 0) return;
+    if (isSampled) this.untilSample = this.nextSample();
     if (requestId !== '' && this.options.perSecond > 0) this.note(requestId, descriptor, outcome);
   }
 

@@ -1,4 +1,4 @@
-import { startLimits, type Verdict } from '#limiter';
+import { rerouted, startLimits, type Verdict } from '#limiter';
 import { burst, ruleOf, verdictsOf } from '#limiter/testing';
 import { parseReceipt, receiptText } from '#limiter-redis';
 import { UNKNOWN_MERCHANT } from '../outcome.js';
@@ -107,4 +107,13 @@ test('every receipt that is written can be read', () => {
       value: { ...rest, atMs: 7 },
     });
   }
+});
+
+test('a receipt of a request that was rerouted says where it went and which limit refused it, and stands for no other', () => {
+  const receipt = noted(rerouted(verdicts(3)[2]!, 'slow'));
+  expect(receipt).toMatchObject({ allowed: true, reason: 'rerouted', reroutedTo: 'slow', sample: { oneIn: 1 } });
+  expect(receipt.limits[0]).toMatchObject({ limit: 'burst', allowed: false, remainingBefore: 2, remainingAfter: 2 });
+  const read = parseReceipt(['i', 'r1', 'm', 'acme', 'o', '1', 't', '5', 'r', receiptText(receipt)]);
+  expect(read).toMatchObject({ value: { reroutedTo: 'slow' } });
+  expect(JSON.parse(receiptText(noted(verdicts(1)[0]!)))).not.toHaveProperty('reroutedTo');
 });

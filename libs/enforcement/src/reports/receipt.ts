@@ -37,9 +37,14 @@ export function receiptOf(
           source: outcome.source,
           retryAfterMs: typeof outcome.retryAfterMs === 'number' ? outcome.retryAfterMs : null,
           limits: limitsOf(outcome, descriptor, secret),
+          ...(outcome.reroutedTo !== undefined && { reroutedTo: outcome.reroutedTo }),
         }
       : { source: 'none', retryAfterMs: null, limits: [] }),
-    sample: { oneIn: outcome.allowed ? Math.max(1, passedOneIn) : 1, client: clientOf(descriptor, secret), hashedWith: nameOfKey(secret) },
+    sample: {
+      oneIn: outcome.allowed && outcome.reason !== 'rerouted' ? Math.max(1, passedOneIn) : 1,
+      client: clientOf(descriptor, secret),
+      hashedWith: nameOfKey(secret),
+    },
   };
 }
 
@@ -74,13 +79,13 @@ function limitsOf(verdict: Verdict, descriptor: Descriptor, secret: string): Rec
 
 function limitOf(
   { ruleId, rule, limit, cost, decision }: LimitReport,
-  { allowed, source }: Verdict,
+  { reason, source }: Verdict,
   before: Decision | undefined,
   descriptor: Descriptor,
   secret: string,
 ): ReceiptLimit {
   // A refusal takes nothing, so what is there was there.
-  const remainingBefore = allowed ? (source === 'local' ? undefined : before?.remaining) : decision.remaining;
+  const remainingBefore = reason === 'allowed' ? (source === 'local' ? undefined : before?.remaining) : decision.remaining;
   return {
     ruleId,
     rule: rule.name,
