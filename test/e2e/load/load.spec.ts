@@ -109,13 +109,13 @@ withLocust('npm run load', () => {
     }
   }
 
-  const options = (gatewayUrl = gateway?.url ?? '', seconds = 3) => [
+  const options = (gatewayUrl = gateway?.url ?? '') => [
     '--gateway',
     gatewayUrl,
     '--rules-api',
     rulesApi?.url ?? '',
     '--seconds',
-    String(seconds),
+    '3',
     '--users',
     '8',
   ];
@@ -156,10 +156,10 @@ withLocust('npm run load', () => {
     expect(smoothing!.withinSeconds).toBe(0.4);
     expect(smoothing!.mostAnswered).toBeLessThan(smoothing!.mostSent);
     expect(stdout).toMatch(/^ {2}sent {5}at most +\d+ {2}[ ▁▂▃▄▅▆▇█]{60}$/m);
-    expect((await load(['smooth', ...options(gateway?.url, 1)])).stdout).not.toContain('Created');
+    expect((await load(['smooth', ...options()])).stdout).not.toContain('Created');
   });
 
-  test.concurrent('smooth: a merchant without a queue is named', async () => {
+  test('smooth: says who has no queue', async () => {
     const { code, stderr } = await load(['smooth', ...options(), '--merchants', 'smooth,acme']);
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -167,12 +167,12 @@ withLocust('npm run load', () => {
     });
   });
 
-  test.concurrent('a merchant that is not there', async () => {
+  test('a merchant that is not there', async () => {
     const { code, stderr } = await load(['steady', ...options(), '--merchants', 'initech']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("There is no merchant 'initech'") });
   });
 
-  test.concurrent('a token that is not the one', async () => {
+  test('a token that is not the one', async () => {
     const { code, stderr } = await load(['steady', ...options(), '--token', 'some-other-token-of-nobody']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('does not know this admin token') });
     expect(stderr).not.toContain('some-other-token');
@@ -191,21 +191,21 @@ describe('npm run load says plainly', () => {
     ['that the token is for this machine', ['burst', '--rules-api', 'http://127.0.0.1.example.com'], '--rules-api must be on this machine'],
     ['what an address is', ['burst', '--gateway', 'localhost:8080'], '--gateway must be an address such as'],
   ];
-  test.concurrent.each(rows)('%s', async (_what, args, says) => {
+  test.each(rows)('%s', async (_what, args, says) => {
     expect(await load(args)).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
   });
 
-  test.concurrent('that no gateway is there, and how to start one', async () => {
+  test('that no gateway is there, and how to start one', async () => {
     const { code, stderr } = await load(['burst', '--gateway', `http://127.0.0.1:${await freePort()}`]);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^The gateway at http:\/\/127\.0\.0\.1:\d+ cannot be reached \(ECONNREFUSED\)\.\nStart Tollgate with npm start/);
   });
 
-  test.concurrent('that it has no token', async () => {
+  test('that it has no token', async () => {
     expect(await load(['burst'], {})).toMatchObject({ code: 2, stderr: expect.stringContaining('There is no admin token') });
   });
 
-  test.concurrent('what it can do, and nothing else: npm must not take the command preload for a step before load', async () => {
+  test('what it can do, and nothing else: npm must not take the command preload for a step before load', async () => {
     const { code, stdout } = await run('npm', ['run', 'load', '--', '--help'], {});
     expect({ code, commands: stdout.match(/^> node .*$/gm) }).toEqual({ code: 0, commands: ['> node scripts/tollgate.mjs load --help'] });
     expect(stdout).toContain('hot-merchant');

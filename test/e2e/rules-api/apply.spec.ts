@@ -253,7 +253,7 @@ describe('applying a file', () => {
     expect((await call('GET', '/v1/audit?merchant=long-7&limit=200')).body).toMatchObject({ items: { length: 51 } });
     const gone = await apply(start, '?deleteMerchants=true&maxDeletePercent=100');
     expect(summary(gone).filter(([action]) => action === 'delete')).toHaveLength(12);
-    const dataSource = await createDataSource(database.url).initialize();
+    const dataSource = await createDataSource(api.databaseUrl).initialize();
     try {
       expect((await verifyAuditChain(dataSource)).faults).toEqual([]);
     } finally {

@@ -111,7 +111,11 @@ test('the command line explains a request with an API key and a token', async ()
     { field: 'apiKey.label.team', equals: 'web' },
     { field: 'jwt.scope', equals: 'payments' },
   ];
-  await api('POST', '/v1/merchants/claimed/rules', ruleBody({ name: 'of the web', match: { methods: [], paths: [], all }, limits: LIMITS }));
+  await api(
+    'POST',
+    '/v1/merchants/claimed/rules',
+    ruleBody({ name: 'of the web', match: { methods: [], paths: [], all }, limits: LIMITS }),
+  );
   const explained = async (...args: string[]): Promise<string> => {
     const env = { PATH: process.env['PATH'], TOLLGATE_URL: rulesApi.url, TOLLGATE_TOKEN: ADMIN_TOKEN };
     const described = ['explain', 'get', '/x', '--merchant', 'claimed', '--api-key', '3', '--api-key-label', 'team=web', ...args];

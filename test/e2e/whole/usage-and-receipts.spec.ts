@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createRedis, RedisUsageStore } from '#limiter-redis';
 import { createDataSource } from '#rules-db';
 import { ruleBody } from '../../support/factories/rules.js';
-import { startApp, type RunningApp } from '../../support/processes.js';
+import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
 import { House } from '../gateway/house.js';
 import { ask, type Answer } from '../rules-api/api.js';
@@ -125,6 +125,15 @@ test('a draft is tried on what gateways recorded', async () => {
   expect([status, sample]).toMatchObject([200, { weight: { passed: 1, refused: 1 }, leftOut: 0, requests: sample['recorded'] }]);
   expect(replay['refusedThen']! - replay['refusedNow']!).toBe(2);
   expect(JSON.stringify(body)).not.toContain('127.0.0.1');
+  const drawn = await fetch(`${rulesApi.url}/v1/rules/preview?format=svg`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${ADMIN_TOKEN}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ merchantId: 'acme', ruleId, rule: ruleBody({ name: 'payments', limits: LIMITS }), sample: 'recorded' }),
+  });
+  expect([drawn.status, drawn.headers.get('content-type')]).toEqual([200, 'image/svg+xml']);
+  expect(await drawn.text()).toMatch(/^<svg .*requests of acme/);
+  const nothing = await api('POST', '/v1/rules/preview?format=svg', { merchantId: 'acme', rule: ruleBody({ name: 'new' }) });
+  expect([nothing.status, nothing.body.errors[0].code]).toEqual([400, 'preview.sample.missing']);
   const unseen = await preview({ match: { all: [{ field: 'country', equals: 'DE' }] } });
   expect([unseen.status, unseen.body.errors[0].code]).toEqual([400, 'preview.sample.field_not_recorded']);
 });

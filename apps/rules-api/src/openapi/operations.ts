@@ -124,8 +124,12 @@ export function Answers(summary: string, view: Type): MethodDecorator {
   return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'The answer.' }));
 }
 
-/** The same, where the answer takes a while: with application/x-ndjson in Accept it says meanwhile how far it has come. */
-export function AnswersInSteps(summary: string, view: Type): MethodDecorator {
+/** The same, where the answer takes a while: with application/x-ndjson in Accept it says meanwhile how far it has come. It can be had as a picture, too. */
+export function AnswersInSteps(
+  summary: string,
+  view: Type,
+  { query, picture }: { readonly query: readonly string[]; readonly picture: string },
+): MethodDecorator {
   const line = {
     type: 'object',
     properties: {
@@ -139,8 +143,13 @@ export function AnswersInSteps(summary: string, view: Type): MethodDecorator {
     ApiExtraModels(view),
     ApiOkResponse({
       description: 'The answer; as application/x-ndjson a line for each progress, and the result in the last line.',
-      content: { 'application/json': { schema: { $ref: getSchemaPath(view) } }, 'application/x-ndjson': { schema: line } },
+      content: {
+        'application/json': { schema: { $ref: getSchemaPath(view) } },
+        'application/x-ndjson': { schema: line },
+        [picture]: { schema: { type: 'string' } },
+      },
     }),
+    KnowsQuery(...query),
   );
 }
 

@@ -32,3 +32,14 @@ export const PREVIEW_FIELDS = {
       'instead of what the rules say. Or recorded: what gateways have recorded of the merchant within the last day. Without a sample nothing is replayed.',
   },
 } as const satisfies Fields;
+
+/** The query of a preview. */
+export const PREVIEW_QUERY_FIELDS = {
+  format: {
+    kind: 'choice',
+    values: ['json', 'svg'],
+    default: 'json',
+    explanation:
+      'The form of the answer. As svg it is a chart of what passes and what is refused over time, now and with the draft; it needs a sample.',
+  },
+} as const satisfies Fields;

@@ -2,12 +2,24 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { type RuleSource, writingFaults } from '#limiter';
 import { tableDto } from '../http/table-dto.js';
 import { RuleWarningView } from '../rules/rule.dto.js';
-import { PREVIEW_FIELDS } from './preview-fields.js';
+import { PREVIEW_FIELDS, PREVIEW_QUERY_FIELDS } from './preview-fields.js';
 
 /** A draft has to be one that could be written. */
 export class PreviewDto extends tableDto('preview', PREVIEW_FIELDS, ({ rule }) =>
   writingFaults(rule).map((fault) => ({ ...fault, pointer: `/rule${fault.pointer}` })),
 ) {}
+
+export class PreviewQueryDto {
+  static readonly code = 'query';
+  static readonly fields = PREVIEW_QUERY_FIELDS;
+
+  @ApiPropertyOptional({
+    enum: PREVIEW_QUERY_FIELDS.format.values,
+    default: PREVIEW_QUERY_FIELDS.format.default,
+    description: PREVIEW_QUERY_FIELDS.format.explanation,
+  })
+  format: 'json' | 'svg';
+}
 
 class NamedRuleView {
   @ApiProperty({ type: String, example: '17' })
