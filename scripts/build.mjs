@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { withLock } from './lock.mjs';
 import { DIST, isMain, NEST, ROOT } from './paths.mjs';
-import { endWithUs } from './processes.mjs';
+import { Tether } from './tether.mjs';
 
 const SOURCES = ['apps', 'libs', 'migrations'];
 /** What, besides the sources, decides what is compiled. */
@@ -34,7 +34,7 @@ export async function build() {
     if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === stamp) return false;
     rmSync(STAMP, { force: true });
     const compiling = promisify(execFile)(process.execPath, [NEST, 'build', '--silent'], { cwd: ROOT });
-    endWithUs(compiling.child);
+    new Tether().tie(compiling.child, 'TERM');
     await compiling.catch(({ stdout, stderr }) => {
       throw new Error(`The build failed:\n\n${stdout}${stderr}`);
     });

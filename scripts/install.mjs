@@ -5,7 +5,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
 import { isMain, ROOT } from './paths.mjs';
-import { endWithUs } from './processes.mjs';
+import { Tether } from './tether.mjs';
 
 const LOCKFILE = join(ROOT, 'package-lock.json');
 const MODULES = join(ROOT, 'node_modules');
@@ -63,7 +63,8 @@ async function npmCi(say) {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    endWithUs(child);
+    // Two that install into one folder would spoil it, so none goes on when we are gone, in whatever way. npm does not end by TERM meanwhile.
+    new Tether().tie(child, 'KILL');
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text) => (output = (output + text).slice(-8000)));

@@ -106,16 +106,6 @@ export async function endProcess(pid, signals, patienceMs) {
 }
 
 /**
- * Whoever stops this process means its child, too. Where this process is killed, only a tether helps.
- * @param {import('node:child_process').ChildProcess} child
- */
-export function endWithUs(child) {
-  const end = () => void child.kill();
-  process.once('exit', end);
-  child.once('close', () => process.off('exit', end));
-}
-
-/**
  * The first of these programs that is on PATH, or in one of the other directories.
  * @param {string[]} names
  * @param {string[]} [directories] looked into after PATH
