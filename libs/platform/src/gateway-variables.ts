@@ -6,6 +6,7 @@ import { RETRY_VARIABLES } from './retry-variables.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
 import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
+import { UPSTREAM_VARIABLES } from './upstream-variables.js';
 import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
 
 export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
@@ -13,15 +14,6 @@ export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
 
 export const PATH_POLICIES = ['strict', 'normalize'] as const;
 export type PathPolicy = (typeof PATH_POLICIES)[number];
-
-function upstreamUrl(text: string): URL | undefined {
-  if (text === '') return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  const bare = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
-  return url && bare && /^https?:$/.test(url.protocol)
-    ? url
-    : expected('an http or https URL of a server, without credentials, path or query, like http://127.0.0.1:9090');
-}
 
 function filePath(text: string): string | undefined {
   if (text === '') return undefined;
@@ -51,22 +43,7 @@ export const GATEWAY_VARIABLES = {
     meaning: "port of the gateway's health and metrics; 0 takes any free one",
     parse: port,
   },
-  upstreamUrl: {
-    name: 'UPSTREAM_URL',
-    apps: ['gateway'],
-    default: '',
-    requiredUnless: 'routesFile',
-    meaning: 'the server behind the gateway, http or https, without a path',
-    parse: upstreamUrl,
-  },
-  routesFile: {
-    name: 'GATEWAY_ROUTES_FILE',
-    apps: ['gateway'],
-    default: '',
-    meaning:
-      'YAML file with routes to several upstreams; what no route takes goes to UPSTREAM_URL, or is answered with 404 if that is not set',
-    parse: (text: string): string | undefined => (text.includes('\0') ? expected('the path of a file') : text === '' ? undefined : text),
-  },
+  ...UPSTREAM_VARIABLES,
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
     apps: ['gateway'],
