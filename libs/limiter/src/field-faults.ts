@@ -227,9 +227,10 @@ function defaultsOf(fields: Fields): Record<string, unknown> {
 export function completed(value: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, field]) => {
-      const given = field.kind === 'to_come' ? undefined : own(value, name);
-      // Null is written where nothing is meant, also where the default is something.
-      const written = given === undefined && field.kind !== 'to_come' ? field.default : given;
+      if (field.kind === 'to_come') return [];
+      const given = own(value, name);
+      // Null says that nothing is meant: that stays only where the default is something else.
+      const written = given === undefined || (given === null && field.default === undefined) ? field.default : given;
       // A default is one object for all; what is read belongs to one request.
       return written === undefined ? [] : [[name, completedValue(written, field)]];
     }),

@@ -15,10 +15,8 @@ export const ON_LIMIT = {
   kind: 'object',
   fields: ON_LIMIT_FIELDS,
   nullable: true,
-  default: null,
-  absentMeans: null,
   explanation:
-    'What becomes of a request that is over a limit of the rule: it goes to the upstream of this route instead of being refused, and takes nothing. With null it is refused.',
+    'What becomes of a request that is over a limit of the rule: it goes to the upstream of this route instead of being refused, and takes nothing. Without it the request is refused.',
 } as const satisfies ObjectField;
 
 /** What becomes of requests that are over a limit. */
