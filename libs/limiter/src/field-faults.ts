@@ -48,14 +48,17 @@ export function escapedPointer(name: string): string {
 }
 
 function memberFaults(object: Readonly<Record<string, unknown>>, name: string, field: Field, place: Place): readonly Fault[] {
-  const below = { ...place, pointer: `${place.pointer}/${name}`, code: `${place.code}.${name}` };
   const value = own(object, name);
   const { onlyFor } = field;
-  if (onlyFor !== undefined && own(object, onlyFor.field) !== onlyFor.value) {
-    return value === undefined ? [] : [fault(below, 'not_applicable', `goes with ${onlyFor.field} '${onlyFor.value}' only`, value)];
-  }
-  return value === undefined && mayBeAbsent(field, object, place) ? [] : fieldFaults(value, field, below, object);
+  const isApplicable = onlyFor === undefined || own(object, onlyFor.field) === onlyFor.value;
+  // Most fields are absent from most objects.
+  if (value === undefined && (!isApplicable || mayBeAbsent(field, object, place))) return NO_FAULTS;
+  const below = { ...place, pointer: `${place.pointer}/${name}`, code: `${place.code}.${name}` };
+  if (!isApplicable) return [fault(below, 'not_applicable', `goes with ${onlyFor.field} '${onlyFor.value}' only`, value)];
+  return fieldFaults(value, field, below, object);
 }
+
+const NO_FAULTS: readonly Fault[] = [];
 
 function mayBeAbsent({ required, onlyFor, default: preset, absentMeans }: Field, object: object, { stored }: Place): boolean {
   if (onlyFor !== undefined || required === true) return false;
@@ -196,14 +199,27 @@ export function variantFaults(value: unknown, field: VariantsField, { pointer, s
     const expected = choiceExpected(Object.keys(variants), at);
     return [...objectFaults(value, common, { ...place, stored: true }), fault(at, reason, expected, name)];
   }
-  const fields: Fields = { [tag]: { kind: 'choice', values: Object.keys(variants), explanation: '' }, ...variant.fields };
-  const faults = objectFaults(value, { ...fields, ...fieldsToCome(value, field) }, place);
-  return faults.length > 0 ? faults : relationFaults({ ...defaultsOf(fields), ...value }, variant, place);
+  const faults = objectFaults(value, fieldsOf(value, variant, field), place);
+  return faults.length > 0 ? faults : relationFaults({ ...defaultsOf(variant.fields), ...value }, variant, place);
+}
+
+/** With the tag, of each variant that was met. */
+const TAGGED = new WeakMap<Variant, Fields>();
+
+function fieldsOf(value: object, variant: Variant, field: VariantsField): Fields {
+  let tagged = TAGGED.get(variant);
+  if (tagged === undefined) {
+    const tag = { kind: 'choice', values: Object.keys(field.variants), explanation: '' } as const;
+    TAGGED.set(variant, (tagged = { [field.tag]: tag, ...variant.fields }));
+  }
+  const coming = fieldsToCome(value, field);
+  return coming === undefined ? tagged : { ...tagged, ...coming };
 }
 
 /** In place of the fields that would hold such a value. */
-function fieldsToCome(value: object, { toCome = {} }: VariantsField): Fields {
+function fieldsToCome(value: object, { toCome = {} }: VariantsField): Fields | undefined {
   const coming = Object.entries(toCome).filter(([name, isToCome]) => isToCome(own(value, name)));
+  if (coming.length === 0) return undefined;
   return Object.fromEntries(coming.map(([name]) => [name, { kind: 'to_come', permitted: [], explanation: '' }]));
 }
 
@@ -217,24 +233,29 @@ function relationFaults(spec: object, { relations }: Variant, { pointer, code }:
   return [];
 }
 
-function defaultsOf(fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, field]) => (field.default === undefined ? [] : [[name, field.default]])),
-  );
+const DEFAULTS = new WeakMap<Fields, Readonly<Record<string, unknown>>>();
+
+function defaultsOf(fields: Fields): Readonly<Record<string, unknown>> {
+  let defaults = DEFAULTS.get(fields);
+  if (defaults === undefined) {
+    const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
+    DEFAULTS.set(fields, (defaults = Object.fromEntries(given.map(([name, field]) => [name, field.default]))));
+  }
+  return defaults;
 }
 
 /** What was written, with every default filled in; `value` has no faults. Fields that the table does not name are left out. */
 export function completed(value: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([name, field]) => {
-      if (field.kind === 'to_come') return [];
-      const given = own(value, name);
-      // Null says that nothing is meant: that stays only where the default is something else.
-      const written = given === undefined || (given === null && field.default === undefined) ? field.default : given;
-      // A default is one object for all; what is read belongs to one request.
-      return written === undefined ? [] : [[name, completedValue(written, field)]];
-    }),
-  );
+  const whole: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(fields)) {
+    if (field.kind === 'to_come') continue;
+    const given = own(value, name);
+    // Null says that nothing is meant: that stays only where the default is something else.
+    const written = given === undefined || (given === null && field.default === undefined) ? field.default : given;
+    // A default is one object for all; what is read belongs to one request.
+    if (written !== undefined) whole[name] = completedValue(written, field);
+  }
+  return whole;
 }
 
 function completedValue(value: unknown, field: Field): unknown {
