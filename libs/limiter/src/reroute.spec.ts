@@ -1,4 +1,4 @@
-import { FakeClock, startedLimit } from '../testing/index.js';
+import { FakeClock, ruleOf } from '../testing/index.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 import { merchantRules } from './merchant-rules.js';
 import { NewerRulesError } from './ports.js';
@@ -8,24 +8,8 @@ import type { Rule } from './rule.js';
 import { storedRule } from './stored-rule.js';
 import type { Verdict } from './verdict.js';
 
-function rule(id: string, fields: Partial<Rule> & { capacity?: number } = {}): Rule {
-  const { capacity = 1, ...rest } = fields;
-  const limit = { name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 1_000, refill: 'greedy' } as const;
-  return {
-    id,
-    name: `rule ${id}`,
-    layer: 'merchant',
-    priority: 100,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits: [startedLimit(limit, 0)],
-    cost: 1,
-    onStoreFailure: 'local',
-    ...rest,
-  };
-}
+/** With room for one request, unless told otherwise. */
+const rule = (id: string, fields: Parameters<typeof ruleOf>[1] = {}): Rule => ruleOf(id, { capacity: 1, ...fields });
 
 const slow = { onLimit: { reroute: 'slow' } } as const;
 const PENALTY = { refusals: 2, windowMs: 60_000, blockMs: 60_000 };

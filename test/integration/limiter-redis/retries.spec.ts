@@ -10,7 +10,7 @@ import {
   type Rule,
   type Verdict,
 } from '#limiter';
-import { burst, FakeClock } from '#limiter/testing';
+import { burst, FakeClock, ruleOf } from '#limiter/testing';
 import { createRedis, loadScripts, RedisBucketStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { freshRedis, type TestRedis } from '../../support/services.js';
@@ -37,13 +37,8 @@ const POLICY: RetryPolicy = { forMs: 60_000, mostRetries: 3, mostRemembered: 100
 const NOTHING_COMES_BACK = burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 86_400_000 });
 const FAILED = { on: 'response', when: { field: 'response.status', from: 400, to: 499 } } as const;
 
-function ruleOf(parts: Partial<Rule> = {}, limits: readonly LimitSpec[] = [NOTHING_COMES_BACK]): Rule {
-  return {
-    ...{ id: '1', name: 'r', layer: 'merchant', priority: 1, enabled: true, mode: 'enforce', match: { methods: [], paths: [] } },
-    ...{ key: ['merchant'], limits: startLimits(limits, 0), cost: 1, onStoreFailure: 'closed' },
-    ...parts,
-  } as Rule;
-}
+const rule = (parts: Partial<Rule> = {}, limits: readonly LimitSpec[] = [NOTHING_COMES_BACK]): Rule =>
+  ruleOf('1', { limits: startLimits(limits, 0), onStoreFailure: 'closed', ...parts });
 
 /** Asks as a request with this key, or none. */
 type Ask = (retryKey?: string, merchantId?: string) => Promise<Verdict>;
@@ -79,7 +74,7 @@ const settle = async (): Promise<void> => {
 const answer = (status: number) => ({ head: { status, headerValues: () => [] } });
 
 test('a retry of a request that was charged is not charged again, and passes where nothing is left', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   expect(left(await ask('a'))).toBe('passes 2');
   expect(left(await ask('a'))).toBe('passes 2 as a retry');
   expect(left(await ask('b'))).toBe('passes 1');
@@ -89,7 +84,7 @@ test('a retry of a request that was charged is not charged again, and passes whe
 });
 
 test('a request that was refused was not charged, so its retry is like any other', async () => {
-  const ask = await asking([ruleOf({ cost: 3 })]);
+  const ask = await asking([rule({ cost: 3 })]);
   await ask();
   expect(left(await ask('a'))).toBe('refused 0');
   expect(left(await ask('a'))).toBe('refused 0');
@@ -99,14 +94,14 @@ test('a request that was refused was not charged, so its retry is like any other
 });
 
 test('one key for everything gains as many requests as there may be retries, once', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   const passed = [];
   for (let i = 0; i < 20; i++) passed.push((await ask('a')).allowed);
   expect(passed.filter(Boolean)).toHaveLength(3 + POLICY.mostRetries);
 });
 
 test('of a merchant no more requests are remembered than may be, and the rest is charged and given back as ever', async () => {
-  const ask = await asking([ruleOf()], { mostRemembered: 1 });
+  const ask = await asking([rule()], { mostRemembered: 1 });
   await ask('a');
   const second = await ask('b');
   expect(left(second)).toBe('passes 1');
@@ -120,7 +115,7 @@ test('of a merchant no more requests are remembered than may be, and the rest is
 });
 
 test('what is remembered ends with its time, also where nobody comes again', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   await ask('a');
   const names = (await redis.keys('tg:{acme}:acme:*')).sort();
   expect(names).toHaveLength(2);
@@ -134,13 +129,13 @@ test('what is remembered ends with its time, also where nobody comes again', asy
 });
 
 test('a request and its retry of the same moment are charged once', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   const verdicts = await Promise.all([ask('a'), ask('a'), ask('b'), ask('a')]);
   expect(verdicts.map(left)).toEqual(['passes 2', 'passes 2 as a retry', 'passes 1', 'passes 1 as a retry']);
 });
 
 test('a refund gives back what the request took, and its retry is charged', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   const first = await ask('a');
   first.reservations[0]!.refund();
   await settle();
@@ -149,7 +144,7 @@ test('a refund gives back what the request took, and its retry is charged', asyn
 });
 
 test('where a retry went by uncharged, the charge is for that one: nothing is given back', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   const [first, retry] = [await ask('a'), await ask('a')];
   first.reservations[0]!.refund();
   retry.reservations[0]!.refund();
@@ -158,7 +153,7 @@ test('where a retry went by uncharged, the charge is for that one: nothing is gi
 });
 
 test('a charge that ends after its mark is not given back on the mark of a later request', async () => {
-  const ask = await asking([ruleOf()]);
+  const ask = await asking([rule()]);
   const first = await ask('a');
   await ask('a');
   await redis.del(...(await redis.keys('tg:{acme}:acme:*')));
@@ -171,7 +166,7 @@ test('a charge that ends after its mark is not given back on the mark of a later
 
 test('charges that wait for the answer: one that failed stays, and its retry is not charged; one that did not is given back', async () => {
   const limits = startLimits([NOTHING_COMES_BACK], 0);
-  const ask = await asking([ruleOf({ charge: FAILED }), ruleOf({ id: '2', layer: 'user', limits, charge: FAILED })]);
+  const ask = await asking([rule({ charge: FAILED }), rule({ id: '2', layer: 'user', limits, charge: FAILED })]);
   const failed = await ask('a');
   failed.reservations[0]!.release(answer(402));
   await settle();
@@ -188,7 +183,7 @@ test('charges that wait for the answer: one that failed stays, and its retry is 
 });
 
 test('a retry holds a slot while it is under way, and gives it back', async () => {
-  const ask = await asking([ruleOf({}, [{ name: 'at once', algorithm: 'concurrency', limit: 2, slotTimeoutMs: 60_000 }])]);
+  const ask = await asking([rule({}, [{ name: 'at once', algorithm: 'concurrency', limit: 2, slotTimeoutMs: 60_000 }])]);
   await ask('a');
   const retry = await ask('a');
   expect(left(retry)).toBe('passes 0 as a retry');
@@ -199,19 +194,19 @@ test('a retry holds a slot while it is under way, and gives it back', async () =
 });
 
 test('a retry takes from none of several limits, and a block refuses it', async () => {
-  const rule = ruleOf({}, [NOTHING_COMES_BACK, { ...NOTHING_COMES_BACK, name: 'steps', refill: 'interval' }]);
-  const ask = await asking([rule]);
+  const limited = rule({}, [NOTHING_COMES_BACK, { ...NOTHING_COMES_BACK, name: 'steps', refill: 'interval' }]);
+  const ask = await asking([limited]);
   await ask('a');
   const retry = await ask('a');
   expect(retry.limits.map(({ decision }) => decision.remaining)).toEqual([2, 2]);
-  const key = bucketKey(rule, rule.limits[1]!.id, { merchantId: 'acme', ip: '', method: 'POST', target: '/' });
-  await ask.store.operate(key, bucketOf(rule.limits[1]!), { kind: 'block', forMs: 60_000 });
+  const key = bucketKey(limited, limited.limits[1]!.id, { merchantId: 'acme', ip: '', method: 'POST', target: '/' });
+  await ask.store.operate(key, bucketOf(limited.limits[1]!), { kind: 'block', forMs: 60_000 });
   expect(await ask('a')).toMatchObject({ allowed: false, reason: 'blocked' });
 });
 
 test('requests that ask other buckets are no retries of each other, whatever their key', async () => {
-  const ask = await asking([ruleOf({ key: ['merchant'] })]);
-  const other = await asking([ruleOf({ id: '2' })]);
+  const ask = await asking([rule({ key: ['merchant'] })]);
+  const other = await asking([rule({ id: '2' })]);
   await ask('a');
   expect(left(await other('a'))).toBe('passes 2');
 });
