@@ -17,6 +17,7 @@ import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 import type { RoutesFile } from './routes/index.js';
 import { headersIn } from './rate-limit/legacy-headers.js';
+import { PreflightCounts } from './rate-limit/preflight.js';
 import { createPresent } from './rate-limit/presented.js';
 import type { Tracing } from './tracing/index.js';
 
@@ -39,12 +40,14 @@ export class Gateway {
   private readonly proxy: ProxyServer;
   private readonly certificate: CertificateFiles | undefined;
   private readonly stopping = new AbortController();
+  private readonly preflights = new PreflightCounts();
   private listening = false;
 
   constructor(private readonly options: GatewayOptions) {
     const { config, registry } = options;
     const metrics = new ProxyMetrics();
     metrics.register(registry);
+    this.preflights.register(registry);
     registerSpans(registry, options.tracing);
     registerRoutes(registry, options.routes);
     this.enforcer = createEnforcer(options, metrics, (route) => this.proxy.hasRoute(route));
@@ -148,6 +151,7 @@ export class Gateway {
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
       headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
+      preflights: this.preflights,
       readCredential: createCredentialReader({
         kinds,
         apiKeyHeader,

@@ -1,4 +1,5 @@
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
+import { namesMethod } from './rule-method.js';
 import type { RuleMatch, StoreFailurePolicy } from './rule.js';
 
 /**
@@ -31,7 +32,7 @@ export class ClosedByNewerRules {
     const asGet = method === 'HEAD' ? 'GET' : method;
     return this.closed.some(
       ({ methods, paths }) =>
-        (methods.length === 0 || methods.includes(method) || methods.includes(asGet)) &&
+        (namesMethod(methods, method) || methods.includes(asGet)) &&
         (paths.length === 0 || paths.some((matches) => matches(segments, ignoreCase))),
     );
   }
