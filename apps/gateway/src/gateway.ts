@@ -11,7 +11,16 @@ import { createCredentialReader } from './identity/credentials.js';
 import { registerIssuer } from './identity/issuer-metrics.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
 import { CertificateFiles, registerCertificate } from './tls/certificate-files.js';
-import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import {
+  AccessLog,
+  type Admit,
+  createCriticalityOf,
+  Outcome,
+  type OverloadSettings,
+  type PairOfFiles,
+  ProxyMetrics,
+  ProxyServer,
+} from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
@@ -28,6 +37,8 @@ export interface GatewayOptions {
   readonly registry: Registry;
   /** Routes to several upstreams. */
   readonly routes?: RoutesFile | undefined;
+  /** What is in the files of the certificate; they are read unless it is given. */
+  readonly certificate?: PairOfFiles | undefined;
   /** Where requests are traced. */
   readonly tracing?: Tracing | undefined;
 }
@@ -130,10 +141,10 @@ export class Gateway {
   }
 
   private openCertificate(): CertificateFiles | undefined {
-    const { config, logger } = this.options;
+    const { certificate: pair, config, logger } = this.options;
     const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa } = config;
     if (cert === undefined || key === undefined) return undefined;
-    return new CertificateFiles({ paths: { cert, key, clientCa }, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
+    return new CertificateFiles({ paths: { cert, key, clientCa }, pair, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
   }
 
   private createAdmit(trusts: Trust): Admit {
