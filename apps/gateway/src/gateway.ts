@@ -272,6 +272,8 @@ function proxyLimits(config: GatewayOptions['config']) {
     maxBufferedBytes: config.maxBufferedBytes,
     maxConnections: config.maxConnections,
     maxConnectionsPerPeer: config.maxConnectionsPerPeer,
+    maxWebSockets: config.maxWebSockets,
+    webSocketIdleTimeoutMs: config.webSocketIdleTimeoutMs,
     clientHeadersTimeoutMs: config.clientHeadersTimeoutMs,
     minBodyBytesPerSecond: config.minBodyBytesPerSecond,
     requestBodyGraceMs: config.requestBodyGraceMs,

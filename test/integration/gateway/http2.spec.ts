@@ -204,6 +204,37 @@ it('a stream of events is passed on event by event', async () => {
   stream.close();
 });
 
+it('early hints and trailers of the upstream are passed on', async () => {
+  const { url } = await startUpstream((request, response) => {
+    response.writeEarlyHints({ link: '</a.css>; rel=preload', 'set-cookie': 'a=1' });
+    response.writeHead(200, { Trailer: 'X-Sum' });
+    if (request.url === '/body') response.write('body');
+    response.addTrailers([
+      ['X-Sum', '1'],
+      ['X-Sum', '2'],
+      ['Set-Cookie', 'a=1'],
+      ['Connection', 'x'],
+    ]);
+    response.end();
+  });
+  const session = await openHttp2((await startTlsProxy(url)).port);
+  for (const path of ['/body', '/none']) {
+    const stream = session.request({ ':path': path });
+    const hints: object[] = [];
+    stream.on('headers', (headers) => hints.push(Object.entries(headers)));
+    expect(await answerOf(stream)).toMatchObject({ status: 200, body: path === '/body' ? 'body' : '', trailers: { 'x-sum': '1, 2' } });
+    expect(hints).toEqual([
+      [
+        [':status', 103],
+        ['link', '</a.css>; rel=preload'],
+      ],
+    ]);
+    expect(stream.rstCode).toBe(0);
+  }
+  const head = await ask(session, { ':method': 'HEAD' });
+  expect([head.status, head.trailers]).toEqual([200, {}]);
+});
+
 it('an upload waits for an upstream that does not read', async () => {
   const { url } = await startUpstream((request) => void request.pause());
   const session = await openHttp2((await startTlsProxy(url)).port);
