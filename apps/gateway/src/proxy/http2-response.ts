@@ -46,7 +46,7 @@ export class Http2Response implements ClientResponse {
   end(body?: Buffer | string, encoding?: 'latin1'): void {
     const last = typeof body === 'string' ? Buffer.from(body, encoding) : body;
     const isEmpty = last === undefined || last.length === 0;
-    this.respond(isEmpty);
+    this.respond(isEmpty && this.trailers.length === 0);
     if (this.isGone || this.stream.writableEnded) return;
     if (!isEmpty) this.bytes += last.length;
     this.stream.end(isEmpty ? undefined : last);
