@@ -18,8 +18,6 @@ const RATE = 50;
 const GATEWAYS = 2;
 /** A client that waits longer than this gives up. */
 const GIVE_UP_MS = 10_000;
-/** How long the upstream may think. Twice as long as a merchant waits for a connection to it. */
-const UPSTREAM_RESPONSE_MS = 2_000;
 /** Names of what runs here, so that it can be tried what happens without DNS: see pretend.mjs. */
 const HOSTS = { redis: 'redis.tollgate.test', database: 'postgres.tollgate.test', upstream: 'upstream.tollgate.test' };
 
@@ -33,6 +31,7 @@ export interface Observed {
 
 interface BedOptions {
   readonly storeTimeoutMs: number;
+  readonly upstreamTimeoutMs: number;
   /** A request that is due is left out while so many wait for their answers; Infinity where their delay is judged, because clients do not wait for each other either. */
   readonly mostUnderWay: number;
   /** A Redis whose clock can be set, instead of any. */
@@ -102,7 +101,7 @@ export class FaultBed {
       REDIS_URL: `redis://${HOSTS.redis}:${this.redisWay.port}`,
       DATABASE_URL: databaseUrl.href,
       UPSTREAM_URL: `http://${HOSTS.upstream}:${this.upstreamWay.port}`,
-      UPSTREAM_RESPONSE_TIMEOUT_MS: String(UPSTREAM_RESPONSE_MS * PATIENCE),
+      UPSTREAM_RESPONSE_TIMEOUT_MS: String(this.options.upstreamTimeoutMs),
       STORE_TIMEOUT_MS: String(this.options.storeTimeoutMs),
     };
     const gateway = await this.house.gateway(env, logTo === undefined ? {} : { logTo });

@@ -4,6 +4,7 @@
  * judges that as well, and prints the table: npm run faults
  */
 import { appendFileSync } from 'node:fs';
+import { obtainFaketime } from '../../scripts/services/fetch-redis.mjs';
 import { PATIENCE } from '../support/patience.mjs';
 import { shiftedRedis, type ShiftedRedis } from '../support/shifted-redis.js';
 import { FaultBed, type Observed } from './bed.js';
@@ -27,8 +28,13 @@ let bed: FaultBed;
 
 async function openBed(redisClock?: ShiftedRedis): Promise<void> {
   // A busy machine gets no more load than it can carry: what it would do to the answers is not a fault.
-  const pace = judgesTime ? { storeTimeoutMs: 25, mostUnderWay: Infinity } : { storeTimeoutMs: 25 * PATIENCE, mostUnderWay: 32 };
-  bed = await FaultBed.open({ ...pace, ...(redisClock && { redisClock }) });
+  const patience = judgesTime ? 1 : PATIENCE;
+  bed = await FaultBed.open({
+    storeTimeoutMs: 25 * patience,
+    upstreamTimeoutMs: 2000 * patience,
+    mostUnderWay: judgesTime ? Infinity : 32,
+    ...(redisClock && { redisClock }),
+  });
   if (judgesTime) await warmUp();
 }
 
@@ -45,10 +51,10 @@ describe('under load', () => {
   test.each(FAULTS.filter(({ onlyByHand = false }) => !onlyByHand || isByHand))('$name', judge);
 });
 
-const redisClock = isByHand ? await shiftedRedis() : undefined;
-if (redisClock !== undefined)
+// Where libfaketime is to be had; the Redis itself is started only if one of these tests is chosen.
+if (isByHand && obtainFaketime() !== undefined)
   describe('under load, with a clock that steps', () => {
-    beforeAll(() => openBed(redisClock));
+    beforeAll(async () => openBed(await shiftedRedis()));
     afterAll(() => bed.close());
     test.each(FAULTS_OF_THE_CLOCK)('$name', judge);
   });
