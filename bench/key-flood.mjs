@@ -43,10 +43,9 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   await writeFlooded(client);
   await warmUp(workshop, server, { merchants: ruled, seconds: warmupSeconds });
   const full = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, limited: true, quick });
-  const [perSecond, streamPerSecond] = [MEASURED, SECOND_STREAM].map((share) => Math.round(full.perSecond * share));
-  say(
-    `at most ${rate(full.perSecond)}; the merchants ask for ${rate(Number(perSecond))}, the second stream for ${rate(Number(streamPerSecond))}`,
-  );
+  const perSecond = Math.round(full.perSecond * MEASURED);
+  const streamPerSecond = Math.round(full.perSecond * SECOND_STREAM);
+  say(`at most ${rate(full.perSecond)}; the merchants ask for ${rate(perSecond)}, the second stream for ${rate(streamPerSecond)}`);
 
   const keys = quick ? KEYS / 100 : KEYS;
   const flood = { answered: 0, statuses: /** @type {Record<string, number>} */ ({}) };
@@ -73,7 +72,7 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   };
 
   // First as fast as it can, so that Redis is full when the merchants are measured; a part of the addresses is left for them.
-  const leftForRounds = Math.min(keys / 2, rounds * (seconds + warmupSeconds + 3) * Number(streamPerSecond));
+  const leftForRounds = Math.min(keys / 2, rounds * (seconds + warmupSeconds + 3) * streamPerSecond);
   const first = stream({ ids: Math.ceil(keys - leftForRounds), first: 0, merchant: FLOODED });
   await sleep(1000);
   process.kill(first.job.pid, 'SIGUSR1');
