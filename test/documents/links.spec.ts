@@ -1,4 +1,4 @@
-/** Links between the pages of this repository lead somewhere. */
+/** Links between the pages of this repository lead somewhere, and the contents of the operations page name each of its sections. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../../scripts/paths.mjs';
@@ -52,4 +52,13 @@ test('every link between pages leads to a file and a heading that exist', () => 
   );
   expect(dead).toEqual([]);
   expect(PAGES.length).toBeGreaterThan(100);
+});
+
+test('the contents of the operations page name each section, in the order of the page', () => {
+  const text = textOf(join(ROOT, 'docs/operations.md'));
+  const sections = headings(text, '##').map(anchorOf);
+  const contents = linksOf(text.slice(0, text.indexOf('\n## ')))
+    .filter((link) => link.startsWith('#'))
+    .map((link) => link.slice(1));
+  expect(contents.filter((anchor) => sections.includes(anchor))).toEqual(sections);
 });
