@@ -44,7 +44,7 @@ test('what a shadow rule would have refused is not noted', () => {
   expect(noted([rule('1', 1, { mode: 'shadow' })], 3)).toEqual([]);
 });
 
-test('what was decided while the store was away is not noted, nor what an operator has blocked', () => {
+test('decisions while the store was away are not noted, nor refusals by an operator’s block', () => {
   const kept = notes();
   const verdict = verdictsOf([rule('1', 1)], 2).at(-1)!;
   kept.note('acme', { ...verdict, source: 'local' });
