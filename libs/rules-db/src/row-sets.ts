@@ -1,7 +1,8 @@
 import type { EntityManager, EntityTarget, ObjectLiteral, ValueTransformer } from 'typeorm';
+import { handOver } from './hand-over.js';
 
 /** Rows of one statement: each statement is to end well within the time-out of statements. */
-const ROWS_AT_ONCE = 500;
+export const ROWS_AT_ONCE = 500;
 
 /** Properties of an entity and their values; every row names the same ones. */
 type Row<T> = Readonly<Partial<T>>;
@@ -31,16 +32,33 @@ export async function insertRows<T extends ObjectLiteral, R extends keyof T & st
   const [first] = rows;
   if (first === undefined) return [];
   const columns = columnsOf(manager, entity, Object.keys(first));
-  const names = columns.map(({ name }) => name).join(', ');
-  const statement =
-    `INSERT INTO ${tableOf(manager, entity)} (${names}) ` +
-    `SELECT ${columns.map(({ given }) => given).join(', ')} FROM ROWS FROM (jsonb_to_recordset($1) AS (${typed(columns)})) WITH ORDINALITY ORDER BY ordinality` +
-    returningOf(columnsOf(manager, entity, returning));
+  const statement = insertion(manager, entity, columns) + returningOf(columnsOf(manager, entity, returning));
   const returned: Pick<T, R>[] = [];
   for (const some of chunksOf(rows, ROWS_AT_ONCE)) {
     returned.push(...((await manager.query(statement, [inJson(some, columns)])) as Pick<T, R>[]));
   }
   return returned;
+}
+
+/**
+ * Inserts rows that are JSON already: texts of arrays of at most ROWS_AT_ONCE rows, which name these properties as the columns have their values. A text is made
+ * while the one before it is written.
+ */
+export async function insertTexts<T extends ObjectLiteral>(
+  manager: EntityManager,
+  entity: EntityTarget<T>,
+  properties: readonly (keyof T & string)[],
+  texts: Iterable<string>,
+): Promise<void> {
+  const statement = insertion(manager, entity, columnsOf(manager, entity, properties));
+  await handOver(texts, (text) => manager.query(statement, [text]));
+}
+
+function insertion(manager: EntityManager, entity: EntityTarget<ObjectLiteral>, columns: readonly Column[]): string {
+  return (
+    `INSERT INTO ${tableOf(manager, entity)} (${columns.map(({ name }) => name).join(', ')}) ` +
+    `SELECT ${columns.map(({ given }) => given).join(', ')} FROM ROWS FROM (jsonb_to_recordset($1) AS (${typed(columns)})) WITH ORDINALITY ORDER BY ordinality`
+  );
 }
 
 interface UpdateOptions<T, R extends keyof T> {
