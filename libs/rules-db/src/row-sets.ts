@@ -131,16 +131,18 @@ const returningOf = (columns: readonly Column[], table = ''): string =>
 /** The rows as columns have their values. JSON.stringify leaves out what is undefined, and a column that is left out is null. */
 function inJson(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly Column[]): string {
   const transformed = columns.filter(({ transformers }) => transformers.length > 0);
-  if (transformed.length === 0) return JSON.stringify(rows);
-  return JSON.stringify(
-    rows.map((row) => ({
-      ...row,
-      ...Object.fromEntries(
-        transformed.map(({ property, transformers }) => [
-          property,
-          transformers.reduce<unknown>((value, transformer) => transformer.to(value) as unknown, row[property]),
-        ]),
-      ),
-    })),
-  );
+  return JSON.stringify(rows.map((row) => transformedRow(row, transformed)));
+}
+
+/** Most values are in the column what they are in the entity: only a row with others is copied. */
+function transformedRow(row: Readonly<Record<string, unknown>>, columns: readonly Column[]): Readonly<Record<string, unknown>> {
+  let copy: Record<string, unknown> | undefined;
+  for (const { property, transformers } of columns) {
+    const value = row[property];
+    const inColumn = transformers.reduce<unknown>((each, transformer) => transformer.to(each) as unknown, value);
+    if (inColumn === value) continue;
+    copy ??= { ...row };
+    copy[property] = inColumn;
+  }
+  return copy ?? row;
 }
