@@ -18,7 +18,8 @@ import { RuleBodiesAndAnswers1795850000000 } from './1795850000000-rule-bodies-a
 import { Switches1796000000000 } from './1796000000000-switches.js';
 import { AuditByTime1797000000000 } from './1797000000000-audit-by-time.js';
 import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
-import { MerchantNameStart1799100000000 } from './1799100000000-merchant-name-start.js';
+import { RuleReserve1799200000000 } from './1799200000000-rule-reserve.js';
+import { MerchantNameStart1799300000000 } from './1799300000000-merchant-name-start.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -42,5 +43,6 @@ export const MIGRATIONS = [
   Switches1796000000000,
   AuditByTime1797000000000,
   RuleOnLimit1799000000000,
-  MerchantNameStart1799100000000,
+  RuleReserve1799200000000,
+  MerchantNameStart1799300000000,
 ];

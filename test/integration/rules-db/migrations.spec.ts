@@ -136,7 +136,8 @@ describe('migrations', () => {
       'Switches1796000000000',
       'AuditByTime1797000000000',
       'RuleOnLimit1799000000000',
-      'MerchantNameStart1799100000000',
+      'RuleReserve1799200000000',
+      'MerchantNameStart1799300000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
