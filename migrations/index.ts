@@ -18,6 +18,7 @@ import { RuleBodiesAndAnswers1795850000000 } from './1795850000000-rule-bodies-a
 import { Switches1796000000000 } from './1796000000000-switches.js';
 import { AuditByTime1797000000000 } from './1797000000000-audit-by-time.js';
 import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
+import { RuleReserve1799200000000 } from './1799200000000-rule-reserve.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -41,4 +42,5 @@ export const MIGRATIONS = [
   Switches1796000000000,
   AuditByTime1797000000000,
   RuleOnLimit1799000000000,
+  RuleReserve1799200000000,
 ];

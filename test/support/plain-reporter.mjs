@@ -3,35 +3,31 @@ import { writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
 /**
- * @typedef {object} ProjectOutcome
+ * @typedef {object} FileOutcome
+ * @property {string} project
  * @property {number} passed
- * @property {number} failed
- * @property {number} skipped
- * @property {number} files
+ * @property {string[]} skipped the titles of the skipped tests
+ * @property {string[]} failed likewise; a file that could not be loaded has one failure without a title
  */
 
-/**
- * @typedef {object} Outcome
- * @property {Record<string, ProjectOutcome>} projects by their names
- * @property {string[]} skipped the skipped tests, each as its file and its title
- * @property {string[]} failed likewise; a file that could not be loaded stands alone
- */
+/** @typedef {Record<string, FileOutcome>} Outcome by the file's path below the root folder */
 
 const PROGRESS_EVERY_MS = 15_000;
 
 /**
  * The last line of a run.
- * @param {Pick<Outcome, 'projects'>} outcome
+ * @param {FileOutcome[]} files
  */
-export function inWords({ projects }) {
-  const sum = (/** @type {keyof ProjectOutcome} */ key) => Object.values(projects).reduce((total, project) => total + project[key], 0);
-  return `${sum('passed')} passed, ${sum('failed')} failed${sum('skipped') > 0 ? `, ${sum('skipped')} skipped` : ''}`;
+export function inWords(files) {
+  const sum = (/** @type {(file: FileOutcome) => number} */ of) => files.reduce((total, file) => total + of(file), 0);
+  const skipped = sum((file) => file.skipped.length);
+  return `${sum(({ passed }) => passed)} passed, ${sum(({ failed }) => failed.length)} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
 }
 
 /** A Jest reporter. With TOLLGATE_TEST_OUTCOME it writes the outcome to that file as JSON and leaves the last line to npm test. */
 export default class PlainReporter {
   /** @type {Outcome} */
-  #outcome = { projects: {}, skipped: [], failed: [] };
+  #outcome = {};
   #startedMs = Date.now();
   #toldMs = Date.now();
 
@@ -42,29 +38,25 @@ export default class PlainReporter {
    */
   onTestFileResult(test, result, all) {
     const { displayName, rootDir } = test.context.config;
-    const project = (this.#outcome.projects[displayName?.name ?? 'tests'] ??= { passed: 0, failed: 0, skipped: 0, files: 0 });
-    project.files += 1;
-    project.passed += result.numPassingTests;
-    // A file that could not even be loaded has no tests to count, and is a failure all the same.
-    project.failed += result.numFailingTests + (result.testExecError ? 1 : 0);
-    project.skipped += result.numPendingTests + result.numTodoTests;
-    const file = relative(rootDir, test.path);
-    if (result.testExecError) this.#outcome.failed.push(file);
-    for (const { status, fullName } of result.testResults) {
-      if (status === 'failed') this.#outcome.failed.push(`${file}: ${fullName}`);
-      if (status === 'pending' || status === 'todo') this.#outcome.skipped.push(`${file}: ${fullName}`);
-    }
+    const titles = (/** @type {string[]} */ ...wanted) =>
+      result.testResults.filter(({ status }) => wanted.includes(status)).map(({ fullName }) => fullName);
+    this.#outcome[relative(rootDir, test.path)] = {
+      project: displayName?.name ?? 'tests',
+      passed: result.numPassingTests,
+      skipped: titles('pending', 'todo'),
+      // A file that could not even be loaded has no tests to count, and is a failure all the same.
+      failed: [...titles('failed'), ...(result.testExecError ? [''] : [])],
+    };
     if (Date.now() - this.#toldMs < PROGRESS_EVERY_MS) return;
     this.#toldMs = Date.now();
-    const files = Object.values(this.#outcome.projects).reduce((total, { files }) => total + files, 0);
-    console.log(
-      `${files} of ${all.numTotalTestSuites} files after ${Math.round((Date.now() - this.#startedMs) / 1000)} s: ${inWords(this.#outcome)}`,
-    );
+    const files = Object.values(this.#outcome);
+    const seconds = Math.round((Date.now() - this.#startedMs) / 1000);
+    console.log(`${files.length} of ${all.numTotalTestSuites} files after ${seconds} s: ${inWords(files)}`);
   }
 
   onRunComplete() {
     const file = process.env['TOLLGATE_TEST_OUTCOME'];
     if (file) writeFileSync(file, JSON.stringify(this.#outcome));
-    else console.log(inWords(this.#outcome));
+    else console.log(inWords(Object.values(this.#outcome)));
   }
 }

@@ -11,13 +11,23 @@ import { createCredentialReader } from './identity/credentials.js';
 import { registerIssuer } from './identity/issuer-metrics.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
 import { CertificateFiles, registerCertificate } from './tls/certificate-files.js';
-import { AccessLog, type Admit, createCriticalityOf, Outcome, type OverloadSettings, ProxyMetrics, ProxyServer } from './proxy/index.js';
+import {
+  AccessLog,
+  type Admit,
+  createCriticalityOf,
+  Outcome,
+  type OverloadSettings,
+  ProxyMetrics,
+  type ProxyOptions,
+  ProxyServer,
+} from './proxy/index.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 import type { RoutesFile } from './routes/index.js';
 import { headersIn } from './rate-limit/legacy-headers.js';
 import { createPresent } from './rate-limit/presented.js';
+import { rehearseRequests } from './rehearsal.js';
 import type { Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
@@ -36,6 +46,7 @@ export class Gateway {
   readonly enforcer: Enforcer;
   private readonly issuer: Issuer | undefined;
   private readonly countryFile: CountryFile | undefined;
+  private readonly proxyOptions: ProxyOptions;
   private readonly proxy: ProxyServer;
   private readonly certificate: CertificateFiles | undefined;
   private readonly stopping = new AbortController();
@@ -55,29 +66,8 @@ export class Gateway {
     const trusts = createTrust(config.trustedProxies);
     this.certificate = this.openCertificate();
     registerCertificate(registry, this.certificate);
-    this.proxy = new ProxyServer({
-      ...proxyLimits(config),
-      upstream: config.upstreamUrl,
-      routes: options.routes?.routes,
-      pathCaseSensitive: config.pathCaseSensitive,
-      logger: options.logger,
-      metrics,
-      tracer: options.tracing,
-      tls: this.certificate && { pair: this.certificate.pair, ...tlsSettings(config) },
-      accessLog: config.accessLog ? new AccessLog(options.logger) : undefined,
-      criticalityOf: createCriticalityOf({
-        routes: config.criticalityRoutes,
-        header: config.criticalityHeader,
-        pathCaseSensitive: config.pathCaseSensitive,
-      }),
-      overload: overloadSettings(config),
-      present: createPresent({ body: config.refusalBody, html: config.refusalHtml }),
-      trusts,
-      admit: this.createAdmit(trusts),
-      secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
-      pathPolicy: config.pathPolicy,
-      pathPolicyExceptions: config.pathPolicyExceptions,
-    });
+    this.proxyOptions = this.createProxyOptions(metrics, trusts);
+    this.proxy = new ProxyServer(this.proxyOptions);
   }
 
   async start(): Promise<void> {
@@ -93,6 +83,7 @@ export class Gateway {
     if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
     await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
+    await this.rehearse();
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
@@ -126,11 +117,52 @@ export class Gateway {
     await Promise.all([this.enforcer.close(), this.options.tracing?.stop()]);
   }
 
+  private createProxyOptions(metrics: ProxyMetrics, trusts: Trust): ProxyOptions {
+    const { config, logger, routes, tracing } = this.options;
+    return {
+      ...proxyLimits(config),
+      upstream: config.upstreamUrl,
+      routes: routes?.routes,
+      pathCaseSensitive: config.pathCaseSensitive,
+      logger,
+      metrics,
+      tracer: tracing,
+      tls: this.certificate && { pair: this.certificate.pair, ...tlsSettings(config) },
+      accessLog: config.accessLog ? new AccessLog(logger) : undefined,
+      criticalityOf: createCriticalityOf({
+        routes: config.criticalityRoutes,
+        header: config.criticalityHeader,
+        pathCaseSensitive: config.pathCaseSensitive,
+      }),
+      overload: overloadSettings(config),
+      present: createPresent({ body: config.refusalBody, html: config.refusalHtml }),
+      trusts,
+      admit: this.createAdmit(trusts),
+      secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
+      pathPolicy: config.pathPolicy,
+      pathPolicyExceptions: config.pathPolicyExceptions,
+    };
+  }
+
   private openCertificate(): CertificateFiles | undefined {
     const { config, logger } = this.options;
     const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa } = config;
     if (cert === undefined || key === undefined) return undefined;
     return new CertificateFiles({ paths: { cert, key, clientCa }, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
+  }
+
+  private async rehearse(): Promise<void> {
+    const { enforcer, options, proxyOptions, stopping } = this;
+    const { config, logger } = options;
+    const startedMs = performance.now();
+    const admit = createAdmit({
+      describe: createDescribe({ ...config, identify: createIdentifier({ trusts: () => true, header: true }) }),
+      enforcer: { check: (descriptor, answer) => enforcer.rehearse(descriptor, answer), countUndescribed: () => {} },
+      identityRefusal: createIdentityRefusal({ kinds: config.identity, apiKeyHeader: keyHeader(config) }),
+      headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
+    });
+    const requests = await rehearseRequests({ proxy: { ...proxyOptions, admit }, signal: stopping.signal });
+    logger.info({ requests, durationMs: Math.round(performance.now() - startedMs) }, 'rehearsed');
   }
 
   private createAdmit(trusts: Trust): Admit {

@@ -46,7 +46,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     onCall: (tookMs, requests) => storeHealth.answered(tookMs, requests),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add), store, ignored);
+  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add, store.watch), store, ignored);
   const apiKeys = createApiKeys(settings);
   const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
   const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);

@@ -7,6 +7,7 @@ import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from '.
 import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
 import type { ApiKeys } from './keys/api-keys.js';
 import { registerGauges } from './reports/gauges.js';
+import { rehearsedRules } from './rehearsal.js';
 import { UnknownRoutes } from './reports/unknown-routes.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
@@ -105,6 +106,16 @@ export class Enforcer {
     const rules = this.dependencies.rules.get(descriptor.merchantId);
     if (rules === undefined) this.checkCold(descriptor, answer, requestId, watch);
     else this.checkBy(rules, descriptor, answer, requestId);
+  }
+
+  /**
+   * Decides as `check` does, by rules of nobody, at REHEARSED_PATH: takes nothing, counts nothing, tells nobody. For a door that wants its own way to be
+   * compiled before its first request.
+   */
+  rehearse(descriptor: Descriptor, answer: Answer): void {
+    this.dependencies.limiter.check(rehearsedRules(), descriptor, (outcome) =>
+      answer(outcome instanceof NewerRulesError ? RULES_UNAVAILABLE : outcome),
+    );
   }
 
   /** What is switched on now, for this process or for all. */

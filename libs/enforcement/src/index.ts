@@ -7,6 +7,7 @@ export { TooManyUnknownError } from './rules/rule-source.js';
 export { type CacheEntry, SieveCache } from './rules/sieve-cache.js';
 export { isVerdict, type NoVerdict, type NoVerdictReason, type Outcome } from './outcome.js';
 export { postgresRules } from './postgres-rules.js';
+export { REFUSED_IN_REHEARSAL, REHEARSED_PATH } from './rehearsal.js';
 export { ReceiptQueue } from './reports/receipt-queue.js';
 export { SaidOnce } from './reports/said-once.js';
 export { UsageCounters } from './reports/usage-counters.js';

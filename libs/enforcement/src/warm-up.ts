@@ -1,7 +1,8 @@
-import { merchantRules, startLimits, type MerchantRules, type RateLimiter } from '#limiter';
+import type { RateLimiter } from '#limiter';
 import { loadScripts, readBusyMerchants, type OnUnreadable } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
+import { NOBODY, rehearsed } from './rehearsal.js';
 import type { RuleCache } from './rules/rule-cache.js';
 
 export interface WarmUpOptions {
@@ -56,49 +57,27 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
 async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
   const { redis, rules, limiter } = options;
   await options.changesKnown;
-  const [busy] = await Promise.all([readBusyMerchants(redis, options.onUnreadable), loadScripts(redis), rules.loadDefaults()]);
+  const [busy] = await Promise.all([
+    readBusyMerchants(redis, options.onUnreadable),
+    loadScripts(redis),
+    // Where everything starts together, the tables may not be there yet. The enforcer goes on trying; the rehearsal needs no default rules.
+    rules.loadDefaults().catch(() => {}),
+  ]);
   for (let i = 0; i < busy.length && !signal.aborted; i += RULES_AT_ONCE) {
     const ids = busy.slice(i, i + RULES_AT_ONCE);
     const read = await Promise.allSettled(ids.map((id) => rules.load(id)));
     progress.merchants += read.filter(({ status }) => status === 'fulfilled').length;
   }
+  // Redis has no rules for it, so the rule source is asked, too.
+  await rules.load(NOBODY).catch(() => {});
   for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
-    await Promise.all(Array.from({ length: DECISIONS_A_ROUND }, (_, i) => decide(limiter, REHEARSED[i % REHEARSED.length]!)));
+    await Promise.all(Array.from({ length: DECISIONS_A_ROUND }, () => decide(limiter)));
     progress.decisions += DECISIONS_A_ROUND;
   }
 }
 
-/** They cost nothing, so that they neither take nor leave anything in Redis, even if merchants have these names. */
-const REHEARSED: readonly MerchantRules[] = ['rehearsal-1', 'rehearsal-2', 'rehearsal-3'].map((merchantId) =>
-  merchantRules(
-    merchantId,
-    [
-      {
-        id: '1',
-        name: 'rehearsal',
-        layer: 'merchant',
-        priority: 1,
-        enabled: true,
-        mode: 'enforce',
-        match: { methods: ['POST'], paths: ['/rehearsal/**'] },
-        key: ['merchant'],
-        cost: 0,
-        onStoreFailure: 'open',
-        limits: startLimits(
-          [{ name: 'rehearsal', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
-          0,
-        ),
-      },
-    ],
-    [],
-  ),
-);
-
-let rehearsals = 0;
-
-function decide(limiter: Pick<RateLimiter, 'check'>, rules: MerchantRules): Promise<void> {
-  // Another target each time: the one of the last request is remembered, and the search for a rule is to be compiled too.
-  const descriptor = { merchantId: rules.merchantId, ip: '127.0.0.1', method: 'POST', target: `/rehearsal/${rehearsals++}` };
+function decide(limiter: Pick<RateLimiter, 'check'>): Promise<void> {
+  const { rules, descriptor } = rehearsed();
   return new Promise((resolve) => limiter.check(rules, descriptor, () => resolve()));
 }
 

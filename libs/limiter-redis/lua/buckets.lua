@@ -37,6 +37,7 @@ end
 --   started(limit)              the state of one that was left alone since its limit started
 --   clamped(limit, state)       the state as it may be now: the same table, unless it is from the future or worse than empty
 --   take(limit, state, ...)     answers what it holds; whether the request passes here, and the state after it, if that is another
+--   leaving(limit, ...)         what of the limit is different for a request that has to leave so much: see take.lua
 --   full_at(limit, state)       when nothing is missing any more: a bucket must live until then; nil if that is over, or not known
 --   full(limit)                 the state of a full bucket, where state_missing needs more than these numbers
 --   adjusted(limit, state, adds)  the state when an operator has added the cost, or taken it; nil where a bucket has no tokens

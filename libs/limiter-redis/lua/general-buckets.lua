@@ -61,7 +61,7 @@ local function take(bucket, state, before)
     answer_nothing(algorithm, SENTINEL.BLOCKED - (bucket.block.until_us - now_us))
     last_block = asked
   else
-    allowed, after = algorithm.take(bucket.limit, state, asked - last_refusal, asked - last_block)
+    allowed, after = algorithm.take(takable_limit(bucket), state, asked - last_refusal, asked - last_block)
   end
   if not allowed then
     if bucket.has_no_say and not bucket.block then return end

@@ -8,17 +8,30 @@ local function read_bucket(position)
   flags, index, generation, position = unpack_struct('<BHI4', requests, position)
   local algorithm = ALGORITHMS[flags % 16]
   limit, position = algorithm.read(position)
-  local from_us, until_us, fills_after_us
-  if index >= INDEX.TIMED then
-    index = index - INDEX.TIMED
-    from_us, until_us, fills_after_us, position = unpack_struct('<ddd', requests, position)
+  local from_us, until_us, fills_after_us, leaves, leaves_part
+  if index >= INDEX.LEAVING then
+    if index >= INDEX.TIMED then
+      index = index - INDEX.TIMED
+      from_us, until_us, fills_after_us, position = unpack_struct('<ddd', requests, position)
+    end
+    if index >= INDEX.LEAVING then
+      index = index - INDEX.LEAVING
+      leaves, leaves_part, position = unpack_struct('<dd', requests, position)
+    end
   end
   if band(flags, FLAG.FORMER_FOLLOW) ~= 0 then generations, position = read_generations(position) end
   return {
     index = index, generation = generation, algorithm = algorithm, limit = limit, generations = generations,
-    from_us = from_us, until_us = until_us, fills_after_us = fills_after_us,
+    from_us = from_us, until_us = until_us, fills_after_us = fills_after_us, leaves = leaves, leaves_part = leaves_part,
     has_no_say = band(flags, FLAG.NO_SAY) ~= 0, has_former = band(flags, FLAG.HAS_FORMER) ~= 0, more = band(flags, FLAG.MORE) ~= 0,
   }, position
+end
+
+-- The limit as the request finds it: with so much less in it as it has to leave.
+local function takable_limit(bucket)
+  local limit, leaves = bucket.limit, bucket.leaves
+  if not leaves then return limit end
+  return setmetatable(bucket.algorithm.leaving(limit, leaves, bucket.leaves_part), { __index = limit })
 end
 
 -- When a bucket is as full as one that nobody touched; nil if that is over, or not known.

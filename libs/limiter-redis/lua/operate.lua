@@ -63,6 +63,6 @@ if must_write or unblocks or (operation ~= 'read' and operation ~= 'unblock') th
 end
 
 if bucket.block then reply[1] = bucket.block.until_us - now_us end
-algorithm.take(limit, state, 0, 0)
+algorithm.take(takable_limit(bucket), state, 0, 0)
 reply[#reply + 1] = is_full and -now_us or now_us
 return reply

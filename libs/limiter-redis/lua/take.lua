@@ -13,6 +13,8 @@ ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
            u16 index of its key in KEYS, from 1        u32 generation
            two f64 or more that the kind needs: see Take in its file in algorithms/
            if 32,768 was added to the index, f64 from_us, until_us: when the numbers hold; fills_after_us: how long those after them need to fill
+           if 16,384 was, f64 twice: what the request has to leave to others, as tokens and 0, or of a greedy bucket as whole and part of the time in
+           which they come back
            former  u8 number of generations, the oldest first and the present one last, for each
                    u32 generation, u8 kind, u8 onEdit, f64 capacity_tokens, started_us: when it came into force; then see Generation in the file
                    of the kind

@@ -21,6 +21,8 @@ export class GatheredReads {
     private readonly redis: Redis,
     /** Of each text; what is longer is cut there. */
     private readonly mostBytes: number,
+    /** Told of each write with reads, which ends when all of them are answered. Never rejects. */
+    private readonly watch: (answered: Promise<void>) => void = () => {},
   ) {}
 
   /** Empty if there is nothing of this name. Rejects with ioredis' error. */
@@ -37,7 +39,9 @@ export class GatheredReads {
     while (this.waiting.length > 0) {
       const reads = this.waiting;
       this.waiting = [];
-      await this.answer(reads);
+      const answered = this.answer(reads);
+      this.watch(answered);
+      await answered;
     }
     this.underWay = false;
   }

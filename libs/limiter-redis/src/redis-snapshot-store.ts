@@ -45,9 +45,11 @@ export class RedisSnapshotStore {
   constructor(
     private readonly redis: Redis,
     private readonly onUnreadable: OnUnreadable = () => {},
+    /** See GatheredReads. */
+    watch?: (answered: Promise<void>) => void,
   ) {
     // What stands there may be of any size.
-    this.reads = new GatheredReads(redis, MOST_BYTES);
+    this.reads = new GatheredReads(redis, MOST_BYTES, watch);
   }
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */

@@ -23,6 +23,7 @@ const RICH: Rule = {
   cost: { field: 'body.amount', scale: 100, max: 5_000, ifInvalid: 'max' },
   charge: { on: 'response', when: { field: 'response.status', from: 400, to: 499 } },
   onUnreadableBody: 'refuse',
+  reserve: [{ name: 'captures', methods: ['POST'], paths: ['/transactions/*/capture'], percent: 20 }],
   id: '18',
   mode: { enforcePercent: 10 },
   validFrom: '2026-12-01T00:00:00Z',
@@ -80,6 +81,7 @@ test('a snapshot has the second format only if a rule in it needs that', () => {
     { schedule: RICH.schedule! },
     { match: RICH.match },
     { key: ['host'] },
+    { reserve: RICH.reserve! },
   ];
   expect(parts.map((part) => formatOf([{ ...PLAIN, ...part }]))).toEqual(parts.map(() => 2));
 });

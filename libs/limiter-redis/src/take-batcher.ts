@@ -77,7 +77,12 @@ export class TakeBatcher {
   close(): void {
     this.stopSweeping?.();
     this.stopSweeping = undefined;
-    this.fail(() => true, 'the store was closed');
+    this.giveUp('the store was closed');
+  }
+
+  /** Fails what is under way and what waits. */
+  giveUp(reason: string): void {
+    this.fail(() => true, reason);
   }
 
   private scheduleFlush(): void {

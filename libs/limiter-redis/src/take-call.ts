@@ -2,6 +2,7 @@ import {
   generationsOf,
   isBypassed,
   isPenaltyTake,
+  neededFor,
   takesOfRetry,
   ON_EDITS,
   type Bucket,
@@ -43,6 +44,8 @@ class Wire {
     readonly codec: BucketCodec,
     /** The window of the calendar that it was packed in: in another one it has to be packed anew. */
     readonly window: WindowBounds | undefined,
+    /** What is added to the index of the key: see INDEX. */
+    readonly indexFlags: number,
   ) {}
 }
 
@@ -88,7 +91,7 @@ function packRequest({ takes, holder, spare, withFormer }: AskedTakes, nowMs: nu
     // Of a single bucket the caller knows by itself that it is bypassed.
     if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
     buckets.bytes[at + 1] = index & 0xff;
-    buckets.bytes[at + 2] = (index >> 8) | (take.bucket.inForce === undefined ? 0 : INDEX.timed >> 8);
+    buckets.bytes[at + 2] = (index | wire.indexFlags) >> 8;
     if (wire.codec.holderAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.holderAt, holder);
   }
 }
@@ -156,8 +159,11 @@ function newWire(take: BucketTake, nowMs: number, withFormer: boolean): Wire {
   codec.packTake(writer, bucket, cost, nowUs, isPenaltyTake(take) ? take.untold : undefined);
   const { inForce } = bucket;
   if (inForce !== undefined) writer.f64(inForce.fromUs, inForce.untilUs, inForce.fillsAfterUs);
+  const leaves = neededFor(bucket, cost) > cost;
+  if (leaves) writer.f64(...(codec.withheldOf?.(bucket) ?? [bucket.withheld, 0]));
+  const indexFlags = (inForce === undefined ? 0 : INDEX.timed) + (leaves ? INDEX.leaving : 0);
   if (hasFormer && withFormer) packGenerations(writer, bucket, nowUs);
-  return new Wire(new Uint8Array(writer.written()), frameLength, codec, codec.calendarWindow?.(bucket, nowUs));
+  return new Wire(new Uint8Array(writer.written()), frameLength, codec, codec.calendarWindow?.(bucket, nowUs), indexFlags);
 }
 
 function packGenerations(writer: ByteWriter, bucket: Bucket, nowUs: number): void {

@@ -15,8 +15,8 @@ export const FLAG = {
   formerFollow: 128,
 } as const;
 
-/** Added to the index of a key: when the numbers hold stands behind them. A call has far fewer keys. */
-export const INDEX = { timed: 32_768 } as const;
+/** Added to the index of a key: when the numbers hold stands behind them; what the request has to leave does. A call has far fewer keys. */
+export const INDEX = { timed: 32_768, leaving: 16_384 } as const;
 
 /** In place of a kind: what stands behind it says how retries of the request are known. */
 export const RETRY = { kind: 15, refundLength: 55, charged: 0, retried: 1, marked: 2 } as const;

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check';
-import { arrivals, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs, takeAlone } from '../testing/index.js';
+import { arrivals, bucketLeaving, describeGolden, limitSpecs, ModelBucket, startedLimit, stepMs, takeAlone } from '../testing/index.js';
 import { runs } from '../testing/properties/runs.js';
 import type { Windows } from './algorithms/windows.js';
 import { bucketOf, type BucketState } from './bucket.js';
 
 describeGolden(() => {
   let state: BucketState | undefined;
-  return (limit, cost, atMs, spare) => {
-    const taken = takeAlone(bucketOf(limit), state, cost, atMs, { spare });
+  return (limit, cost, atMs, spare, percent) => {
+    const taken = takeAlone(bucketLeaving(limit, percent), state, cost, atMs, { spare });
     state = taken.state;
     return taken.decision;
   };
@@ -38,6 +38,26 @@ describe('against a plain model, over random limits and arrivals', () => {
         }
       }),
       runs(300),
+    );
+  });
+
+  test('decides the same where some requests have to leave a share to others', () => {
+    const shared = fc.tuple(cases, fc.integer({ min: 1, max: 99 }), fc.array(fc.boolean(), { minLength: 60, maxLength: 60 }));
+    fc.assert(
+      fc.property(shared, ([[spec, requests, startMs], percent, kept]) => {
+        const limit = startedLimit(spec, startMs);
+        const model = new ModelBucket(spec, startMs * 1000);
+        let state: BucketState | undefined;
+        let nowUs = startMs * 1000;
+        requests.forEach(({ gapUs, cost }, i) => {
+          nowUs += gapUs;
+          const bucket = bucketLeaving(limit, kept[i] ? 0 : percent);
+          const taken = takeAlone(bucket, state, cost, nowUs / 1000);
+          expect(taken.decision).toEqual(model.take(cost, nowUs, bucket.withheld));
+          state = taken.state;
+        });
+      }),
+      runs(100),
     );
   });
 

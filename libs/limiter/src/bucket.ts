@@ -23,6 +23,8 @@ export type Bucket = BucketGeneration & {
   /** Former numbers, the newest first, for a bucket that was written before an edit: see `generationsOf`. */
   readonly previous: readonly PastLimit[];
   readonly timeZone: string;
+  /** The bucket of which this is what others may take: see `withholding`. */
+  readonly whole?: Bucket;
   /** When its numbers hold, where that is known beforehand: outside of that time nothing is taken by them. */
   readonly inForce?: InForceUs;
 };
@@ -44,6 +46,8 @@ export type BucketGeneration = BucketNumbers & {
   readonly excess: number;
   /** What became of the tokens of the generation before. */
   readonly onEdit: OnEdit;
+  /** Tokens that a request must leave, because they are kept for others. Nearly always 0. */
+  readonly withheld: number;
 };
 
 /** A state as a store keeps it: with the generation of the numbers that it was written with. */
@@ -101,6 +105,7 @@ export function bucketOfPenalty(numbers: Penalty, watches: number): Bucket & Pen
     missingAtStart: NOTHING,
     excess: 0,
     onEdit: 'as_is',
+    withheld: 0,
     elastic: false,
     previous: [],
     timeZone: '',
@@ -118,7 +123,20 @@ function generationOf(limit: Limit | PastLimit, timeZone: string): BucketGenerat
     missingAtStart,
     excess: excessOf(limit),
     onEdit: limit.onEdit ?? 'as_is',
+    withheld: 0,
   };
+}
+
+/** A bucket as those find it who have to leave so many of its tokens to others. It is the same bucket: only who asks differs. */
+export function withholding(bucket: Bucket, tokens: number): Bucket {
+  if (tokens === 0) return bucket;
+  const differences: object = ALGORITHMS[bucket.kind].withholding?.(bucket, tokens) ?? {};
+  return { ...bucket, ...differences, withheld: tokens, whole: bucket };
+}
+
+/** What has to be in a bucket for a request to pass. One that takes nothing leaves whatever is there. */
+export function neededFor({ withheld }: Pick<BucketGeneration, 'withheld'>, cost: number): number {
+  return cost === 0 ? 0 : cost + withheld;
 }
 
 function missingFrom(capacity: number, { tokens, fraction }: LimitStart): Amount {
@@ -149,11 +167,11 @@ export function clamped(bucket: BucketGeneration, state: BucketState, nowUs: num
 
 /** What the bucket holds at an instant at which the state was clamped, for a request that asks `cost` of it. */
 export function levelAt(bucket: BucketGeneration, state: BucketState, nowUs: number, cost: number): BucketLevel {
-  return ALGORITHMS[bucket.kind].level(bucket, state, nowUs, cost);
+  return ALGORITHMS[bucket.kind].level(bucket, state, nowUs, neededFor(bucket, cost));
 }
 
 export function allows(bucket: BucketGeneration, level: BucketLevel, cost: number): boolean {
-  return ALGORITHMS[bucket.kind].allows(bucket, level, cost);
+  return ALGORITHMS[bucket.kind].allows(bucket, level, neededFor(bucket, cost));
 }
 
 /** The state after a take that passed. Taking nothing changes nothing. */
@@ -184,25 +202,22 @@ export function levelLater(bucket: BucketGeneration, level: BucketLevel, us: num
 export function decide(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare = false): Decision {
   if (isBlocked(level)) return blockedDecision(bucket, level, cost);
   // What few limits say more than their algorithm stands apart, so that the rest is short enough to be compiled into its callers.
-  return bucket.elastic || bucket.excess > 0
-    ? decideAboveLimit(bucket, level, cost, taken, spare)
+  return bucket.elastic || bucket.excess > 0 || bucket.withheld > 0
+    ? decideApart(bucket, level, cost, taken, spare)
     : ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
 }
 
-/** The decision of a limit that may be exceeded: a soft or an elastic one. */
-function decideAboveLimit(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare: boolean): Decision {
-  if (isBypassed(bucket, spare) && !allows(bucket, level, cost)) {
-    return { ...ALGORITHMS[bucket.kind].decide(bucket, level, cost, false), allowed: true, retryAfterMs: 0, overLimit: taken };
-  }
-  const decision = ALGORITHMS[bucket.kind].decide(bucket, level, cost, taken);
-  const { limit, remaining } = decision;
-  const { excess } = bucket;
-  return {
-    ...decision,
-    limit: limit - excess,
-    remaining: Math.max(0, remaining - excess),
-    overLimit: taken && cost > 0 && remaining < excess,
-  };
+/** The decision of a limit that may be exceeded, a soft or an elastic one, or of which something is kept for others. */
+function decideApart(bucket: Bucket, level: BucketLevel, cost: number, taken: boolean, spare: boolean): Decision {
+  const { elastic, excess, withheld } = bucket;
+  const bypassed = isBypassed(bucket, spare) && !allows(bucket, level, cost);
+  const takes = taken && !bypassed;
+  // What is withheld counts as long as it is a question whether the request passes.
+  const decision = ALGORITHMS[bucket.kind].decide(bucket, level, takes ? cost : neededFor(bucket, cost), takes);
+  const left = decision.remaining - withheld;
+  const shown = { ...decision, limit: decision.limit - excess, remaining: Math.max(0, left - excess), ...(withheld > 0 && { withheld }) };
+  if (bypassed) return { ...shown, allowed: true, retryAfterMs: 0, overLimit: taken };
+  return elastic || excess > 0 ? { ...shown, overLimit: taken && cost > 0 && left < excess } : shown;
 }
 
 /** Nobody knows what the bucket will hold when the block is over; what it never holds at once it will not hold then. */
@@ -212,7 +227,7 @@ function blockedDecision(bucket: Bucket, { blockedForUs }: BlockedLevel, cost: n
     allowed: false,
     limit: bucket.capacity - bucket.excess,
     remaining: 0,
-    retryAfterMs: cost > bucket.capacity ? 'never' : waitMs,
+    retryAfterMs: neededFor(bucket, cost) > bucket.capacity ? 'never' : waitMs,
     resetAfterMs: waitMs,
     blocked: true,
     ...ALGORITHMS[bucket.kind].whenBlocked?.(bucket, waitMs),

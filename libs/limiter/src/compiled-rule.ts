@@ -1,6 +1,6 @@
 import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { keyHead, keyParts, type LimitId } from './bucket-key.js';
-import { bucketOf, bucketOfPenalty, type Bucket } from './bucket.js';
+import { bucketOf, bucketOfPenalty, withholding, type Bucket } from './bucket.js';
 import type { CompiledCharge } from './charge.js';
 import { AskedFields } from './conditions/request-field.js';
 import type { Price } from './cost.js';
@@ -8,6 +8,7 @@ import type { Descriptor } from './descriptor.js';
 import type { Rule } from './rule.js';
 import type { RuleOrigin } from './rule-origin.js';
 import type { BucketTake, MakeTake, PenaltyTake } from './take.js';
+import { withheldOf } from './withheld.js';
 
 /** What a rule counts with. */
 export interface RuleBuckets {
@@ -39,6 +40,8 @@ export interface CompiledRule {
   readonly charge: CompiledCharge | undefined;
   /** Whether it has limits that look at the platform's spare capacity. */
   readonly elastic: boolean;
+  /** The share of its buckets that the request has to leave to others, in percent; 0 where it need not. */
+  readonly withheldPercent: number;
 }
 
 export function bucketsOf({ limits, penalty }: Rule, timeZone: string | undefined): RuleBuckets {
@@ -46,6 +49,16 @@ export function bucketsOf({ limits, penalty }: Rule, timeZone: string | undefine
     limits: limits.map((limit) => bucketOf(limit, timeZone)),
     penalty: penalty ? bucketOfPenalty(penalty, limits.length) : undefined,
   };
+}
+
+/** The same buckets as those find them who have to leave a share of them. */
+export function bucketsWithholding(
+  { limits, penalty }: RuleBuckets,
+  rule: Pick<Rule, 'limits'>,
+  percent: number,
+  unitsPerToken = 1,
+): RuleBuckets {
+  return { limits: limits.map((bucket, i) => withholding(bucket, withheldOf(rule.limits[i]!, percent) * unitsPerToken)), penalty };
 }
 
 export function newTakes(

@@ -17,6 +17,8 @@ export interface Decision {
   readonly waitMs?: number;
   /** Only where an operator has blocked the bucket: then `retryAfterMs` and `resetAfterMs` say how long that goes on. */
   readonly blocked?: true;
+  /** Only where some of the bucket is kept for other requests: how many tokens, which are not among the remaining ones. */
+  readonly withheld?: number;
   /** Only for soft and elastic limits: whether the request passed above its limit. */
   readonly overLimit?: boolean;
 }

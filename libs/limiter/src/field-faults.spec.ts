@@ -6,6 +6,7 @@ import { RULE_FIELDS } from './rule.js';
 const BUCKET = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
 const WINDOW = { name: 'day', algorithm: 'fixed_window', limit: 5 };
 const RULE = { name: 'card payments', limits: [BUCKET] };
+const SHARE = { name: 'captures', methods: ['POST'], paths: ['/transactions/*/capture'], percent: 20 };
 
 const faultsOf = (rule: object) => objectFaults(rule as Record<string, unknown>, RULE_FIELDS, { pointer: '', code: 'rule' });
 const limited = (changes: object) => ({ ...RULE, limits: [{ ...BUCKET, ...changes }] });
@@ -46,7 +47,21 @@ describe('the code of a fault', () => {
       '/charge/when/any/0/field',
       'condition.field.not_applicable',
     ],
-    [{ ...RULE, reserve: [] }, '/reserve', 'rule.reserve.not_enforced'],
+    [{ ...RULE, reserve: {} }, '/reserve', 'rule.reserve.wrong_type'],
+    [{ ...RULE, reserve: Array(9).fill(SHARE) }, '/reserve', 'rule.reserve.wrong_length'],
+    [{ ...RULE, reserve: [{ ...SHARE, percent: 0 }] }, '/reserve/0/percent', 'rule.reserve.percent.out_of_range'],
+    [{ ...RULE, reserve: [{ ...SHARE, percent: 100 }] }, '/reserve/0/percent', 'rule.reserve.percent.out_of_range'],
+    [{ ...RULE, reserve: [{ ...SHARE, percent: undefined }] }, '/reserve/0/percent', 'rule.reserve.percent.missing'],
+    [{ ...RULE, reserve: [{ name: 'all', percent: 20, paths: [] }] }, '/reserve/0/paths', 'rule.reserve.paths.missing'],
+    [{ ...RULE, reserve: [{ ...SHARE, paths: ['captures'] }] }, '/reserve/0/paths/0', 'rule.reserve.paths.malformed'],
+    [{ ...RULE, reserve: [{ ...SHARE, methods: ['post'] }] }, '/reserve/0/methods/0', 'rule.reserve.methods.malformed'],
+    [{ ...RULE, reserve: [{ ...SHARE, path: '/' }] }, '/reserve/0/path', 'rule.reserve.unknown_field'],
+    [{ ...RULE, reserve: [SHARE, SHARE] }, '/reserve/1/name', 'rule.reserve.name.repeated'],
+    [
+      { ...RULE, reserve: [SHARE, { ...SHARE, name: 'b', percent: 70 }, { ...SHARE, name: 'c' }] },
+      '/reserve/2/percent',
+      'rule.reserve.percent.out_of_range',
+    ],
     [{ ...RULE, consistency: 'leased' }, '/consistency', 'rule.consistency.not_enforced'],
     [{ ...RULE, onUnreadableBody: 'pass' }, '/onUnreadableBody', 'rule.onUnreadableBody.not_one_of'],
     [{ ...RULE, onLimit: { reroute: 'Slow lane' } }, '/onLimit/reroute', 'rule.onLimit.reroute.malformed'],
@@ -105,6 +120,13 @@ describe('the code of a fault', () => {
     expect([...reasons].sort()).toEqual(Object.keys(FAULT_REASONS).sort());
   });
 });
+
+it.each([null, [], [SHARE], [{ name: 'posts', methods: ['POST'], percent: 99 }], [{ ...SHARE, methods: [] }]])(
+  '%j may be reserved',
+  (reserve) => {
+    expect(faultsOf({ ...RULE, reserve })).toEqual([]);
+  },
+);
 
 describe('a part of the language that is not enforced yet', () => {
   it('is accepted where it says what holds anyway, and not kept', () => {

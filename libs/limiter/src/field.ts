@@ -13,7 +13,7 @@ export const FAULT_REASONS = {
   not_one_of: 'The text is none of the values that are allowed here.',
   malformed: 'The text or the object is of the right type and does not have the right form.',
   wrong_length: 'The list or the map has too few or too many items.',
-  repeated: 'An item of a list occurs twice, or two limits have the same name.',
+  repeated: 'An item of a list occurs twice, or two limits or two reserved shares have the same name.',
   not_applicable: 'The field does not go with the value of another field.',
   too_fast: 'The refill is faster than 1,000,000 tokens a second.',
   inexact: 'The refill is a fraction that cannot be counted exactly.',

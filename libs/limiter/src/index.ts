@@ -55,6 +55,7 @@ export * from './remembering-bucket-store.js';
 export type { OnLimit } from './on-limit.js';
 export { rerouted, rerouteOf } from './reroute.js';
 export * from './reservation.js';
+export { reserveOf, type ReservedShare } from './reserve.js';
 export * from './rule.js';
 export * from './rule-language.js';
 export * from './rule-mode.js';
@@ -83,6 +84,7 @@ export {
 } from './verdict.js';
 export { foreignSyntaxIn, looksLikeExpression } from './writing/foreign-path-syntax.js';
 export { headerNameFault } from './writing/header-name.js';
+export { withheldOf } from './withheld.js';
 export { WRITING_REASONS, writingFaults } from './writing/writing-faults.js';
 export { RULE_WARNINGS, type RuleWarning, type WarningCode } from './warnings/rule-warning.js';
 export { ruleWarnings } from './warnings/rule-warnings.js';

@@ -1,6 +1,6 @@
 import { limitAlgorithm } from './limit-algorithm.js';
-import { bucketOf } from './bucket.js';
-import { costOf, type CompiledRule } from './compiled-rule.js';
+import { bucketOf, neededFor } from './bucket.js';
+import { bucketsWithholding, costOf, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { capacityOf, excessOf, type Limit, type LimitNumbers, type LimitStart, type PastLimit } from './limit.js';
 
@@ -37,20 +37,19 @@ const SHARES = new WeakMap<CompiledRule, RuleShare>();
 /** Whether a request costs more than its whole limit allows at once, not just more than a share of it. */
 export function costsTooMuch(compiled: CompiledRule, descriptor: Descriptor): boolean {
   const cost = costOf(compiled, descriptor)!;
-  return compiled.buckets.limits.some((bucket) => cost > bucket.capacity);
+  return compiled.buckets.limits.some((bucket) => neededFor(bucket, cost) > bucket.capacity);
 }
 
 function shareOf(compiled: CompiledRule, gateways: number): CompiledRule {
-  const { rule, buckets } = compiled;
+  const { rule, buckets, withheldPercent } = compiled;
+  const limits = buckets.limits.map(({ timeZone }, i) => bucketOf(inUnits(rule.limits[i]!, gateways), timeZone));
+  const shared = { ...rule, limits: rule.limits.map((limit) => shown(limit, gateways)) };
   return {
     ...compiled,
     unitsPerToken: gateways,
-    rule: { ...rule, limits: rule.limits.map((limit) => shown(limit, gateways)) },
-    buckets: {
-      limits: buckets.limits.map(({ timeZone }, i) => bucketOf(inUnits(rule.limits[i]!, gateways), timeZone)),
-      // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.
-      penalty: buckets.penalty,
-    },
+    rule: shared,
+    // A penalty gives nothing out, so there is nothing to share: it blocks after as many refusals as it says.
+    buckets: bucketsWithholding({ limits, penalty: buckets.penalty }, shared, withheldPercent, gateways),
     takes: undefined,
   };
 }

@@ -2,7 +2,8 @@ import { AskedRequest } from './asked-request.js';
 import { inOrder, plainTake, type CompiledRule } from './compiled-rule.js';
 import type { Descriptor } from './descriptor.js';
 import { followsMerchant } from './limit.js';
-import { ClosedByNewerRules, type NewerRule } from './newer-rule.js';
+import type { NamedRoutes } from './named-routes.js';
+import { closedByNewerRules, type NewerRule } from './newer-rule.js';
 import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
 import { firstMatch, layersOf, mayConcern, mergedLayers, refusingBody, rulesOf, type RuleLayer } from './rule-matcher.js';
@@ -39,7 +40,7 @@ export class MerchantRules {
     readonly layers: readonly RuleLayer[],
     private readonly shape: RulesShape,
     private readonly makeTake: MakeTake,
-    private readonly closing: ClosedByNewerRules | undefined,
+    private readonly closing: NamedRoutes | undefined,
   ) {}
 
   /** How many takes are kept, because they are most of what a merchant in use costs in memory. */
@@ -89,15 +90,15 @@ export class MerchantRules {
     const shadow: CompiledRule[] = [];
     for (const layer of this.layers) {
       const first = firstMatch(layer.enforced, 'enforce', request);
-      if (first) enforced.push(this.compile(first));
+      if (first) enforced.push(this.compile(first.takenBy(request)));
       const firstShadow = firstMatch(layer.shadow, 'shadow', request);
-      if (firstShadow) shadow.push(this.compile(firstShadow));
+      if (firstShadow) shadow.push(this.compile(firstShadow.takenBy(request)));
     }
     return {
       enforced,
       shadow,
       elastic: enforced.some(({ elastic }) => elastic),
-      closed: this.closing?.concern(request.method, request.segments, request.ignoreCase) ?? false,
+      closed: this.closing?.include(request.method, request.segments, request.ignoreCase) ?? false,
       priced: this.shape.priced && [...enforced, ...shadow].some(({ price }) => price !== undefined),
       refusingBody: this.shape.readsBody ? refusingBody(this.layers, request) : undefined,
     };
@@ -196,7 +197,7 @@ export function merchantRules(
 ): MerchantRules {
   const shared = plan === undefined ? defaultRules(defaults, timeZone) : planRules(plan, defaults, timeZone);
   const { layers, shape } = own.length === 0 ? shared : merged(templatesOf(own, 'own', timeZone), shared);
-  const closing = newerRules.length === 0 ? undefined : new ClosedByNewerRules(newerRules);
+  const closing = newerRules.length === 0 ? undefined : closedByNewerRules(newerRules);
   return new MerchantRules(
     merchantId,
     overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time),

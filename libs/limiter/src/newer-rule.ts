@@ -1,4 +1,4 @@
-import { pathMatcher, type PathMatcher } from './path-pattern.js';
+import { NamedRoutes } from './named-routes.js';
 import type { RuleMatch, StoreFailurePolicy } from './rule.js';
 
 /**
@@ -13,26 +13,7 @@ export interface NewerRule {
   readonly match: Pick<RuleMatch, 'methods' | 'paths'>;
 }
 
-/** Tells which requests are refused because of such rules. */
-export class ClosedByNewerRules {
-  private readonly closed: readonly { readonly methods: readonly string[]; readonly paths: readonly PathMatcher[] }[];
-
-  constructor(rules: readonly NewerRule[]) {
-    this.closed = rules
-      .filter(({ onStoreFailure }) => onStoreFailure === 'closed')
-      .map(({ match: { methods, paths } }) => ({ methods, paths: paths.map(pathMatcher) }));
-  }
-
-  get isPathless(): boolean {
-    return this.closed.every(({ paths }) => paths.length === 0);
-  }
-
-  concern(method: string, segments: readonly string[], ignoreCase: boolean): boolean {
-    const asGet = method === 'HEAD' ? 'GET' : method;
-    return this.closed.some(
-      ({ methods, paths }) =>
-        (methods.length === 0 || methods.includes(method) || methods.includes(asGet)) &&
-        (paths.length === 0 || paths.some((matches) => matches(segments, ignoreCase))),
-    );
-  }
+/** The requests that are refused because of such rules. */
+export function closedByNewerRules(rules: readonly NewerRule[]): NamedRoutes {
+  return new NamedRoutes(rules.filter(({ onStoreFailure }) => onStoreFailure === 'closed').map(({ match }) => match));
 }

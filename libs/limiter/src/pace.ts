@@ -13,9 +13,9 @@ export function quotaWindowMs(limit: LimitSpec | LimitNumbers): number {
 /** Milliseconds until more quota is there than now, at most; 0 if all of it is. */
 export function msToMoreQuota(
   limit: LimitSpec,
-  { remaining, resetAfterMs, nextStepMs }: Pick<Decision, 'remaining' | 'resetAfterMs' | 'nextStepMs'>,
+  { remaining, resetAfterMs, nextStepMs, withheld = 0 }: Pick<Decision, 'remaining' | 'resetAfterMs' | 'nextStepMs' | 'withheld'>,
 ): number {
-  const missing = capacityOf(limit) - remaining;
+  const missing = capacityOf(limit) - withheld - remaining;
   if (missing <= 0) return 0;
   if (nextStepMs !== undefined) return nextStepMs;
   const pace = limitAlgorithm(limit).paceOf?.(limit);

@@ -1,6 +1,6 @@
 import { penalizedLevel, type PenaltyBucket, type PenaltyLevel } from './algorithms/penalty/penalty.js';
 import { isBlocked } from './block.js';
-import { allows, decide, levelLater, type Bucket, type BucketLevel } from './bucket.js';
+import { allows, decide, levelLater, neededFor, type Bucket, type BucketLevel } from './bucket.js';
 import { isPenaltyTake, isProvoked, type PenaltyTake, type TakeRequest } from './take.js';
 
 export interface RefusalMemoryOptions {
@@ -14,10 +14,11 @@ export interface RefusalMemoryOptions {
 class Found {
   constructor(
     readonly bucket: Bucket,
-    readonly cost: number,
+    /** What the request needed to be there: so much, or more, is refused. */
+    readonly needed: number,
     public level: BucketLevel,
     readonly atMs: number,
-    /** Until then the bucket refuses this cost, or more. */
+    /** Until then the bucket refuses whoever needs as much. */
     readonly refusesUntilMs: number,
     readonly staleAtMs: number,
   ) {}
@@ -35,7 +36,7 @@ const GIVING_BACK_TAKES_MS = 50;
 
 /**
  * Remembers what a store has refused. A refusal says how long nothing can change, so until then the same is refused without asking: for as much or
- * more, as long as the limit is the same one, and not where something may change at any time (slots of a concurrency limit that others
+ * more, as long as the limit is the same one (and of a limit that keeps something for some, also for all others), and not where something may change at any time (slots of a concurrency limit that others
  * release, an elastic limit). What is not certain is asked.
  *
  * Times are of a clock that is never set, in milliseconds. A refusal counts from when it was asked for, so it never lasts longer than the bucket's.
@@ -77,9 +78,11 @@ export class RefusalMemory {
     let counts = false;
     for (const { key, bucket, cost } of takes) {
       const found = this.entries.get(key);
-      if (!(found instanceof Found) || found.bucket !== bucket || nowMs >= found.staleAtMs || cost < found.cost) return undefined;
+      if (!(found instanceof Found) || !concerns(found, bucket) || nowMs >= found.staleAtMs) return undefined;
+      const needed = neededFor(bucket, cost);
+      if (needed < found.needed) return undefined;
       if (nowMs < found.refusesUntilMs) refuses = true;
-      else if (!knowsLater(found, cost)) {
+      else if (!knowsLater(found, bucket, cost)) {
         if (!mayChange(bucket)) return undefined;
         uncertain = true;
       }
@@ -87,7 +90,7 @@ export class RefusalMemory {
     }
     // Where others refuse for sure, slots may have what they want; but a penalty must not count a refusal that is none.
     if (!refuses || (uncertain && counts)) return undefined;
-    const levels = takes.map((take) => levelNow(this.entries.get(take.key) as Found, take.cost, nowMs));
+    const levels = takes.map(({ key, bucket, cost }) => levelNow(this.entries.get(key) as Found, neededFor(bucket, cost), nowMs));
     return !counts || this.penalize(request, levels, provoked) ? levels : undefined;
   }
 
@@ -110,8 +113,8 @@ export class RefusalMemory {
       const untilMs = sentAtMs + Math.min(this.longestMs, lastsMs[i]!);
       const staleAtMs = isBlocked(level) ? untilMs : sentAtMs + this.longestMs;
       // A block refuses whatever comes.
-      const leastCost = isBlocked(level) || bucket.kind === 'penalty' ? 0 : cost;
-      this.put(key, new Found(bucket, leastCost, level, nowMs, untilMs, staleAtMs));
+      const least = isBlocked(level) || bucket.kind === 'penalty' ? 0 : neededFor(bucket, cost);
+      this.put(key, new Found(bucket, least, level, nowMs, untilMs, staleAtMs));
     }
   }
 
@@ -166,8 +169,13 @@ function bytesOf(key: string): number {
 }
 
 /** Whether it is known what a bucket holds that refuses no longer. Of a window only that what has passed would still pass. */
-function knowsLater({ bucket, level, cost: askedCost }: Found, cost: number): boolean {
-  return !('retryUs' in level) || (cost === askedCost && allows(bucket, level, cost));
+function knowsLater({ level, needed }: Found, bucket: Bucket, cost: number): boolean {
+  return !('retryUs' in level) || (neededFor(bucket, cost) === needed && allows(bucket, level, cost));
+}
+
+/** Whether what is known holds for whoever asks for this bucket: what refuses those for whom some of it is kept refuses all others. */
+function concerns({ bucket: known }: Found, bucket: Bucket): boolean {
+  return known === bucket || known === bucket.whole;
 }
 
 /** Whether a refusal may be over at any time. */
@@ -185,8 +193,8 @@ function refusalLastsMs(bucket: Bucket, level: BucketLevel, cost: number): numbe
   return retryAfterMs === 'never' ? Infinity : retryAfterMs - 1;
 }
 
-function levelNow({ bucket, level, atMs, cost: askedCost }: Found, cost: number, nowMs: number): BucketLevel {
+function levelNow({ bucket, level, atMs, needed: askedFor }: Found, needed: number, nowMs: number): BucketLevel {
   const later = levelLater(bucket, level, Math.round((nowMs - atMs) * 1000));
   // Of a window it was asked when a smaller cost passes. When nothing counts any more, this one does.
-  return cost > askedCost && 'retryUs' in later ? { ...later, retryUs: later.resetUs } : later;
+  return needed > askedFor && 'retryUs' in later ? { ...later, retryUs: later.resetUs } : later;
 }

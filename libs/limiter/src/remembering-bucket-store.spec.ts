@@ -43,9 +43,9 @@ describeBucketStore('RememberingBucketStore', create);
 
 describeGolden(() => {
   const { store, clock } = create();
-  return async (limit, cost, atMs, spare) => {
+  return async (limit, cost, atMs, spare, percent) => {
     clock.nowMs = atMs;
-    return (await takeFrom(store, [{ key: 'row', limit, cost }], spare))[0]!;
+    return (await takeFrom(store, [{ key: 'row', limit, cost, percent }], spare))[0]!;
   };
 });
 

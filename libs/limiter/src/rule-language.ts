@@ -10,15 +10,17 @@ import type { KeyPart, RuleSpec } from './rule.js';
  * 1. What a rule could say at first.
  * 2. Conditions on fields, validity, schedules, keys of any field, enforcePercent.
  * 3. Fields of the body, a cost that a field says, charges that wait for the answer, claims of tokens.
+ * 4. Shares of the buckets that are kept for some routes.
  */
-export const RULE_LANGUAGE = 3;
+export const RULE_LANGUAGE = 4;
 
 /** The parts of a key that version 1 knows. */
 const FIRST_KEY_PARTS: readonly KeyPart[] = ['merchant', 'ip', 'method'];
 
 /** The version of the language that a rule is written in. */
 export function languageOf(rule: Omit<RuleSpec, 'limits'>): number {
-  const { match, key, mode, validFrom, validTo, schedule } = rule;
+  const { match, key, mode, validFrom, validTo, schedule, reserve } = rule;
+  if (reserve && reserve.length > 0) return 4;
   if (looksBeyondHead(rule)) return 3;
   const isLater =
     (match.all?.length ?? 0) > 0 ||

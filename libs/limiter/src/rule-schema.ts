@@ -35,11 +35,16 @@ export const BEYOND_THE_SCHEMA: readonly { readonly code: RegExp; readonly expla
     code: /^rule\.cost\.(?:min|ifAbsent)\.out_of_range$/,
     explanation: 'What a request costs at least, or without its field, is not above max.',
   },
+  { code: /^rule\.reserve\.name\.repeated$/, explanation: 'The shares that a rule reserves have different names.' },
+  { code: /^rule\.reserve\.percent\.out_of_range$/, explanation: 'All shares that a rule reserves are at most 99 percent together.' },
   { code: /^limit\.name\.repeated$/, explanation: 'The limits of a rule have different names.' },
   { code: /^(?:limit|rule\.schedule)\.timeZone\.malformed$/, explanation: 'A time zone is one that the server knows.' },
-  { code: /^rule\.match\.paths\.malformed$/, explanation: 'Wildcards and dots stand only at certain places of a path pattern.' },
   {
-    code: /^rule\.(?:name|note|labels)\.malformed$/,
+    code: /^rule\.(?:match|reserve)\.paths\.malformed$/,
+    explanation: 'Wildcards and dots stand only at certain places of a path pattern.',
+  },
+  {
+    code: /^rule\.(?:name|note|labels|reserve\.name)\.malformed$/,
     explanation: 'The length of a text counts UTF-16 code units, and no surrogate stands alone.',
   },
 ];

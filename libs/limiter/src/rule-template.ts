@@ -1,13 +1,15 @@
+import type { AskedRequest } from './asked-request.js';
 import { isMerchantKeyed } from './bucket-key.js';
 import { compiledCharge, type CompiledCharge } from './charge.js';
 import { compiledConditions, type CompiledCondition } from './conditions/compiled-condition.js';
 import { priceOf, type Price } from './cost.js';
 import type { Descriptor } from './descriptor.js';
 import { modeOf, type EffectiveMode } from './enforced-share.js';
-import { bucketsOf, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
+import { bucketsOf, bucketsWithholding, newTakes, type CompiledRule, type RuleBuckets } from './compiled-rule.js';
 import { activeOverride, canBeOverridden, ruleUnder, type OverridePeriod, type OverrideTime, type RuleOverrides } from './override.js';
 import type { RuleOrigin } from './rule-origin.js';
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
+import { reserveOf, type Reserve } from './reserve.js';
 import type { Rule } from './rule.js';
 import { readsBody } from './rule-language.js';
 import { activeTimes, type ActiveTimes } from './schedule/active-times.js';
@@ -30,6 +32,9 @@ export class RuleTemplate {
   private madeBuckets: RuleBuckets | undefined;
   private madeCharge: CompiledCharge | undefined;
   private ofAnyMerchant: CompiledRule | undefined;
+  /** What it keeps for some of its routes; undefined: nothing. */
+  private readonly reserve: Reserve | undefined;
+  private madeForOthers: RuleTemplate | undefined;
 
   constructor(
     readonly rule: Rule,
@@ -37,6 +42,8 @@ export class RuleTemplate {
     private readonly timeZone: string | undefined,
     /** The override that is in force. */
     readonly override?: OverridePeriod,
+    /** The rule as those find it for whom some of it is kept. This is the same for all others. */
+    private readonly whole?: RuleTemplate,
   ) {
     this.price = typeof rule.cost === 'object' ? priceOf(rule.cost) : undefined;
     this.takesTheSame = isMerchantKeyed(rule) && this.price === undefined;
@@ -44,6 +51,14 @@ export class RuleTemplate {
     this.holdsSlots = rule.limits.some(({ algorithm }) => algorithm === 'concurrency');
     this.elastic = rule.limits.some(({ throttle }) => throttle === 'elastic');
     this.active = activeTimes(rule, timeZone);
+    this.reserve = reserveOf(rule.reserve);
+  }
+
+  /** By what a request takes that the rule concerns. */
+  takenBy({ method, segments, ignoreCase }: AskedRequest): RuleTemplate {
+    if (this.reserve === undefined || this.reserve.routes.include(method, segments, ignoreCase)) return this;
+    const { rule, source, timeZone, override } = this;
+    return (this.madeForOthers ??= new RuleTemplate(rule, source, timeZone, override, this));
   }
 
   /** The same under the overrides that it has for one merchant. */
@@ -53,7 +68,12 @@ export class RuleTemplate {
     return new RuleTemplate(rule, this.source, this.timeZone, activeOverride(overrides, time.atMs));
   }
 
+  /** Whether it makes no difference to the rule on which path a request is. */
   get isPathless(): boolean {
+    return this.concernsAnyPath && (this.reserve?.routes.isPathless ?? true);
+  }
+
+  private get concernsAnyPath(): boolean {
     return this.rule.match.paths.length === 0;
   }
 
@@ -88,7 +108,7 @@ export class RuleTemplate {
 
   /** Made when a request first looks at the paths: most rules of most merchants are never asked. */
   concerns(segments: readonly string[], ignoreCase: boolean): boolean {
-    if (this.isPathless) return true;
+    if (this.concernsAnyPath) return true;
     this.matchers ??= this.rule.match.paths.map(pathMatcher);
     return this.matchers.some((matches) => matches(segments, ignoreCase));
   }
@@ -99,7 +119,14 @@ export class RuleTemplate {
 
   /** Made when they are first used. */
   private get buckets(): RuleBuckets {
-    return (this.madeBuckets ??= bucketsOf(this.rule, this.timeZone));
+    return (this.madeBuckets ??=
+      this.whole === undefined
+        ? bucketsOf(this.rule, this.timeZone)
+        : bucketsWithholding(this.whole.buckets, this.rule, this.withheldPercent));
+  }
+
+  private get withheldPercent(): number {
+    return this.whole === undefined ? 0 : this.reserve!.percent;
   }
 
   /** For a merchant of whose requests all take the same. */
@@ -115,7 +142,7 @@ export class RuleTemplate {
   }
 
   private compiledWith(takes: CompiledRule['takes']): CompiledRule {
-    const { rule, buckets, price, charge, holdsSlots, elastic } = this;
-    return { rule, origin: this.source, buckets, takes, price, unitsPerToken: 1, charge, holdsSlots, elastic };
+    const { rule, buckets, price, charge, holdsSlots, elastic, withheldPercent } = this;
+    return { rule, origin: this.source, buckets, takes, price, unitsPerToken: 1, charge, holdsSlots, elastic, withheldPercent };
   }
 }

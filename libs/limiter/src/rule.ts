@@ -8,6 +8,7 @@ import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
 import { LIMIT } from './limit-fields.js';
 import { ON_LIMIT } from './on-limit.js';
+import { RESERVE } from './reserve.js';
 import { MODE } from './rule-mode.js';
 import { SCHEDULE, VALID_FROM, VALID_TO } from './schedule/schedule-fields.js';
 import { HTTP_METHOD, line, PATH_PATTERN } from './text-formats.js';
@@ -52,7 +53,6 @@ const toCome = (explanation: string, permitted: readonly unknown[] = []): FieldT
 
 /** Parts of the language that are not enforced yet. A rule that asks for one of them is refused: see also FIELD_NAME. */
 const FIELDS_TO_COME = {
-  reserve: toCome('Shares of the buckets that are kept for some routes.'),
   consistency: toCome('How exactly buckets are shared. For now each take is decided by the store.', ['exact']),
 } as const satisfies Fields;
 
@@ -128,6 +128,7 @@ export const RULE_FIELDS = {
     explanation: 'After so many refusals in a window, everything behind a bucket key is refused for a time. With null there is no penalty.',
   },
   onLimit: ON_LIMIT,
+  reserve: RESERVE,
   ...FIELDS_TO_COME,
 } as const satisfies Fields;
 

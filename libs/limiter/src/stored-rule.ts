@@ -121,6 +121,7 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     ...timesAt(others, at),
     ...chargeAt(others, at),
     ...(isThere(others.onLimit) && { onLimit: { ...valueAt(others.onLimit, RULE_FIELDS.onLimit, `${at}.onLimit`)! } }),
+    ...(isThere(others.reserve) && { reserve: structuredClone(valueAt(others.reserve, RULE_FIELDS.reserve, `${at}.reserve`)) }),
     ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }),
   };
 }

@@ -157,7 +157,9 @@ function later(a: RetryAfter, b: RetryAfter): RetryAfter {
 
 function inTokens(decision: Decision, unitsPerToken: number): Decision {
   if (unitsPerToken === 1) return decision;
-  return { ...decision, limit: decision.limit / unitsPerToken, remaining: Math.floor(decision.remaining / unitsPerToken) };
+  const { limit, remaining, withheld } = decision;
+  const whole = { ...decision, limit: limit / unitsPerToken, remaining: Math.floor(remaining / unitsPerToken) };
+  return withheld === undefined ? whole : { ...whole, withheld: withheld / unitsPerToken };
 }
 
 /** How long the penalty at an index blocks, and whether that has just begun. */

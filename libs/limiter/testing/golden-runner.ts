@@ -8,6 +8,8 @@ interface GoldenStep {
   cost?: number;
   /** Whether the platform has spare capacity; it has none unless told. */
   spare?: boolean;
+  /** Whether the request is one of those for which the row keeps something. */
+  kept?: boolean;
   every?: number;
   times?: number;
   allowed?: number;
@@ -18,6 +20,7 @@ interface GoldenStep {
   limit?: number;
   waitMs?: number;
   overLimit?: boolean;
+  withheld?: number;
 }
 
 export interface GoldenRow {
@@ -25,11 +28,13 @@ export interface GoldenRow {
   title: string;
   /** The numbers of a limit, without those of the file's defaults; `startsAt`: when it was written. */
   limit: Partial<LimitSpec> & { startsAt?: number | string };
+  /** What of the bucket is kept for some requests, in percent. */
+  reserve?: number;
   steps: GoldenStep[];
 }
 
-/** Whatever decides: the pure function, a store. One bucket for one row. */
-export type GoldenEngine = (limit: Limit, cost: number, atMs: number, spare: boolean) => Promise<Decision> | Decision;
+/** Whatever decides: the pure function, a store. One bucket for one row. `percent`: what the request has to leave to others. */
+export type GoldenEngine = (limit: Limit, cost: number, atMs: number, spare: boolean, percent: number) => Promise<Decision> | Decision;
 
 export const GOLDEN = ['token-bucket', 'gcra', 'leaky-bucket', 'fixed-window', 'sliding-log', 'sliding-counter', 'concurrency'] as const;
 export type GoldenFile = (typeof GOLDEN)[number];
@@ -57,10 +62,10 @@ async function runGolden(row: GoldenRow, engine: GoldenEngine): Promise<void> {
       let allowed = 0;
       let last: Decision | undefined;
       for (let i = 0; i < (step.takes ?? 1); i++) {
-        last = await engine(limit, step.cost ?? 1, atMs, step.spare ?? false);
+        last = await engine(limit, step.cost ?? 1, atMs, step.spare ?? false, step.kept ? 0 : (row.reserve ?? 0));
         if (last.allowed) allowed++;
       }
-      const { at: _at, takes: _takes, cost: _cost, spare: _spare, every: _every, times: _times, ...expected } = step;
+      const { at: _at, takes: _takes, cost: _cost, spare: _spare, every: _every, times: _times, kept: _kept, ...expected } = step;
       // JSON says null for never.
       const actual = { ...last, retryAfterMs: last!.retryAfterMs === 'never' ? null : last!.retryAfterMs, allowed };
       expect({ atMs, ...pick(actual, Object.keys(expected)) }).toEqual({ atMs, ...expected });

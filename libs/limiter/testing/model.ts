@@ -31,22 +31,25 @@ export class ModelBucket {
     this.lastUs = spec.align === 'clock' ? (BigInt(startUs) / this.scale) * this.scale : BigInt(startUs);
   }
 
-  take(cost: number, nowUs: number): Decision {
+  /** @param withheld tokens that the request has to leave to others */
+  take(cost: number, nowUs: number, withheld = 0): Decision {
     this.refillTo(BigInt(nowUs));
     const price = BigInt(cost) * this.scale;
-    const allowed = price <= this.tokens;
-    const retryAfterMs = allowed ? 0 : cost > this.spec.capacity ? 'never' : this.msUntil(price);
+    const needed = cost === 0 ? 0n : BigInt(cost + withheld) * this.scale;
+    const allowed = needed <= this.tokens;
+    const retryAfterMs = allowed ? 0 : needed > this.capacity ? 'never' : this.msUntil(needed);
     if (allowed) this.tokens -= price;
     const decision: Decision = {
       allowed,
       limit: this.spec.capacity,
-      remaining: Number(this.tokens / this.scale),
+      remaining: Math.max(0, Number(this.tokens / this.scale) - withheld),
       retryAfterMs,
       resetAfterMs: this.tokens >= this.capacity ? 0 : this.msUntil(this.capacity),
+      ...(withheld > 0 && { withheld }),
     };
     return this.windows === undefined || this.tokens >= this.capacity
       ? decision
-      : { ...decision, nextStepMs: this.msUntil(this.tokens + 1n) };
+      : { ...decision, nextStepMs: this.msUntil(max(this.tokens + 1n, BigInt(withheld) * this.scale + 1n)) };
   }
 
   private refillTo(nowUs: bigint): void {

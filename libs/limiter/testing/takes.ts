@@ -6,6 +6,8 @@ import {
   decide,
   startState,
   takeAll,
+  withheldOf,
+  withholding,
   type Bucket,
   type BucketState,
   type BucketStore,
@@ -33,7 +35,15 @@ export const burst = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec =
   ...numbers,
 });
 
-export const bucketTake = (key: string, limit: Limit, cost = 1): BucketTake => ({ key, bucket: bucketOf(limit), cost });
+/** @param percent what has to be left of the bucket to others */
+export const bucketTake = (key: string, limit: Limit, cost = 1, percent = 0): BucketTake => ({
+  key,
+  bucket: bucketLeaving(limit, percent),
+  cost,
+});
+
+/** The bucket of a limit as those find it who have to leave a share of it to others. */
+export const bucketLeaving = (limit: Limit, percent: number): Bucket => withholding(bucketOf(limit), withheldOf(limit, percent));
 
 /** @param watches how many limits stand before it in the request */
 export const penaltyTake = (key: string, penalty: Penalty, watches: number, cost = 1): PenaltyTake => ({
@@ -73,10 +83,10 @@ export function decisions(request: TakeRequest, levels: Receipt['levels']): Deci
 /** Takes from one or more buckets and says what each decided. */
 export async function takeFrom(
   store: BucketStore,
-  asked: readonly { key: string; limit: Limit; cost?: number }[],
+  asked: readonly { key: string; limit: Limit; cost?: number; percent?: number }[],
   spare = false,
 ): Promise<Decision[]> {
-  const takes = asked.map(({ key, limit, cost = 1 }) => bucketTake(key, limit, cost));
+  const takes = asked.map(({ key, limit, cost, percent }) => bucketTake(key, limit, cost, percent));
   const answered = await taken(store, takes, 0, spare);
   return decisions(answered, answered.levels);
 }

@@ -18,7 +18,7 @@ import { storedMode } from './stored-mode.js';
 import { storedVersion } from './stored-row.js';
 
 const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
-  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body, r.on_limit`;
+  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body, r.on_limit, r.reserve`;
 
 /** Of a plan: see `planEnabled` of the entity. */
 const PLAN_RULE_COLUMNS = RULE_COLUMNS.replace('r.enabled', 'r.plan_enabled AS enabled');
@@ -44,7 +44,8 @@ interface RuleRow extends Readonly<
     | 'cost_of_field'
     | 'charge'
     | 'on_unreadable_body'
-    | 'on_limit',
+    | 'on_limit'
+    | 'reserve',
     unknown
   >
 > {
@@ -277,6 +278,7 @@ function asRule({
   charge,
   on_unreadable_body: onUnreadableBody,
   on_limit: onLimit,
+  reserve,
 }: RuleRow): unknown {
   return {
     id,
@@ -298,5 +300,6 @@ function asRule({
     charge,
     onUnreadableBody,
     onLimit,
+    reserve,
   };
 }

@@ -27,6 +27,7 @@ export function complete(spec: RuleSpec): Required<RuleSpec> & Pick<RuleEntity, 
     charge: null,
     onUnreadableBody: null,
     onLimit: null,
+    reserve: null,
   };
   return { ...none, ...spec, language: languageOf(spec) };
 }
@@ -51,12 +52,12 @@ export async function insertWithId(
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
-  const { validFrom, validTo, schedule, language, charge, onUnreadableBody, onLimit } = values;
+  const { validFrom, validTo, schedule, language, charge, onUnreadableBody, onLimit, reserve } = values;
   await manager.query(
     `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version,
-       valid_from, valid_to, schedule, language, plan, plan_enabled, cost_of_field, charge, on_unreadable_body, on_limit)
+       valid_from, valid_to, schedule, language, plan, plan_enabled, cost_of_field, charge, on_unreadable_body, on_limit, reserve)
      OVERRIDING SYSTEM VALUE
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`,
     [
       id,
       merchantId,
@@ -82,6 +83,7 @@ export async function insertWithId(
       charge ? JSON.stringify(charge) : null,
       onUnreadableBody,
       onLimit ? JSON.stringify(onLimit) : null,
+      reserve ? JSON.stringify(reserve) : null,
     ],
   );
 }

@@ -21,6 +21,7 @@ import type {
   Mode,
   OnLimit,
   Penalty,
+  ReservedShare,
   Rule,
   RuleMatch,
   Schedule,
@@ -132,6 +133,9 @@ export class RuleEntity implements Rule {
 
   @Column({ name: 'on_limit', type: 'jsonb', nullable: true })
   onLimit: OnLimit | null;
+
+  @Column({ type: 'jsonb', nullable: true })
+  reserve: readonly ReservedShare[] | null;
 
   @Column({ type: 'text', default: '' })
   note: string;

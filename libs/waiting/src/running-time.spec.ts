@@ -56,8 +56,8 @@ describe('on a machine where this process had to wait for a core', () => {
     { late: 40, used: 33, beats: 6, why: 'it computed: whoever is to answer had a core of its own' },
     { late: 9, used: 0, beats: 8, why: '2 ms of waiting extend a deadline by nearly 8' },
     { late: 19, used: 10, beats: 8, why: 'likewise if it computed as well' },
-    { late: 17, used: 0, beats: 9, why: '10 ms would extend it by 40, and half of the deadline is the most' },
-    { late: 60_000, used: 0, beats: 9, why: 'half of the deadline is the most' },
+    { late: 17, used: 0, beats: 8, why: '10 ms would extend it by 40, and a quarter of the deadline is the most' },
+    { late: 60_000, used: 0, beats: 8, why: 'a quarter of the deadline is the most' },
   ])('$late ms for a beat, $used of them computing: 25 ms take $beats beats, because $why', ({ late, used, beats }) => {
     expect(beatsOf25(late, used)).toBe(beats);
   });

@@ -8,8 +8,8 @@ const MOST_IN_A_BEAT_MS = BEAT_MS + 1;
 const PUNCTUAL_MS = 2;
 /** A process that has to wait for a core sees a part of the waiting only, and others may wait longer. */
 const PATIENCE = 4;
-/** However busy the machine is, a deadline is extended by this share of itself at most: 25 ms end within 50, whatever happens. */
-const MOST_EXTENSION = 0.5;
+/** However busy the machine is, a deadline is extended by this share of itself at most: a take of 25 ms ends within 43, and its request within 50. */
+const MOST_EXTENSION = 0.25;
 /** How soon a busy machine is half forgotten. */
 const HALF_LIFE_MS = 500;
 

@@ -52,8 +52,12 @@ async function filled(merchantId: string): Promise<ReturnType<typeof hold>[]> {
 test('at most so many are in flight, through however many gateways, and the refusal says of what', async () => {
   await house.write('busy', [limited()]);
   const before = house.held.length;
+  let refusals = 0;
   const requests = Array.from({ length: 20 }, (_, i) => hold(gateways[i % 2]!, 'busy'));
+  for (const { status } of requests) void status.then((code) => (refusals += Number(code === 429)));
   await until('those that pass are at the upstream', () => house.held.length === before + SLOTS, 10_000);
+  // One that is decided about after a slot is free passes.
+  await until('all others are refused', () => refusals === 20 - SLOTS, 10_000);
   const refused = await house.send(gateways[0]!, 'busy');
   expect(refused).toMatchObject({
     status: 429,

@@ -31,6 +31,11 @@ const perCountry = ruleSpec({
   limits: [burst({ capacity: 2, refillTokens: 1, refillIntervalMs: 86_400_000 })],
 });
 
+const keeping = ruleSpec({
+  limits: [burst({ capacity: 10, refillTokens: 1, refillIntervalMs: 86_400_000 })],
+  reserve: [{ name: 'captures', methods: ['POST'], paths: ['/transactions/*/capture'], percent: 20 }],
+});
+
 let countries: string;
 let house: House;
 let gateway: RunningApp;
@@ -57,7 +62,7 @@ beforeAll(async () => {
   });
   processor.listen(0, '127.0.0.1');
   house = await House.open();
-  await house.store({ ...Object.fromEntries(EXAMPLES), abroad: [perCountry] });
+  await house.store({ ...Object.fromEntries(EXAMPLES), abroad: [perCountry], keeping: [keeping] });
   countries = join(mkdtempSync(join(tmpdir(), 'tollgate-country-')), 'countries.mmdb');
   writeFileSync(countries, mmdb({ '192.0.2.0/24': inCountry('NO'), '2001:db8::/32': inCountry('SE') }));
   gateway = await house.gateway({
@@ -185,6 +190,16 @@ test('11: an attacker who names another’s account does not lock it out', async
     ),
   ).toEqual([...times(15, 401), 429, 429]);
   expect(await statuses('m11', [login('ann', '198.51.100.7'), login('account 1', '2001:db8::7')])).toEqual([200, 200]);
+});
+
+test('what a rule keeps for captures nobody else takes, and headers do not count it for others', async () => {
+  expect(await statuses('keeping', times(9, { path: '/transactions' }))).toEqual([...times(8, 201), 429]);
+  expect((await post('keeping', { path: '/transactions' })).headers).toMatchObject({
+    'ratelimit-policy': '"burst";q=10;w=864000',
+    ratelimit: expect.stringMatching(/^"burst";r=0;t=\d+$/) as string,
+  });
+  expect((await post('keeping', { path: '/transactions/7/capture' })).headers['ratelimit']).toMatch(/^"burst";r=1;t=/);
+  expect(await statuses('keeping', times(2, { path: '/transactions/7/capture' }))).toEqual([201, 429]);
 });
 
 test('a rule counts by the country of the client’s address, where no header of a trusted peer says it', async () => {

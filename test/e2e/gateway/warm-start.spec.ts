@@ -22,11 +22,15 @@ test('a gateway that is ready has the rules of the busiest merchants at hand, an
   const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   expect(await house.metric(gateway, /^tollgate_cached_merchants/)).toBe(60);
   expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: true, merchants: 60, decisions: 400 });
+  expect(gateway.logs.find(({ msg }) => msg === 'rehearsed')).toMatchObject({ requests: 40 });
+  // Its rehearsal has an upstream of its own.
+  expect(house.received).toEqual([]);
   // That it lives, it says to the other gateways.
   expect((await house.redis.keys('*')).filter((key) => key !== 'tg:load').sort()).toEqual(keys);
   expect((await house.send(gateway, 'm7')).status).toBe(200);
   // What was decided in the rehearsal is no traffic.
   expect(await house.metric(gateway, /^tollgate_decisions_total/)).toBe(1);
+  expect(await house.metric(gateway, /^tollgate_requests_total/)).toBe(1);
 });
 
 test('a gateway that stops tells the next one which merchants came first; those that do not exist are not among them', async () => {

@@ -83,9 +83,9 @@ describe('a bucket in Redis', () => {
 
 describeGolden(async () => {
   const { store, clock } = await create();
-  return async (limit, cost, atMs, spare) => {
+  return async (limit, cost, atMs, spare, percent) => {
     clock.nowMs = atMs;
-    return (await takeFrom(store, [{ key: 'row', limit, cost }], spare))[0]!;
+    return (await takeFrom(store, [{ key: 'row', limit, cost, percent }], spare))[0]!;
   };
 });
 
@@ -125,7 +125,7 @@ interface Operated {
 const outcomeOf = (store: BucketOperator, { key, bucket }: BucketTake, operation: BucketOperation): Promise<BucketReading | string> =>
   store.operate(key, bucket, operation).catch((error: Error) => error.message);
 
-test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds, penalties, spare capacity, compound requests and operations', async () => {
+test('Lua and TypeScript agree in every field, over random limits, edits, arrivals, refunds, penalties, spare capacity, shares kept for others, compound requests and operations', async () => {
   const { store, clock } = await create();
   let run = 0;
   const counts: Record<string, number> = {};
@@ -155,9 +155,10 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
         nowUs += gapUs;
         if (i === 10) first = editLimits([first], [edited], Math.floor(nowUs / 1000))[0]!;
         clock.nowMs = nowUs / 1000;
+        const percent = run % 2 === 0 ? 0 : [0, 20, 60][i % 3]!;
         const takes: BucketTake[] = [
-          bucketTake(`${run}.a`, first, cost),
-          bucketTake(`${run}.b`, second, Math.min(cost, 3)),
+          bucketTake(`${run}.a`, first, cost, percent),
+          bucketTake(`${run}.b`, second, Math.min(cost, 3), percent),
           penaltyTake(`${run}.p`, { refusals: 1 + (run % 4), windowMs: 1000, blockMs: 1000 * (1 + (run % 100)) }, run % 3, cost),
         ];
         const operated = operations[i];

@@ -74,6 +74,36 @@ test('takes that wait for a call are late as well, in the order in which they ca
   }
 });
 
+test('a take behind a call that Redis does not answer waits no longer than that call', async () => {
+  const { heart, available, store, outcomes, take } = setUp();
+  // What other tests have asked for is answered.
+  await redis.ping();
+  server.freeze();
+  try {
+    store.watch(redis.get('rules').then(() => {}));
+    await turn();
+    for (let i = 0; i < 4; i++) heart.pass(5);
+    take();
+    await turn();
+    expect(outcomes).toEqual([]);
+    for (let i = 0; i < 2; i++) heart.pass(5);
+    expect(outcomes).toEqual([expect.any(StoreUnavailableError)]);
+    expect(available).toEqual([false]);
+  } finally {
+    server.thaw();
+    store.close();
+  }
+});
+
+test('a call that is not answered says nothing about a Redis that has sent something meanwhile', async () => {
+  const { heart, available, store } = setUp();
+  store.watch(new Promise(() => {}));
+  await redis.ping();
+  for (let i = 0; i < 10; i++) heart.pass(5);
+  expect(available).toEqual([]);
+  store.close();
+});
+
 test('after an answer the clock of the store stands still', async () => {
   const { heart, store, outcomes, take } = setUp();
   take();

@@ -136,6 +136,7 @@ describe('migrations', () => {
       'Switches1796000000000',
       'AuditByTime1797000000000',
       'RuleOnLimit1799000000000',
+      'RuleReserve1799200000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

@@ -57,13 +57,14 @@ describe('RuleRepository', () => {
       charge: { on: 'response', when: { field: 'response.status', from: 400, to: 499 } },
       onUnreadableBody: 'refuse',
       onLimit: { reroute: 'slow' },
+      reserve: [{ name: 'captures', methods: ['POST'], paths: ['/transactions/*/capture'], percent: 20 }],
     } as const;
     const { id } = await rules.create('acme', ruleSpec({ cost: 2 }), BY);
-    expect(await rules.replace('acme', id, 'any', ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 3 });
+    expect(await rules.replace('acme', id, 'any', ruleSpec(parts), BY)).toMatchObject({ ...parts, language: 4 });
     expect((await reader.snapshot('acme'))!.rules).toMatchObject([parts]);
     // Readers of before know the number only.
     expect(await dataSource.query('SELECT cost FROM rule')).toEqual([{ cost: 500 }]);
-    const plain = { cost: 3, charge: null, onUnreadableBody: null, language: 1 };
+    const plain = { cost: 3, charge: null, onUnreadableBody: null, reserve: null, language: 1 };
     expect(await rules.replace('acme', id, 'any', ruleSpec({ cost: 3 }), BY)).toMatchObject(plain);
     expect((await reader.snapshot('acme'))!.rules[0]).not.toHaveProperty('charge');
   });

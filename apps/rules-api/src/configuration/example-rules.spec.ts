@@ -25,9 +25,9 @@ async function codesOf(reading: Promise<unknown>): Promise<readonly (string | un
 }
 
 describe('examples/rules', () => {
-  it('has the nine rules that every release must be able to express, and two for users and addresses together', () => {
+  it('has the nine rules that every release must be able to express, two for users and addresses together, and one that keeps a share', () => {
     const numbers = FILES.map((file) => Number(file.split('-', 1)[0])).sort((a, b) => a - b);
-    expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    expect(numbers).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
   });
 
   it.each(FILES)('%s is accepted', async (file) => {
@@ -101,6 +101,21 @@ describe('an example that is accepted', () => {
       true,
       true,
       true,
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe('the example that keeps a share', () => {
+  it('12: refuses at 20 left, and lets captures and refunds pass until nothing is', async () => {
+    const capture = { target: '/transactions/7/capture' };
+    const refund = { target: '/refunds/7' };
+    expect(await passed('12', [...times(81, {}), ...times(12, capture), ...times(9, refund), {}, capture])).toEqual([
+      ...times(80, true),
+      false,
+      ...times(20, true),
       false,
       false,
       false,

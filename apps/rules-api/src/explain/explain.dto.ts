@@ -91,8 +91,15 @@ class ExplainedBucket {
   @ApiProperty({ type: [String], example: ['merchant'] })
   key: readonly string[];
 
-  @ApiProperty({ type: 'integer', example: 7, description: 'Tokens that are left now.' })
+  @ApiProperty({ type: 'integer', example: 7, description: 'Tokens that are left now, without those that are kept for other requests.' })
   remaining: number;
+
+  @ApiProperty({
+    type: 'integer',
+    example: 0,
+    description: 'Tokens that this request has to leave, because the rule keeps them for others: see reserve.',
+  })
+  withheld: number;
 
   @ApiProperty({ type: 'integer', nullable: true, example: 0, description: 'Milliseconds until the request would pass; null: never.' })
   retryAfterMs: number | null;

@@ -178,7 +178,15 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Omit<
     buckets: limits.map(({ ruleId, limit, decision }, i) => {
       const { remaining, resetAfterMs } = levels?.[i] ?? decision;
       const retryAfterMs = decision.retryAfterMs === 'never' ? null : decision.retryAfterMs;
-      return { ruleId, limit: limit.name, key: keys.get(ruleId) ?? [], remaining, retryAfterMs, resetAfterMs };
+      return {
+        ruleId,
+        limit: limit.name,
+        key: keys.get(ruleId) ?? [],
+        remaining,
+        withheld: decision.withheld ?? 0,
+        retryAfterMs,
+        resetAfterMs,
+      };
     }),
     shadowRefusals,
   };

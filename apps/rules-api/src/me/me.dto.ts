@@ -32,6 +32,14 @@ export class MyUsageView {
   lastDay: MyCountsView;
 }
 
+class MyRoutesView {
+  @ApiProperty({ type: [String], example: ['POST'], description: 'Their methods; an empty list means all.' })
+  methods: readonly string[];
+
+  @ApiProperty({ type: [String], example: ['/transactions/*/capture'], description: 'Their paths; an empty list means all.' })
+  paths: readonly string[];
+}
+
 /** A limit as its merchant sees it: what the gateway says in its answers, before there is one. Nothing of it is meant for administrators only. */
 export class MyLimitView {
   @ApiProperty({ type: String, example: '17', description: 'The id of the rule; limits of one rule count together.' })
@@ -79,6 +87,16 @@ export class MyLimitView {
 
   @ApiProperty({ type: 'integer', nullable: true, example: 7, description: 'Tokens or requests that are left.' })
   remaining: number | null;
+
+  @ApiProperty({
+    type: 'integer',
+    example: 0,
+    description: 'How much of the limit is kept for some routes: all others are refused when no more is left.',
+  })
+  reserved: number;
+
+  @ApiProperty({ type: [MyRoutesView], description: 'The routes for which that is kept.' })
+  reservedFor: MyRoutesView[];
 
   @ApiProperty({
     type: 'integer',

@@ -15,8 +15,8 @@ import { SaidOnce } from './said-once.js';
 import { UsageCounters } from './usage-counters.js';
 import { UsageFlush } from './usage-flush.js';
 
-/** Often, so that a flood of refusals is written a few at a time: making a second's worth of receipts would hold requests up for milliseconds. */
-const WRITE_RECEIPTS_EVERY_MS = 100;
+/** Often, so that a flood of refusals is written a few at a time: those of a tenth of a second hold all requests up for half a millisecond. */
+const WRITE_RECEIPTS_EVERY_MS = 20;
 /** What takes longer is tried again with the next flush. */
 const DEADLINE_MS = 2000;
 /** The last flush of a gateway that stops. */

@@ -18,6 +18,8 @@ export interface BucketCodec<Numbers extends BucketNumbers = BucketNumbers, Leve
   packTake(writer: ByteWriter, bucket: Numbers & Bucket, cost: number, nowUs: number, untold?: UntoldRefusals): void;
   /** The numbers of a limit from one edit to the next, which came into force at `nextStartedAtUs`. */
   packGeneration(writer: ByteWriter, generation: Numbers & BucketGeneration, nowUs: number, nextStartedAtUs: number): void;
+  /** What a request has to leave of the bucket, in the two numbers by which `leaving` in Lua reads it; where it is missing, tokens and 0. */
+  withheldOf?(bucket: Numbers & Bucket): readonly [number, number];
   /** What a bucket held, from the numbers of a reply at a position. `atUs` is the time of the reply. */
   levelOf(reply: readonly number[], position: number, atUs: number): Level;
   /** What gives back a request that passed; undefined if there is nothing to give back. Six numbers at most. */

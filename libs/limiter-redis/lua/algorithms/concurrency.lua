@@ -88,6 +88,8 @@ function concurrency.take(limit, state)
   return allowed, { slots = slots .. pack_struct('<ddd', now_us + limit.slot_timeout_us, limit.slot, limit.cost_tokens) }
 end
 
+concurrency.leaving = window_leaving
+
 function concurrency.full_at(_, state)
   local last = 0
   for at = 1, #state.slots, SLOT do last = max(last, (unpack_struct('<d', state.slots, at))) end

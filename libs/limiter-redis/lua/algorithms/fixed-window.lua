@@ -122,6 +122,8 @@ function window.take(limit, state)
   return allowed, { used = used + limit.cost_tokens, start_us = start_us, held_used = before, held_until_us = before > 0 and state.held_until_us or 0 }
 end
 
+window.leaving = window_leaving
+
 function window.full_at(limit, state)
   local held_until_us = used_before(state, now_us) > 0 and state.held_until_us or 0
   if limit.length_us < 0 then return state.start_us - limit.length_us end

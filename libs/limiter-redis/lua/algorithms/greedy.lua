@@ -68,6 +68,12 @@ function greedy.take(limit, state)
   return allowed and wait_us <= limit.max_wait_us, { whole = debt_us < 0 and debt_us - now_us or debt_us + now_us, part = part }
 end
 
+function greedy.leaving(limit, whole, part)
+  local full_us, full_part = limit.full_us - whole, limit.full_part - part
+  if full_part < 0 then full_us, full_part = full_us - 1, full_part + limit.n end
+  return { full_us = full_us, full_part = full_part }
+end
+
 function greedy.full_at(_, state) return state.whole < 0 and -state.whole or state.whole + 1 end
 
 function greedy.full() return { whole = now_us, part = 0 } end

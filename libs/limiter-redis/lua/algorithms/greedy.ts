@@ -1,4 +1,4 @@
-import { greedyBackAt, greedyCost, type BucketGeneration, type GreedyBucket, type GreedyLevel } from '#limiter';
+import { greedyBackAt, greedyCost, spanOf, type Bucket, type BucketGeneration, type GreedyBucket, type GreedyLevel } from '#limiter';
 import type { BucketCodec } from './codec.js';
 
 export const greedy: BucketCodec<GreedyBucket, GreedyLevel> = {
@@ -12,6 +12,10 @@ export const greedy: BucketCodec<GreedyBucket, GreedyLevel> = {
   packGeneration(writer, { rate }) {
     writer.f64(rate.n, rate.intervalUs);
   },
+  withheldOf({ rate, withheld }: GreedyBucket & Bucket) {
+    const { whole, part } = spanOf(withheld, rate);
+    return [whole, part];
+  },
   levelOf: (reply, position) => ({ debtUs: reply[position]!, part: 0 }),
   refundOf(bucket, past) {
     // A surplus that was spent stays spent.
@@ -22,7 +26,7 @@ export const greedy: BucketCodec<GreedyBucket, GreedyLevel> = {
   },
 };
 
-/** And a missing bucket is a full one, and nobody waits. */
-function needsWholeMicroseconds({ rate, missingAtStart, maxWaitUs }: GreedyBucket & BucketGeneration): boolean {
-  return rate.n === 1 && missingAtStart.whole === 0 && missingAtStart.part === 0 && maxWaitUs === undefined;
+/** And a missing bucket is a full one, nobody waits, and nobody has to leave anything: the short way of take.lua knows none of it. */
+function needsWholeMicroseconds({ rate, missingAtStart, maxWaitUs, withheld }: GreedyBucket & BucketGeneration): boolean {
+  return rate.n === 1 && missingAtStart.whole === 0 && missingAtStart.part === 0 && maxWaitUs === undefined && withheld === 0;
 }

@@ -44,7 +44,7 @@ function interval.read(position)
   local cost_tokens, capacity_tokens, start_tokens, started_us, refill_tokens, interval_us
   cost_tokens, capacity_tokens, start_tokens, started_us, refill_tokens, interval_us, position = unpack_struct('<dddddd', requests, position)
   local limit = {
-    cost_tokens = cost_tokens, capacity_tokens = capacity_tokens, start_tokens = start_tokens, started_us = started_us,
+    cost_tokens = cost_tokens, needed_tokens = cost_tokens, capacity_tokens = capacity_tokens, start_tokens = start_tokens, started_us = started_us,
     lacks = start_tokens < capacity_tokens, is_full_at_start = start_tokens == capacity_tokens, refill_tokens = refill_tokens,
     interval_us = interval_us, start_step_us = 0, longest_us = 0, change_us = 0, steps_us = false, at_now = 0,
   }
@@ -126,8 +126,10 @@ function interval.take(limit, state)
   local tokens, since_step_us = level(limit, state, now_us)
   answer(tokens, since_step_us)
   if limit.cost_tokens == 0 then return true end
-  return tokens >= limit.cost_tokens, { tokens = tokens - limit.cost_tokens, stepped_at_us = now_us - since_step_us }
+  return tokens >= limit.needed_tokens, { tokens = tokens - limit.cost_tokens, stepped_at_us = now_us - since_step_us }
 end
+
+function interval.leaving(limit, tokens) return { needed_tokens = limit.cost_tokens + tokens } end
 
 -- A surplus is over with the next step. Of a calendar at the latest: what is known of it depends on when one looks, and this must not.
 function interval.full_at(limit, state)

@@ -118,6 +118,8 @@ function counter.take(limit, state)
   return allowed, { counts = counts, start_us = shown.start_us }
 end
 
+counter.leaving = window_leaving
+
 function counter.full_at(limit, state) return state.start_us + (limit.parts + 1) * limit.part_us end
 
 function counter.refunded(state, start_us, cost_tokens, part_us)

@@ -93,6 +93,8 @@ function log.take(limit, state)
   return allowed, { before = before, entries = kept .. pack_struct('<dd', now_us, total + limit.cost_tokens) }
 end
 
+log.leaving = window_leaving
+
 function log.full_at(limit, state)
   local count = #state.entries / ENTRY
   return count == 0 and 0 or entry(state.entries, count) + limit.window_us

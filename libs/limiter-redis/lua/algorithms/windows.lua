@@ -6,6 +6,9 @@ local function window_answer(limit, used, retry_us, reset_us, reset_after_taking
   return allowed
 end
 
+-- Of what a limit holds, a request that has to leave some can take the rest.
+local function window_leaving(limit, tokens) return { capacity_tokens = limit.capacity_tokens - tokens } end
+
 -- How many tokens an operator takes of those that are asked for: as many as are left.
 local function takable(limit, used) return min(limit.cost_tokens, max(0, limit.capacity_tokens - used)) end
 

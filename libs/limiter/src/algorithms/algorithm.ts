@@ -46,6 +46,8 @@ export interface LimitMeaning<Numbers, Bucket> {
   quotaWindowMs(numbers: Numbers, tokens: number): number;
   /** Missing where it depends on what was taken when. */
   paceOf?(numbers: Numbers): Pace;
+  /** How many tokens requests of one token each can take at once, where that is less than the limit holds. */
+  mostAtOnce?(numbers: Numbers): number;
   /** The numbers that change where whole tokens come back so many times more slowly. Missing where nothing is refilled. */
   slowedDown?(numbers: Numbers, times: number): Partial<Numbers>;
 }
@@ -92,6 +94,8 @@ export interface BucketAlgorithm<Bucket, State, Level> {
   keep?(state: State): State;
   /** Whether the start is the state of a full bucket at every instant, those before the limit started included. */
   startsFull?(bucket: Bucket): boolean;
+  /** What of the bucket differs, besides the tokens, for those who have to leave so many of them to others. */
+  withholding?(bucket: Bucket, tokens: number): Partial<Bucket>;
   /** What a decision says otherwise while an operator blocks the bucket for `waitMs`. */
   whenBlocked?(bucket: Bucket, waitMs: number): Partial<Decision>;
 }

@@ -66,6 +66,9 @@ export const leakyBucket: LimitAlgorithm<LeakyBucketSpec, GreedyBucket, typeof T
     const bucket = greedyBucket(rateOf(drainTokens, drainIntervalMs), beginning);
     return onLimit ? { ...bucket, maxWaitUs: onLimit.delay.maxWaitMs * 1000 } : bucket;
   },
+  // In a queue, as many as wait for no longer than they may.
+  mostAtOnce: ({ capacity, drainTokens, drainIntervalMs, onLimit }) =>
+    onLimit ? Math.min(capacity, Math.floor((onLimit.delay.maxWaitMs * drainTokens) / drainIntervalMs) + 1) : capacity,
   quotaWindowMs: ({ drainTokens, drainIntervalMs }, tokens) => (tokens * drainIntervalMs) / drainTokens,
   paceOf: ({ drainTokens, drainIntervalMs }) => ({ tokens: 1, everyMs: drainIntervalMs / drainTokens }),
   slowedDown: ({ drainIntervalMs }, times) => ({ drainIntervalMs: drainIntervalMs * times }),

@@ -25,5 +25,8 @@ export const RULE_WARNINGS = {
   'limit.capacity.unused':
     'Gateways have counted requests under the rule in each hour of the last day, and no client used a tenth of the burst at once. Said of rules of merchants whose numbers are known without a gap.',
   'limit.unreachable': 'Another limit of the rule refuses before this one ever does, so this one makes no difference.',
+  'limit.reserve.nothing': 'The limit lets a single request pass at once, so nothing of it can be kept for the routes in reserve.',
+  'rule.penalty.blocks_reserve':
+    'The penalty of the rule blocks all that is behind a bucket key, the routes in reserve as well, and refusals of any others can bring it about.',
 } as const;
 export type WarningCode = keyof typeof RULE_WARNINGS;

@@ -1,6 +1,8 @@
 import { capacityOf, type LimitSpec } from '../limit.js';
+import { reserveOf } from '../reserve.js';
 import type { RuleSpec } from '../rule.js';
 import { shown } from '../shown.js';
+import { withheldOf } from '../withheld.js';
 import { looksLikeExpression } from '../writing/foreign-path-syntax.js';
 import type { RuleWarning } from './rule-warning.js';
 import { isUnreachable } from './unreachable-limits.js';
@@ -8,15 +10,37 @@ import { whenWarnings } from './when-warnings.js';
 
 /** What is probably a mistake in a rule by itself; see shadowing.ts for its place among others. */
 export function ruleWarnings(spec: RuleSpec, nowMs: number): RuleWarning[] {
-  return [...pathWarnings(spec), ...whenWarnings(spec, nowMs), ...refillWarnings(spec), ...unreachableWarnings(spec)];
+  return [
+    ...pathWarnings(spec),
+    ...whenWarnings(spec, nowMs),
+    ...refillWarnings(spec),
+    ...unreachableWarnings(spec),
+    ...reserveWarnings(spec),
+  ];
 }
 
-function pathWarnings({ match: { paths } }: RuleSpec): RuleWarning[] {
-  return paths.flatMap((path, i) => {
-    if (!looksLikeExpression(path)) return [];
-    const detail = `looks like a regular expression, but is a path pattern, in which only * and ** have a meaning; got ${shown(path)}`;
-    return [{ code: 'rule.match.paths.looks_like_expression', pointer: `/match/paths/${i}`, detail }];
+function pathWarnings({ match, reserve }: RuleSpec): RuleWarning[] {
+  const lists = [{ paths: match.paths, at: '/match' }, ...(reserve ?? []).map(({ paths = [] }, i) => ({ paths, at: `/reserve/${i}` }))];
+  return lists.flatMap(({ paths, at }) =>
+    paths.flatMap((path, i) => {
+      if (!looksLikeExpression(path)) return [];
+      const detail = `looks like a regular expression, but is a path pattern, in which only * and ** have a meaning; got ${shown(path)}`;
+      return [{ code: 'rule.match.paths.looks_like_expression', pointer: `${at}/paths/${i}`, detail }];
+    }),
+  );
+}
+
+function reserveWarnings({ reserve, limits, penalty }: RuleSpec): RuleWarning[] {
+  const kept = reserveOf(reserve);
+  if (kept === undefined) return [];
+  const empty = limits.flatMap((limit, i): RuleWarning[] => {
+    if (capacityOf(limit) === 0 || withheldOf(limit, kept.percent) > 0) return [];
+    const detail = `the limit ${shown(limit.name)} lets one request pass at once, so that nothing of it is kept for the routes in reserve`;
+    return [{ code: 'limit.reserve.nothing', pointer: `/limits/${i}`, detail }];
   });
+  if (!penalty) return empty;
+  const detail = `blocks the routes in reserve, too, after ${penalty.refusals} refusals of any requests with the same key`;
+  return [...empty, { code: 'rule.penalty.blocks_reserve', pointer: '/penalty', detail }];
 }
 
 /** Not of the cell rate algorithm and the leaky bucket: there a small burst beside a rate is how one writes them. */

@@ -1,14 +1,17 @@
 import type { Fault } from '../field.js';
 import { capacityOf, excessOf } from '../limit.js';
+import { reserveOf } from '../reserve.js';
 import type { RuleSpec } from '../rule.js';
 import { shown } from '../shown.js';
+import { withheldOf } from '../withheld.js';
 import { foreignSyntaxIn } from './foreign-path-syntax.js';
 import { unknownMethod } from './http-methods.js';
 
 /** The last parts of codes that only writing has: see FAULT_REASONS. */
 export const WRITING_REASONS = {
   never_matches: 'The text is written in the language of another router, or as a regular expression, and no request ever matches it.',
-  exceeds_capacity: 'A request costs more than a limit of the rule ever holds, so none would pass.',
+  exceeds_capacity:
+    'A request costs more than a limit of the rule ever holds, so none would pass; or more than it holds beside what is reserved, so that none would pass but those for which that is.',
   lacks_user: 'The layer is user, and the key names nothing that tells users apart.',
 } as const;
 
@@ -19,19 +22,39 @@ export const WRITING_REASONS = {
  * @param spec without faults of fields
  */
 export function writingFaults(spec: RuleSpec): Fault[] {
-  return [...methodFaults(spec), ...pathFaults(spec), ...costFaults(spec), ...userFaults(spec)];
+  const routes = routesIn(spec);
+  return [...routes.flatMap(methodFaults), ...routes.flatMap(pathFaults), ...costFaults(spec), ...userFaults(spec)];
 }
 
-function methodFaults({ match: { methods } }: RuleSpec): Fault[] {
+/** Methods and paths, and where they stand in the rule. */
+interface WrittenRoute {
+  readonly methods: readonly string[];
+  readonly paths: readonly string[];
+  readonly pointer: string;
+  /** What codes begin with. */
+  readonly code: string;
+}
+
+function routesIn({ match, reserve }: RuleSpec): WrittenRoute[] {
+  const shares = (reserve ?? []).map(({ methods = [], paths = [] }, i) => ({
+    methods,
+    paths,
+    pointer: `/reserve/${i}`,
+    code: 'rule.reserve',
+  }));
+  return [{ ...match, pointer: '/match', code: 'rule.match' }, ...shares];
+}
+
+function methodFaults({ methods, pointer, code }: WrittenRoute): Fault[] {
   return methods.flatMap((method, i) => {
     const expected = unknownMethod(method);
     return expected === undefined
       ? []
-      : [{ pointer: `/match/methods/${i}`, code: 'rule.match.methods.not_one_of', detail: `${expected}, got ${shown(method)}` }];
+      : [{ pointer: `${pointer}/methods/${i}`, code: `${code}.methods.not_one_of`, detail: `${expected}, got ${shown(method)}` }];
   });
 }
 
-function pathFaults({ match: { paths } }: RuleSpec): Fault[] {
+function pathFaults({ paths, pointer, code }: WrittenRoute): Fault[] {
   return paths.flatMap((path, i) => {
     const foreign = foreignSyntaxIn(path);
     if (foreign === undefined) return [];
@@ -39,18 +62,23 @@ function pathFaults({ match: { paths } }: RuleSpec): Fault[] {
     const detail =
       `is no pattern that a path ever matches, because of ${shown(segment)}: write * for anything within a segment and ** for any number of segments` +
       `${instead === undefined ? '' : `, like ${shown(instead)}`}; a character that is really meant is written percent-encoded`;
-    return [{ pointer: `/match/paths/${i}`, code: 'rule.match.paths.never_matches', detail }];
+    return [{ pointer: `${pointer}/paths/${i}`, code: `${code}.paths.never_matches`, detail }];
   });
 }
 
 /** A limit of 0 is one that lets nothing pass on purpose. A cost that a request brings is not known here. */
-function costFaults({ cost, limits }: RuleSpec): Fault[] {
+function costFaults({ cost, limits, reserve }: RuleSpec): Fault[] {
   const tokens: unknown = cost;
   if (typeof tokens !== 'number') return [];
-  const holds = limits.map((limit) => ({ name: limit.name, most: capacityOf(limit) + excessOf(limit) }));
-  const small = holds.filter(({ most }) => most > 0 && most < tokens).sort((a, b) => a.most - b.most)[0];
+  const percent = reserveOf(reserve)?.percent ?? 0;
+  const holds = limits.map((limit) => ({ name: limit.name, kept: withheldOf(limit, percent), most: capacityOf(limit) + excessOf(limit) }));
+  const small = holds.filter(({ most, kept }) => most > 0 && most - kept < tokens).sort((a, b) => a.most - a.kept - b.most + b.kept)[0];
   if (small === undefined) return [];
-  const detail = `must be at most ${small.most}, what the limit ${shown(small.name)} holds, or no request ever passes; got ${tokens}`;
+  const { most, kept } = small;
+  const detail =
+    most < tokens
+      ? `must be at most ${most}, what the limit ${shown(small.name)} holds, or no request ever passes; got ${tokens}`
+      : `must be at most ${most - kept}, what the limit ${shown(small.name)} holds beside the ${kept} that are reserved, or no request passes but those for which they are; got ${tokens}`;
   return [{ pointer: '/cost', code: 'rule.cost.exceeds_capacity', detail }];
 }
 

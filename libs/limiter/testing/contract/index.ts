@@ -9,6 +9,7 @@ import { describeOperations } from './operations.js';
 import { describeOverriddenBuckets } from './overrides.js';
 import { describePenalties } from './penalties.js';
 import { describeRefunds } from './refunds.js';
+import { describeReserves } from './reserves.js';
 import type { CreateStore } from './store-under-test.js';
 
 /** What every bucket store must do. `create` gives an empty store on a clock that stands at 0. */
@@ -174,6 +175,7 @@ export function describeBucketStore(name: string, create: CreateStore): void {
     describeRefunds(create);
     describePenalties(create);
     describeElasticLimits(create);
+    describeReserves(create);
     describeEdits(create);
     describeOverriddenBuckets(create);
     describeOperations(create);

@@ -19,8 +19,8 @@ export function describeLooks(
       let allowed = 0;
       await fc.assert(
         fc.asyncProperty(
-          anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 12 }))),
-          async ([spec, events]) => {
+          anyLimitSpecs().chain((spec) => fc.tuple(fc.constant(spec), arrivals(spec, { maxLength: 12 }), fc.constantFrom(0, 0, 30))),
+          async ([spec, events, percent]) => {
             const key = `look.${++run}`;
             clock.nowMs = START_MS;
             const limit = startedLimit(spec, START_MS);
@@ -28,7 +28,7 @@ export function describeLooks(
             for (const { gapUs, cost } of events) {
               nowUs += gapUs;
               clock.nowMs = nowUs / 1000;
-              const take = bucketTake(key, limit, cost);
+              const take = bucketTake(key, limit, cost, percent);
               const looks = [await store.look(take), await store.look(take)];
               const seen = await taken(new LookingStore(store), [take], run);
               const answered = await taken(store, [take], run);

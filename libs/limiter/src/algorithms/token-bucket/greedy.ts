@@ -228,6 +228,12 @@ export const greedyBuckets: BucketAlgorithm<GreedyBucket, GreedyState, GreedyLev
   missing,
   adjusted: greedyAdjusted,
   stateMissing: ({ rate }, amount, atUs) => greedyState(levelMissing(amount, rate), atUs),
+  // They wait no longer than lets those wait behind them for whom the rest is kept.
+  withholding({ maxWaitUs, rate }, tokens) {
+    if (maxWaitUs === undefined) return {};
+    const { whole, part } = spanOf(tokens, rate);
+    return { maxWaitUs: Math.max(0, maxWaitUs - whole - (part > 0 ? 1 : 0)) };
+  },
   startsFull: ({ start }) => start === FULL_AT_START,
   // What waits in a queue has been admitted; what is blocked has not.
   whenBlocked: ({ maxWaitUs }) => (maxWaitUs === undefined ? {} : { waitMs: 0 }),

@@ -101,7 +101,7 @@ function intervalLevel(bucket: IntervalBucket, { tokens, steppedAtUs }: Interval
 }
 
 function intervalDecision(
-  bucket: IntervalBucket & { readonly excess?: number },
+  bucket: IntervalBucket & { readonly excess?: number; readonly withheld?: number },
   level: IntervalLevel,
   cost: number,
   taken: boolean,
@@ -116,8 +116,9 @@ function intervalDecision(
     resetAfterMs: remaining >= bucket.capacity ? 0 : msUntil(bucket, level, bucket.capacity - remaining),
   };
   if (bucket.intervalUs > 0 || remaining >= bucket.capacity) return decision;
-  // What is left of a soft limit's excess is not shown as remaining.
-  return { ...decision, nextStepMs: msUntil(bucket, level, Math.max(1, (bucket.excess ?? 0) + 1 - remaining)) };
+  // What is left of a soft limit's excess, or is kept for others, is not shown as remaining.
+  const hidden = (bucket.excess ?? 0) + (bucket.withheld ?? 0);
+  return { ...decision, nextStepMs: msUntil(bucket, level, Math.max(1, hidden + 1 - remaining)) };
 }
 
 function msUntil(bucket: IntervalBucket, level: IntervalLevel, missing: number): number {
