@@ -5,7 +5,7 @@ import { Faults } from './shared/options.js';
 import { print, table } from './shared/output.js';
 
 interface Explanation {
-  readonly verdict: { readonly allowed: boolean; readonly reason: string; readonly status: number };
+  readonly verdict: { readonly allowed: boolean; readonly reason: string; readonly status: number; readonly reroutedTo?: string | null };
   readonly layers: readonly {
     readonly layer: string;
     readonly chosen: string | null;
@@ -74,8 +74,9 @@ export function command() {
     });
 }
 
-export function inWords({ verdict: { allowed, reason, status }, layers, buckets }: Explanation): string {
-  const verdict = allowed ? `The request would pass: ${reason}.` : `The request would be refused with status ${status}: ${reason}.`;
+export function inWords({ verdict: { allowed, reason, status, reroutedTo }, layers, buckets }: Explanation): string {
+  const lane = !reroutedTo ? '' : `, to the route ${reroutedTo}; a gateway without it would refuse it with status 429`;
+  const verdict = allowed ? `The request would pass: ${reason}${lane}.` : `The request would be refused with status ${status}: ${reason}.`;
   const considered = layers.flatMap(({ layer, chosen, considered: rules }) =>
     rules.map(({ ruleId, name, source, matched, why }) => [
       layer,

@@ -16,7 +16,7 @@ const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillT
 const api = (method: string, path: string, body?: unknown): Promise<Answer> => ask(rulesApi.url, method, path, body);
 
 interface Explained {
-  verdict: { allowed: boolean; reason: string; status: number };
+  verdict: { allowed: boolean; reason: string; status: number; reroutedTo: string | null };
   layers: { layer: string; chosen: string | null; considered: { name: string; matched: boolean; why: { code: string } | null }[] }[];
   buckets: { ruleId: string; limit: string; remaining: number; retryAfterMs: number | null }[];
 }
@@ -52,7 +52,7 @@ afterAll(async () => {
 
 test('every rule is considered in order, and says why it is not the one', async () => {
   const { verdict, layers, buckets } = await explained({ method: 'GET', path: '/transactions?page=1' });
-  expect(verdict).toEqual({ allowed: true, reason: 'allowed', status: 200 });
+  expect(verdict).toEqual({ allowed: true, reason: 'allowed', status: 200, reroutedTo: null });
   expect(
     layers.map(({ layer, chosen, considered }) => [layer, chosen, considered.map(({ name, why }) => [name, why?.code ?? null])]),
   ).toEqual([
@@ -77,9 +77,21 @@ test('an explanation takes no token, and its verdict is that of the gateway', as
   for (let i = 0; i < 5; i++) expect((await explained(request)).buckets).toMatchObject([{ remaining: 2 }]);
   expect([await send(), await send()]).toEqual([200, 200]);
   const { verdict, buckets } = await explained(request);
-  expect(verdict).toEqual({ allowed: false, reason: 'over_limit', status: 429 });
+  expect(verdict).toEqual({ allowed: false, reason: 'over_limit', status: 429, reroutedTo: null });
   expect(buckets[0]?.retryAfterMs).toBeGreaterThan(80_000_000);
   expect(await send()).toBe(429);
+});
+
+test('a request that is over a limit whose rule reroutes is said to go there', async () => {
+  await api('POST', '/v1/merchants', { id: 'laned', name: 'laned' });
+  const limits = [{ ...LIMITS[0], capacity: 1 }];
+  await api('POST', '/v1/merchants/laned/rules', ruleBody({ name: 'lane', limits, onLimit: { reroute: 'slow' } }));
+  await until('the snapshot is in Redis', async () => (await house.snapshots.read('laned'))?.rules.length === 1);
+  const verdict = async () =>
+    ((await api('POST', '/v1/explain', { merchantId: 'laned', request: { method: 'GET', path: '/' } })).body as Explained).verdict;
+  expect(await verdict()).toEqual({ allowed: true, reason: 'allowed', status: 200, reroutedTo: null });
+  await until('the token is taken', async () => (await house.send(gateway, 'laned')).status === 200);
+  expect(await verdict()).toEqual({ allowed: true, reason: 'rerouted', status: 200, reroutedTo: 'slow' });
 });
 
 test('an address that the key of a rule needs has to be named', async () => {

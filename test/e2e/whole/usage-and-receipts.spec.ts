@@ -102,7 +102,7 @@ test('a refused request has a receipt, without the query and the address of the 
   });
   expect(Math.abs(Date.now() - Date.parse(receipt.at as string))).toBeLessThan(60_000);
   const explained = await api('POST', '/v1/explain', { requestId: 'refused-1' });
-  expect([explained.status, explained.body.verdict]).toEqual([200, { allowed: false, reason: 'over_limit', status: 429 }]);
+  expect([explained.status, explained.body.verdict]).toEqual([200, { allowed: false, reason: 'over_limit', status: 429, reroutedTo: null }]);
 
   await send('by-address-1', { path: '/by-address' });
   const key = await until(async () => {

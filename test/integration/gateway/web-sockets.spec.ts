@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { Outcome, type ProxyOptions } from '../../../apps/gateway/src/proxy/index.js';
 import { until } from '../../support/until.js';
 import { FORWARD, RawClient, REFUSAL, send, settledValue, startProxy, startTcpUpstream, stopAll } from './proxy-harness.js';
@@ -375,11 +375,21 @@ describe('the time of a WebSocket', () => {
   });
 
   it('is cut at the end of the grace if the client does not let go', async () => {
-    const { reached, proxy, client } = await open();
-    // It neither reads nor closes.
-    client.socket.pause();
-    await proxy.server.close(100);
+    const { reached, url } = await startLooking();
+    const proxy = await startProxy(url);
+    const client = connect({ port: proxy.port, host: '127.0.0.1', allowHalfOpen: true });
+    let told = false;
+    client
+      .on('data', () => {})
+      .on('end', () => (told = true))
+      .on('error', () => {});
+    client.write(handshake());
+    await until(() => reached.length === 1);
+    const startedMs = performance.now();
+    await proxy.server.close(200);
+    expect(performance.now() - startedMs).toBeGreaterThan(150);
     await until(() => reached[0]!.socket.destroyed);
-    expect(proxy.metrics.inFlight).toBe(0);
+    expect([told, proxy.metrics.inFlight]).toEqual([true, 0]);
+    client.destroy();
   });
 });

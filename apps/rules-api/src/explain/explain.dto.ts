@@ -15,6 +15,15 @@ class ExplainedVerdict {
 
   @ApiProperty({ type: 'integer', example: 429, description: 'What a gateway would answer; 200 stands for whatever the upstream answers.' })
   status: number;
+
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: null,
+    description:
+      'The route to which gateways send the request because it is over a limit whose rule reroutes. A gateway that does not have this route answers 429. null: to its own.',
+  })
+  reroutedTo: string | null;
 }
 
 class WhyNotView {

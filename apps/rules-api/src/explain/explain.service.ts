@@ -14,6 +14,8 @@ import {
   type Phase,
   phaseAt,
   RateLimiter,
+  rerouted,
+  rerouteOf,
   type Rule,
   timeOfBucket,
   timeOfStore,
@@ -155,13 +157,15 @@ function switchShown({ name, layer, merchantId, untilMs }: Switch): ExplainedSwi
   return { name, layer, merchantId, until: untilMs === null ? null : new Date(untilMs).toISOString() };
 }
 
-function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Omit<Explanation, 'switches'> {
-  const { allowed, reason, limits, shadowRefusals, fault } = verdict;
+function explanation(found: Verdict, layers: readonly ExplainedLayer[]): Omit<Explanation, 'switches'> {
+  const route = rerouteOf(found);
+  const verdict = route === undefined ? found : rerouted(found, route);
+  const { allowed, reason, limits, shadowRefusals, fault, reroutedTo = null } = verdict;
   // What is there now, and not what the request would leave behind.
   const levels = decisionsBefore(verdict);
   const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
   return {
-    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400 },
+    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400, reroutedTo },
     layers: layers.map(({ layer, considered }) => ({
       layer,
       chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
