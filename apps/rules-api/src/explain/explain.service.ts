@@ -14,7 +14,6 @@ import {
   type Phase,
   phaseAt,
   RateLimiter,
-  rerouted,
   rerouteOf,
   type Rule,
   timeOfBucket,
@@ -157,15 +156,14 @@ function switchShown({ name, layer, merchantId, untilMs }: Switch): ExplainedSwi
   return { name, layer, merchantId, until: untilMs === null ? null : new Date(untilMs).toISOString() };
 }
 
-function explanation(found: Verdict, layers: readonly ExplainedLayer[]): Omit<Explanation, 'switches'> {
-  const route = rerouteOf(found);
-  const verdict = route === undefined ? found : rerouted(found, route);
-  const { allowed, reason, limits, shadowRefusals, fault, reroutedTo = null } = verdict;
+function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Omit<Explanation, 'switches'> {
+  const { allowed, reason, limits, shadowRefusals, fault } = verdict;
   // What is there now, and not what the request would leave behind.
   const levels = decisionsBefore(verdict);
+  const reroutedTo = rerouteOf(verdict);
   const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
   return {
-    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400, reroutedTo },
+    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400, ...(reroutedTo !== undefined && { reroutedTo }) },
     layers: layers.map(({ layer, considered }) => ({
       layer,
       chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
@@ -180,17 +178,10 @@ function explanation(found: Verdict, layers: readonly ExplainedLayer[]): Omit<Ex
       })),
     })),
     buckets: limits.map(({ ruleId, limit, decision }, i) => {
-      const { remaining, resetAfterMs } = levels?.[i] ?? decision;
+      const { remaining, resetAfterMs, withheld } = levels?.[i] ?? decision;
       const retryAfterMs = decision.retryAfterMs === 'never' ? null : decision.retryAfterMs;
-      return {
-        ruleId,
-        limit: limit.name,
-        key: keys.get(ruleId) ?? [],
-        remaining,
-        withheld: decision.withheld ?? 0,
-        retryAfterMs,
-        resetAfterMs,
-      };
+      const held = { remaining, ...(withheld !== undefined && { withheld }), retryAfterMs, resetAfterMs };
+      return { ruleId, limit: limit.name, key: keys.get(ruleId) ?? [], ...held };
     }),
     shadowRefusals,
   };
