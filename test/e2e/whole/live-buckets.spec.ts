@@ -59,9 +59,10 @@ test('levels are shown as requests leave them', async () => {
 test('a reset, tokens more or less, a block and its end are felt by a gateway that already refuses', async () => {
   await until('the bucket is empty', async () => (await send()) === 429);
   const one = { ruleId, limit: 'burst' };
-  expect(items(await api('POST', `${BUCKETS}/adjust`, { ...one, tokens: 1, reason: 'the terminal sent twice' }))).toMatchObject([
-    { remaining: 1 },
-  ]);
+  const correct = () =>
+    api('POST', `${BUCKETS}/adjust`, { ...one, tokens: 1, reason: 'the terminal sent twice' }, { 'idempotency-key': 'sent-twice' });
+  // A request that is repeated adds nothing: afterwards one request passes.
+  for (let i = 0; i < 2; i++) expect(items(await correct())).toMatchObject([{ remaining: 1 }]);
   await until('the token is there', async () => (await send()) === 200);
   await until('and gone', async () => (await send()) === 429);
   expect(items(await api('POST', `${BUCKETS}/reset`, {}, { 'x-change-reason': 'an incident' }))).toMatchObject([{ remaining: 3 }]);
@@ -244,8 +245,14 @@ test('a merchant sees its own limits and what is left of them, and nothing of ot
   expect(items(answer)).toMatchObject([{ ...seen, remaining: 1 }]);
   expect(JSON.stringify(answer.body)).not.toMatch(/suspicion|do not tell/);
   // A default rule with a bucket for each merchant is its own as well, and an address is its to name.
-  await api('POST', '/v1/default-rules', ruleBody({ name: 'for each', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS }));
-  expect(items(await me())).toMatchObject([{ remaining: 1 }, { needs: ['ip'], remaining: null }]);
+  const reserve = [{ name: 'secret too', paths: ['/captures'], percent: 20 }];
+  await api(
+    'POST',
+    '/v1/default-rules',
+    ruleBody({ name: 'for each', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS, reserve }),
+  );
+  const kept = { quota: 1, routes: [{ methods: [], paths: ['/captures'] }] };
+  expect(items(await me())).toMatchObject([{ remaining: 1 }, { needs: ['ip'], remaining: null, reserve: kept }]);
   expect(items(await me('?ip=192.0.2.7&limit=200'))).toMatchObject([{ remaining: 1 }, { needs: [], remaining: 3 }]);
   const other = await me('?merchantId=acme');
   expect([other.status, other.body.errors[0].parameter]).toEqual([400, 'merchantId']);

@@ -66,6 +66,10 @@ export interface ProxyOptions {
   maxConnections?: number;
   /** Most connections from a peer that is not trusted (of IPv6: from a /64); further ones are closed at once. */
   maxConnectionsPerPeer?: number;
+  /** Most WebSockets that are open, of all merchants; 0: none is opened. */
+  maxWebSockets?: number;
+  /** How long nothing may come on a WebSocket, from either side. */
+  webSocketIdleTimeoutMs?: number;
   /** Most bytes of request line and headers; more is refused with 431. */
   maxHeaderBytes?: number;
   /** Until the upstream has accepted a connection. */
@@ -88,6 +92,10 @@ export interface ProxyOptions {
   clientIdleTimeoutMs?: number;
   /** Between two requests on a client's connection. Above the 60 s that load balancers keep theirs. */
   keepAliveTimeoutMs?: number;
+  /** A client of HTTP/2 from which nothing has come for so long is asked by PING whether it is there. */
+  http2PingAfterMs?: number;
+  /** So long it has to answer, before its connection is closed. */
+  http2PingTimeoutMs?: number;
 }
 
 type Optional = 'accessLog' | 'tracer' | 'tls' | 'present' | 'criticalityOf' | 'overload' | 'upstream';
@@ -111,6 +119,8 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
     maxInFlight: 10_000,
     maxConnections: 20_000,
     maxConnectionsPerPeer: 256,
+    maxWebSockets: 1_000,
+    webSocketIdleTimeoutMs: 120_000,
     maxHeaderBytes: 16 * 1024,
     connectTimeoutMs: 2_000,
     clientHeadersTimeoutMs: 10_000,
@@ -121,6 +131,8 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
     // A client waits in silence for as long as the upstream may take.
     clientIdleTimeoutMs: Math.max(headersTimeoutMs, bodyTimeoutMs) + AFTER_SILENCE_MS,
     keepAliveTimeoutMs: 65_000,
+    http2PingAfterMs: 10_000,
+    http2PingTimeoutMs: 20_000,
     ...others,
     headersTimeoutMs,
     bodyTimeoutMs,
