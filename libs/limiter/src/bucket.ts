@@ -167,11 +167,20 @@ export function clamped(bucket: BucketGeneration, state: BucketState, nowUs: num
 
 /** What the bucket holds at an instant at which the state was clamped, for a request that asks `cost` of it. */
 export function levelAt(bucket: BucketGeneration, state: BucketState, nowUs: number, cost: number): BucketLevel {
-  return ALGORITHMS[bucket.kind].level(bucket, state, nowUs, neededFor(bucket, cost));
+  return levelFor(bucket, state, nowUs, neededFor(bucket, cost));
 }
 
 export function allows(bucket: BucketGeneration, level: BucketLevel, cost: number): boolean {
-  return ALGORITHMS[bucket.kind].allows(bucket, level, neededFor(bucket, cost));
+  return suffices(bucket, level, neededFor(bucket, cost));
+}
+
+/** The same for a request for which so much has to be there. */
+export function levelFor(bucket: BucketGeneration, state: BucketState, nowUs: number, needed: number): BucketLevel {
+  return ALGORITHMS[bucket.kind].level(bucket, state, nowUs, needed);
+}
+
+export function suffices(bucket: BucketGeneration, level: BucketLevel, needed: number): boolean {
+  return ALGORITHMS[bucket.kind].allows(bucket, level, needed);
 }
 
 /** The state after a take that passed. Taking nothing changes nothing. */

@@ -1,7 +1,7 @@
 import { penalized, type PenaltyBucket, type PenaltyState } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
 import type { Retry } from './retry-policy.js';
-import { allows, isBypassed, levelAt, stateAfter, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
+import { allows, isBypassed, levelAt, levelFor, stateAfter, suffices, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 
 /** What a request asks of one bucket. */
 export interface BucketTake {
@@ -55,10 +55,10 @@ export function takeAll(request: TakeRequest, states: (HeldState | undefined)[],
   const { takes } = request;
   const { bucket, cost } = takes[0]!;
   const state = states[0]!;
-  if (takes.length > 1 || bucket.kind === 'penalty' || isBlocked(state)) return takeSeveral(request, states, nowUs);
-  // Most requests ask one bucket, and what they ask is short enough here to be compiled into one piece.
-  const level = levelAt(bucket, state, nowUs, cost);
-  states[0] = cost > 0 && allows(bucket, level, cost) ? stateAfter(bucket, state, level, cost, nowUs, request.holder) : undefined;
+  if (takes.length > 1 || bucket.kind === 'penalty' || bucket.withheld > 0 || isBlocked(state)) return takeSeveral(request, states, nowUs);
+  // Most requests ask one bucket, and what they ask is short enough here to be compiled into one piece. They have nothing to leave.
+  const level = levelFor(bucket, state, nowUs, cost);
+  states[0] = cost > 0 && suffices(bucket, level, cost) ? stateAfter(bucket, state, level, cost, nowUs, request.holder) : undefined;
   return [level];
 }
 

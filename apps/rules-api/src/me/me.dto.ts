@@ -59,7 +59,11 @@ export class MyLimitView {
   @ApiProperty({ type: String, example: 'token_bucket' })
   algorithm: string;
 
-  @ApiProperty({ type: [String], example: ['POST'], description: 'The methods that the limit applies to; an empty list means all but OPTIONS.' })
+  @ApiProperty({
+    type: [String],
+    example: ['POST'],
+    description: 'The methods that the limit applies to; an empty list means all but OPTIONS.',
+  })
   methods: readonly string[];
 
   @ApiProperty({
