@@ -40,11 +40,16 @@ const WITH_PRLIMIT: readonly Fault[] = [
 
 export const FAULTS_OF_MACHINES: readonly Fault[] = [
   {
-    name: 'DNS is away, and nothing else',
-    breakIt: (bed) => everywhere(bed, { names: 'silent' }),
+    name: 'DNS answers nothing, and the connections to the upstream break',
+    breakIt: async (bed) => {
+      everywhere(bed, { names: 'silent' });
+      await bed.loadFor(100);
+      bed.upstreamWay.reset();
+      bed.upstreamWay.open();
+    },
     heal: (bed) => everywhere(bed, {}),
-    // A connection to the upstream that is needed now and not open yet is not to be had; requests go on with those that are.
-    allowed: everybody(502, 503, 504),
+    // What was on its way when they broke. New ones lead to where DNS said last.
+    allowed: everybody(502),
     onlyByHand: true,
     healsWithinMs: 1000,
   },

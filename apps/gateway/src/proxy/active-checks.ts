@@ -1,6 +1,6 @@
 import { Agent } from 'undici';
 import type { CheckThresholds } from './address-health.js';
-import type { UpstreamAddress } from './upstream-address.js';
+import { upstreamLookup, type UpstreamAddress } from './upstream-address.js';
 
 export interface ActiveHealth extends CheckThresholds {
   /** What is asked for by GET; 2xx is healthy. */
@@ -29,7 +29,8 @@ export class ActiveChecks {
   ) {
     const { intervalMs, timeoutMs } = options;
     // Without keep-alive: whether connections are accepted is part of the question.
-    this.agent = new Agent({ connect: { timeout: timeoutMs }, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, pipelining: 0 });
+    const connect = { timeout: timeoutMs, lookup: upstreamLookup };
+    this.agent = new Agent({ connect, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, pipelining: 0 });
     for (const address of addresses) this.checkIn(address, Math.random() * Math.min(intervalMs, FIRST_CHECK_WITHIN_MS));
   }
 

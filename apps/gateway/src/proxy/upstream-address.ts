@@ -2,6 +2,10 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { AddressHealth, type CheckThresholds, type PassiveHealth } from './address-health.js';
+import { lastKnownLookup } from './last-known-address.js';
+
+/** One for all upstreams: what DNS said to one is good for another, and for checks. */
+export const upstreamLookup = lastKnownLookup();
 
 export interface UpstreamAddressOptions {
   /** Most connections, each for one request at a time. */
@@ -68,7 +72,7 @@ export class UpstreamAddress {
 
 /** TLS names the upstream's own host (an IP address has no server name), not the Host that the request carries. */
 function connectorFor(hostname: string, timeoutMs: number, onConnected: (tookMs: number) => void): buildConnector.connector {
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false });
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup: upstreamLookup });
   const servername = isIP(hostname) === 0 ? hostname : undefined;
   return (options, callback) => {
     const startedMs = performance.now();
