@@ -30,6 +30,12 @@ test('a limit is nearly used at four fifths of it, not of its rounded value', ()
   expect(noted([rule('1', 1004)], 804)).toEqual(['limit.80 of rule 1: 200 of 1004']);
 });
 
+test('of a limit of which half is reserved for other routes, what the request may use is nearly used, and used up', () => {
+  const reserve = [{ name: 'captures', paths: ['/captures'], percent: 50 }];
+  expect(noted([rule('1', 10, { reserve })], 3)).toEqual([]);
+  expect(noted([rule('1', 10, { reserve })], 6)).toEqual(['limit.80 of rule 1: 1 of 5', 'limit.100 of rule 1: 0 of 5']);
+});
+
 test('only the limit that refuses is noted as used up, and a limit of 0 never as nearly used', () => {
   expect(noted([rule('1', 0), rule('2', 100, { layer: 'user' })], 3)).toEqual(['limit.100 of rule 1: 0 of 0']);
 });
