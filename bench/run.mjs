@@ -8,6 +8,10 @@ import { Workshop } from './shared/workshop.mjs';
 const BENCHES = [
   'gateway-limiting',
   'gateway-peers',
+  'identity',
+  'conditions',
+  'protocols',
+  'latency',
   'refusals',
   'fairness',
   'unknown-merchants',

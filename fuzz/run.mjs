@@ -1,4 +1,4 @@
-/** npm run fuzz: Schemathesis calls every operation of the OpenAPI document with what it allows and with what it forbids; or the proxy gets HTTP/1.1 of all kinds. */
+/** npm run fuzz: Schemathesis calls every operation of the OpenAPI document with what it allows and with what it forbids; or the proxy gets HTTP of all kinds. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Workshop } from '../bench/shared/workshop.mjs';
@@ -9,20 +9,23 @@ import { mainOf, ROOT } from '../scripts/paths.mjs';
 import { freePort } from '../scripts/ports.mjs';
 import { findRedisServer } from '../scripts/services/redis.mjs';
 import { fuzzHttp1 } from './http1.mjs';
+import { fuzzHttp2 } from './http2.mjs';
 import { obtainSchemathesis } from './schemathesis.mjs';
 
 const HELP = `npm run fuzz [-- --seconds N] [--examples N] [--seed N] [--or-skip]
-npm run fuzz -- --cases N [--from N] [--seed N]
+npm run fuzz -- --cases N [--http2] [--from N] [--seed N]
 
 Starts a Rules API of its own with PostgreSQL and Redis, and lets Schemathesis call it by its OpenAPI document. It fails if an
 answer is a server error, has a status, a content type, a header or a body that is not in the document, or if the Rules API
 logs an error. It uses loopback only: webhooks are sent nowhere. Schemathesis is installed once into .tollgate/tools, which takes
 Python 3.11 with venv, and the network. Run it with the same seed to repeat it.
 
-With --cases the proxy of a gateway gets so many connections with HTTP/1.1 of all kinds, good and bad. It fails if the upstream gets what
-was not sent, was not decided about, or can be read in two ways. A million take about half an hour. It needs neither Python nor Redis.
+With --cases the proxy of a gateway gets so many connections with HTTP/1.1 of all kinds, good and bad, or with HTTP/2 by TLS. It fails if the
+upstream gets what was not sent, was not decided about, or can be read in two ways, if something that was asked has no answer, if an honest client
+beside it is not served, or if memory or sockets stay behind. It needs neither Python nor Redis. A million of HTTP/1.1 take about half an hour.
 
   --cases N      1 to 100000000
+  --http2        HTTP/2 instead of HTTP/1.1
   --from N       the number of the first case; 0 by default
   --seconds N    how long, 10 to 7200; 120 by default
   --examples N   calls of each operation before the next has its turn, 1 to 1000; 30 by default
@@ -58,6 +61,7 @@ function settingsIn(args) {
     examples: whole('--examples', values.examples ?? '30', 1, 1000),
     seed: whole('--seed', values.seed ?? '1', 0, 999_999_999),
     mayBeSkipped: values['or-skip'] === true,
+    http2: values.http2 === true,
     help: values.help === true,
   };
 }
@@ -70,7 +74,16 @@ function parsed(args) {
   try {
     return parseArgs({
       args,
-      options: { seconds: TEXT, examples: TEXT, seed: TEXT, cases: TEXT, from: TEXT, 'or-skip': FLAG, help: { ...FLAG, short: 'h' } },
+      options: {
+        seconds: TEXT,
+        examples: TEXT,
+        seed: TEXT,
+        cases: TEXT,
+        from: TEXT,
+        http2: FLAG,
+        'or-skip': FLAG,
+        help: { ...FLAG, short: 'h' },
+      },
     });
   } catch (error) {
     throw new ConfigurationError(/** @type {Error} */ (error).message);
@@ -178,8 +191,8 @@ try {
   else {
     demandNode();
     await installMissing(console.error);
-    const { cases } = settings;
-    process.exitCode = await (cases === undefined ? fuzz(settings) : fuzzHttp1({ ...settings, cases }));
+    const { cases, http2 } = settings;
+    process.exitCode = await (cases === undefined ? fuzz(settings) : (http2 ? fuzzHttp2 : fuzzHttp1)({ ...settings, cases }));
   }
 } catch (error) {
   if (!(error instanceof ConfigurationError)) throw error;

@@ -1,6 +1,7 @@
 /** What the HTTP benchmarks stand on: an upstream, the gateway in front of it, and measurements of load. */
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { createDataSource, migrate } from '#rules-db';
+import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { bundleOf, ROOT } from '../../scripts/paths.mjs';
@@ -8,6 +9,8 @@ import { cpuSeconds } from './proc.mjs';
 import { snapshotOf } from './merchants.mjs';
 
 const CONNECTIONS = 64;
+/** Of HTTP/2, which share as many streams. */
+const HTTP2_CONNECTIONS = 8;
 
 /** Merchants of a benchmark: enough that not all requests meet in one bucket. */
 const MERCHANTS = 1000;
@@ -40,6 +43,20 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number | undefined} serverBusy share of a core that the server used; far below 1, and something else was the bottleneck
  */
 
+/**
+ * @typedef {object} LoadOptions
+ * @property {string[]} merchants that ask in turn
+ * @property {string[]} [callers] the headers that say who asks, instead of X-Merchant-Id of the merchants
+ * @property {number} seconds
+ * @property {number} warmupSeconds
+ * @property {boolean} [limited] whether all answers (true) or none (false) must show that a rule was asked
+ * @property {boolean} [quick] answers may be what they are
+ * @property {string} [status] of all answers, 200 unless given
+ * @property {number} [perSecond] no more than that
+ * @property {string} [ca] speaks TLS, and believes who is vouched for by this
+ * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
+ */
+
 /** @param {import('./workshop.mjs').Workshop} workshop @returns {Promise<Server>} */
 export async function startUpstream(workshop) {
   return announced(workshop.node(join(ROOT, 'bench', 'load', 'upstream.mjs')));
@@ -61,11 +78,28 @@ export async function announced(job) {
  * @param {{ defaultRules?: boolean }} [options] false: those that Redis has stay
  */
 export async function startGateway(workshop, upstream, redisUrl, env = {}, { defaultRules = true } = {}) {
-  const databaseUrl = (await workshop.postgres()).url;
-  await migrated(databaseUrl);
+  const databaseUrl = await emptyDatabase(workshop);
   const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, defaultRules, { endless: true });
   const free = await writeMerchants(redisUrl, 'free', MERCHANTS, defaultRules, { rules: false });
   const refused = await writeMerchants(redisUrl, 'refused', FLOODING, defaultRules, { limit: EXHAUSTED });
+  const server = await openGateway(workshop, { upstream, redisUrl, databaseUrl, env });
+  return { server, ruled, free, refused, databaseUrl };
+}
+
+/** A database in which there are only tables. @param {import('./workshop.mjs').Workshop} workshop */
+export async function emptyDatabase(workshop) {
+  const databaseUrl = (await workshop.postgres()).url;
+  await migrated(databaseUrl);
+  return databaseUrl;
+}
+
+/**
+ * One more gateway on the measured core.
+ * @param {import('./workshop.mjs').Workshop} workshop
+ * @param {{ upstream: Server, redisUrl: string, databaseUrl: string, env?: Record<string, string> }} what env: besides what it needs
+ * @returns {Promise<Server>}
+ */
+export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, env = {} }) {
   const job = workshop.node(bundleOf('gateway'), {
     measured: true,
     env: {
@@ -80,7 +114,7 @@ export async function startGateway(workshop, upstream, redisUrl, env = {}, { def
   const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
-  return { server: { port: listens.port, pid: job.pid }, ruled, free, refused, databaseUrl };
+  return { port: listens.port, pid: job.pid };
 }
 
 /** @param {string} url */
@@ -95,10 +129,10 @@ async function migrated(url) {
  * @param {string} name
  * @param {number} count
  * @param {boolean} defaultRules whether to write that there are none
- * @param {{ rules?: boolean, endless?: boolean, limit?: object }} options
+ * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number }} options
  * @returns {Promise<string[]>} their ids
  */
-async function writeMerchants(redisUrl, name, count, defaultRules, options) {
+export async function writeMerchants(redisUrl, name, count, defaultRules, options) {
   const redis = createRedis(redisUrl, 'queue-worker');
   const store = new RedisSnapshotStore(redis);
   const ids = Array.from({ length: count }, (_, i) => `${name}-${i}`);
@@ -125,20 +159,35 @@ async function ready(managementUrl) {
  * Loads a server for a while.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} server
- * @param {{ merchants: string[], seconds: number, warmupSeconds: number, limited?: boolean, quick?: boolean, status?: string, perSecond?: number }} options
- *   limited: whether all answers (true) or none (false) must show that a rule was asked; quick: answers may be what they are; status: of all answers, 200 unless given; perSecond: no more than that
+ * @param {LoadOptions} options
  * @returns {Promise<LoadResult>}
  */
-export async function load(workshop, server, { merchants, seconds, warmupSeconds, limited, quick = false, status = '200', perSecond }) {
+export async function load(workshop, server, options) {
+  const {
+    merchants,
+    callers = merchants.map(byHeader),
+    seconds,
+    warmupSeconds,
+    limited,
+    quick = false,
+    status = '200',
+    perSecond,
+  } = options;
+  const { ca, http2 = false } = options;
   const settings = {
     port: server.port,
-    connections: CONNECTIONS,
+    ...(http2 ? { connections: HTTP2_CONNECTIONS, streams: CONNECTIONS / HTTP2_CONNECTIONS } : { connections: CONNECTIONS }),
     warmupMs: warmupSeconds * 1000,
     measureMs: seconds * 1000,
-    merchants,
+    callers,
     perSecond,
+    ca,
   };
-  const job = workshop.node(join(ROOT, 'bench', 'load', 'http-load.mjs'), { args: [JSON.stringify(settings)] });
+  const script = join(ROOT, 'bench', 'load', http2 ? 'http2-load.mjs' : 'http-load.mjs');
+  // A thousand tokens are more than an argument may be.
+  const file = join(workshop.directory(), 'load.json');
+  writeFileSync(file, JSON.stringify(settings));
+  const job = workshop.node(script, { args: [file] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);
   const [startedMs, before] = [performance.now(), cpuSeconds(server.pid)];
@@ -149,6 +198,15 @@ export async function load(workshop, server, { merchants, seconds, warmupSeconds
   if (!quick) demandMeant(result, status, limited);
   return result;
 }
+
+/** @param {string} merchant */
+const byHeader = (merchant) => `x-merchant-id: ${merchant}`;
+
+/**
+ * What a server answers in a second of its core: a comparison also where the load generator needs the more of its own.
+ * @param {LoadResult} result
+ */
+export const perBusySecond = ({ perSecond, serverBusy }) => perSecond / (serverBusy || 1);
 
 /**
  * Answers of another kind cost another time: more than a few of them, and something else was measured.
@@ -175,8 +233,8 @@ function demandMeant({ statuses, limitedShare }, meant, limited) {
  * Asks a server until its code is compiled and its caches are warm.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} server
- * @param {{ merchants: string[], seconds: number }} options
+ * @param {Omit<LoadOptions, 'warmupSeconds' | 'limited' | 'quick' | 'status'>} options
  */
-export async function warmUp(workshop, server, { merchants, seconds }) {
-  await load(workshop, server, { merchants, warmupSeconds: seconds, seconds: 0.5, quick: true });
+export async function warmUp(workshop, server, { seconds, ...options }) {
+  await load(workshop, server, { ...options, warmupSeconds: seconds, seconds: 0.5, quick: true });
 }

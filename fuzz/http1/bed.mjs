@@ -1,14 +1,11 @@
-/** A proxy between a client and an upstream that both write down every byte. */
-import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
-import { read, STRICTEST } from './readings.mjs';
+/** A proxy between a client of HTTP/1.1 and an upstream that both write down every byte. */
+import { connect } from 'node:net';
+import { RecordingUpstream } from '../shared/recording-upstream.mjs';
 
 /**
- * @typedef {import('node:net').Socket} Socket
  * @typedef {import('./grammar.mjs').Case} Case
+ * @typedef {import('../shared/recording-upstream.mjs').Asked} Asked
  *
- * @typedef {{ method: string, target: string, requestId: string, hostName: string | undefined, merchantId: string }} Asked what admission was told of a request
- * @typedef {{ text: string }} UpstreamConnection
  * @typedef {object} Seen what became of a case
  * @property {string} sent
  * @property {boolean} trusted
@@ -25,88 +22,38 @@ import { read, STRICTEST } from './readings.mjs';
  * @property {() => number} inFlight
  */
 
-const REFUSAL = { forward: false, status: 429, headers: ['Retry-After', '1'], body: '{"status":429}' };
-const FORWARD = { forward: true, responseHeaders: [] };
 /** A case takes a millisecond. What takes so long hangs. */
 const HANGS_AFTER_MS = 30_000;
 
 export class FuzzBed {
-  /** @type {Asked[]} */
-  #asked = [];
-  /** @type {Set<UpstreamConnection>} */
-  #reached = new Set();
-  /** @type {Case['admission']} */
-  #admission = 'forward';
-  /** @type {Set<Socket>} */
-  #sockets = new Set();
-  #upstream = createServer((socket) => this.#serve(socket));
+  #upstream = new RecordingUpstream();
   /** @type {Proxies | undefined} */
   #proxies;
 
-  /** @param {(upstream: URL, admit: FuzzBed['admit']) => Promise<Proxies>} startProxies */
+  /** @param {(upstream: URL, admit: RecordingUpstream['admit']) => Promise<Proxies>} startProxies */
   static async open(startProxies) {
     const bed = new FuzzBed();
-    bed.#upstream.listen(0, '127.0.0.1');
-    await once(bed.#upstream, 'listening');
-    const { port } = /** @type {import('node:net').AddressInfo} */ (bed.#upstream.address());
-    bed.#proxies = await startProxies(new URL(`http://127.0.0.1:${port}`), bed.admit);
+    bed.#proxies = await startProxies(await bed.#upstream.listen(), bed.#upstream.admit);
     return bed;
   }
-
-  /** What decides about requests, for the proxies. @param {any} request @param {(admission: any) => void} done */
-  admit = (request, done) => {
-    const { method, target, requestId, hostName, head } = request;
-    this.#asked.push({ method, target, requestId, hostName, merchantId: head.merchantIds === 1 ? head.merchantId : '' });
-    if (!request.belongsTo('the merchant of all')) return;
-    if (this.#admission === 'refuse') done(REFUSAL);
-    else if (this.#admission === 'later') setImmediate(done, FORWARD);
-    else if (this.#admission === 'read_body') request.readBody(() => done(FORWARD));
-    else done(FORWARD);
-  };
 
   /** @param {Case} testCase @returns {Promise<Seen>} */
   async run({ pieces, writes, admission, trusted }) {
     if (this.#proxies === undefined) throw new Error('the bed is not open');
     const { inFlight, ports } = this.#proxies;
     const sent = pieces.join('');
-    this.#asked = [];
-    this.#reached = new Set();
-    this.#admission = admission;
+    this.#upstream.begin(admission);
     const client = await exchange(ports[trusted ? 0 : 1], sent, writes);
     // The upstream's connections of requests that were given up are closed by then, too.
     for (let turns = 0; inFlight() > 0 && turns < 1000; turns++) await turn();
-    const reached = [...this.#reached].map(({ text }) => text);
-    return { sent, trusted, admission, asked: this.#asked, reached, inFlight: inFlight(), ...client };
+    const { asked, reached } = this.#upstream;
+    return { sent, trusted, admission, asked, reached, inFlight: inFlight(), ...client };
   }
 
   close() {
     this.#upstream.close();
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  /** @param {Socket} socket */
-  #serve(socket) {
-    this.#sockets.add(socket);
-    /** @type {UpstreamConnection} */
-    let connection = { text: '' };
-    let unread = '';
-    socket.on('error', () => {}).on('close', () => this.#sockets.delete(socket));
-    socket.setEncoding('latin1').on('data', (/** @type {string} */ bytes) => {
-      // Of a case that is over nothing comes any more.
-      if (!this.#reached.has(connection)) this.#reached.add((connection = { text: '' }));
-      connection.text += bytes;
-      unread += bytes;
-      const { requests, ending } = read(unread, STRICTEST);
-      const whole = requests.filter(({ isWhole }) => isWhole);
-      for (const { method } of whole) socket.write(method === 'HEAD' ? NO_BODY : ANSWER);
-      if (ending === 'end') unread = '';
-      else if (whole.length > 0) socket.destroy();
-    });
   }
 }
-
-const NO_BODY = 'HTTP/1.1 200 OK\r\nX-Upstream: yes\r\nContent-Length: 2\r\n\r\n';
-const ANSWER = `${NO_BODY}ok`;
 
 /** Resolves when the connection has ended. @param {number} port @param {string} sent @param {number} writes */
 async function exchange(port, sent, writes) {

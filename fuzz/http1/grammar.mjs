@@ -1,5 +1,5 @@
 /** Cases: what a client might send on one connection, mostly HTTP/1.1, and each with a few things that servers have been known to read differently. */
-import { Random } from './random.mjs';
+import { Random } from '../shared/random.mjs';
 import {
   METHODS,
   ODD_METHODS,
@@ -18,13 +18,7 @@ import {
   BYTES,
 } from './words.mjs';
 
-/**
- * @typedef {{
- *   pieces: readonly string[], writes: number, admission: Admission, trusted: boolean,
- * }} Case
- *   `pieces`: what is sent, a byte each character; `writes`: in how many writes
- * @typedef {'forward' | 'later' | 'read_body' | 'refuse'} Admission what becomes of requests that can be understood
- */
+/** @typedef {import('../shared/fuzz.mjs').AnyCase} Case */
 
 /** @param {number} seed @returns {Case} */
 export function caseOf(seed) {

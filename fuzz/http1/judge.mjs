@@ -7,7 +7,7 @@ import { LENIENT, read, STRICT, STRICTEST, valuesOf } from './readings.mjs';
  */
 
 /** What a proxy answers by itself to what it does not like. No other failure has a place here: the upstream is well. */
-const REFUSALS = new Set([400, 405, 408, 413, 414, 417, 426, 429, 431, 501, 505]);
+export const REFUSALS = new Set([400, 405, 408, 413, 414, 417, 426, 429, 431, 501, 505]);
 /** Of these the gateway alone says what the upstream gets. */
 const SET_BY_GATEWAY = ['x-request-id', 'x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host', 'host'];
 const NEVER_FORWARDED = [
@@ -22,6 +22,7 @@ const NEVER_FORWARDED = [
   'x-rewrite-url',
 ];
 const OF_TRUSTED_PEERS = ['x-merchant-id', 'x-user-id', 'forwarded', 'x-real-ip'];
+const FRAMING = ['content-length', 'transfer-encoding', 'connection', 'trailer'];
 const LOOK_ALIKES =
   /^(?:x[-_]merchant[-_]id|x[-_]user[-_]id|x[-_]forwarded[-_]for|x[-_]request[-_]id|content[-_]length|transfer[-_]encoding)$/i;
 
@@ -45,7 +46,7 @@ export function faultsOf(seen) {
 }
 
 /** What the upstream got has one meaning only. @param {string} text @param {readonly ReadRequest[]} strictly */
-function secondReadings(text, strictly) {
+export function secondReadings(text, strictly) {
   return LENIENT.flatMap((reader) => {
     const { requests } = read(text, reader);
     const same =
@@ -64,7 +65,7 @@ function isSame(one, other) {
 }
 
 /** Everything that reached the upstream was decided about, once. @param {readonly ReadRequest[]} arrived @param {Seen['asked']} asked */
-function againstAdmission(arrived, asked) {
+export function againstAdmission(arrived, asked) {
   const left = [...asked];
   return arrived.flatMap((request) => {
     const [id, ...more] = valuesOf(request, 'x-request-id');
@@ -100,8 +101,8 @@ function againstMeaning(arrived, { requests }, asked) {
   return faults;
 }
 
-/** @param {ReadRequest} request @param {Seen} seen */
-function headerFaults(request, { trusted, asked }) {
+/** @param {ReadRequest} request @param {Pick<Seen, 'trusted' | 'asked'>} seen */
+export function headerFaults(request, { trusted, asked }) {
   const faults = [];
   const named = new Set();
   for (const [name] of request.headers) {
@@ -118,9 +119,19 @@ function headerFaults(request, { trusted, asked }) {
   const [id] = valuesOf(request, 'x-request-id');
   const merchantId = asked.find(({ requestId }) => requestId === id)?.merchantId ?? '';
   const merchants = valuesOf(request, 'x-merchant-id');
+  faults.push(...trailerFaults(request));
   if (trusted && merchants.length === 1 && merchants[0] !== merchantId)
     faults.push(`rules saw the merchant ${merchantId}, the upstream ${merchants[0]}`);
   return faults;
+}
+
+/** Nobody has decided about trailers: they may say nothing that a rule or the upstream goes by. @param {ReadRequest} request */
+function trailerFaults({ trailers }) {
+  const decisive = [...SET_BY_GATEWAY, ...NEVER_FORWARDED, ...OF_TRUSTED_PEERS, ...FRAMING];
+  return trailers
+    .map(([name]) => name.toLowerCase())
+    .filter((name) => decisive.includes(name.replaceAll('_', '-')))
+    .map((name) => `${name} was forwarded as a trailer`);
 }
 
 /** @param {Seen} seen @param {readonly ReadRequest[]} meant @param {readonly ReadRequest[]} arrived */

@@ -8,6 +8,7 @@
  *   method: string, target: string, version: string,
  *   headers: readonly (readonly [name: string, value: string])[],
  *   body: string, isWhole: boolean,
+ *   trailers: readonly (readonly [name: string, value: string])[],
  * }} ReadRequest
  * @typedef {'end' | 'closed' | 'incomplete' | 'invalid'} Ending
  *   `closed`: what follows is not looked at, because a request has said so
@@ -88,6 +89,8 @@ class Stream {
   /** The request that is being read, once its headers are known. @type {ReadRequest | undefined} */
   begun;
   #at = 0;
+  /** Of the request that is being read. @type {ReadRequest['trailers']} */
+  #trailers = [];
   #text;
   #reader;
 
@@ -110,12 +113,13 @@ class Stream {
     const [method = '', target = '', version = ''] = this.#requestLine();
     const headers = this.#headers();
     const head = { method, target, version, headers };
-    this.begun = { ...head, body: '', isWhole: false };
+    this.begun = { ...head, body: '', isWhole: false, trailers: [] };
+    this.#trailers = [];
     if (this.#reader.isStrict) demandHost(head);
     const framing = this.#framing(head);
     const body = framing === 'chunked' ? this.#chunks(head) : this.#take(framing, head);
     this.begun = undefined;
-    return { ...head, body, isWhole: true };
+    return { ...head, body, isWhole: true, trailers: this.#trailers };
   }
 
   #requestLine() {
@@ -180,30 +184,30 @@ class Stream {
     return isChunked && !(lengthWins && lengths.length > 0) ? 'chunked' : bytes;
   }
 
-  /** @param {number} bytes @param {Omit<ReadRequest, 'body' | 'isWhole'>} head */
+  /** @param {number} bytes @param {Omit<ReadRequest, 'body' | 'isWhole' | 'trailers'>} head */
   #take(bytes, head) {
     const body = this.#text.slice(this.#at, this.#at + bytes);
     if (body.length < bytes) {
-      this.begun = { ...head, body, isWhole: false };
+      this.begun = { ...head, body, isWhole: false, trailers: [] };
       throw new Incomplete('a body that is not whole');
     }
     this.#at += bytes;
     return body;
   }
 
-  /** @param {Omit<ReadRequest, 'body' | 'isWhole'>} head */
+  /** @param {Omit<ReadRequest, 'body' | 'isWhole' | 'trailers'>} head */
   #chunks(head) {
     let body = '';
     for (let size = this.#chunkSize(); size > 0; size = this.#chunkSize()) {
       const chunk = this.#text.slice(this.#at, this.#at + size);
       body += chunk;
-      this.begun = { ...head, body, isWhole: false };
+      this.begun = { ...head, body, isWhole: false, trailers: [] };
       if (chunk.length < size) throw new Incomplete('a chunk that is not whole');
       this.#at += size;
       const rest = this.#line();
       if (this.#reader.isStrict && rest !== '') throw new Invalid('a chunk that is longer than it says');
     }
-    this.#headers();
+    this.#trailers = this.#headers();
     return body;
   }
 

@@ -1,5 +1,6 @@
 import { FuzzBed } from '../../../fuzz/http1/bed.mjs';
-import { describeFailure, fuzz } from '../../../fuzz/http1/fuzz.mjs';
+import { http1Subject } from '../../../fuzz/http1/subject.mjs';
+import { describeFailure, fuzz } from '../../../fuzz/shared/fuzz.mjs';
 import { faultsOf } from '../../../fuzz/http1/judge.mjs';
 import { LENIENT, read, STRICT } from '../../../fuzz/http1/readings.mjs';
 import { startProxy, stopAll } from './proxy-harness.js';
@@ -18,8 +19,8 @@ test('what reaches the upstream was sent, was decided about, and can be read in 
     return { ports: [trusting!.port, notTrusting!.port], inFlight: () => trusting!.metrics.inFlight + notTrusting!.metrics.inFlight };
   });
   try {
-    const { failures, seen } = await fuzz(bed, { seed: SEED, cases: CASES });
-    expect(failures.map(describeFailure)).toEqual([]);
+    const { failures, seen } = await fuzz(http1Subject(bed), { seed: SEED, cases: CASES });
+    expect(failures.map((each) => describeFailure(each))).toEqual([]);
     // Neither all of it was refused at once, nor all of it harmless.
     expect(Math.min(seen.asked, seen.reached, seen.refused)).toBeGreaterThan(CASES / 10);
   } finally {

@@ -14,6 +14,8 @@ export interface ClientRequest {
   readonly upgrade?: boolean | undefined;
   /** Whether it has arrived whole. */
   readonly complete: boolean;
+  /** Whether `end` has been told already: of HTTP/2 an empty body is, before anybody listens. */
+  readonly readableEnded: boolean;
   on(event: 'data', listener: (chunk: Buffer) => void): this;
   on(event: 'end' | 'close', listener: () => void): this;
   off(event: 'data', listener: (chunk: Buffer) => void): this;

@@ -6,6 +6,7 @@ import type { DataPlane, Timed } from './data-plane.js';
 import type { Drainable } from './drain.js';
 import { EventRate } from './event-rate.js';
 import { Http2Exchange, type SharedConnection } from './http2-exchange.js';
+import { Http2Presence } from './http2-presence.js';
 
 const { NGHTTP2_CANCEL, NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = constants;
 
@@ -38,6 +39,7 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
   private readonly resets = new EventRate(MOST_RESETS_PER_SECOND);
   private readonly pings = new EventRate(MOST_PINGS_PER_SECOND);
   private readonly settings = new EventRate(MOST_SETTINGS_PER_SECOND);
+  private readonly presence: Http2Presence;
   private told = false;
   private idleMs = 0;
   private closingMs = -1;
@@ -50,6 +52,7 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
   ) {
     this.peer = canonicalAddress(socket.remoteAddress ?? '');
     this.trusted = plane.trusts(this.peer);
+    this.presence = new Http2Presence(socket, session, plane.settings);
     // Node gives the headers as they came as well, which its types do not know.
     session.on('stream', (...args: unknown[]) => this.opened(args[0] as ServerHttp2Stream, args[3] as readonly string[]));
     session.on('ping', () => this.count(this.pings));
@@ -81,6 +84,7 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
 
   tick(nowMs: number, elapsedMs: number): void {
     for (const stream of this.streams) stream.tick(nowMs, elapsedMs);
+    if (this.presence.isGone(elapsedMs)) return this.cut();
     this.idleMs = this.streams.size === 0 ? this.idleMs + elapsedMs : 0;
     if (this.closingMs >= 0) {
       this.closingMs += elapsedMs;
@@ -92,6 +96,12 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
   left(exchange: Http2Exchange, wasReset: boolean): void {
     this.streams.delete(exchange);
     if (wasReset) this.count(this.resets);
+  }
+
+  /** The client has closed its side: what it has asked is answered, and of what is not whole the rest never comes. */
+  clientEnded(): void {
+    for (const stream of this.streams) stream.clientEnded();
+    this.closeQuietly();
   }
 
   /** The socket has closed. */

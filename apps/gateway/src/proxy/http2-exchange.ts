@@ -99,6 +99,11 @@ export class Http2Exchange implements ExchangeConnection, Timed {
     this.stream.resume();
   }
 
+  /** The client will send nothing more on its connection. */
+  clientEnded(): void {
+    if (this.stream.state.remoteClose === 0) this.cut();
+  }
+
   /** The connection is gone, and this stream with it. */
   gone(): void {
     this.exchange?.clientGone();

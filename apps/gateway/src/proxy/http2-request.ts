@@ -93,6 +93,10 @@ export class Http2Request implements ClientRequest {
     return this.stream.readableEnded || this.stream.endAfterHeaders;
   }
 
+  get readableEnded(): boolean {
+    return this.stream.readableEnded;
+  }
+
   on(event: 'data' | 'end' | 'close', listener: (chunk: Buffer) => void): this {
     this.stream.on(event, listener);
     return this;

@@ -92,6 +92,10 @@ export interface ProxyOptions {
   clientIdleTimeoutMs?: number;
   /** Between two requests on a client's connection. Above the 60 s that load balancers keep theirs. */
   keepAliveTimeoutMs?: number;
+  /** A client of HTTP/2 from which nothing has come for so long is asked by PING whether it is there. */
+  http2PingAfterMs?: number;
+  /** So long it has to answer, before its connection is closed. */
+  http2PingTimeoutMs?: number;
 }
 
 type Optional = 'accessLog' | 'tracer' | 'tls' | 'present' | 'criticalityOf' | 'overload' | 'upstream';
@@ -127,6 +131,8 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
     // A client waits in silence for as long as the upstream may take.
     clientIdleTimeoutMs: Math.max(headersTimeoutMs, bodyTimeoutMs) + AFTER_SILENCE_MS,
     keepAliveTimeoutMs: 65_000,
+    http2PingAfterMs: 10_000,
+    http2PingTimeoutMs: 20_000,
     ...others,
     headersTimeoutMs,
     bodyTimeoutMs,

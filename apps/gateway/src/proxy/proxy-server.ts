@@ -156,6 +156,7 @@ export class ProxyServer {
     const session = http2Session(socket, tls, this.plane.settings.maxHeaderBytes);
     const connection = new Http2Connection(this.plane, socket, session, certificate);
     this.connections.add(connection);
+    socket.on('end', () => connection.clientEnded());
     socket.on('close', () => {
       this.connections.delete(connection);
       connection.closed();

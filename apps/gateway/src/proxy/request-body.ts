@@ -144,7 +144,8 @@ export class RequestBody {
       return;
     }
     this.collecting = true;
-    this.request.on('data', this.onData).on('end', this.onEnd);
+    if (this.request.readableEnded) this.onEnd();
+    else this.request.on('data', this.onData).on('end', this.onEnd);
   }
 
   private readonly onData = (chunk: Buffer): void => {

@@ -31,6 +31,8 @@ export class UploadBody extends Readable {
     // undici stops listening for errors when its exchange is over; a late one must not end the process.
     this.on('error', ignore);
     request.on('data', this.onData).on('end', this.onEnd).on('close', this.onClose);
+    // It may have ended while nobody listened, between the beginning and now.
+    if (request.readableEnded) this.push(null);
   }
 
   private readonly onData = (chunk: Buffer): void => {

@@ -8,6 +8,20 @@ import { caseFolded, textSearch } from './text-search.js';
 /** Whether one value that a field has fulfils an operator. */
 type Test = (value: FieldScalar) => boolean;
 
+/**
+ * The same for the text that was asked last at no cost: the conditions of a request mostly ask for the same few fields, one after the other.
+ */
+function rememberingLast<R>(work: (text: string) => R): (text: string) => R {
+  let last: { readonly text: string; readonly result: R } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, result: work(text) };
+    return last.result;
+  };
+}
+
+const foldedText = rememberingLast(caseFolded);
+const addressIn = rememberingLast(addressOf);
+
 /** What is compared with is made ready once. Every test takes time in proportion to the value and to what is written in the rule. */
 const TESTS: Readonly<Record<Exclude<Operator, 'absent'>, (condition: FieldCondition) => Test>> = {
   equals: ({ equals }) => equalTo([equals!]),
@@ -17,7 +31,7 @@ const TESTS: Readonly<Record<Exclude<Operator, 'absent'>, (condition: FieldCondi
   contains: ({ contains }) => {
     const searches = [contains!].flat().map((text) => textSearch(caseFolded(text)));
     return onText((text) => {
-      const folded = caseFolded(text);
+      const folded = foldedText(text);
       return searches.some((find) => find(folded) !== -1);
     });
   },
@@ -38,7 +52,7 @@ const TESTS: Readonly<Record<Exclude<Operator, 'absent'>, (condition: FieldCondi
   inRanges: ({ inRanges }) => {
     const ranges = inRanges!.map(addressRange);
     return onText((text) => {
-      const address = addressOf(text);
+      const address = addressIn(text);
       return address !== undefined && ranges.some((contains) => contains(address));
     });
   },

@@ -32,7 +32,8 @@ export class AskedFields {
   valueOf(field: RequestField): FieldValue {
     const { name } = field;
     this.values ??= new Map();
-    if (this.values.has(name)) return this.values.get(name);
+    const known = this.values.get(name);
+    if (known !== undefined || this.values.has(name)) return known;
     const value = field.read(this);
     this.values.set(name, value);
     return value;

@@ -1,15 +1,19 @@
 /** Where a text first stands at an index or behind it; -1 if nowhere. */
 export type TextSearch = (text: string, from?: number) => number;
 
+/** Up to this product of the lengths the engine's own search takes no more time than anything else that is done for a condition. */
+const SMALL_PRODUCT = 4_096;
+
 /**
  * Knuth, Morris and Pratt's search: no character of the text is looked at more than twice, whatever the text and the pattern are. The engine's own
- * `indexOf` is faster for most texts, and takes the product of both lengths for the worst one.
+ * `indexOf` is faster for most texts, and takes the product of both lengths for the worst one: it is used where that is small.
  *
  * @param pattern not empty
  */
 export function textSearch(pattern: string): TextSearch {
   const fallback = fallbacks(pattern);
   return (text, from = 0) => {
+    if (text.length * pattern.length <= SMALL_PRODUCT) return text.indexOf(pattern, from);
     let matched = 0;
     for (let i = from; i < text.length; i++) {
       const char = text.charCodeAt(i);

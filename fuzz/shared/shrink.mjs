@@ -1,9 +1,8 @@
-/** @typedef {import('./grammar.mjs').Case} Case */
-
 /**
  * The same case with as few pieces as still fail in the same way.
- * @param {Case} testCase
- * @param {(smaller: Case) => Promise<boolean>} fails
+ * @template {import('./fuzz.mjs').AnyCase} C
+ * @param {C} testCase
+ * @param {(smaller: C) => Promise<boolean>} fails
  */
 export async function shrunk(testCase, fails) {
   let smallest = testCase;

@@ -1,0 +1,66 @@
+/** The time in which a load generator counts, and what it prints at its end, as JSON. */
+import { Latencies } from './latencies.mjs';
+
+export class Measurement {
+  /** Nothing more is asked. */
+  over = false;
+  #latencies = new Latencies();
+  /** The same by whole seconds, so that one stray moment of the machine is seen as one. @type {Latencies[]} */
+  #bySecond = [];
+  #since = 0;
+  #measuring = false;
+  /** @type {Record<string, number>} */
+  #statuses = {};
+  #limited = 0;
+
+  /** @param {{ warmupMs: number, measureMs: number }} times from now on; the process ends behind them */
+  start({ warmupMs, measureMs }) {
+    setTimeout(() => {
+      this.#measuring = true;
+      this.#since = performance.now();
+      const cpuBefore = process.cpuUsage();
+      console.log('measuring');
+      setTimeout(() => {
+        this.#measuring = false;
+        this.over = true;
+        this.#print(process.cpuUsage(cpuBefore));
+        process.exit(0);
+      }, measureMs);
+    }, warmupMs);
+  }
+
+  /** @param {number} askedAt @param {string} status @param {boolean} limited whether it shows that a rule was asked */
+  answered(askedAt, status, limited) {
+    if (!this.#measuring) return;
+    const nowMs = performance.now();
+    this.#latencies.add(nowMs - askedAt);
+    (this.#bySecond[Math.trunc((nowMs - this.#since) / 1000)] ??= new Latencies()).add(nowMs - askedAt);
+    this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
+    if (limited) this.#limited++;
+  }
+
+  /** @param {NodeJS.CpuUsage} cpu */
+  #print({ user, system }) {
+    const seconds = (performance.now() - this.#since) / 1000;
+    const answers = this.#latencies.count;
+    console.log(
+      JSON.stringify({
+        perSecond: answers / seconds,
+        answers,
+        seconds,
+        p50Ms: this.#latencies.quantile(0.5),
+        p99Ms: this.#latencies.quantile(0.99),
+        p99MsBySecond: this.#bySecond.map((each) => each.quantile(0.99)),
+        statuses: this.#statuses,
+        limitedShare: this.#limited / answers,
+        busy: (user + system) / 1e6 / seconds,
+      }),
+    );
+  }
+}
+
+/** @param {string} reason @returns {never} */
+export function fail(reason) {
+  console.error(reason);
+  process.exit(1);
+}
