@@ -11,6 +11,7 @@ const BENCHES = [
   'refusals',
   'fairness',
   'unknown-merchants',
+  'key-flood',
   'store',
   'algorithms',
   'decisions',
@@ -27,7 +28,7 @@ const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick
 Measures the performance of what is in this checkout. Every figure is a ratio (or a number of bytes) within one run: what
 is compared is measured in turn, round by round, and the median counts. Needs a redis-server on PATH; PostgreSQL is
 the embedded one; what Tollgate is compared with is installed into bench/peers when it is needed.
-Prints a table and writes bench/results/<date>.json. Ctrl-C stops everything. The whole takes about half an hour.
+Prints a table and writes bench/results/<date>.json. Ctrl-C stops everything. The whole takes about an hour.
 
   --only NAME   one of ${BENCHES.join(', ')}; may be given more than once
   --rounds N    rounds of each comparison, 1 to 100; 5 by default

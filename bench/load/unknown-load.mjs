@@ -1,12 +1,13 @@
 /**
  * Asks a gateway for ids that nobody created, each once, at a steady rate and then, told by SIGUSR1, as fast as it is answered, until all were
- * answered or it is told to stop (SIGTERM); and prints what it saw. With `merchants` it asks for those in turn instead, which is what a flood is compared with:
+ * answered or it is told to stop (SIGTERM); and prints what it saw. With `merchant` it asks for that one, each time from another address. With `merchants` it asks
+ * for those in turn instead, which is what a flood is compared with:
  * node unknown-load.mjs '{"port":8080,"ids":1000000,"perSecond":4000,"connections":32,"first":0}'
  */
 import { connect } from 'node:net';
 import { AnswerReader } from './answer-reader.mjs';
 
-const { port, ids, perSecond, connections, first = 0, merchants } = JSON.parse(process.argv[2] ?? '');
+const { port, ids, perSecond, connections, first = 0, merchant, merchants } = JSON.parse(process.argv[2] ?? '');
 
 /** @type {Record<string, number>} */
 const statuses = {};
@@ -21,10 +22,11 @@ const startedMs = performance.now();
 function openConnection() {
   const reader = new AnswerReader();
   const ask = () => {
-    const id = merchants ? merchants[sent % merchants.length] : `nobody-${first + sent}`;
+    const id = merchants ? merchants[sent % merchants.length] : (merchant ?? `nobody-${first + sent}`);
+    const address = merchant === undefined ? `10.${sent % 256}.${(sent >> 8) % 256}.1` : addressOf(first + sent);
     sent++;
     socket.write(
-      `GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\nx-forwarded-for: 10.${sent % 256}.${(sent >> 8) % 256}.1\r\n\r\n`,
+      `GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nx-merchant-id: ${id}\r\nx-forwarded-for: ${address}\r\n\r\n`,
     );
   };
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -39,6 +41,11 @@ function openConnection() {
   socket.once('connect', () => idle.push(ask));
   socket.on('error', (error) => fail(error.message));
   socket.on('close', () => over || fail('the server closed a connection'));
+}
+
+/** Sixteen million of them. @param {number} index */
+function addressOf(index) {
+  return `10.${(index >> 16) % 256}.${(index >> 8) % 256}.${index % 256}`;
 }
 
 function finish() {

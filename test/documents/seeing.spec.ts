@@ -63,10 +63,38 @@ test('every alert has a page, which says what it means, how to see it and what t
   }
 });
 
+/** What promtool compares an alert with: when it is to fire, and when not. */
+interface AlertTest {
+  readonly alertname: string;
+  readonly exp_alerts: readonly { readonly exp_annotations: Alert['annotations'] }[];
+}
+
+const ALERT_TESTS = 'deploy/prometheus/tollgate-alerts.test.yml';
+const { tests: cases } = parse(readFileSync(ALERT_TESTS, 'utf8')) as { tests: { alert_rule_test: AlertTest[] }[] };
+
+test('every alert is tested, with series of which it is to tell and with others', () => {
+  const tests = cases.flatMap(({ alert_rule_test: each }) => each);
+  for (const { alert, annotations } of alerts) {
+    const expected = tests.filter(({ alertname }) => alertname === alert).map(({ exp_alerts: told }) => told);
+    expect([alert, expected.map((told) => told.length).sort()]).toEqual([alert, [0, 1]]);
+    expect(expected.flat()[0]!.exp_annotations.runbook).toBe(annotations.runbook);
+  }
+  expect(new Set(tests.map(({ alertname }) => alertname)).size).toBe(alerts.length);
+});
+
+test('series in the tests of alerts are ones that there are', () => {
+  expect(unknownIn(readFileSync(ALERT_TESTS, 'utf8').replaceAll(/^rule_files.*$/gm, ''))).toEqual([]);
+});
+
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
 if (!hasPromtool) console.warn(`SKIPPED: promtool is not there (Debian: apt-get install prometheus), so ${ALERTS} is not checked by it`);
 
 (hasPromtool ? test : test.skip)('promtool finds nothing wrong with the alerts', () => {
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ALERTS], { encoding: 'utf8' });
+  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+});
+
+(hasPromtool ? test : test.skip)('alerts fire when they should, and not otherwise', () => {
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', ALERT_TESTS], { encoding: 'utf8' });
   expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
 });

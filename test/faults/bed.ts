@@ -2,46 +2,52 @@
 import { createServer, type Server } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 import { Pool } from 'undici';
-import type { RuleSpec } from '#limiter';
-import { burst } from '#limiter/testing';
+import type { MerchantSnapshot } from '#limiter';
 import { House } from '../e2e/gateway/house.js';
-import { ruleSpec } from '../support/factories/rules.js';
 import { forwarderThread, type ForwarderThread } from '../support/forwarder.mjs';
 import { PATIENCE } from '../support/patience.mjs';
 import type { RunningApp } from '../support/processes.js';
+import type { ShiftedRedis } from '../support/shifted-redis.js';
 import { until } from '../support/until.js';
-
-/** Merchants by what their rules say for a store that is away, and one that asks for twice its limit. */
-export const MERCHANTS = ['open', 'closed', 'local', 'limited'] as const;
-export type Merchant = (typeof MERCHANTS)[number];
+import { Machine } from './machine.js';
+import { LIMITED, MERCHANTS, ruleOf, type Merchant } from './merchants.js';
+import { percentile, ReceivedLog, type Answer } from './observations.js';
 
 /** Requests a second of each merchant. */
 const RATE = 50;
-export const LIMITED = { capacity: 25, perSecond: 25 };
 const GATEWAYS = 2;
 /** A client that waits longer than this gives up. */
 const GIVE_UP_MS = 10_000;
-
-interface Answer {
-  readonly merchant: Merchant;
-  readonly sentMs: number;
-  readonly tookMs: number;
-  /** 0: none, the connection broke. */
-  readonly status: number;
-}
+/** Names of what runs here, so that it can be tried what happens without DNS: see pretend.mjs. */
+const HOSTS = { redis: 'redis.tollgate.test', database: 'postgres.tollgate.test', upstream: 'upstream.tollgate.test' };
 
 /** What was seen from one moment to another. */
 export interface Observed {
   /** How often each merchant got each status. */
   readonly statuses: Record<Merchant, Record<number, number>>;
   readonly slowestMs: number;
+  readonly p99Ms: number;
+}
+
+interface BedOptions {
+  readonly storeTimeoutMs: number;
+  readonly upstreamTimeoutMs: number;
+  /** A request that is due is left out while so many wait for their answers; Infinity where their delay is judged, because clients do not wait for each other either. */
+  readonly mostUnderWay: number;
+  /** A Redis whose clock can be set, instead of any. */
+  readonly redisClock?: ShiftedRedis;
 }
 
 export class FaultBed {
   readonly answers: Answer[] = [];
   readonly gateways: RunningApp[] = [];
+  /** What each gateway believes of its machine. */
+  readonly machines: Machine[] = [];
+  /** The rules of each merchant as they are. */
+  readonly snapshots = new Map<Merchant, MerchantSnapshot>();
+  readonly received = new ReceivedLog();
   private readonly pools: Pool[] = [];
-  private readonly admittedAtMs: number[] = [];
+  private version = 100;
   private load: NodeJS.Timeout | undefined;
   private sent = 0;
   private readonly waiting = new Set<Promise<void>>();
@@ -53,18 +59,13 @@ export class FaultBed {
     readonly databaseWay: ForwarderThread,
     readonly upstreamWay: ForwarderThread,
     private readonly upstream: Server,
-    private readonly storeTimeoutMs: number,
-    private readonly mostUnderWay: number,
+    private readonly options: BedOptions,
   ) {}
 
-  /**
-   * @param options.mostUnderWay a request that is due is left out while so many wait for their answers; Infinity where their
-   *   delay is judged, because clients do not wait for each other either
-   */
-  static async open({ storeTimeoutMs, mostUnderWay }: { storeTimeoutMs: number; mostUnderWay: number }): Promise<FaultBed> {
-    const house = await House.open();
+  static async open(options: BedOptions): Promise<FaultBed> {
+    const house = await House.open(options.redisClock);
     const upstream = createServer((request, response) => {
-      if (request.headers['x-merchant-id'] === 'limited') bed.admittedAtMs.push(performance.now());
+      bed.received.note(request.headers);
       response.setHeader('content-type', 'application/json').end('{"ok":true}');
     });
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
@@ -73,31 +74,53 @@ export class FaultBed {
     const [redisWay, databaseWay, upstreamWay] = await Promise.all(
       [house.redisServer.port, databasePort, port].map((to) => forwarderThread(to)),
     );
-    const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, storeTimeoutMs, mostUnderWay);
+    const bed = new FaultBed(house, redisWay!, databaseWay!, upstreamWay!, upstream, options);
     await house.store(Object.fromEntries(MERCHANTS.map((id) => [id, [ruleOf(id)]])));
+    for (const id of MERCHANTS) bed.snapshots.set(id, (await house.snapshots.read(id))!);
     for (let i = 0; i < GATEWAYS; i++) await bed.addGateway();
     return bed;
   }
 
-  async addGateway(): Promise<RunningApp> {
+  get redisClock(): ShiftedRedis | undefined {
+    return this.options.redisClock;
+  }
+
+  /** Of rules, higher than all before. */
+  nextVersion(): number {
+    return ++this.version;
+  }
+
+  /** @param options.logTo a file for its log */
+  async addGateway({ logTo }: { logTo?: string } = {}): Promise<void> {
     const databaseUrl = new URL(this.house.database.url);
+    databaseUrl.hostname = HOSTS.database;
     databaseUrl.port = String(this.databaseWay.port);
-    const gateway = await this.house.gateway({
-      REDIS_URL: `redis://127.0.0.1:${this.redisWay.port}`,
+    const machine = new Machine();
+    const env = {
+      ...machine.env,
+      REDIS_URL: `redis://${HOSTS.redis}:${this.redisWay.port}`,
       DATABASE_URL: databaseUrl.href,
-      UPSTREAM_URL: `http://127.0.0.1:${this.upstreamWay.port}`,
-      STORE_TIMEOUT_MS: String(this.storeTimeoutMs),
-    });
+      UPSTREAM_URL: `http://${HOSTS.upstream}:${this.upstreamWay.port}`,
+      UPSTREAM_RESPONSE_TIMEOUT_MS: String(this.options.upstreamTimeoutMs),
+      STORE_TIMEOUT_MS: String(this.options.storeTimeoutMs),
+    };
+    const gateway = await this.house.gateway(env, logTo === undefined ? {} : { logTo });
     this.gateways.push(gateway);
+    this.machines.push(machine);
     this.pools.push(new Pool(gateway.url, { connections: 200, pipelining: 1 }));
-    return gateway;
   }
 
   /** Takes a gateway out of the load, as a balancer does that sees it unready: it is sent nothing new, and what is under way is awaited. */
-  async remove(gateway: RunningApp): Promise<void> {
-    const at = this.gateways.indexOf(gateway);
+  async removeGateway(at = 0): Promise<void> {
     this.gateways.splice(at, 1);
+    this.machines.splice(at, 1)[0]!.remove();
     await this.pools.splice(at, 1)[0]!.close();
+  }
+
+  /** A gateway is told to end. */
+  async stopGateway(at = 0): Promise<void> {
+    this.gateways[at]!.signal('SIGTERM');
+    await this.removeGateway(at);
   }
 
   /** Sends at a steady rate until stopLoad(). */
@@ -106,7 +129,7 @@ export class FaultBed {
     let due = 0;
     this.load = setInterval(() => {
       for (const now = performance.now(); beganMs + (due * 1000) / (RATE * MERCHANTS.length) < now; due++)
-        if (this.waiting.size < this.mostUnderWay) this.send(MERCHANTS[due % MERCHANTS.length]!);
+        if (this.waiting.size < this.options.mostUnderWay) this.send(MERCHANTS[due % MERCHANTS.length]!);
     }, 2);
   }
 
@@ -122,17 +145,23 @@ export class FaultBed {
   }
 
   private send(merchant: Merchant): void {
-    const pool = this.pools[Math.floor(this.sent++ / MERCHANTS.length) % this.pools.length]!;
+    const id = this.sent++;
+    const pool = this.pools[Math.floor(id / MERCHANTS.length) % this.pools.length]!;
     const sentMs = performance.now();
     const request = pool
-      .request({ method: 'GET', path: '/transactions', headers: { 'x-merchant-id': merchant }, headersTimeout: GIVE_UP_MS * PATIENCE })
+      .request({
+        method: 'GET',
+        path: '/transactions',
+        headers: this.received.headersOf(merchant, id),
+        headersTimeout: GIVE_UP_MS * PATIENCE,
+      })
       .then(
         async ({ statusCode, body }) => body.dump().then(() => statusCode),
         () => 0,
       )
       .catch(() => 0)
       .then((status) => {
-        this.answers.push({ merchant, sentMs, tookMs: performance.now() - sentMs, status });
+        this.answers.push({ id, merchant, sentMs, tookMs: performance.now() - sentMs, status });
         this.waiting.delete(request);
       });
     this.waiting.add(request);
@@ -141,14 +170,14 @@ export class FaultBed {
   /** Of the requests that were answered from one moment to another. */
   observed(fromMs: number, untilMs: number): Observed {
     const statuses = Object.fromEntries(MERCHANTS.map((merchant) => [merchant, {}])) as Observed['statuses'];
-    let slowestMs = 0;
+    const times: number[] = [];
     for (const { merchant, sentMs, tookMs, status } of this.answers) {
       const answeredMs = sentMs + tookMs;
       if (answeredMs < fromMs || answeredMs >= untilMs) continue;
       statuses[merchant][status] = (statuses[merchant][status] ?? 0) + 1;
-      slowestMs = Math.max(slowestMs, tookMs);
+      times.push(tookMs);
     }
-    return { statuses, slowestMs };
+    return { statuses, slowestMs: Math.max(0, ...times), p99Ms: percentile(times, 0.99) };
   }
 
   /** Milliseconds from then until the last answer that was not as it should be, or 0. Only merchants that are never over their limit. */
@@ -172,25 +201,17 @@ export class FaultBed {
 
   /** How many requests of the limited merchant reached the upstream, and how many the law allows in that time. */
   admitted(fromMs: number, untilMs: number): { count: number; bound: number } {
-    const count = this.admittedAtMs.filter((at) => at >= fromMs && at < untilMs).length;
+    const count = this.received.countOf('limited', fromMs, untilMs);
     return { count, bound: LIMITED.capacity + Math.ceil(((untilMs - fromMs) / 1000) * LIMITED.perSecond) };
   }
 
   async close(): Promise<void> {
     clearInterval(this.load);
     await Promise.all(this.pools.map((pool) => pool.destroy()));
+    for (const machine of this.machines) machine.remove();
     for (const way of [this.redisWay, this.databaseWay, this.upstreamWay]) way.close();
     this.upstream.closeAllConnections();
     this.upstream.close();
     await this.house.close();
   }
-}
-
-function ruleOf(merchant: Merchant): RuleSpec {
-  const [capacity, refillTokens] = merchant === 'limited' ? [LIMITED.capacity, LIMITED.perSecond] : [1_000_000, 1_000_000];
-  return ruleSpec({
-    match: { methods: [], paths: [] },
-    limits: [burst({ capacity, refillTokens, refillIntervalMs: 1_000 })],
-    onStoreFailure: merchant === 'limited' ? 'closed' : merchant,
-  });
 }

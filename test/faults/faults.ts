@@ -1,56 +1,12 @@
-/** What can break, how, and what merchants may see meanwhile. One row a fault; the table in docs/operations.md is printed from them. */
+/** What can break, one row a fault; the table in docs/operations.md is printed from them. */
 import { CHANGES_CHANNEL, DEFAULT_RULES_KEY, snapshotKey } from '#limiter-redis';
-import { until } from '../support/until.js';
-import { MERCHANTS, type FaultBed, type Merchant } from './bed.js';
-import { canLimit, descriptorsAgain, fullDisk, noMoreDescriptors, roomOnDisk } from './limits-of-processes.js';
+import { everybody, STORE_AWAY, type Fault } from './fault.js';
+import { FAULTS_OF_MACHINES } from './faults-of-machines.js';
+import { FAULTS_OF_VERSIONS } from './faults-of-versions.js';
+import { MERCHANTS } from './merchants.js';
 
-export interface Fault {
-  readonly name: string;
-  readonly breakIt: (bed: FaultBed) => unknown;
-  readonly heal: (bed: FaultBed) => unknown;
-  /** Statuses that each merchant may get while it is broken and until it has healed. What is not named: 200, and 429 for the limited one. */
-  readonly allowed: Partial<Record<Merchant, readonly number[]>>;
-  /** How often in the row the limited merchant's bucket may be full again: what is lost cannot be known. */
-  readonly bucketsLost?: number;
-  /** It takes too long for npm test, or needs something that not every machine has. */
-  readonly onlyByHand?: true;
-  /** Wrong is what takes longer than this to heal. */
-  readonly healsWithinMs: number;
-}
-
-/** Rules act by their onStoreFailure. */
-export const STORE_AWAY = { closed: [503], limited: [503] } as const;
 /** Nobody can be served. */
-const UPSTREAM_AWAY = { open: [502, 504], closed: [502, 504], local: [502, 504], limited: [502, 504] } as const;
-
-/** Here the machine has to do something for it that not every machine can. */
-const WITH_PRLIMIT: readonly Fault[] = [
-  {
-    name: 'A gateway is out of file descriptors',
-    breakIt: ({ gateways }) => noMoreDescriptors(gateways[0]!.pid),
-    heal: ({ gateways }) => descriptorsAgain(gateways[0]!.pid),
-    // Connections that it has go on; new ones, to it and from it to the upstream, are not to be had.
-    allowed: { open: [0, 502], closed: [0, 502], local: [0, 502], limited: [0, 502] },
-    onlyByHand: true,
-    healsWithinMs: 1000,
-  },
-  {
-    name: 'The disk of Redis is full, so that it takes no writes (MISCONF)',
-    breakIt: async ({ house: { redis, redisServer } }) => {
-      fullDisk(redisServer.pid);
-      await redis.config('SET', 'save', '3600 1');
-      await redis.call('BGSAVE');
-      await until('the save has failed', async () => (await redis.info('persistence')).includes('rdb_last_bgsave_status:err'));
-    },
-    heal: async ({ house: { redis, redisServer } }) => {
-      roomOnDisk(redisServer.pid);
-      await redis.config('SET', 'save', '');
-    },
-    allowed: STORE_AWAY,
-    onlyByHand: true,
-    healsWithinMs: 2000,
-  },
-];
+const UPSTREAM_AWAY = everybody(502, 504);
 
 export const FAULTS: readonly Fault[] = [
   {
@@ -176,33 +132,19 @@ export const FAULTS: readonly Fault[] = [
     healsWithinMs: 2500,
   },
   {
-    name: 'The way to PostgreSQL is a black hole, and a gateway is restarted meanwhile',
+    name: 'PostgreSQL is away for two minutes, and a gateway is restarted meanwhile',
     breakIt: async (bed) => {
       bed.databaseWay.blackHole();
-      const gateway = bed.gateways[0]!;
-      gateway.signal('SIGTERM');
-      await bed.remove(gateway);
+      await bed.stopGateway();
       await bed.addGateway();
     },
     heal: ({ databaseWay }) => databaseWay.open(),
     allowed: {},
     onlyByHand: true,
+    seconds: 120,
     healsWithinMs: 0,
   },
-  {
-    name: 'A newer Tollgate writes snapshots in a format that gateways do not know',
-    breakIt: async ({ house }) => {
-      for (const merchant of MERCHANTS)
-        await house.redis.set(
-          snapshotKey(merchant),
-          `${'9'.padStart(16, '0')}${JSON.stringify({ format: 99, merchantId: merchant, version: 9 })}`,
-        );
-      await house.snapshots.announce([...MERCHANTS]);
-    },
-    heal: ({ house }) => house.redis.del(...MERCHANTS.map(snapshotKey)),
-    allowed: {},
-    healsWithinMs: 0,
-  },
+  ...FAULTS_OF_VERSIONS,
   {
     name: 'Connections to the upstream are reset',
     breakIt: ({ upstreamWay }) => upstreamWay.reset(),
@@ -218,12 +160,26 @@ export const FAULTS: readonly Fault[] = [
     healsWithinMs: 1500,
   },
   {
+    name: 'Connections to the upstream are half-open: what is sent on them arrives nowhere',
+    breakIt: ({ upstreamWay }) => upstreamWay.swallow(),
+    heal: () => {},
+    allowed: UPSTREAM_AWAY,
+    onlyByHand: true,
+    healsWithinMs: 6500,
+  },
+  {
+    name: 'The way to the upstream is a black hole that accepts everything',
+    breakIt: ({ upstreamWay }) => upstreamWay.blackHole(),
+    heal: ({ upstreamWay }) => upstreamWay.open(),
+    // 503: all connections wait for answers.
+    allowed: everybody(502, 503, 504),
+    onlyByHand: true,
+    healsWithinMs: 6500,
+  },
+  ...FAULTS_OF_MACHINES,
+  {
     name: 'A gateway is stopped (SIGTERM), another one comes',
-    breakIt: async (bed) => {
-      const gateway = bed.gateways[0]!;
-      gateway.signal('SIGTERM');
-      await bed.remove(gateway);
-    },
+    breakIt: (bed) => bed.stopGateway(),
     heal: (bed) => bed.addGateway(),
     allowed: {},
     healsWithinMs: 0,
@@ -231,13 +187,12 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'A gateway is killed (SIGKILL), another one comes',
     breakIt: async (bed) => {
-      const gateway = bed.gateways[0]!;
-      await gateway.kill();
-      await bed.remove(gateway);
+      await bed.gateways[0]!.kill();
+      await bed.removeGateway();
     },
     heal: (bed) => bed.addGateway(),
     // What was in flight in it.
-    allowed: { open: [0], closed: [0], local: [0], limited: [0] },
+    allowed: everybody(0),
     healsWithinMs: 500,
   },
   {
@@ -248,5 +203,4 @@ export const FAULTS: readonly Fault[] = [
     bucketsLost: 1,
     healsWithinMs: 2500,
   },
-  ...(canLimit() ? WITH_PRLIMIT : []),
 ];

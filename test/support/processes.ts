@@ -1,5 +1,6 @@
 /** Runs the built apps as processes of their own, as they run in production. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { bundleOf } from '../../scripts/paths.mjs';
 import { freePort } from '../../scripts/ports.mjs';
@@ -27,6 +28,8 @@ export interface StartOptions {
   readyWithinMs?: number;
   /** False: only until the management port answers at all, ready or not. */
   untilReady?: boolean;
+  /** A file for what it logs, which is then not in `logs`. */
+  logTo?: string;
 }
 
 export interface RunningApp {
@@ -59,14 +62,16 @@ const tether = new Tether();
  * @throws with the end of its log when it ends or is not ready in time
  */
 export async function startApp(name: AppName, env: Record<string, string>, options: StartOptions = {}): Promise<RunningApp> {
-  const { readyWithinMs = 60_000, untilReady = true } = options;
+  const { readyWithinMs = 60_000, untilReady = true, logTo } = options;
   const names = PORTS[name];
   const main = Number(env[names.main] ?? (await freePort()));
   const management = names.management === names.main ? main : Number(env[names.management] ?? (await freePort()));
+  const log = logTo === undefined ? 'pipe' : openSync(logTo, 'w');
   const child = spawn(process.execPath, ['--enable-source-maps', bundleOf(name)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', log, 'pipe'],
     env: { ...inherited(), TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN, ...env, [names.main]: String(main), [names.management]: String(management) },
   });
+  if (typeof log === 'number') closeSync(log);
   tether.tie(child, 'KILL');
   const app = describe(name, child, { main, management });
   await untilAnswer(app, untilReady, readyWithinMs);

@@ -66,12 +66,16 @@ export interface TestRedis extends TestServer {
   thaw(): void;
 }
 
-/** Starts a Redis on a free loopback port, without persistence. */
-export async function freshRedis(): Promise<TestRedis> {
+/**
+ * Starts a Redis on a free loopback port, without persistence.
+ *
+ * @param options.env besides the variables of this process
+ */
+export async function freshRedis({ env = {} }: { env?: Record<string, string> } = {}): Promise<TestRedis> {
   const program = findRedisServer();
   if (!program) throw new Error('This test needs a redis-server or valkey-server on PATH; npm test fetches one where it can.');
   const port = await freePort();
-  let server = await startRedis({ program, tether, port });
+  let server = await startRedis({ program, tether, port, env });
   return {
     url: server.url,
     port,
@@ -87,7 +91,7 @@ export async function freshRedis(): Promise<TestRedis> {
       await server.stop();
     },
     async restart() {
-      server = await startRedis({ program, tether, port });
+      server = await startRedis({ program, tether, port, env });
     },
   };
 }

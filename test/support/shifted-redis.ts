@@ -4,17 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { obtainFaketime } from '../../scripts/services/fetch-redis.mjs';
-import { findRedisServer, startRedis } from '../../scripts/services/redis.mjs';
-import { Tether } from '../../scripts/tether.mjs';
+import { findRedisServer } from '../../scripts/services/redis.mjs';
+import { freshRedis, type TestRedis } from './services.js';
 
-export interface ShiftedRedis {
-  readonly url: string;
+export interface ShiftedRedis extends TestRedis {
   /** From now on its clock is ahead of the true one by so many seconds, or behind. */
   shift(seconds: number): void;
-  stop(): Promise<void>;
 }
-
-const tether = new Tether();
 
 /** Undefined where libfaketime cannot be had, or does not work with this Redis: then it says so. */
 export async function shiftedRedis(): Promise<ShiftedRedis | undefined> {
@@ -33,15 +29,15 @@ export async function shiftedRedis(): Promise<ShiftedRedis | undefined> {
     LD_PRELOAD: `${library} ${libc}`,
   };
   try {
-    const server = await startRedis({ program, tether, env });
-    return {
-      url: server.url,
+    const server = await freshRedis({ env });
+    const stop = server.stop.bind(server);
+    return Object.assign(server, {
       shift,
       async stop() {
-        await server.stop();
+        await stop();
         rmSync(folder, { recursive: true, force: true });
       },
-    };
+    });
   } catch (error) {
     rmSync(folder, { recursive: true, force: true });
     return skipped(`this Redis does not run under libfaketime: ${String(error)}`);

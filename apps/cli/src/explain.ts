@@ -5,7 +5,7 @@ import { Faults } from './shared/options.js';
 import { print, table } from './shared/output.js';
 
 interface Explanation {
-  readonly verdict: { readonly allowed: boolean; readonly reason: string; readonly status: number };
+  readonly verdict: { readonly allowed: boolean; readonly reason: string; readonly status: number; readonly reroutedTo?: string };
   readonly layers: readonly {
     readonly layer: string;
     readonly chosen: string | null;
@@ -22,6 +22,8 @@ interface Explanation {
     readonly limit: string;
     readonly key: readonly string[];
     readonly remaining: number;
+    /** What is kept for other routes. */
+    readonly withheld?: number;
     readonly retryAfterMs: number | null;
     readonly resetAfterMs: number;
   }[];
@@ -74,8 +76,11 @@ export function command() {
     });
 }
 
-export function inWords({ verdict: { allowed, reason, status }, layers, buckets }: Explanation): string {
-  const verdict = allowed ? `The request would pass: ${reason}.` : `The request would be refused with status ${status}: ${reason}.`;
+export function inWords({ verdict: { allowed, reason, status, reroutedTo }, layers, buckets }: Explanation): string {
+  const rerouted = reroutedTo === undefined ? '' : ` A gateway that has the route ${reroutedTo} sends it there instead.`;
+  const verdict = allowed
+    ? `The request would pass: ${reason}.`
+    : `The request would be refused with status ${status}: ${reason}.${rerouted}`;
   const considered = layers.flatMap(({ layer, chosen, considered: rules }) =>
     rules.map(({ ruleId, name, source, matched, why }) => [
       layer,
@@ -86,11 +91,11 @@ export function inWords({ verdict: { allowed, reason, status }, layers, buckets 
       why ? `${why.code}: ${why.field} is ${JSON.stringify(why.got) ?? 'absent'}, expected ${JSON.stringify(why.expected)}` : '-',
     ]),
   );
-  const held = buckets.map(({ ruleId, limit, key, remaining, retryAfterMs, resetAfterMs }) => [
+  const held = buckets.map(({ ruleId, limit, key, remaining, withheld, retryAfterMs, resetAfterMs }) => [
     ruleId,
     limit,
     key.join(', '),
-    String(remaining),
+    withheld === undefined ? String(remaining) : `${remaining}, leaving ${withheld} to other routes`,
     retryAfterMs === null ? 'never' : `${retryAfterMs} ms`,
     `${resetAfterMs} ms`,
   ]);

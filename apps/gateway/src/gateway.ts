@@ -17,6 +17,7 @@ import {
   createCriticalityOf,
   Outcome,
   type OverloadSettings,
+  type PairOfFiles,
   ProxyMetrics,
   type ProxyOptions,
   ProxyServer,
@@ -26,6 +27,7 @@ import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 import type { RoutesFile } from './routes/index.js';
 import { headersIn } from './rate-limit/legacy-headers.js';
+import { PreflightCounts } from './rate-limit/preflight.js';
 import { createPresent } from './rate-limit/presented.js';
 import { rehearseRequests } from './rehearsal.js';
 import type { Tracing } from './tracing/index.js';
@@ -37,6 +39,8 @@ export interface GatewayOptions {
   readonly registry: Registry;
   /** Routes to several upstreams. */
   readonly routes?: RoutesFile | undefined;
+  /** What is in the files of the certificate; they are read unless it is given. */
+  readonly certificate?: PairOfFiles | undefined;
   /** Where requests are traced. */
   readonly tracing?: Tracing | undefined;
 }
@@ -50,12 +54,14 @@ export class Gateway {
   private readonly proxy: ProxyServer;
   private readonly certificate: CertificateFiles | undefined;
   private readonly stopping = new AbortController();
+  private readonly preflights = new PreflightCounts();
   private listening = false;
 
   constructor(private readonly options: GatewayOptions) {
     const { config, registry } = options;
     const metrics = new ProxyMetrics();
     metrics.register(registry);
+    this.preflights.register(registry);
     registerSpans(registry, options.tracing);
     registerRoutes(registry, options.routes);
     this.enforcer = createEnforcer(options, metrics, (route) => this.proxy.hasRoute(route));
@@ -145,10 +151,10 @@ export class Gateway {
   }
 
   private openCertificate(): CertificateFiles | undefined {
-    const { config, logger } = this.options;
+    const { certificate: pair, config, logger } = this.options;
     const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa } = config;
     if (cert === undefined || key === undefined) return undefined;
-    return new CertificateFiles({ paths: { cert, key, clientCa }, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
+    return new CertificateFiles({ paths: { cert, key, clientCa }, pair, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
   }
 
   private async rehearse(): Promise<void> {
@@ -180,6 +186,7 @@ export class Gateway {
       enforcer,
       identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
       headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
+      preflights: this.preflights,
       readCredential: createCredentialReader({
         kinds,
         apiKeyHeader,
@@ -289,6 +296,8 @@ function proxyLimits(config: GatewayOptions['config']) {
     maxBufferedBytes: config.maxBufferedBytes,
     maxConnections: config.maxConnections,
     maxConnectionsPerPeer: config.maxConnectionsPerPeer,
+    maxWebSockets: config.maxWebSockets,
+    webSocketIdleTimeoutMs: config.webSocketIdleTimeoutMs,
     clientHeadersTimeoutMs: config.clientHeadersTimeoutMs,
     minBodyBytesPerSecond: config.minBodyBytesPerSecond,
     requestBodyGraceMs: config.requestBodyGraceMs,

@@ -2,18 +2,20 @@ import 'reflect-metadata';
 import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { GatewayModule } from './gateway.module.js';
 import { openRoutesOrExit } from './routes/index.js';
+import { readCertificateOrExit } from './tls/open-certificate.js';
 import { demandTlsTogether } from './tls/tls-faults.js';
 import { startTracing } from './tracing/index.js';
 
 const config = loadConfigOrExit('gateway', demandTlsTogether);
 const routes = openRoutesOrExit(config);
+const certificate = readCertificateOrExit(config);
 const logger = createLogger('gateway', config.logLevel);
 setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('gateway');
 
 const tracing = await startTracing(config);
-const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry, tracing, routes }), {
+const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry, tracing, routes, certificate }), {
   logger,
   registry,
   requestIdInLogs: false,

@@ -22,16 +22,8 @@ local NEAR_PERCENT = 50
 local call, find, match, sub = redis.call, string.find, string.match, string.sub
 local minute, ttl = ARGV[2], ARGV[3]
 
--- A key of another type is nobody's: what stands there is given up.
-local function own(key, command, ...)
-  local found = redis.pcall(command, key, ...)
-  if type(found) ~= 'table' or not found.err then return found end
-  if find(found.err, 'WRONGTYPE', 1, true) then
-    call('DEL', key)
-    return call(command, key, ...)
-  end
-  return error(found.err)
-end
+--# include own-key.lua
+--# include space-saving.lua
 
 local function added(text, passed, refused, shadow, least)
   local before, behind = text, ''
@@ -46,16 +38,6 @@ local function added(text, passed, refused, shadow, least)
     end
   end
   return string.format('%s;%s,%.0f,%.0f,%.0f,%d%s', before, minute, passed, refused, shadow, least, behind)
-end
-
-local function rank_refusals(member, refused)
-  local is_new = not own(KEYS[2], 'ZSCORE', member)
-  if is_new and call('ZCARD', KEYS[2]) >= MOST_RANKED then
-    local last = call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
-    call('ZREM', KEYS[2], last[1])
-    refused = refused + last[2]
-  end
-  call('ZINCRBY', KEYS[2], refused, member)
 end
 
 local function rank_near(member, least)
@@ -84,7 +66,7 @@ for i = 4, #KEYS do
     end
     if not text or #text > MOST_CHARACTERS then text = '' end
     call('HSET', key, field, added(text, passed, refused, shadow, least))
-    if id ~= '' and refused > 0 then rank_refusals(id .. ' ' .. rule, refused) end
+    if id ~= '' and refused > 0 then add_to_rank(KEYS[2], MOST_RANKED, id .. ' ' .. rule, refused) end
     if id ~= '' and refused == 0 and least <= NEAR_PERCENT then rank_near(id .. ' ' .. rule, least) end
   end
   call('EXPIRE', key, ttl)

@@ -15,6 +15,8 @@ export * from './redis-keys.js';
 export * from './redis-snapshot-store.js';
 export * from './snapshot-format.js';
 export * from './stored.js';
+export * from './top-key-format.js';
+export * from './top-key-store.js';
 export * from './usage-format.js';
 export * from './usage-store.js';
 export { loadScripts } from './scripts.js';

@@ -1,4 +1,5 @@
 import { escaped } from '#limiter';
+import type { TopKeyRank } from './top-key-format.js';
 
 /**
  * Every name that Tollgate uses in Redis. Buckets are named by `bucketKey` of the limiter, so that all stores agree on
@@ -38,6 +39,11 @@ export function usageRankKey(rank: 'refused' | 'near', hour: number): string {
 /** The number of the last counts that a gateway has added, so that none are added twice. */
 export function usageSeenKey(gateway: string): string {
   return `tg:u:seen:${gateway}`;
+}
+
+/** Sorted sets of the keys of rules, like one address, that asked most in an hour, and that were refused most: see top-key-store.ts. */
+export function topKeysKey(rank: TopKeyRank, hour: number): string {
+  return `tg:{k}:${rank}:${hour}`;
 }
 
 /** A stream of receipts of decisions, and the hash that finds them by the id of a request: see receipt-store.ts. */

@@ -25,6 +25,7 @@ type ScriptName =
   | 'mend-snapshot'
   | 'preload-buckets'
   | 'add-usage'
+  | 'add-top-keys'
   | 'add-receipts'
   | 'add-limit-events';
 

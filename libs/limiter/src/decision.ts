@@ -23,6 +23,11 @@ export interface Decision {
   readonly overLimit?: boolean;
 }
 
+/** How much of a bucket the request may use at once. */
+export function usableOf({ limit, withheld }: Pick<Decision, 'limit' | 'withheld'>): number {
+  return withheld === undefined ? limit : limit - withheld;
+}
+
 /** The merged answer of a request's buckets, with its reason. */
 export type Reason =
   | 'allowed'

@@ -60,6 +60,7 @@ export * from './rule.js';
 export * from './rule-language.js';
 export * from './rule-mode.js';
 export * from './rule-schema.js';
+export { namesMethod } from './rule-method.js';
 export { RULE_ORIGINS, type RuleOrigin, type RuleSource, SOURCES } from './rule-origin.js';
 export { shown } from './shown.js';
 export * from './table-schema.js';

@@ -245,3 +245,14 @@ describe('a rule that looks at more than the method and the path', () => {
     expect(rules.choose({ merchantId: 'acme', ip: '', method: 'GET', target: '/', more }).enforced).toHaveLength(1);
   });
 });
+
+test('OPTIONS is charged by a rule that names it, and by no other', () => {
+  const named = rule('2', { priority: 1, match: { methods: ['OPTIONS', 'POST'], paths: [] } });
+  const chosen = (own: Rule[], method: string) =>
+    merchantRules('acme', own, [])
+      .choose({ merchantId: 'acme', ip: '', method, target: '/' })
+      .enforced.map((each) => each.rule.id);
+  expect(chosen([rule('1')], 'OPTIONS')).toEqual([]);
+  expect(chosen([rule('1', { priority: 9 }), named], 'OPTIONS')).toEqual(['2']);
+  expect(['GET', 'HEAD', 'POST', 'PURGE'].map((method) => chosen([rule('1')], method))).toEqual([['1'], ['1'], ['1'], ['1']]);
+});

@@ -1,6 +1,7 @@
 import { pathMatcher, type PathMatcher } from './path-pattern.js';
+import { namesMethod } from './rule-method.js';
 
-/** Requests, told apart by their methods and paths alone. An empty list means any. */
+/** Requests, told apart by their methods and paths alone. An empty list means any path, and any method but OPTIONS. */
 export interface NamedRoute {
   readonly methods: readonly string[];
   readonly paths: readonly string[];
@@ -23,7 +24,7 @@ export class NamedRoutes {
     const asGet = method === 'HEAD' ? 'GET' : method;
     return this.compiled.some(
       ({ methods, matchers }) =>
-        (methods.length === 0 || methods.includes(method) || methods.includes(asGet)) &&
+        (namesMethod(methods, method) || methods.includes(asGet)) &&
         (matchers.length === 0 || matchers.some((matches) => matches(segments, ignoreCase))),
     );
   }

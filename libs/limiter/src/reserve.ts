@@ -41,7 +41,7 @@ const SHARE_FIELDS = {
     min: 0,
     max: 16,
     example: ['POST'],
-    explanation: 'Their methods, as in match. Any method unless it is given. Either these or paths are required.',
+    explanation: 'Their methods, as in match. Any method but OPTIONS unless it is given. Either these or paths are required.',
   },
   paths: {
     kind: 'list',

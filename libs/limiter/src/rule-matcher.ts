@@ -1,6 +1,7 @@
 import type { AskedRequest } from './asked-request.js';
 import type { EffectiveMode } from './enforced-share.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
+import { namesMethod } from './rule-method.js';
 import { RULE_ORIGINS } from './rule-origin.js';
 import type { RuleTemplate } from './rule-template.js';
 import type { InactiveReason } from './schedule/active-times.js';
@@ -68,7 +69,7 @@ export type Mismatch = 'method' | 'path' | 'conditions' | InactiveReason;
 /** The first part of a rule that a request does not fit; undefined if it fits the whole. What costs least is asked first. @param asked as `askedMethod` says */
 export function mismatchOf(template: RuleTemplate, asked: string, request: AskedRequest): Mismatch | undefined {
   const { methods } = template.rule.match;
-  if (methods.length > 0 && !methods.includes(asked)) return 'method';
+  if (!namesMethod(methods, asked)) return 'method';
   if (!template.concerns(request.segments, request.ignoreCase)) return 'path';
   const inactive = template.active?.(request.nowMs);
   if (inactive !== undefined) return inactive;
@@ -90,7 +91,7 @@ function isFitting(template: RuleTemplate, mode: EffectiveMode, asked: string, r
 export function mayConcern(template: RuleTemplate, request: AskedRequest): boolean {
   const { methods } = template.rule.match;
   const { method, segments, ignoreCase, nowMs } = request;
-  const names = methods.length === 0 || methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
+  const names = namesMethod(methods, method) || (method === 'HEAD' && methods.includes('GET'));
   return names && template.concerns(segments, ignoreCase) && template.active?.(nowMs) === undefined;
 }
 

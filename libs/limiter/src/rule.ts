@@ -35,7 +35,7 @@ const MATCH_FIELDS = {
     max: 16,
     default: [],
     example: ['POST'],
-    explanation: 'HTTP methods in capitals. An empty list means any method.',
+    explanation: 'HTTP methods in capitals. An empty list means any method but OPTIONS.',
   },
   paths: {
     kind: 'list',

@@ -46,6 +46,6 @@ describe.each(APPS)('the service %s of docker-compose.yml', (app) => {
   });
 });
 
-it('nothing is left out that there is not', () => {
+it('every variable that is left out exists', () => {
   expect(Object.keys(LEFT_OUT).filter((left) => !variables.some(({ name }) => name === left))).toEqual([]);
 });

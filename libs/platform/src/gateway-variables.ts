@@ -7,6 +7,7 @@ import { SEEING_VARIABLES } from './seeing-variables.js';
 import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { UPSTREAM_VARIABLES } from './upstream-variables.js';
+import { WEBSOCKET_VARIABLES } from './websocket-variables.js';
 import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
 
 export const UNKNOWN_MERCHANT_POLICIES = ['deny', 'default'] as const;
@@ -164,6 +165,7 @@ export const GATEWAY_VARIABLES = {
     meaning: 'maximum of connections from one peer that is no trusted proxy',
     parse: wholeNumber(1, 1_000_000, ' connections'),
   },
+  ...WEBSOCKET_VARIABLES,
   clientHeadersTimeoutMs: {
     name: 'CLIENT_HEADERS_TIMEOUT_MS',
     apps: ['gateway'],

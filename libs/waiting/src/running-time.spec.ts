@@ -108,7 +108,7 @@ test('a reading that is a beat old does not make anything late', () => {
   expect(time.passed(since, 10)).toBe(true);
 });
 
-test('beats only while somebody waits, and what passed meanwhile does not count', () => {
+test('the clock beats only while somebody waits, and time that passed meanwhile does not count', () => {
   const { heart, time, pass } = setUp();
   expect(heart.beating).toBe(false);
   time.after(1, () => {});
@@ -179,7 +179,7 @@ describe('a deadline', () => {
   });
 });
 
-test('what lies unread in a socket is read before a beat is counted', async () => {
+test('an answer that lies unread in a socket is read before a beat is counted', async () => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const here = connect((server.address() as AddressInfo).port, '127.0.0.1');

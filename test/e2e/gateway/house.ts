@@ -7,7 +7,7 @@ import { createDataSource, MerchantRepository, RuleReader, RuleRepository } from
 import type { Redis } from 'ioredis';
 import { Pool } from 'undici';
 import { BY, merchant } from '../../support/factories/merchants.js';
-import { startApp, type RunningApp } from '../../support/processes.js';
+import { startApp, type RunningApp, type StartOptions } from '../../support/processes.js';
 import { freshDatabase, freshRedis, type TestDatabase, type TestRedis } from '../../support/services.js';
 
 export interface Answer {
@@ -36,8 +36,9 @@ export class House {
     readonly held: (() => void)[],
   ) {}
 
-  static async open(): Promise<House> {
-    const [redisServer, database] = await Promise.all([freshRedis(), freshDatabase({ migrated: true })]);
+  /** @param ownRedis instead of one without anything special; it ends with the house */
+  static async open(ownRedis?: TestRedis): Promise<House> {
+    const [redisServer, database] = await Promise.all([ownRedis ?? freshRedis(), freshDatabase({ migrated: true })]);
     const redis = createRedis(redisServer.url, 'subscriber');
     const received: IncomingMessage[] = [];
     const held: (() => void)[] = [];
@@ -57,14 +58,10 @@ export class House {
     return new RedisSnapshotStore(this.redis);
   }
 
-  async gateway(env: Record<string, string> = {}): Promise<RunningApp> {
+  async gateway(env: Record<string, string> = {}, options: StartOptions = {}): Promise<RunningApp> {
     const { port } = this.upstream.address() as AddressInfo;
-    const app = await startApp('gateway', {
-      REDIS_URL: this.redisServer.url,
-      DATABASE_URL: this.database.url,
-      UPSTREAM_URL: `http://127.0.0.1:${port}`,
-      ...env,
-    });
+    const stores = { REDIS_URL: this.redisServer.url, DATABASE_URL: this.database.url, UPSTREAM_URL: `http://127.0.0.1:${port}` };
+    const app = await startApp('gateway', { ...stores, ...env }, options);
     this.gateways.push(app);
     return app;
   }

@@ -1,10 +1,12 @@
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectHttp2, type ClientHttp2Session } from 'node:http2';
-import { connect } from 'node:net';
+import { createServer, type Server } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import type { RuleSpec } from '#limiter';
 import { burst } from '#limiter/testing';
 import { API_KEY_TEXT } from '#platform';
@@ -38,9 +40,21 @@ const perUser = ruleSpec({
   limits: [burst({ capacity: 1, refillTokens: 1, refillIntervalMs: 86_400_000 })],
 });
 
+const atOnce = ruleSpec({
+  name: 'open at once',
+  layer: 'network',
+  match: { methods: ['GET'], paths: ['/chat'] },
+  limits: [{ name: 'at once', algorithm: 'concurrency', limit: 1, slotTimeoutMs: 600_000 }],
+});
+
+const twice = ruleSpec({
+  match: { methods: [], paths: ['/pay'] },
+  limits: [burst({ capacity: 2, refillTokens: 1, refillIntervalMs: 86_400_000 })],
+});
+
 beforeAll(async () => {
   [house, issuer] = await Promise.all([House.open(), TestIssuer.start()]);
-  await house.store({ acme: [perScope] as readonly RuleSpec[], keyed: [], named: [perUser] });
+  await house.store({ acme: [perScope] as readonly RuleSpec[], keyed: [], named: [perUser], doors: [atOnce, twice] });
   const dataSource = await createDataSource(house.database.url).initialize();
   const made = API_KEY_TEXT.make();
   key = made.token;
@@ -258,6 +272,7 @@ describe('a gateway that speaks TLS and asks clients for certificates', () => {
   const client = (name: string, by = authority) => makeCertificate({ uris: [`spiffe://example.org/${name}`], by });
   let folder: string;
   let tls: RunningApp;
+  let upstream: Server;
 
   const write = (shows: MadeCertificate) => {
     writeFileSync(join(folder, 'cert.pem'), shows.cert);
@@ -268,7 +283,27 @@ describe('a gateway that speaks TLS and asks clients for certificates', () => {
     folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'));
     write(server);
     writeFileSync(join(folder, 'ca.pem'), authority.cert);
+    upstream = createServer({ cert: server.cert, key: server.key }).on('upgrade', (request, socket) => {
+      const accept = createHash('sha1')
+        .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+        .digest('base64');
+      const about = `X-Merchant: ${request.headers['x-merchant-id'] as string}`;
+      socket.write(`HTTP/1.1 101 Yes\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n${about}\r\n\r\n`);
+      socket.pipe(socket);
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
+    const address = `https://localhost:${(upstream.address() as AddressInfo).port}`;
+    const routes = {
+      version: 1,
+      upstreams: [{ name: 'chat', addresses: [address] }],
+      routes: [{ name: 'chat', upstream: 'chat', paths: ['/chat'] }],
+    };
+    writeFileSync(join(folder, 'routes.yaml'), JSON.stringify(routes));
+    writeFileSync(join(folder, 'upstream.pem'), server.cert);
     tls = await house.gateway({
+      GATEWAY_ROUTES_FILE: join(folder, 'routes.yaml'),
+      NODE_EXTRA_CA_CERTS: join(folder, 'upstream.pem'),
+      IDEMPOTENCY_WINDOW_MS: '60000',
       IDENTITY: 'api-key,certificate,header',
       GATEWAY_TLS_CERT: join(folder, 'cert.pem'),
       GATEWAY_TLS_KEY: join(folder, 'key.pem'),
@@ -278,7 +313,10 @@ describe('a gateway that speaks TLS and asks clients for certificates', () => {
     });
   });
 
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => {
+    upstream.close();
+    rmSync(folder, { recursive: true });
+  });
 
   async function session(shown: MadeCertificate | undefined, ca = server): Promise<ClientHttp2Session> {
     const opened = connectHttp2(`https://localhost:${new URL(tls.url).port}`, {
@@ -293,7 +331,7 @@ describe('a gateway that speaks TLS and asks clients for certificates', () => {
   async function ask(shown: MadeCertificate | undefined, headers: Record<string, string> = {}) {
     house.received.length = 0;
     const opened = await session(shown);
-    const stream = opened.request({ ':path': '/x', ...headers });
+    const stream = opened.request({ ':path': '/x', ...headers }, { endStream: true });
     const [answer] = (await once(stream, 'response')) as [Record<string, unknown>];
     let text = '';
     for await (const piece of stream) text += String(piece);
@@ -321,6 +359,67 @@ describe('a gateway that speaks TLS and asks clients for certificates', () => {
   ])('refuses one %s, whatever the request says besides', async (_case, make, status, code) => {
     const refused = await ask(make(), { 'x-merchant-id': 'acme' });
     expect(refused).toEqual({ status, code, upstream: undefined });
+  });
+
+  test('takes a retry by its Idempotency-Key for one over HTTP/2 as well', async () => {
+    const pay = async (more: Record<string, string>) => (await ask(client('doors'), { ':path': '/pay', ...more })).status;
+    const statuses = [];
+    for (const retry of ['a', 'a', 'b', 'a', 'c']) statuses.push(await pay({ 'idempotency-key': retry }));
+    expect(statuses).toEqual([200, 200, 200, 200, 429]);
+  });
+
+  test('charges no OPTIONS that no rule names, and lets the preflight of a browser pass, which names nobody', async () => {
+    for (let i = 0; i < 3; i++)
+      expect(await ask(client('doors'), { ':path': '/pay', ':method': 'OPTIONS' })).toMatchObject({ status: 200 });
+    const preflight = { ':path': '/pay', ':method': 'OPTIONS', origin: 'https://shop.example', 'access-control-request-method': 'POST' };
+    const { status, upstream: seen } = await ask(undefined, { ...preflight, 'x-http-method-override': 'POST' });
+    expect([status, seen?.origin, seen?.['x-merchant-id'], seen?.['x-http-method-override']]).toEqual([
+      200,
+      'https://shop.example',
+      undefined,
+      undefined,
+    ]);
+    expect((await ask(undefined, { ':path': '/pay', ':method': 'OPTIONS' })).code).toBe('identity.missing');
+    expect(await house.metric(tls, /^tollgate_preflights_total\{.*merchant="anonymous"/)).toBe(1);
+  });
+
+  test('passes a WebSocket on to an upstream that speaks TLS, and it holds its slot until it ends', async () => {
+    const shown = client('doors');
+    const open = async () => {
+      const socket = connectTls({
+        host: '127.0.0.1',
+        port: Number(new URL(tls.url).port),
+        servername: 'localhost',
+        ca: server.cert,
+        cert: shown.cert,
+        key: shown.key,
+      });
+      let text = '';
+      socket.setEncoding('latin1').on('data', (piece) => (text += String(piece)));
+      socket.on('error', () => {});
+      const handshake = [
+        'Host: x',
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+        'Sec-WebSocket-Version: 13',
+      ];
+      socket.write(`GET /chat HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`);
+      await until(() => text.includes('\r\n\r\n'));
+      return { socket, text: () => text };
+    };
+    const first = await open();
+    expect(first.text()).toMatch(/^HTTP\/1\.1 101 [^]*\r\nX-Merchant: doors\r\n/);
+    first.socket.write('hello');
+    await until(() => first.text().endsWith('\r\n\r\nhello'));
+    const second = await open();
+    expect(second.text()).toMatch(/^HTTP\/1\.1 429 /);
+    first.socket.end();
+    await until('the slot is free', async () => {
+      const next = await open();
+      next.socket.destroy();
+      return next.text().startsWith('HTTP/1.1 101');
+    });
   });
 
   test('shows another certificate once its files have changed, without a restart', async () => {

@@ -150,7 +150,7 @@ test('HEAD is limited by the rules for GET', async () => {
 });
 
 describe('who is asking', () => {
-  test('nobody: 401', async () => {
+  test('a request that names no merchant is answered with 401', async () => {
     const { status, headers, body } = await house.send(gateway, undefined);
     expect(status).toBe(401);
     expect(headers['content-type']).toBe('application/problem+json');
@@ -158,7 +158,7 @@ describe('who is asking', () => {
     expect(JSON.parse(body).detail).toContain('the header X-Merchant-Id from a trusted address');
   });
 
-  test('a merchant that does not exist: 403, until it is created', async () => {
+  test('a merchant that does not exist gets 403 until it is created', async () => {
     expect((await house.send(gateway, 'nobody')).status).toBe(403);
     await house.write('nobody', [rule()]);
     await until(async () => expect((await house.send(gateway, 'nobody')).status).toBe(200));
@@ -166,7 +166,7 @@ describe('who is asking', () => {
     await until(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
   });
 
-  test('an identity from a peer that is not trusted: 401', async () => {
+  test('an identity from a peer that is not trusted is answered with 401', async () => {
     const strict = await house.gateway({ TRUSTED_PROXIES: '192.0.2.0/24' });
     const { status, body } = await house.send(strict, 'headers');
     expect(status).toBe(401);

@@ -86,6 +86,7 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/rules/preview', 'viewer', true],
   ['GET', '/v1/merchants/{merchantId}/usage', 'viewer', true],
   ['GET', '/v1/usage/top', 'viewer', true],
+  ['GET', '/v1/usage/top-keys', 'viewer', true],
   ['GET', '/v1/decisions', 'viewer', true],
   ['GET', '/v1/decisions/{requestId}', 'viewer', true],
   ['GET', '/v1/export', 'viewer', true],

@@ -16,6 +16,22 @@ test.each<[AppName, readonly string[]]>([
   expect(stderr.match(/^ {2}[A-Z_]+(?=:)/gm)?.map((name) => name.trim())).toEqual(variables);
 });
 
+test('the gateway exits with code 2 and one line, which names the variable and the file, when its certificate is no certificate', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
+  const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(folder, name));
+  for (const path of [cert!, key!]) writeFileSync(path, 'secret');
+  const env = {
+    PATH: process.env['PATH'],
+    DATABASE_URL: 'postgres://127.0.0.1:1/x',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    UPSTREAM_URL: 'http://127.0.0.1:1',
+    GATEWAY_TLS_CERT: cert,
+    GATEWAY_TLS_KEY: key,
+  };
+  const { status, stderr, stdout } = spawnSync(process.execPath, [bundleOf('gateway')], { env, encoding: 'utf8' });
+  expect([status, stderr, stdout]).toEqual([2, `GATEWAY_TLS_CERT ${cert} has no certificate in PEM\n`, '']);
+});
+
 test('the gateway exits with code 2 and names the line and the field when its routes are wrong', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'routes-')), 'routes.yaml');
   writeFileSync(file, 'version: 1\nupstreams:\n  - { name: a, addresses: [ftp://x] }\nroutes:\n  - { name: a, upstream: a }\n');

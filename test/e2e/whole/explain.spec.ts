@@ -16,9 +16,9 @@ const LIMITS = [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillT
 const api = (method: string, path: string, body?: unknown): Promise<Answer> => ask(rulesApi.url, method, path, body);
 
 interface Explained {
-  verdict: { allowed: boolean; reason: string; status: number };
+  verdict: { allowed: boolean; reason: string; status: number; reroutedTo?: string };
   layers: { layer: string; chosen: string | null; considered: { name: string; matched: boolean; why: { code: string } | null }[] }[];
-  buckets: { ruleId: string; limit: string; remaining: number; retryAfterMs: number | null }[];
+  buckets: { ruleId: string; limit: string; remaining: number; withheld?: number; retryAfterMs: number | null }[];
 }
 async function explained(request: object): Promise<Explained> {
   const { status, body } = await api('POST', '/v1/explain', { merchantId: 'acme', request });
@@ -38,11 +38,18 @@ beforeAll(async () => {
     everything: { priority: 10 },
     off: { enabled: false, priority: 500 },
     trial: { mode: 'shadow', limits: [{ ...LIMITS[0], capacity: 1 }] },
+    keeping: {
+      layer: 'platform',
+      match: { methods: [], paths: ['/kept/**'] },
+      limits: [{ ...LIMITS[0], capacity: 3 }],
+      reserve: [{ name: 'captures', methods: ['POST'], paths: ['/kept/*/capture'], percent: 33 }],
+      onLimit: { reroute: 'slow' },
+    },
     'by address': { layer: 'network', key: ['ip'], match: { methods: [], paths: ['/by-address'] } },
   })) {
     ids[name] = ((await api('POST', '/v1/merchants/acme/rules', ruleBody({ name, limits: LIMITS, ...changes }))).body as { id: string }).id;
   }
-  await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 4);
+  await until('the snapshot is in Redis', async () => (await house.snapshots.read('acme'))?.rules.length === 5);
 });
 
 afterAll(async () => {
@@ -56,6 +63,7 @@ test('every rule is considered in order, and says why it is not the one', async 
   expect(
     layers.map(({ layer, chosen, considered }) => [layer, chosen, considered.map(({ name, why }) => [name, why?.code ?? null])]),
   ).toEqual([
+    ['platform', null, [['keeping', 'path_differs']]],
     ['network', null, [['by address', 'path_differs']]],
     [
       'merchant',
@@ -80,6 +88,18 @@ test('an explanation takes no token, and its verdict is that of the gateway', as
   expect(verdict).toEqual({ allowed: false, reason: 'over_limit', status: 429 });
   expect(buckets[0]?.retryAfterMs).toBeGreaterThan(80_000_000);
   expect(await send()).toBe(429);
+});
+
+test('what a rule keeps for some routes, and where it sends what is over its limit, is explained as it is enforced', async () => {
+  const [other, capture] = ['/kept/7', '/kept/7/capture'].map((path) => ({ method: 'POST', path }));
+  const bucketOf = async (request: object) => (await explained(request)).buckets.find(({ ruleId }) => ruleId === ids['keeping']);
+  expect([await bucketOf(other!), await bucketOf(capture!)]).toMatchObject([{ remaining: 2, withheld: 1 }, { remaining: 3 }]);
+  expect(await bucketOf(capture!)).not.toHaveProperty('withheld');
+  const operate = { ruleId: ids['keeping'], limit: 'burst', tokens: -2 };
+  expect((await api('POST', '/v1/merchants/acme/buckets/adjust', operate)).status).toBe(200);
+  expect(await bucketOf(other!)).toMatchObject({ remaining: 0, withheld: 1, retryAfterMs: expect.any(Number) as number });
+  expect((await explained(other!)).verdict).toEqual({ allowed: false, reason: 'over_limit', status: 429, reroutedTo: 'slow' });
+  expect(await bucketOf(capture!)).toMatchObject({ remaining: 1, retryAfterMs: 0 });
 });
 
 test('an address that the key of a rule needs has to be named', async () => {
@@ -115,7 +135,11 @@ test('a rule of a plan is enforced for its merchants, explained as such, and an 
   const { body: created } = await api('POST', '/v1/plans/pro/rules', rule(86_400_000));
   for (const id of ['one', 'other']) await api('POST', '/v1/merchants', { id, name: id, plan: 'pro' });
   await until('the merchants and their plan are in Redis', async () =>
-    Boolean((await house.snapshots.read('other')) && (await house.snapshots.findPlan('pro')).value?.rules.length),
+    Boolean(
+      (await house.snapshots.read('one')) &&
+      (await house.snapshots.read('other')) &&
+      (await house.snapshots.findPlan('pro')).value?.rules.length,
+    ),
   );
   const before = await house.snapshots.read('one');
   const send = async (id: string) => (await house.send(gateway, id, { path })).status;

@@ -245,8 +245,14 @@ test('a merchant sees its own limits and what is left of them, and nothing of ot
   expect(items(answer)).toMatchObject([{ ...seen, remaining: 1 }]);
   expect(JSON.stringify(answer.body)).not.toMatch(/suspicion|do not tell/);
   // A default rule with a bucket for each merchant is its own as well, and an address is its to name.
-  await api('POST', '/v1/default-rules', ruleBody({ name: 'for each', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS }));
-  expect(items(await me())).toMatchObject([{ remaining: 1 }, { needs: ['ip'], remaining: null }]);
+  const reserve = [{ name: 'secret too', paths: ['/captures'], percent: 20 }];
+  await api(
+    'POST',
+    '/v1/default-rules',
+    ruleBody({ name: 'for each', layer: 'network', key: ['merchant', 'ip'], limits: LIMITS, reserve }),
+  );
+  const kept = { quota: 1, routes: [{ methods: [], paths: ['/captures'] }] };
+  expect(items(await me())).toMatchObject([{ remaining: 1 }, { needs: ['ip'], remaining: null, reserve: kept }]);
   expect(items(await me('?ip=192.0.2.7&limit=200'))).toMatchObject([{ remaining: 1 }, { needs: [], remaining: 3 }]);
   const other = await me('?merchantId=acme');
   expect([other.status, other.body.errors[0].parameter]).toEqual([400, 'merchantId']);

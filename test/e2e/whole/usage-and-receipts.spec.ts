@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createRedis, RedisUsageStore } from '#limiter-redis';
+import { createRedis, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
 import { createDataSource } from '#rules-db';
 import { ruleBody } from '../../support/factories/rules.js';
 import { ADMIN_TOKEN, startApp, type RunningApp } from '../../support/processes.js';
@@ -185,6 +185,7 @@ test('every answer is what the OpenAPI document says', async () => {
   for (const [template, path] of [
     ['/v1/merchants/{merchantId}/usage', '/v1/merchants/acme/usage'],
     ['/v1/usage/top', '/v1/usage/top'],
+    ['/v1/usage/top-keys', '/v1/usage/top-keys'],
     ['/v1/decisions', '/v1/decisions'],
     ['/v1/decisions/{requestId}', '/v1/decisions/refused-1'],
   ] as const) {
@@ -275,10 +276,41 @@ test('the rules of a plan have their names in the usage of its merchants', async
   expect((await api('GET', '/v1/merchants/of-pro/usage')).body.items).toMatchObject([{ ruleId: made.id, rule: 'of all', passed: 4 }]);
 });
 
+test('keys that ask most and are refused most are ranked, and a limited token sees those of its merchants', async () => {
+  const redis = createRedis(house.redisServer.url, 'limiter');
+  const counted = (merchantId: string, user: string, rank: 'requests' | 'refused', count: number) =>
+    ({ merchantId, ruleId: addressRuleId, key: { merchant: merchantId, user }, rank, count }) as const;
+  try {
+    await new Promise((resolve) => redis.once('ready', resolve));
+    await new RedisTopKeyStore(redis).add([
+      counted('acme', 'ann', 'refused', 5),
+      counted('acme', 'bob', 'requests', 90),
+      counted('other', 'cyd', 'refused', 7),
+    ]);
+  } finally {
+    redis.disconnect();
+  }
+  const ranked = async (query = '', bearer?: string) => {
+    const { body } = await api('GET', `/v1/usage/top-keys${query}`, undefined, bearer);
+    return (body.items as { merchantId: string; key: { user: string }; count: number }[]).map(({ key, count }) => [key.user, count]);
+  };
+  expect(await ranked()).toEqual([
+    ['cyd', 7],
+    ['ann', 5],
+  ]);
+  expect(await ranked('?limit=1')).toEqual([['cyd', 7]]);
+  expect(await ranked('?merchant=acme')).toEqual([['ann', 5]]);
+  expect(await ranked('?by=requests')).toEqual([['bob', 90]]);
+  expect(await ranked(`?since=${new Date(Date.now() + 3_600_000).toISOString()}`)).toEqual([]);
+  expect(await ranked('', limitedToOther)).toEqual([['cyd', 7]]);
+  expect((await api('GET', '/v1/usage/top-keys?merchant=acme', undefined, limitedToOther)).status).toBe(403);
+  expect((await api('GET', '/v1/usage/top-keys?by=love')).body.errors[0].parameter).toBe('by');
+});
+
 test('usage and receipts answer 503 while Redis is away', async () => {
   house.redisServer.freeze();
   try {
-    const paths = ['/v1/decisions', '/v1/decisions/refused-1', '/v1/usage/top', '/v1/merchants/acme/usage'];
+    const paths = ['/v1/decisions', '/v1/decisions/refused-1', '/v1/usage/top', '/v1/usage/top-keys', '/v1/merchants/acme/usage'];
     const answers = await Promise.all(paths.map((path) => api('GET', path)));
     expect(answers.map(({ status, body }) => [status, body.code])).toEqual(paths.map(() => [503, 'buckets.unavailable']));
   } finally {

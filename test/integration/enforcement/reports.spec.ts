@@ -1,6 +1,6 @@
 import { Enforcer } from '#enforcement';
 import { startLimits, type MerchantSnapshot, type Rule } from '#limiter';
-import { createRedis, RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { createRedis, RedisReceiptStore, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
 import type { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { rule } from '../../support/factories/rules.js';
@@ -24,7 +24,13 @@ afterAll(async () => {
 const RULE: Rule = rule({
   limits: startLimits([{ name: 'a day', algorithm: 'fixed_window', limit: 2, windowMs: 86_400_000, start: 'clock' }], 0),
 });
-const ACME: MerchantSnapshot = { merchantId: 'acme', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [RULE] };
+const BY_ADDRESS: Rule = rule({
+  id: '99',
+  layer: 'network',
+  key: ['ip'],
+  limits: startLimits([{ name: 'a day', algorithm: 'fixed_window', limit: 1000, windowMs: 86_400_000, start: 'clock' }], 0),
+});
+const ACME: MerchantSnapshot = { merchantId: 'acme', version: 1, exists: true, timeZone: 'Etc/UTC', rules: [RULE, BY_ADDRESS] };
 
 /** An enforcer that tells Redis nothing of its own accord before it is closed. */
 async function opened() {
@@ -59,8 +65,16 @@ test('an enforcer that is closed has told Redis what it counted and noted', asyn
   const usage = new RedisUsageStore(redis);
   const nowMs = await usage.nowMs();
   const found = (await usage.read(['acme', 'nobody'], nowMs - 3_600_000, nowMs + 1)) as Map<string, { passed: number; refused: number }[]>;
-  expect(found.get('acme')!.map(({ passed, refused }) => [passed, refused])).toEqual([[2, 1]]);
+  expect(found.get('acme')!.map(({ passed, refused }) => [passed, refused])).toEqual([
+    [2, 1],
+    [2, 0],
+  ]);
   expect(found.get('nobody')).toEqual([]);
+  const { keys, overestimatedBy } = await new RedisTopKeyStore(redis).ranked('requests', nowMs - 3_600_000, nowMs + 1, null);
+  expect([keys, overestimatedBy]).toEqual([
+    [{ merchantId: 'acme', ruleId: '99', key: { ip: expect.stringMatching(/^hmac:/) as unknown }, count: 3 }],
+    0,
+  ]);
   const receipts = new RedisReceiptStore(redis);
   expect((await receipts.find('r3', null))?.reason).toBe('over_limit');
   expect((await receipts.find('r4', null))?.reason).toBe('unknown_merchant');

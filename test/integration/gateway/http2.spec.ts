@@ -204,6 +204,37 @@ it('a stream of events is passed on event by event', async () => {
   stream.close();
 });
 
+it('early hints and trailers of the upstream are passed on', async () => {
+  const { url } = await startUpstream((request, response) => {
+    response.writeEarlyHints({ link: '</a.css>; rel=preload', 'set-cookie': 'a=1' });
+    response.writeHead(200);
+    if (request.url === '/body') response.write('body');
+    response.addTrailers([
+      ['X-Sum', '1'],
+      ['X-Sum', '2'],
+      ['Set-Cookie', 'a=1'],
+      ['Connection', 'x'],
+    ]);
+    response.end();
+  });
+  const session = await openHttp2((await startTlsProxy(url)).port);
+  for (const path of ['/body', '/none']) {
+    const stream = session.request({ ':path': path });
+    const hints: object[] = [];
+    stream.on('headers', (headers) => hints.push(Object.entries(headers)));
+    expect(await answerOf(stream)).toMatchObject({ status: 200, body: path === '/body' ? 'body' : '', trailers: { 'x-sum': '1, 2' } });
+    expect(hints).toEqual([
+      [
+        [':status', 103],
+        ['link', '</a.css>; rel=preload'],
+      ],
+    ]);
+    expect(stream.rstCode).toBe(0);
+  }
+  const head = await ask(session, { ':method': 'HEAD' });
+  expect([head.status, head.trailers]).toEqual([200, {}]);
+});
+
 it('an upload waits for an upstream that does not read', async () => {
   const { url } = await startUpstream((request) => void request.pause());
   const session = await openHttp2((await startTlsProxy(url)).port);
@@ -267,6 +298,43 @@ it('a broken upstream is 502, and one that breaks in its answer resets the strea
   for (const path of ['/announced', '/not-announced'])
     await expect(ask(session, { ':path': path })).rejects.toThrow('NGHTTP2_INTERNAL_ERROR');
   expect(await ask(session)).toMatchObject({ body: 'fine' });
+});
+
+it('of the streams of one connection the least critical is refused where the upstream has too much to do, and the most critical is served', async () => {
+  const held: ServerResponse[] = [];
+  const { url } = await startUpstream((request, response) => {
+    if (request.url!.endsWith('/hold')) held.push(response);
+    else response.end('done');
+  });
+  const { port, asked, metrics } = await startTlsProxy(
+    url,
+    {},
+    {
+      connections: 10,
+      merchantShare: 100,
+      queueTimeoutMs: 60_000,
+      criticalityOf: ({ target }) => (target.startsWith('/report') ? 'sheddable' : target.startsWith('/pay') ? 'critical' : 'normal'),
+      overload: { adaptiveFrom: undefined, reserve: 0.2 },
+    },
+  );
+  const session = await openHttp2(port);
+  const hold = (path: string) => session.request({ ':path': path }).on('error', () => {});
+  for (let i = 0; i < 6; i++) hold('/report/hold');
+  await until(() => held.length === 6);
+  const refused = await ask(session, { ':path': '/report' });
+  expect(refused).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+  expect(JSON.parse(refused.body)).toMatchObject({ code: 'upstream.overloaded' });
+  expect(asked).toHaveLength(6);
+  for (let i = 0; i < 2; i++) hold('/normal/hold');
+  await until(() => held.length === 8);
+  const waits = hold('/normal/hold');
+  await until(() => metrics.slots.waiting === 1);
+  expect(await ask(session, { ':path': '/pay' })).toMatchObject({ status: 200, body: 'done' });
+  expect(metrics.slots.waiting).toBe(1);
+  // A stream that is given up leaves the queue, and the connection goes on.
+  waits.close(8);
+  await until(() => metrics.slots.waiting === 0);
+  expect(await ask(session, { ':path': '/pay' })).toMatchObject({ status: 200 });
 });
 
 describe('a gateway that drains', () => {

@@ -126,7 +126,7 @@ describe('an answer', () => {
     agent.destroy();
   });
 
-  it('comes without the 1xx answers before it', async () => {
+  it('comes behind its early hints, and without other interim answers', async () => {
     const { url } = await startUpstream((_request, response) => {
       response.writeProcessing();
       response.writeEarlyHints({ link: '</a.css>; rel=preload' });
@@ -135,8 +135,69 @@ describe('an answer', () => {
     const { port } = await startProxy(url);
     const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', 'Connection: close', '', '');
     await client.closed;
-    expect(client.statuses).toEqual([200]);
-    expect(client.received).toMatch(/done/);
+    expect(client.statuses).toEqual([103, 200]);
+    expect(client.received).toMatch(/^HTTP\/1\.1 103 Early Hints\r\nLink: <\/a\.css>; rel=preload\r\n\r\nHTTP\/1\.1 200 OK\r\n[^]*done/);
+  });
+
+  it('has of early hints the links and who may be asked, in any form, of the first eight, and none in HTTP/1.0', async () => {
+    const hint =
+      'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel="preload"; as=style, <b>\r\nSet-Cookie: a=1\r\nContent-Length: 3\r\nRateLimit: x\r\n';
+    const policy = "Content-Security-Policy: default-src 'self'\r\n\r\n";
+    const none = 'HTTP/1.1 103 Early Hints\r\nX-A: 1\r\n\r\n';
+    const { url } = await startTcpUpstream((socket) =>
+      socket.on('data', () => socket.write(`${none}${(hint + policy).repeat(20)}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone`)),
+    );
+    const { port } = await startProxy(url);
+    const client = (await RawClient.open(port)).write('GET / HTTP/1.1', 'Host: x', 'Connection: close', '', '');
+    await client.closed;
+    expect(client.statuses).toEqual([...Array<number>(7).fill(103), 200]);
+    expect(client.received).toMatch(
+      /^HTTP\/1\.1 103 Early Hints\r\nlink: <\/a>; rel="preload"; as=style, <b>\r\nContent-Security-Policy: default-src 'self'\r\n\r\n/,
+    );
+    expect(client.received).not.toMatch(/Set-Cookie|RateLimit/);
+    const old = (await RawClient.open(port)).write('GET / HTTP/1.0', 'Host: x', '', '');
+    await old.closed;
+    expect(old.received).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*done$/);
+  });
+
+  it('that says 100 to a request that did not ask for it is no answer', async () => {
+    const { url } = await startTcpUpstream((socket) =>
+      socket.on('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone')),
+    );
+    expect((await send((await startProxy(url)).port)).status).toBe(502);
+  });
+
+  it.each([
+    [
+      'concerns nobody else goes on with it, a line for each value',
+      'X-Sum: 1\r\nx-sum: 2\r\nGrpc-Status: 0\r\n',
+      'X-Sum: 1\r\nx-sum: 2\r\nGrpc-Status: 0\r\n',
+    ],
+    [
+      'routes, controls or authenticates does not',
+      'Host: y\r\nAuthorization: x\r\nContent-Type: a\r\nLocation: /\r\nSet-Cookie: a=1\r\nCache-Control: public\r\n',
+      '',
+    ],
+    ['the gateway sets goes no further', 'X-Request-Id: other\r\nRateLimit: "a";r=9\r\nRetry-After: 1\r\nX_Request_Id: other\r\n', ''],
+    ['is of this hop goes no further', 'Connection: x\r\nTrailer: x\r\nUpgrade: h2c\r\nKeep-Alive: 1\r\nTE: gzip\r\n', ''],
+  ])('with a trailer that %s', async (_case, sent, expected) => {
+    const { url } = await startTcpUpstream((socket) =>
+      socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n${sent}\r\n`)),
+    );
+    const client = (await RawClient.open((await startProxy(url)).port)).write('GET / HTTP/1.1', 'Host: x', 'Connection: close', '', '');
+    await client.closed;
+    expect(client.received.slice(client.received.indexOf('\r\n\r\n') + 4)).toBe(`3\r\nabc\r\n0\r\n${expected}\r\n`);
+  });
+
+  it('has trailers if the client takes them: the upstream is told so', async () => {
+    const seen: (string | undefined)[] = [];
+    const { url } = await startUpstream((request, response) => {
+      seen.push(request.headers.te as string | undefined);
+      response.end();
+    });
+    const { port } = await startProxy(url);
+    for (const TE of ['trailers', 'gzip;q=0.5, Trailers', 'gzip', 'x-trailers']) await send(port, { headers: { TE } });
+    expect(seen).toEqual(['trailers', 'trailers', undefined, undefined]);
   });
 
   it('may be delimited by the end of the connection, or be chunked with trailers', async () => {

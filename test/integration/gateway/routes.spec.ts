@@ -295,6 +295,41 @@ describe('each upstream by itself', () => {
   });
 });
 
+it('a stream of events lasts as long as its route says, silent for as long as its upstream may be, while others are cut', async () => {
+  const say = new Map<string, (event: string) => void>();
+  const { url } = await startUpstream((request, response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    const event = (text: string): void => void response.write(`data: ${text}\n\n`);
+    say.set(request.url!, event);
+    event('first');
+  });
+  const proxy = await start(
+    {
+      upstreams: [
+        { name: 'quiet', addresses: [url.origin], bodyIdleTimeoutMs: 3_600_000 },
+        { name: 'any', addresses: [url.origin], bodyIdleTimeoutMs: 200 },
+      ],
+      routes: [
+        { name: 'events', upstream: 'quiet', paths: ['/events'], exchangeTimeoutMs: 86_400_000 },
+        { name: 'short', upstream: 'quiet', paths: ['/short'], exchangeTimeoutMs: 200 },
+        { name: 'any', upstream: 'any' },
+      ],
+    },
+    { clientIdleTimeoutMs: 200 },
+  );
+  const ask = async (path: string) => (await RawClient.open(proxy.port)).write(`GET ${path} HTTP/1.1`, 'Host: x', '', '');
+  const [events, short, any] = await Promise.all(['/events', '/short', '/any'].map(ask));
+  for (const client of [events!, short!, any!]) await client.until('data: first\n\n');
+  await Promise.all([short!.closed, any!.closed]);
+  for (const event of ['second', 'third']) {
+    say.get('/events')!(event);
+    // Each as it comes: none waits for the next.
+    await events!.until(`data: ${event}\n\n`);
+  }
+  expect(events!.socket.destroyed).toBe(false);
+  expect(proxy.metrics.inFlight).toBe(1);
+});
+
 describe('a file with routes', () => {
   let folder: string;
   beforeEach(async () => (folder = await mkdtemp(join(tmpdir(), 'routes-'))));

@@ -136,7 +136,7 @@ describe('a file of countries', () => {
     expect(why()).toMatch(/it is broken/);
   });
 
-  it('that is a folder is none', async () => {
+  it('that is a folder is not read', async () => {
     const other = new CountryFile({ path: folder, logger: { info: () => {}, warn: () => {} } as never });
     await other.look();
     expect(() => other.assertUsable()).toThrow(/it is no file|EISDIR/);

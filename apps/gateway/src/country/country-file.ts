@@ -19,8 +19,8 @@ export interface CountryFileOptions {
 }
 
 /**
- * An operator's file that says in which country addresses are. It is read again when it has changed, beside the requests; a file that is missing or bad leaves what was read
- * before. Whoever replaces it does best to rename a new file to its name, but one that is seen half written is only read again.
+ * An operator's file that says in which country addresses are. It is read again when it has changed, beside the requests; while a file is missing or bad, what was read before
+ * stays in use. It is best replaced by renaming a new file to its name; a file that is seen half written is only read again.
  */
 export class CountryFile {
   /** How often the file was read, could not be used, and was found broken at the record of an address. */

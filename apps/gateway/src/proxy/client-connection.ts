@@ -11,6 +11,7 @@ import { HalfClosedClient } from './half-closed-client.js';
 import { cutIfTooMuch, lingerOnClose } from './linger.js';
 import { Pace } from './pace.js';
 import { PROBLEMS, type Problem } from './problems.js';
+import { responseOn, WebSocketExchange } from './web-socket-exchange.js';
 
 /** With this many requests waiting for their turn, nothing more is read from a connection; with few left, reading goes on. */
 const PAUSED_AT = 64;
@@ -92,6 +93,33 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
     this.waiting.push(arrived);
     this.plane.waiting++;
     if (this.waiting.length >= PAUSED_AT) this.pauseReading();
+  }
+
+  /**
+   * A client asks to speak WebSocket from here on, and node reads nothing more. Behind other requests that is not looked at: the connection ends with
+   * their answers, and the client has to ask again.
+   */
+  upgrade(request: IncomingMessage): void {
+    const { lastResponse, socket } = this;
+    socket.on('error', () => socket.destroy()).on('timeout', () => socket.destroy());
+    if (this.closing || !this.accepting) return;
+    this.accepting = false;
+    if (this.current !== null) return;
+    const begin = (): void => {
+      if (socket.destroyed) return;
+      socket.setTimeout(this.plane.settings.clientIdleTimeoutMs);
+      const exchange = new WebSocketExchange(this.plane, this, request, responseOn(socket, request), socket);
+      this.current = exchange;
+      exchange.begin();
+    };
+    // Before that the socket is the former answer's.
+    if (lastResponse === null || lastResponse.writableFinished) begin();
+    else lastResponse.once('finish', begin);
+  }
+
+  /** A WebSocket would not end by itself. */
+  closeTunnel(): void {
+    if (this.current instanceof WebSocketExchange) this.current.closeTunnel();
   }
 
   /** The exchange has handed its last byte to the response. */

@@ -10,6 +10,8 @@ export interface ClientRequest {
   readonly url?: string | undefined;
   /** Names and values alternating. */
   readonly rawHeaders: readonly string[];
+  /** Whether node has let go of its connection, because it asks to speak WebSocket from then on. */
+  readonly upgrade?: boolean | undefined;
   /** Whether it has arrived whole. */
   readonly complete: boolean;
   on(event: 'data', listener: (chunk: Buffer) => void): this;
@@ -37,6 +39,12 @@ export interface ClientResponse {
   once(event: 'drain' | 'finish', listener: () => void): unknown;
   /** 100: the client may send the body. */
   writeContinue(): void;
+  /** What comes behind a body whose length was not announced; nothing for any other. To be said before the end. */
+  addTrailers(trailers: [string, string][]): void;
+  /** Sends an interim answer, where that is not done by writing to the connection. @param headers flat list of names and values */
+  inform?(status: number, headers: readonly string[]): void;
+  /** Where it is written, while no other answer is. */
+  readonly socket?: { write(text: string, encoding: 'latin1'): unknown } | null;
   /** 102: something comes, later. */
   writeProcessing(): void;
 }

@@ -15,6 +15,7 @@ import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';
 import type { Upstream } from './upstream.js';
 import { Upstreams } from './upstreams.js';
+import { WebSockets } from './web-sockets.js';
 
 /** The deadlines of connections are checked every so many ticks of the clock. */
 const TICKS_BETWEEN_LOOKS = 5;
@@ -44,6 +45,8 @@ export interface Flushable {
 export class DataPlane {
   /** Set once the proxy is stopping: every answer from then on closes its connection. */
   draining = false;
+  /** Set once connections are closed as soon as they can be. */
+  closing = false;
   /** Pipelined requests that wait for their turn, on all connections. */
   waiting = 0;
   /** Where requests go that begin now. */
@@ -59,6 +62,7 @@ export class DataPlane {
   readonly upstreams: Upstreams;
   readonly merchants: MerchantLoads;
   readonly peers: PeerConnections;
+  readonly webSockets: WebSockets;
 
   private readonly failureLog: FailureLog;
   private readonly shedLog: ShedLog;
@@ -84,6 +88,8 @@ export class DataPlane {
     this.routes = createRouteTable(settings.routing, settings, this.upstreams);
     this.merchants = new MerchantLoads(new FairShare(settings.maxInFlight, settings.merchantShare));
     this.peers = new PeerConnections(settings.maxConnections, settings.merchantShare, settings.maxConnectionsPerPeer);
+    this.webSockets = new WebSockets(settings.maxWebSockets, settings.merchantShare);
+    this.metrics.webSockets = this.webSockets;
     this.buffers = new FairShare(settings.maxBufferedBytes, settings.merchantShare);
   }
 

@@ -9,6 +9,8 @@ export interface Drainable {
   /** Nothing is under way, and nothing has come for a while. */
   closeQuietly(): void;
   cut(): void;
+  /** Begins to end what would never end by itself. */
+  closeTunnel?(): void;
 }
 
 const LOOK_EVERY_MS = 50;

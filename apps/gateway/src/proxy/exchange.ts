@@ -9,6 +9,7 @@ import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';
 import type { ExchangeConnection } from './exchange-connection.js';
 import { headerValues, rawValues } from './header-values.js';
+import type { ClientHeaders } from './hop-by-hop.js';
 import { NO_RESERVATIONS, settle, watchedAnswer, type Reservations } from './held-reservations.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { isKnownMethod } from './methods.js';
@@ -25,7 +26,7 @@ import { UpstreamCall, type CallOwner } from './upstream-call.js';
 import { problemOf, type UpstreamFailure } from './upstream-failure.js';
 import type { WatchedAnswer } from './watched-answer.js';
 
-const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
+export const Phase = { Admission: 0, Forwarding: 1, Answering: 2, Ended: 3 } as const;
 
 const NO_HEADERS: readonly string[] = [];
 
@@ -49,14 +50,14 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   body: BodyFacts | undefined;
 
   private readonly startedAtMs = performance.now();
-  private phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
+  protected phase: (typeof Phase)[keyof typeof Phase] = Phase.Admission;
   private addedHeaders = NO_HEADERS;
   private reservations: Reservations = NO_RESERVATIONS;
   /** What is forwarded of the headers, once somebody has asked. */
   private forwardedHeaders: string[] | undefined;
   private waiting: NodeJS.Timeout | undefined;
   /** The merchant for which it counts, or the peer, once that is known. */
-  private load: MerchantLoad | null = null;
+  protected load: MerchantLoad | null = null;
   private call: UpstreamCall | null = null;
   /** The body where it is read before the request is decided about. */
   private ownBody: RequestBody | null = null;
@@ -67,8 +68,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private route: Route | null = null;
 
   constructor(
-    private readonly plane: DataPlane,
-    private readonly connection: ExchangeConnection,
+    protected readonly plane: DataPlane,
+    protected readonly connection: ExchangeConnection,
     private readonly request: ClientRequest,
     readonly response: ClientResponse,
     private readonly expectsContinue: boolean,
@@ -77,7 +78,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     this.target = request.url!;
     this.peer = connection.peer;
     this.trusted = connection.trusted;
-    this.head = inspectHead(this.target, request.httpVersion, request.rawHeaders, connection.host);
+    this.head = inspectHead(this.target, request.httpVersion, request.rawHeaders, connection.host, request.upgrade === true);
     this.requestId = this.head.requestId ?? plane.nextRequestId();
     this.trace = plane.settings.tracer?.begin(request.rawHeaders, this.trusted);
     plane.metrics.inFlight++;
@@ -163,7 +164,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     }
     this.phase = Phase.Ended;
     this.call?.abort();
-    this.answer(problem);
+    this.sendOwn(problem.answer(this.requestId));
     this.end(Outcome.Rejected, problem.status);
   }
 
@@ -290,9 +291,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   }
 
   answered(status: number, rawHeaders: Buffer[]): number {
-    this.trace?.upstreamAnswered(status);
-    this.watched?.begun(status, rawHeaders);
-    const { headers, contentLength } = answeredHeaders(rawHeaders, status, this.requestId, this.addedHeaders, this.route!);
+    const { headers, contentLength } = this.answeredHead(status, rawHeaders);
     // An answer while the body is still coming is often a refusal: the client may stop sending.
     const early = this.head.bodyLength !== 0 && !this.request.complete;
     if (early || this.connection.endsAfterCurrent) headers.push('Connection', 'close');
@@ -303,6 +302,13 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     }
     this.phase = Phase.Answering;
     return contentLength;
+  }
+
+  /** What the upstream has answered, for the client; from here on that is known. */
+  protected answeredHead(status: number, rawHeaders: Buffer[]): ClientHeaders {
+    this.trace?.upstreamAnswered(status);
+    this.watched?.begun(status, rawHeaders);
+    return answeredHeaders(rawHeaders, status, this.requestId, this.addedHeaders, this.route!);
   }
 
   passed(chunk: Buffer): void {
@@ -330,13 +336,8 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
       return;
     }
     const problem = problemOf(failure);
-    this.answer(problem);
+    this.sendOwn(problem.answer(this.requestId));
     this.end(Outcome.UpstreamError, problem.status);
-  }
-
-  private answer(problem: Problem): void {
-    const { status, headers } = problem;
-    this.sendOwn({ status, headers, body: problem.body(this.requestId) });
   }
 
   private sendOwn(answer: OwnAnswer): void {
@@ -346,7 +347,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
     if (closes) this.connection.closeAfterResponse();
   }
 
-  private end(outcome: Outcome, status: number): void {
+  protected end(outcome: Outcome, status: number): void {
     this.phase = Phase.Ended;
     this.plane.metrics.inFlight--;
     const durationMs = performance.now() - this.startedAtMs;

@@ -51,6 +51,11 @@ describe('headers for the upstream', () => {
     expect(forward([name, 'x', name.toLowerCase(), 'y'])).toEqual(ADDED);
   });
 
+  it('ask for trailers as the client does, and for nothing else of TE', () => {
+    expect(forward(['TE', 'gzip;q=0.5, trailers', 'te', 'trailers'])).toEqual([['TE', 'trailers'], ...ADDED]);
+    expect(forward(['TE', 'gzip', 'te', 'xtrailers'])).toEqual(ADDED);
+  });
+
   it('do not include what Connection names', () => {
     expect(forward(['X-Secret', '1', 'Accept', '*/*'], { connectionOptions: ['x-secret'] })).toEqual([['Accept', '*/*'], ...ADDED]);
   });

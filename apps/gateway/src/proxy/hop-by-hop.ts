@@ -40,7 +40,7 @@ export interface Hop {
 /**
  * The headers for the upstream as a flat list of names and values.
  *
- * - Hop-by-hop headers and those named by Connection are left out, but Connection has no power over the headers that
+ * - Hop-by-hop headers (but `TE: trailers`) and those named by Connection are left out, but Connection has no power over the headers that
  *   say who is asking (X-Merchant-Id, X-Forwarded-*, ...): naming them must not make them disappear.
  * - X-Forwarded-For, -Proto, -Host and X-Request-Id are set. A trusted peer's X-Forwarded-For is appended to and its
  *   -Proto and -Host stay; what other peers say about forwarding or about the merchant is dropped.
@@ -87,6 +87,10 @@ export function upstreamHeaders(
       case HeaderKind.ForwardedOther:
         if (trusted && (caller === null || kind === HeaderKind.ForwardedOther)) headers.push(name, value);
         break;
+      case HeaderKind.HopByHop:
+        // Of this hop, but the upstream is asked for trailers by a gateway that passes them on.
+        if (name.length === 2 && TAKES_TRAILERS.test(value) && !hasName(headers, 'te')) headers.push('TE', 'trailers');
+        break;
       default:
         // Of this hop, or written anew below.
         break;
@@ -98,6 +102,9 @@ export function upstreamHeaders(
   headers.push('X-Request-Id', requestId);
   return caller === null ? headers : withCaller(headers, caller);
 }
+
+/** In the value of TE. */
+const TAKES_TRAILERS = /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i;
 
 /** A header of another name with `_` for `-` would be taken for it by CGI. */
 function isSecret(kind: HeaderKind, name: string, value: string, { header, bearer }: Secrets): boolean {
@@ -150,8 +157,8 @@ export function clientHeaders(raw: readonly Buffer[], status: number, requestId:
       case HeaderKind.LookAlike:
         break;
       case HeaderKind.ContentLength:
-        // RFC 9110 forbids it in a 204, and not every client copes.
-        if (status === 204) break;
+        // RFC 9110 forbids it in these, and not every client copes.
+        if (status === 204 || status < 200) break;
         contentLength = Number(value);
         headers.push(name, value);
         break;

@@ -10,6 +10,8 @@ export class Http2Response implements ClientResponse {
   readonly shouldKeepAlive = true;
   private headers: OutgoingHttpHeaders | null = null;
   private bytes = 0;
+  private trailers: [string, string][] = [];
+  private hasLength = false;
 
   constructor(
     private readonly stream: ServerHttp2Stream,
@@ -27,6 +29,7 @@ export class Http2Response implements ClientResponse {
     if (status > 599) throw new RangeError('HTTP/2 has no such status');
     this.statusCode = status;
     this.headers = headersOf(list);
+    this.hasLength = 'content-length' in this.headers;
   }
 
   flushHeaders(): void {
@@ -43,7 +46,7 @@ export class Http2Response implements ClientResponse {
   end(body?: Buffer | string, encoding?: 'latin1'): void {
     const last = typeof body === 'string' ? Buffer.from(body, encoding) : body;
     const isEmpty = last === undefined || last.length === 0;
-    this.respond(isEmpty);
+    this.respond(isEmpty && this.trailers.length === 0);
     if (this.isGone || this.stream.writableEnded) return;
     if (!isEmpty) this.bytes += last.length;
     this.stream.end(isEmpty ? undefined : last);
@@ -55,7 +58,7 @@ export class Http2Response implements ClientResponse {
   }
 
   writeContinue(): void {
-    this.inform({ ':status': 100 });
+    this.inform(100, []);
   }
 
   /** RFC 9113 has nothing against it, but a client of HTTP/2 that is gone says so: there is nothing to find out. */
@@ -65,8 +68,17 @@ export class Http2Response implements ClientResponse {
     return this.stream.destroyed || this.stream.closed;
   }
 
-  private inform(headers: OutgoingHttpHeaders): void {
-    if (!this.isGone && !this.stream.headersSent) this.stream.additionalHeaders(headers);
+  inform(status: number, list: readonly string[]): void {
+    if (!this.isGone && !this.stream.headersSent) this.stream.additionalHeaders({ ...headersOf(list), ':status': status });
+  }
+
+  addTrailers(trailers: [string, string][]): void {
+    this.trailers = trailers;
+  }
+
+  /** Without any, node ends the stream with an empty frame of data. */
+  private sendTrailers(): void {
+    if (!this.isGone) this.stream.sendTrailers(headersOf(this.trailers.flat()));
   }
 
   private respond(endStream: boolean): void {
@@ -74,8 +86,12 @@ export class Http2Response implements ClientResponse {
     if (headers === null || this.isGone) return;
     this.headers = null;
     headers[':status'] = statusCode;
+    const isWhole = endStream || this.isHead || BODILESS.has(statusCode);
+    // As in HTTP/1.1, where there are no trailers behind a body whose length was announced.
+    const waitForTrailers = !isWhole && !this.hasLength;
+    if (waitForTrailers) stream.once('wantTrailers', () => this.sendTrailers());
     try {
-      stream.respond(headers, { endStream: endStream || this.isHead || BODILESS.has(statusCode) });
+      stream.respond(headers, { endStream: isWhole, waitForTrailers });
     } catch (error) {
       // Headers that only HTTP/1.1 can carry: the client sees that the answer broke off.
       stream.destroy(error as Error);

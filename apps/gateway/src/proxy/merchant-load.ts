@@ -14,6 +14,8 @@ export class MerchantLoad {
   awaiting = 0;
   /** Bytes of bodies that wait in memory. */
   bufferedBytes = 0;
+  /** WebSockets that are open, or going to be. */
+  webSockets = 0;
   /** Its part of everything that is shared, compared with others. All are equal so far. */
   readonly weight = 1;
 

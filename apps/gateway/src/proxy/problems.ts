@@ -32,6 +32,11 @@ export class Problem {
     return `${this.start}${requestId}"}`;
   }
 
+  /** As an answer to a request. */
+  answer(requestId: string): { status: number; headers: readonly string[]; body: string } {
+    return { status: this.status, headers: this.headers, body: this.body(requestId) };
+  }
+
   private written(): string {
     const { status, title, type, code, detail, options } = this;
     const members = JSON.stringify({ type: problemTypeUri(type), code, title, status, detail, ...options.extensions });
@@ -106,7 +111,10 @@ export const PROBLEMS = {
   ),
   connect: notImplemented('method.connect', 'The method CONNECT is not supported.'),
   asterisk: notImplemented('target.asterisk', 'The request target "*" is not supported.'),
-  upgrade: notImplemented('request.upgrade', 'Upgrading to another protocol is not supported.'),
+  upgrade: notImplemented(
+    'request.upgrade',
+    'The only protocol to which a connection can be upgraded is WebSocket, by an opening handshake of version 13 (RFC 6455).',
+  ),
   httpVersion: new Problem(
     505,
     'HTTP Version Not Supported',
@@ -138,6 +146,10 @@ export const PROBLEMS = {
   merchantInFlight: unavailable(
     'merchant.too_many_requests',
     'This merchant has too many requests in flight. Wait for answers before you send more.',
+  ),
+  tooManyWebSockets: unavailable(
+    'websocket.too_many',
+    'Too many WebSockets are open. This one was not forwarded and cost nothing; close others before you open more.',
   ),
   upstreamQueue: unavailable(
     'upstream.no_connection',

@@ -49,6 +49,8 @@ export class ProxyMetrics {
   failedHandshakes = 0;
   /** The slots that requests take, once there are some. */
   slots: Pick<UpstreamSlots, 'used' | 'waiting' | 'limit' | 'inFlight'> = { used: 0, waiting: 0, limit: 0, inFlight: 0 };
+  /** Those that are open. */
+  webSockets: { readonly open: number } = { open: 0 };
   /** The present upstreams, by whose names some metrics go. */
   upstreams: { readonly all: readonly Upstream[] } = { all: [] };
 
@@ -131,6 +133,7 @@ export class ProxyMetrics {
     gauge(registry, 'tollgate_upstream_connections_used', 'Requests that hold a connection to the upstream.', () => this.slots.used);
     gauge(registry, 'tollgate_upstream_waiting', 'Requests that wait for a connection to the upstream.', () => this.slots.waiting);
     gauge(registry, 'tollgate_requests_in_flight', 'Requests that were begun and not yet ended.', () => this.inFlight);
+    gauge(registry, 'tollgate_websockets_open', 'WebSockets that are open, handshakes included.', () => this.webSockets.open);
     this.registerUpstreams(registry);
     this.durations.register(registry);
     this.upstream.register(registry);

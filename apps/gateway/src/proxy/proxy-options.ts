@@ -66,6 +66,10 @@ export interface ProxyOptions {
   maxConnections?: number;
   /** Most connections from a peer that is not trusted (of IPv6: from a /64); further ones are closed at once. */
   maxConnectionsPerPeer?: number;
+  /** Most WebSockets that are open, of all merchants; 0: none is opened. */
+  maxWebSockets?: number;
+  /** How long nothing may come on a WebSocket, from either side. */
+  webSocketIdleTimeoutMs?: number;
   /** Most bytes of request line and headers; more is refused with 431. */
   maxHeaderBytes?: number;
   /** Until the upstream has accepted a connection. */
@@ -111,6 +115,8 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
     maxInFlight: 10_000,
     maxConnections: 20_000,
     maxConnectionsPerPeer: 256,
+    maxWebSockets: 1_000,
+    webSocketIdleTimeoutMs: 120_000,
     maxHeaderBytes: 16 * 1024,
     connectTimeoutMs: 2_000,
     clientHeadersTimeoutMs: 10_000,

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
-import { Drain } from './drain.js';
+import { Drain, type Drainable } from './drain.js';
 import { Http2Connection } from './http2-connection.js';
 import { LeanRequest } from './lean-request.js';
 import { isUnknownMethod } from './methods.js';
@@ -27,6 +28,8 @@ const CONNECTION = Symbol('connection');
 /** How often node looks for clients that are late with their headers. */
 const HEADERS_CHECK_MS = 1_000;
 
+const MOST_TURNS = 10;
+
 interface ClientSocket extends Socket {
   [CONNECTION]?: ClientConnection;
 }
@@ -35,8 +38,7 @@ interface ClientSocket extends Socket {
  * The data plane: an HTTP server (1.1, and 2 where TLS negotiates it) that asks `admit` about each request, and forwards it to the upstream or answers
  * with the refusal. Bodies are streamed both ways; only small request bodies are collected first.
  *
- * Not supported, and answered so: CONNECT, upgrades (websocket), expectations other than 100-continue. Trailers and
- * the upstream's 1xx answers are dropped.
+ * Not supported, and answered so: CONNECT, upgrades to anything but WebSocket, expectations other than 100-continue. Trailers of requests are dropped.
  */
 export class ProxyServer {
   private readonly plane: DataPlane;
@@ -89,6 +91,8 @@ export class ProxyServer {
    */
   async close(graceMs: number): Promise<void> {
     this.drain();
+    this.plane.closing = true;
+    for (const connection of this.connections) (connection as Drainable).closeTunnel?.();
     let listening = true;
     const closed = new Promise<void>((resolve) => {
       const stopListening = (): void => {
@@ -104,6 +108,8 @@ export class ProxyServer {
       }, graceMs).unref();
     });
     await closed;
+    // Node counts a connection out a moment before it says that it is closed, which is when its request ends.
+    for (let turns = 0; turns < MOST_TURNS && this.connections.size > 0; turns++) await nextTurn();
     this.draining.end();
     // Ends the look for late headers, too.
     this.server.close(() => {});
@@ -174,6 +180,13 @@ export class ProxyServer {
       socket.on('error', () => socket.destroy());
       (socket as ClientSocket)[CONNECTION]!.fail(PROBLEMS.connect);
     });
+    if (settings.maxWebSockets > 0) {
+      server.on('upgrade', (request, socket, head) => {
+        // What has been read behind the handshake is read again, by whoever may.
+        if (head.length > 0) socket.unshift(head);
+        (socket as ClientSocket)[CONNECTION]!.upgrade(request);
+      });
+    }
     server.on('clientError', onClientError);
     return server;
   }

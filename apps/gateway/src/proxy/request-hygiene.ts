@@ -48,10 +48,18 @@ export class RequestHead implements IdentityHeaders, KeyHeaders {
  *
  * @param version of HTTP, like 1.1
  * @param knownHost a Host value that has been found valid on this connection before; spares the check
+ * @param isHandshake of a WebSocket, and found to be a valid one
  */
-export function inspectHead(target: string, version: string, rawHeaders: readonly string[], knownHost: string): RequestHead {
+export function inspectHead(
+  target: string,
+  version: string,
+  rawHeaders: readonly string[],
+  knownHost: string,
+  isHandshake = false,
+): RequestHead {
   const head = new RequestHead();
-  head.problem = lineProblem(target, version) ?? scanHeaders(head, rawHeaders) ?? headProblem(head, version === '1.0', knownHost);
+  head.problem =
+    lineProblem(target, version) ?? scanHeaders(head, rawHeaders) ?? headProblem(head, version === '1.0', knownHost, isHandshake);
   return head;
 }
 
@@ -115,7 +123,7 @@ function scanHeaders(head: RequestHead, rawHeaders: readonly string[]): Problem 
 }
 
 /** What the headers say together. */
-function headProblem(head: RequestHead, http10: boolean, knownHost: string): Problem | null {
+function headProblem(head: RequestHead, http10: boolean, knownHost: string, isHandshake: boolean): Problem | null {
   const { hosts, transferEncodings, upgrade } = head;
   if (hosts > 1) return PROBLEMS.hostDuplicate;
   if (head.host === '') {
@@ -130,8 +138,8 @@ function headProblem(head: RequestHead, http10: boolean, knownHost: string): Pro
   }
 
   // Without the connection option, Upgrade means nothing. `h2c` is an offer that common clients make with every first
-  // request (Java's HttpClient does), and that RFC 9110 lets a server ignore; others, like websocket, expect an answer.
-  if (upgrade !== null && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
+  // request (Java's HttpClient does), and that RFC 9110 lets a server ignore; others expect an answer.
+  if (upgrade !== null && !isHandshake && head.connectionOptions?.includes('upgrade') && upgrade.toLowerCase() !== 'h2c') {
     return PROBLEMS.upgrade;
   }
   return null;

@@ -19,6 +19,10 @@ export const SHED_REASONS = [
   'exchange_timeout',
   /** A peer has its share of the connections. */
   'peer_connections',
+  /** A merchant has its share of the WebSockets. */
+  'websockets',
+  /** A WebSocket was silent for too long. */
+  'websocket_idle',
   /** A connection of HTTP/2 had too many resets, PING or SETTINGS. */
   'http2_flood',
 ] as const;

@@ -45,6 +45,7 @@ export class UpstreamAddress {
    * Sends a request; `handler` is called with what becomes of it.
    *
    * @param headers flat list of names and values
+   * @param upgrade the protocol that is asked for instead of HTTP
    */
   dispatch(
     path: string,
@@ -52,10 +53,11 @@ export class UpstreamAddress {
     headers: string[],
     body: Buffer | Readable | null,
     handler: Dispatcher.DispatchHandler,
+    upgrade?: string,
   ): void {
     // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
     // whenever it changes.
-    this.pool.dispatch({ path, method, headers, body, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
+    this.pool.dispatch({ path, method, headers, body, upgrade, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
   }
 
   /** Cuts its connections. */

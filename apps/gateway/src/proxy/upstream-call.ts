@@ -1,14 +1,18 @@
 import type { Criticality } from '#platform';
+import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
+import { EARLY_HINTS, hintHeaders, MOST_EARLY_HINTS, sendEarlyHints } from './early-hints.js';
 import { endWithBody } from './one-piece.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase } from './proxy-metrics.js';
 import { type BodyOwner, RequestBody } from './request-body.js';
 import { CHUNKED, type RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';
+import { allowedTrailers } from './trailers.js';
+import type { TunnelEnd } from './tunnel.js';
 import { UploadBody } from './upload-body.js';
 import type { Route } from './routes.js';
 import type { Upstream } from './upstream.js';
@@ -28,6 +32,8 @@ export interface CallOwner {
   readonly criticality: Criticality;
   readonly head: RequestHead;
   readonly ended: boolean;
+  /** The protocol that it asks for instead of HTTP. */
+  readonly upgrade?: string;
   /** The headers for the upstream as a flat list of names and values, without those that depend on how the body is sent. */
   headersForUpstream(): string[];
   /**
@@ -36,6 +42,12 @@ export interface CallOwner {
    * @returns the declared length of the answer's body in bytes, or -1
    */
   answered(status: number, rawHeaders: Buffer[]): number;
+  /**
+   * The upstream speaks that protocol from here on.
+   *
+   * @returns false if nobody wants to hear it
+   */
+  switched?(rawHeaders: Buffer[], upstream: TunnelEnd): boolean;
   /** A piece of the answer's body is on its way to the client. */
   passed(chunk: Buffer): void;
   /** The answer is complete. */
@@ -52,7 +64,7 @@ export interface CallOwner {
  * One request on its way to the upstream: its body is collected, it gets a slot, it is sent, and the answer is streamed to the client. It is
  * the handler that undici calls, by undici's raw-header interface: no promise, no header object.
  *
- * The upstream's 1xx answers and trailers are not passed on.
+ * Of the upstream's interim answers, early hints are passed on; of trailers, those that may be.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, SlotSeeker, Flushable {
   private readonly body: RequestBody | null;
@@ -71,6 +83,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private readonly upstream: Upstream;
   private readonly holding: SlotHolding;
   private readonly maxBodyBytes: number;
+  private readonly takesInterim: boolean;
+  private hints = 0;
   private address: UpstreamAddress | undefined;
   /** Where no connection could be opened. */
   private tried: readonly UpstreamAddress[] = NONE;
@@ -91,6 +105,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     const { bodyLength } = owner.head;
     this.upstream = route.upstream;
     this.maxBodyBytes = route.maxBodyBytes;
+    this.takesInterim = request.httpVersion === '1.1';
     this.holding = route.upstream.holding(load);
     this.body = begunBody ?? (bodyLength === 0 ? null : new RequestBody(plane, load, request, bodyLength, this, route.maxBodyBytes));
   }
@@ -165,15 +180,26 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    if (status < 200) return true;
-    const tookMs = performance.now() - this.sentAtMs;
-    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, tookMs);
-    this.upstream.answered(this.address!, this.sentAtMs);
-    this.awaitsNoMore(saysOverload(status) ? 'failed' : tookMs);
+    if (status < 200) {
+      if (status === EARLY_HINTS) this.passHints(rawHeaders);
+      return true;
+    }
+    this.begins(this.address!, saysOverload(status));
     this.answerLength = this.owner.answered(status, rawHeaders);
     this.resume = resume;
     this.plane.flushSoon(this);
     return true;
+  }
+
+  /** The connection belongs to the pool no more, and the slot is free for the next. To the address it counts until it is closed. */
+  onUpgrade(_status: number, rawHeaders: Buffer[], socket: Duplex): void {
+    const { owner } = this;
+    const address = this.address!;
+    socket.on('error', () => {}).on('close', () => address.inFlight--);
+    this.address = undefined;
+    this.begins(address);
+    this.releaseSlot();
+    if (owner.ended || !owner.switched!(rawHeaders, socket as TunnelEnd)) socket.destroy();
   }
 
   onData(chunk: Buffer): boolean {
@@ -189,9 +215,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
     return false;
   }
 
-  onComplete(): void {
+  onComplete(trailers?: readonly (Buffer | string)[] | null): void {
     this.plane.metrics.upstreamTook(UpstreamPhase.whole, performance.now() - this.sentAtMs);
-    if (!this.owner.ended) this.owner.completed();
+    if (!this.owner.ended) {
+      if (trailers?.length) this.response.addTrailers(allowedTrailers(trailers.map((each) => each.toString('latin1'))));
+      this.owner.completed();
+    }
     this.releaseSlot();
   }
 
@@ -212,6 +241,21 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   /** Sends the headers of the answer, if no body has taken them along yet. */
   flush(): void {
     if (!this.bodyBegun && !this.owner.ended) this.response.flushHeaders();
+  }
+
+  /** HTTP/1.0 has no interim answers. */
+  private passHints(rawHeaders: Buffer[]): void {
+    if (this.owner.ended || !this.takesInterim || this.hints >= MOST_EARLY_HINTS) return;
+    this.hints++;
+    const headers = hintHeaders(rawHeaders);
+    if (headers.length > 0) sendEarlyHints(this.response, headers);
+  }
+
+  private begins(address: UpstreamAddress, isOverloaded = false): void {
+    const tookMs = performance.now() - this.sentAtMs;
+    this.plane.metrics.upstreamTook(UpstreamPhase.first_byte, tookMs);
+    this.upstream.answered(address, this.sentAtMs);
+    this.awaitsNoMore(isOverloaded ? 'failed' : tookMs);
   }
 
   private shed(reason: 'overload' | 'upstream_queue', problem: Problem): void {
@@ -242,7 +286,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private dispatch(address: UpstreamAddress): void {
     this.address = address;
     address.inFlight++;
-    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this);
+    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this, this.owner.upgrade);
   }
 
   /**

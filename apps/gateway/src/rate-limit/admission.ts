@@ -5,6 +5,7 @@ import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import type { IdentityRefusal } from './identity-refusals.js';
 import { type HeadersOf, rateLimitHeaders, REROUTED } from './rate-limit-headers.js';
+import { isPreflight, PreflightCounts } from './preflight.js';
 import { refusalOf, unavailable, unknownMerchant } from './refusals.js';
 
 type Request = Parameters<Admit>[0];
@@ -17,14 +18,30 @@ export interface AdmissionDependencies {
   readonly readCredential?: CredentialReader<Request, Named | typeof BY_HEADER> | undefined;
   /** How headers tell of limits; as the draft does unless given. */
   readonly headersOf?: HeadersOf;
+  /** Counts preflight requests; nobody does unless given. */
+  readonly preflights?: PreflightCounts;
 }
 
 /** Decides about every request of the gateway: who is asking, may it pass, and what is answered. */
 export function createAdmit(dependencies: AdmissionDependencies): Admit {
-  const { describe, enforcer, identityRefusal, readCredential, headersOf = rateLimitHeaders } = dependencies;
+  const {
+    describe,
+    enforcer,
+    identityRefusal,
+    readCredential,
+    headersOf = rateLimitHeaders,
+    preflights = new PreflightCounts(),
+  } = dependencies;
   const answerOf = (outcome: Outcome, requestId: string): Admission => admissionOf(outcome, requestId, headersOf);
   const admit: Admit = (request, done) => {
     const descriptor = describe(request);
+    const preflight = isPreflight(request);
+    if (preflight && 'problem' in descriptor && descriptor.problem === 'no_identity') {
+      preflights.anonymous++;
+      done(OF_NOBODY);
+      return;
+    }
+    if (preflight) preflights.named++;
     if ('problem' in descriptor) {
       enforcer.countUndescribed(descriptor.problem, request.requestId);
       done(identityRefusal(descriptor.problem, request.requestId));
@@ -48,6 +65,9 @@ export function createAdmit(dependencies: AdmissionDependencies): Admit {
       admit(request, done);
     });
 }
+
+/** Counts for its peer, which has a share of what is under way and of the upstream. No rule is one of nobody's. */
+const OF_NOBODY: Admission = { forward: true, responseHeaders: [] };
 
 function checkTraced(
   enforcer: AdmissionDependencies['enforcer'],

@@ -29,7 +29,7 @@ test.each([
   expect(legacy(decisions.map((decision, i) => shown(String(i), decision)))[3]).toBe(remaining);
 });
 
-test('of two that are the same otherwise they tell of the one that takes longer', () => {
+test('of two limits with as little left X-RateLimit-* tell of the one that takes longer', () => {
   expect(legacy([shown('a', { resetAfterMs: 1000 }), shown('b', { resetAfterMs: 9000 })])[5]).toBe('9');
 });
 

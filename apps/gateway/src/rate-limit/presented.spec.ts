@@ -16,7 +16,7 @@ const REFUSED = { status, headers, body };
 const browser = () => ['text/html,*/*;q=0.8'];
 const program = () => ['*/*'];
 
-test('nothing is done to answers unless it is configured', () => {
+test('answers stay as they are unless something else is configured', () => {
   expect(createPresent({ body: undefined, html: 'none' })).toBeUndefined();
 });
 

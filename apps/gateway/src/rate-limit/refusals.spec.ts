@@ -9,7 +9,7 @@ import {
   type Rule,
   type Verdict,
 } from '#limiter';
-import { FakeClock } from '#limiter/testing';
+import { FakeClock, ruleOf } from '#limiter/testing';
 import { headersIn } from './legacy-headers.js';
 import { refusalOf } from './refusals.js';
 
@@ -131,6 +131,25 @@ test('a repeated refusal has an id of its own, and is true at its time', () => {
   ]);
   expect(ask('5')).toEqual(['"burst";r=1;t=10', '60', 'Blocked, because too many requests were refused. Try again in 60 s.', '5', 429]);
   expect(codes.slice(-2)).toEqual(['quota.exceeded', 'quota.blocked_by_penalty']);
+});
+
+test('a refusal says that a part of the limit is reserved for other routes, and only to those who have to leave it', () => {
+  const rule = ruleOf('1', { capacity: 2, reserve: [{ name: 'captures', paths: ['/captures'], percent: 50 }] });
+  const store = new MemoryBucketStore(() => 1_000_000);
+  const limiter = new RateLimiter(store, store);
+  const rules = merchantRules('acme', [rule], []);
+  const ask = (target: string): unknown => {
+    let verdict: Verdict | undefined;
+    limiter.check(rules, { merchantId: 'acme', ip: '', method: 'GET', target }, (outcome) => (verdict = outcome as Verdict));
+    return verdict!.allowed ? 'passes' : (JSON.parse(refusalOf(verdict!, 'id').body!) as { detail: string }).detail;
+  };
+  expect([ask('/'), ask('/'), ask('/captures'), ask('/captures'), ask('/')]).toEqual([
+    'passes',
+    'Too many requests: burst. A part of the limit is reserved for other routes. Try again in 1 s.',
+    'passes',
+    'Too many requests: burst. Try again in 1 s.',
+    'Too many requests: burst. A part of the limit is reserved for other routes. Try again in 2 s.',
+  ]);
 });
 
 test('other headers are written anew with each refusal', () => {

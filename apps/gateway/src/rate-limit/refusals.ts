@@ -68,6 +68,7 @@ function saysTheSame(a: Verdict, b: Verdict): boolean {
     secondsOf(a.retryAfterMs) === secondsOf(b.retryAfterMs) &&
     before.allowed === now.allowed &&
     before.remaining === now.remaining &&
+    before.withheld === now.withheld &&
     before.blocked === now.blocked &&
     before.overLimit === now.overLimit &&
     secondsOf(msToMore(limit, before)) === secondsOf(msToMore(limit, now))
@@ -127,10 +128,13 @@ function codeOf({ reason, limits }: Verdict): string {
 }
 
 function detailOf({ reason, limits, beganBlock }: Verdict, names: readonly string[], inSeconds: string): string {
-  if (reason === 'cost_exceeds_capacity') return 'The request costs more than the limit ever allows at once; waiting does not help.';
+  const isReserved = limits.some(({ decision }) => !decision.allowed && decision.withheld !== undefined);
+  const reserved = isReserved ? ' A part of the limit is reserved for other routes.' : '';
+  if (reason === 'cost_exceeds_capacity')
+    return `The request costs more than the limit ever allows at once; waiting does not help.${reserved}`;
   if (reason === 'blocked' && limits.some(({ decision }) => decision.blocked)) return `Blocked by an operator. ${inSeconds}`;
   if (reason === 'blocked') return `Blocked, because too many requests were refused. ${inSeconds}`;
-  return `Too many requests: ${names.join(', ')}.${beganBlock ? ' That was refused too often: everything is blocked now.' : ''} ${inSeconds}`;
+  return `Too many requests: ${names.join(', ')}.${beganBlock ? ' That was refused too often: everything is blocked now.' : ''}${reserved} ${inSeconds}`;
 }
 
 export function unavailable(code: string, detail: string, requestId: string): Refusal {

@@ -17,4 +17,5 @@ test.each([
   ['a key that is too long', ['k'.repeat(256)]],
 ])('a request with %s is charged like any other', (_what, keys) => expect(keyOf(keys)).toBeUndefined());
 
-test('so is one whose body has no declared length', () => expect(keyOf(['k'], { bodyLength: -1 })).toBeUndefined());
+test('a request whose body has no declared length is charged like any other', () =>
+  expect(keyOf(['k'], { bodyLength: -1 })).toBeUndefined());

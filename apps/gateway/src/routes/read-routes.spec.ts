@@ -61,7 +61,7 @@ it('a small file has the defaults of the configuration, and those of the table',
   ]);
 });
 
-it('what a file says is taken', () => {
+it('a routes file is read as it is written', () => {
   const text = SMALL.replace(
     '    addresses',
     '    connections: 3\n    passiveHealth: null\n    activeHealth: { path: /up }\n    addresses',

@@ -17,6 +17,8 @@ export interface CertificatePaths {
 
 export interface CertificateFilesOptions {
   readonly paths: CertificatePaths;
+  /** What has been read of them already; they are read unless it is given. */
+  readonly pair?: PairOfFiles | undefined;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   /** Given what is read when the files have changed. */
   readonly onChanged: (pair: PairOfFiles) => void;
@@ -62,7 +64,7 @@ export class CertificateFiles {
   /** @throws Error if they cannot be used, saying why */
   constructor(private readonly options: CertificateFilesOptions) {
     const { cert, key, clientCa } = options.paths;
-    this.pair = {
+    this.pair = options.pair ?? {
       cert: readFileSync(cert, 'utf8'),
       key: readFileSync(key, 'utf8'),
       clientCa: clientCa === undefined ? undefined : readFileSync(clientCa, 'utf8'),

@@ -3,19 +3,31 @@ import { Counter, type Registry } from 'prom-client';
 import {
   type DecisionReceipt,
   type LastDay,
+  type RankedKeys,
   type RankedRule,
   type ReceiptFilter,
   type ReceiptPage,
   type ReceiptsBefore,
   RedisReceiptStore,
+  RedisTopKeyStore,
   RedisUsageStore,
+  type TopKeyRank,
   type UsageStep,
 } from '#limiter-redis';
 import { ProblemError } from '#platform';
 import { withDeadline } from '#waiting';
 
-export type { DecisionReceipt, LastDay, ReceiptFilter, ReceiptPage, ReceiptSample, ReceiptsBefore, UsageStep } from '#limiter-redis';
-export { addUsage, HOUR_MS, isReceiptCursor, MINUTE_MS, USAGE_KEPT_MS } from '#limiter-redis';
+export type {
+  DecisionReceipt,
+  LastDay,
+  ReceiptFilter,
+  ReceiptPage,
+  ReceiptSample,
+  ReceiptsBefore,
+  TopKeyRank,
+  UsageStep,
+} from '#limiter-redis';
+export { addUsage, HOUR_MS, isReceiptCursor, MINUTE_MS, TOP_KEY_RANKS, USAGE_KEPT_MS } from '#limiter-redis';
 
 /** An administrator waits longer than a request may. Milliseconds. */
 const DEADLINE_MS = 1_000;
@@ -32,11 +44,13 @@ export function bucketsUnavailable(detail: string): ProblemError {
 export class LiveReports {
   private readonly usage: RedisUsageStore | undefined;
   private readonly receipts: RedisReceiptStore | undefined;
+  private readonly keys: RedisTopKeyStore | undefined;
   private readonly unreadable = new Map<string, number>();
 
   constructor(redis: Redis | undefined) {
     if (redis === undefined) return;
     this.usage = new RedisUsageStore(redis);
+    this.keys = new RedisTopKeyStore(redis);
     this.receipts = new RedisReceiptStore(redis, ({ reason }) => this.unreadable.set(reason, (this.unreadable.get(reason) ?? 0) + 1));
   }
 
@@ -84,6 +98,11 @@ export class LiveReports {
 
   ranked(rank: 'refused' | 'near', fromMs: number, untilMs: number, most: number): Promise<RankedRule[]> {
     return answered(this.usage, (usage) => usage.ranked(rank, fromMs, untilMs, most));
+  }
+
+  /** @param merchants whose keys may be seen; null: everybody's */
+  topKeys(rank: TopKeyRank, fromMs: number, untilMs: number, merchants: readonly string[] | null): Promise<RankedKeys> {
+    return answered(this.keys, (keys) => keys.ranked(rank, fromMs, untilMs, merchants));
   }
 
   /** @param merchants whose receipts may be seen; null: everybody's */

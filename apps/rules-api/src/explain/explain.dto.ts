@@ -15,6 +15,14 @@ class ExplainedVerdict {
 
   @ApiProperty({ type: 'integer', example: 429, description: 'What a gateway would answer; 200 stands for whatever the upstream answers.' })
   status: number;
+
+  @ApiPropertyOptional({
+    type: String,
+    example: 'slow',
+    description:
+      'Only of a request over a limit whose rule reroutes: the route of the gateway to which it goes instead. A gateway without such a route refuses, as the rest says.',
+  })
+  reroutedTo?: string;
 }
 
 class WhyNotView {
@@ -94,12 +102,13 @@ class ExplainedBucket {
   @ApiProperty({ type: 'integer', example: 7, description: 'Tokens that are left now, without those that are kept for other requests.' })
   remaining: number;
 
-  @ApiProperty({
+  @ApiPropertyOptional({
     type: 'integer',
-    example: 0,
-    description: 'Tokens that this request has to leave, because the rule keeps them for others: see reserve.',
+    example: 20,
+    description:
+      'Only where the rule reserves some for other routes: the tokens that this request has to leave, whether or not they are there.',
   })
-  withheld: number;
+  withheld?: number;
 
   @ApiProperty({ type: 'integer', nullable: true, example: 0, description: 'Milliseconds until the request would pass; null: never.' })
   retryAfterMs: number | null;

@@ -14,6 +14,7 @@ import {
   type Phase,
   phaseAt,
   RateLimiter,
+  rerouteOf,
   type Rule,
   timeOfBucket,
   timeOfStore,
@@ -159,9 +160,10 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Omit<
   const { allowed, reason, limits, shadowRefusals, fault } = verdict;
   // What is there now, and not what the request would leave behind.
   const levels = decisionsBefore(verdict);
+  const reroutedTo = rerouteOf(verdict);
   const keys = new Map(layers.flatMap(({ considered }) => considered.map(({ rule }) => [rule.id, rule.key] as const)));
   return {
-    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400 },
+    verdict: { allowed, reason, status: allowed ? 200 : fault === undefined ? 429 : 400, ...(reroutedTo !== undefined && { reroutedTo }) },
     layers: layers.map(({ layer, considered }) => ({
       layer,
       chosen: considered.find(({ chosen, mode }) => chosen && mode === 'enforce')?.rule.id ?? null,
@@ -176,17 +178,10 @@ function explanation(verdict: Verdict, layers: readonly ExplainedLayer[]): Omit<
       })),
     })),
     buckets: limits.map(({ ruleId, limit, decision }, i) => {
-      const { remaining, resetAfterMs } = levels?.[i] ?? decision;
+      const { remaining, resetAfterMs, withheld } = levels?.[i] ?? decision;
       const retryAfterMs = decision.retryAfterMs === 'never' ? null : decision.retryAfterMs;
-      return {
-        ruleId,
-        limit: limit.name,
-        key: keys.get(ruleId) ?? [],
-        remaining,
-        withheld: decision.withheld ?? 0,
-        retryAfterMs,
-        resetAfterMs,
-      };
+      const held = { remaining, ...(withheld !== undefined && { withheld }), retryAfterMs, resetAfterMs };
+      return { ruleId, limit: limit.name, key: keys.get(ruleId) ?? [], ...held };
     }),
     shadowRefusals,
   };

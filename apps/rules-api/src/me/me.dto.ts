@@ -40,6 +40,14 @@ class MyRoutesView {
   paths: readonly string[];
 }
 
+class MyReserveView {
+  @ApiProperty({ type: 'integer', example: 20, description: 'How much is reserved: other requests are refused when no more is left.' })
+  quota: number;
+
+  @ApiProperty({ type: [MyRoutesView], description: 'The routes for which it is.' })
+  routes: MyRoutesView[];
+}
+
 /** A limit as its merchant sees it: what the gateway says in its answers, before there is one. Nothing of it is meant for administrators only. */
 export class MyLimitView {
   @ApiProperty({ type: String, example: '17', description: 'The id of the rule; limits of one rule count together.' })
@@ -51,7 +59,7 @@ export class MyLimitView {
   @ApiProperty({ type: String, example: 'token_bucket' })
   algorithm: string;
 
-  @ApiProperty({ type: [String], example: ['POST'], description: 'The methods that the limit applies to; an empty list means all.' })
+  @ApiProperty({ type: [String], example: ['POST'], description: 'The methods that the limit applies to; an empty list means all but OPTIONS.' })
   methods: readonly string[];
 
   @ApiProperty({
@@ -88,15 +96,8 @@ export class MyLimitView {
   @ApiProperty({ type: 'integer', nullable: true, example: 7, description: 'Tokens or requests that are left.' })
   remaining: number | null;
 
-  @ApiProperty({
-    type: 'integer',
-    example: 0,
-    description: 'How much of the limit is kept for some routes: all others are refused when no more is left.',
-  })
-  reserved: number;
-
-  @ApiProperty({ type: [MyRoutesView], description: 'The routes for which that is kept.' })
-  reservedFor: MyRoutesView[];
+  @ApiPropertyOptional({ type: MyReserveView, description: 'What of the limit is reserved for some routes, if anything is.' })
+  reserve?: MyReserveView;
 
   @ApiProperty({
     type: 'integer',

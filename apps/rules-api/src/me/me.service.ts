@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type BucketReading, capacityOf, type Limit, quotaWindowMs, reserveOf, withheldOf } from '#limiter';
+import { type BucketReading, capacityOf, type Limit, quotaWindowMs, reserveOf, type Rule, withheldOf } from '#limiter';
 import { ProblemError } from '#platform';
 import { Allowance } from '../auth/allowance.js';
 import { BucketsService } from '../buckets/buckets.service.js';
@@ -57,12 +57,18 @@ function limitView({ rule, limit, needs }: NamedBucket, reading: BucketReading |
     windowMs: windowMsOf(limit),
     needs,
     remaining: reading?.remaining ?? null,
-    reserved: withheldOf(limit, reserveOf(rule.reserve)?.percent ?? 0),
-    reservedFor: (rule.reserve ?? []).map(({ methods = [], paths = [] }) => ({ methods, paths })),
     resetAfterMs: reading?.resetAfterMs ?? null,
     blockedForMs: reading?.blockedForMs ?? null,
     usage,
+    ...reserveView(rule, limit),
   };
+}
+
+function reserveView({ reserve }: Rule, limit: Limit): Pick<MyLimitView, 'reserve'> {
+  const reserved = reserveOf(reserve);
+  if (reserved === undefined) return {};
+  const routes = reserve!.map(({ methods = [], paths = [] }) => ({ methods, paths }));
+  return { reserve: { quota: withheldOf(limit, reserved.percent), routes } };
 }
 
 function sumOf(steps: readonly UsageStep[]): MyUsageView['lastDay'] {

@@ -18,6 +18,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'Preview.preview': 'previewRule',
   'Switches.get': 'getSwitch',
   'Switches.put': 'setSwitch',
+  'TopKeys.rank': 'rankKeys',
   'Usage.ofMerchant': 'listUsageOfMerchant',
   'Usage.top': 'rankRules',
   'Webhooks.deliveries': 'listDeliveries',

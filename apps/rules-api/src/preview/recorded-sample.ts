@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { canonicalField, fieldsIn, pathMatcher, pathSegments, type Rule } from '#limiter';
+import { canonicalField, fieldsIn, namesMethod, pathMatcher, pathSegments, type Rule } from '#limiter';
 import type { DecisionReceipt, ReceiptSample, ReceiptsBefore, UsageStep } from '../buckets/live-reports.js';
 import { badBody } from '../http/validation.pipe.js';
 import { MinuteCounts } from './minute-counts.js';
@@ -136,7 +136,7 @@ function fieldsLookedAt({ match, cost, charge, onUnreadableBody }: Rule): string
 function matcherOf({ match: { methods, paths } }: Rule): (request: RecordedRequest) => boolean {
   const matchers = paths.map((path) => pathMatcher(path));
   return ({ method, path, descriptor: { ignorePathCase = false } }) => {
-    if (methods.length > 0 && !methods.includes(method)) return false;
+    if (!namesMethod(methods, method)) return false;
     const segments = pathSegments(path, ignorePathCase);
     return matchers.length === 0 || matchers.some((matches) => matches(segments, ignorePathCase));
   };

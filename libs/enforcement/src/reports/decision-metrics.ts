@@ -1,4 +1,4 @@
-import { LAYERS, RULE_ORIGINS, type Layer, type LimitReport, type RuleOrigin, type Verdict } from '#limiter';
+import { LAYERS, RULE_ORIGINS, type Layer, type LimitReport, type RuleOrigin, usableOf, type Verdict } from '#limiter';
 import { counter, counterBy } from '#metrics';
 import type { Registry } from 'prom-client';
 import { WatchedRules } from './watched-rules.js';
@@ -89,7 +89,7 @@ export class DecisionMetrics {
       for (; i < limits.length && limits[i]!.ruleId === ruleId; i++) {
         const { decision } = limits[i]!;
         if (!decision.allowed) refuses = true;
-        if (decision.remaining <= NEAR_LIMIT * decision.limit) near = true;
+        if (decision.remaining <= NEAR_LIMIT * usableOf(decision)) near = true;
         if (decision.overLimit) overLimit = true;
       }
       const layer = LAYER_INDEX[rule.layer];

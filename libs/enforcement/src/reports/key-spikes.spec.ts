@@ -73,7 +73,7 @@ test('refusals of many keys are no spike, however many they are', () => {
   expect(told()).toEqual([]);
 });
 
-test('what was refused before the window does not count', () => {
+test('refusals before the window do not count', () => {
   const { send, told } = spikes();
   send(SPIKE_REFUSALS - 10, 'ann');
   expect(told()).toEqual([]);
@@ -83,7 +83,7 @@ test('what was refused before the window does not count', () => {
   expect(told()).toEqual([]);
 });
 
-test('merchants have keys of their own, and ids of nobody none', () => {
+test('keys are counted for each merchant apart, and not at all for ids that no merchant has', () => {
   const { send, told } = spikes();
   send(60 + PASS, 'ann', 'acme');
   send(60 + PASS, 'ann', 'other');
@@ -93,7 +93,7 @@ test('merchants have keys of their own, and ids of nobody none', () => {
   expect(nobody.told()).toEqual([]);
 });
 
-test('one bucket for the whole merchant is no key', () => {
+test('a bucket of the whole merchant is not counted as a key', () => {
   const { send, told } = spikes({ key: ['merchant', 'method'] });
   send(500, 'ann');
   expect(told()).toEqual([]);

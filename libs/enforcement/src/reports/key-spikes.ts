@@ -1,6 +1,7 @@
-import { type Descriptor, keyPartOf, type KeyPart, type LimitReport, type Verdict } from '#limiter';
+import type { Descriptor, LimitReport, Verdict } from '#limiter';
 import type { LimitNote } from './limit-notes.js';
-import { hashedKeyOf, personalHash } from './personal-hash.js';
+import { hashedKeyOf } from './personal-hash.js';
+import { hasKeyOfItsOwn, heldKeyText } from './rule-keys.js';
 import { SpaceSaving } from './space-saving.js';
 
 /** So many refusals of one key within a window are a spike. */
@@ -10,9 +11,6 @@ export const SPIKE_WINDOW_MS = 60_000;
 /** Keys of a merchant that are told apart in a window, and merchants. About 500 bytes a key. */
 const KEYS_OF_MERCHANT = 32;
 const MOST_MERCHANTS = 500;
-
-/** Clients choose what stands in keys. */
-const MOST_HELD_CHARACTERS = 128;
 
 /** To name a key costs microseconds, so in a flood only some refusals are looked at, each for many. */
 const LOOKED_AT_A_SECOND = 200;
@@ -53,8 +51,8 @@ export class KeySpikes {
     const sketch = this.sketchOf(descriptor.merchantId);
     if (sketch === undefined) return;
     const { rule, ruleId, limit } = report;
-    const parts = rule.key.map((part) => this.partText(descriptor, part));
-    sketch.add(`${ruleId}.${limit.id}${parts.join('')}`, weight, () => noteOf(descriptor, report, this.options.secret));
+    const key = heldKeyText(rule, descriptor, this.options.secret);
+    sketch.add(`${ruleId}.${limit.id}${key}`, weight, () => noteOf(descriptor, report, this.options.secret));
   }
 
   /** Spikes that were not told before in this window. */
@@ -75,13 +73,6 @@ export class KeySpikes {
       this.windowMs = nowMs;
     }
     return spikes;
-  }
-
-  /** With its length, so that no two keys are one. What is absent is another value than an empty text, and what is long is held as its hash. */
-  private partText(descriptor: Descriptor, part: KeyPart): string {
-    const value = keyPartOf(descriptor, part);
-    if (value === undefined) return ' -';
-    return value.length <= MOST_HELD_CHARACTERS ? ` ${value.length}:${value}` : ` ${personalHash(value, this.options.secret)}`;
   }
 
   /** For how many refusals this one stands; 0: it is not looked at. */
@@ -110,11 +101,6 @@ export class KeySpikes {
 /** An operator's block is known to the operator. */
 function isTold({ decision }: LimitReport): boolean {
   return !decision.allowed && !decision.blocked;
-}
-
-/** One bucket for all of a merchant is what `limit.100` tells of. */
-function hasKeyOfItsOwn({ rule }: LimitReport): boolean {
-  return rule.key.some((part) => part !== 'merchant' && part !== 'method');
 }
 
 function noteOf(descriptor: Descriptor, { rule, ruleId, limit, decision }: LimitReport, secret: string): SpikeNote {

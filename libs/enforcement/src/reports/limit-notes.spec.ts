@@ -30,6 +30,12 @@ test('a limit is nearly used at four fifths of it, not of its rounded value', ()
   expect(noted([rule('1', 1004)], 804)).toEqual(['limit.80 of rule 1: 200 of 1004']);
 });
 
+test('of a limit of which half is reserved for other routes, what the request may use is nearly used, and used up', () => {
+  const reserve = [{ name: 'captures', paths: ['/captures'], percent: 50 }];
+  expect(noted([rule('1', 10, { reserve })], 3)).toEqual([]);
+  expect(noted([rule('1', 10, { reserve })], 6)).toEqual(['limit.80 of rule 1: 1 of 5', 'limit.100 of rule 1: 0 of 5']);
+});
+
 test('only the limit that refuses is noted as used up, and a limit of 0 never as nearly used', () => {
   expect(noted([rule('1', 0), rule('2', 100, { layer: 'user' })], 3)).toEqual(['limit.100 of rule 1: 0 of 0']);
 });
@@ -38,7 +44,7 @@ test('what a shadow rule would have refused is not noted', () => {
   expect(noted([rule('1', 1, { mode: 'shadow' })], 3)).toEqual([]);
 });
 
-test('what was decided while the store was away is not noted, nor what an operator has blocked', () => {
+test('decisions while the store was away are not noted, nor refusals by an operator’s block', () => {
   const kept = notes();
   const verdict = verdictsOf([rule('1', 1)], 2).at(-1)!;
   kept.note('acme', { ...verdict, source: 'local' });

@@ -1,4 +1,4 @@
-import type { LimitReport, Verdict } from '#limiter';
+import { usableOf, type LimitReport, type Verdict } from '#limiter';
 import type { LimitEventKind, NewLimitEvent } from '#limiter-redis';
 
 /** Notes between two flushes, of all merchants and of one. About 100 bytes each. */
@@ -53,7 +53,7 @@ export class LimitNotes {
   note(merchantId: string, { limits, source }: Verdict): void {
     for (let i = 0; i < limits.length; i++) {
       const { decision } = limits[i]!;
-      if (!decision.allowed || decision.remaining * NEAR_PARTS <= decision.limit) this.noteLimit(merchantId, limits[i]!, source);
+      if (!decision.allowed || decision.remaining * NEAR_PARTS <= usableOf(decision)) this.noteLimit(merchantId, limits[i]!, source);
     }
   }
 
@@ -80,16 +80,16 @@ export class LimitNotes {
     // While the store is away nobody knows what is left of the limit; and an operator's block is no use of it.
     if (source === 'local' || decision.blocked) return;
     if (!decision.allowed) this.noteKind(merchantId, report, 'limit.100');
-    if (decision.limit > 0 && decision.remaining * NEAR_PARTS <= decision.limit) this.noteKind(merchantId, report, 'limit.80');
+    if (decision.limit > 0 && decision.remaining * NEAR_PARTS <= usableOf(decision)) this.noteKind(merchantId, report, 'limit.80');
   }
 
   private noteKind(merchantId: string, { ruleId, rule, limit, decision }: LimitReport, kind: LimitEventKind): void {
     const notes = this.merchants.get(merchantId);
     if (notes !== undefined && has(notes, kind, ruleId, limit.id)) return;
     if (notes === undefined && !this.options.isMerchant(merchantId)) return;
-    const { limit: capacity, remaining } = decision;
     const names = { rule: rule.name, limit: limit.name };
-    this.add({ kind, merchantId, ruleId, limitId: limit.id, ...names, capacity, remaining, atMs: this.options.now() });
+    const level = { capacity: usableOf(decision), remaining: decision.remaining };
+    this.add({ kind, merchantId, ruleId, limitId: limit.id, ...names, ...level, atMs: this.options.now() });
   }
 
   /** Beside what verdicts say. Of one kind and limit the first is told. */

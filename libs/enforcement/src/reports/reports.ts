@@ -1,11 +1,12 @@
 import type { Descriptor, Verdict } from '#limiter';
-import { RedisLimitEventStore, RedisReceiptStore, RedisUsageStore } from '#limiter-redis';
+import { RedisLimitEventStore, RedisReceiptStore, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
 import { counter, counterBy } from '#metrics';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
+import { BusyKeys } from './busy-keys.js';
 import { KeySpikes } from './key-spikes.js';
 import { LimitEvents } from './limit-events.js';
 import { LimitNotes } from './limit-notes.js';
@@ -17,6 +18,8 @@ import { UsageFlush } from './usage-flush.js';
 
 /** Often, so that a flood of refusals is written a few at a time: those of a tenth of a second hold all requests up for half a millisecond. */
 const WRITE_RECEIPTS_EVERY_MS = 20;
+/** Seldom, because a key that comes again and again stands out the better the longer it is watched. */
+const TELL_KEYS_EVERY_MS = 60_000;
 /** What takes longer is tried again with the next flush. */
 const DEADLINE_MS = 2000;
 /** The last flush of a gateway that stops. */
@@ -52,6 +55,8 @@ export class Reports {
   private readonly limits: LimitNotes;
   private readonly spikes: KeySpikes;
   private readonly limitEvents: LimitEvents;
+  private readonly keys: BusyKeys;
+  private readonly topKeys: RedisTopKeyStore;
   private readonly queue: ReceiptQueue;
   private readonly receipts: RedisReceiptStore;
   private readonly said = new SaidOnce<string>();
@@ -61,6 +66,8 @@ export class Reports {
   private beyondShare = 0;
   private receiptFailures = 0;
   private writing: Promise<void> | undefined;
+  private keysToldMs: number;
+  private keyFailures = 0;
 
   constructor(private readonly options: ReportsOptions) {
     const { gateway, isMerchant, redis, settings } = options;
@@ -82,6 +89,9 @@ export class Reports {
       send: (events) => this.inTime('limit_events', limitStore.add(events)),
       now,
     });
+    this.keys = new BusyKeys({ isMerchant, now, secret: settings.receiptHashKey });
+    this.topKeys = new RedisTopKeyStore(redis);
+    this.keysToldMs = now();
     this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
     this.receipts = new RedisReceiptStore(redis);
     this.register(settings.registry);
@@ -98,6 +108,7 @@ export class Reports {
     if (this.options.settings.usageFlushMs > 0) {
       this.counters.count(descriptor.merchantId, verdict);
       this.limits.note(descriptor.merchantId, verdict);
+      this.keys.count(descriptor, verdict);
       if (!verdict.allowed) this.spikes.refused(descriptor, verdict);
     }
     this.queue.offer(requestId, descriptor, verdict);
@@ -114,12 +125,25 @@ export class Reports {
       await this.writing;
       await this.writeReceipts();
     };
-    await withDeadline(Promise.all([this.flushUsage(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
+    await withDeadline(Promise.all([this.flushUsage(), this.tellKeys(), receipts()]), LAST_DEADLINE_MS).catch(() => {});
   }
 
   /** Never rejects. */
   private async flushUsage(): Promise<void> {
-    await Promise.all([this.usage.flush(), this.limitEvents.flush()]);
+    const keys = this.now() - this.keysToldMs < TELL_KEYS_EVERY_MS ? undefined : this.tellKeys();
+    await Promise.all([this.usage.flush(), this.limitEvents.flush(), keys]);
+  }
+
+  /** What could not be told is dropped: ranks are estimates, and told twice it would make them worse than not at all. Never rejects. */
+  private async tellKeys(): Promise<void> {
+    this.keysToldMs = this.now();
+    const counts = this.keys.take();
+    if (counts.length === 0) return;
+    try {
+      await this.inTime('top_keys', this.topKeys.add(counts));
+    } catch {
+      this.keyFailures++;
+    }
   }
 
   /** One at a time: what is noted while Redis is slow waits in the queue, which is bounded. */
@@ -151,7 +175,7 @@ export class Reports {
       return await withDeadline(work, DEADLINE_MS);
     } catch (err) {
       if (this.said.isNews(what, this.now()))
-        this.options.settings.logger.warn({ err, what }, 'what was decided could not be told to Redis; it is tried again');
+        this.options.settings.logger.warn({ err, what }, 'what was decided could not be told to Redis');
       throw err;
     }
   }
@@ -162,6 +186,7 @@ export class Reports {
       [['usage'], usage.failures] as const,
       [['receipts'], this.receiptFailures] as const,
       [['limit_events'], limitEvents.failures] as const,
+      [['top_keys'], this.keyFailures] as const,
     ];
     const dropped = () => labelled([...Object.entries(queue.notNoted), ['merchant_share', this.beyondShare]]);
     counterBy(registry, 'tollgate_report_failures_total', 'Flushes of counts and receipts to Redis that failed.', ['what'], failures);

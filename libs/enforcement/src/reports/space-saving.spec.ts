@@ -7,7 +7,7 @@ const counts = (stream: readonly (readonly [string, number])[]) => {
   return exact;
 };
 
-test('what fits is counted exactly', () => {
+test('keys that all have a place are counted exactly', () => {
   const sketch = new SpaceSaving<string>(2);
   for (const [key, weight] of [
     ['a', 1],
@@ -21,7 +21,7 @@ test('what fits is counted exactly', () => {
   ]);
 });
 
-test('who comes new takes the place and the count of the least', () => {
+test('a new key takes the place and the count of the least frequent one', () => {
   const sketch = new SpaceSaving<null>(2);
   for (const [key, weight] of [
     ['a', 5],

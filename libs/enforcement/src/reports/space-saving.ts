@@ -19,7 +19,8 @@ interface Counter<T> {
 
 /**
  * Which of many things come most often, in bounded memory: Space-Saving (Metwally, Agrawal, El Abbadi 2005, "Efficient Computation of Frequent and Top-k Elements in
- * Data Streams"). Who comes new takes the place and the count of the least. What makes up more than a `size`-th of all that was counted is always there.
+ * Data Streams"). A new thing takes the place and the count of the least frequent one. A thing that makes up more than a
+ * `size`-th of all that was counted is always there.
  *
  * A look at each of `size` counters is the price of a new one, so they should be few.
  */

@@ -24,7 +24,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-test('says each reason once in an outage', () => {
+test('an outage is logged once for each reason', () => {
   health.changed(false);
   for (const failure of [OOM, OOM, REFUSED, OOM, REFUSED]) health.failed(failure);
   expect(lines).toEqual([
@@ -33,7 +33,7 @@ test('says each reason once in an outage', () => {
   ]);
 });
 
-test('says that the store is back once it has stayed so for two seconds, and the next outage again', () => {
+test('the log says that the store is back once it has stayed so for two seconds, and tells of the next outage again', () => {
   health.failed(OOM);
   health.changed(true);
   jest.advanceTimersByTime(1999);
@@ -54,7 +54,7 @@ test('a store that comes and goes is said to be away, once', () => {
   expect(lines).toHaveLength(1);
 });
 
-test('a store that fails again before that is not said to be back', () => {
+test('a store that fails again within two seconds is not said to be back', () => {
   health.failed(OOM);
   health.changed(true);
   jest.advanceTimersByTime(1000);

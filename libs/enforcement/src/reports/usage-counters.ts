@@ -1,5 +1,5 @@
 import { NO_RULE, OTHER_MERCHANT, OTHER_RULE, type MerchantUsage, type RuleUsage } from '#limiter-redis';
-import type { LimitReport, Verdict } from '#limiter';
+import { usableOf, type LimitReport, type Verdict } from '#limiter';
 
 /** Rules of merchants that are told apart between two flushes. About 100 bytes each. */
 const MOST_PAIRS = 10_000;
@@ -72,7 +72,7 @@ export class UsageCounters {
       for (; i < limits.length && limits[i]!.ruleId === ruleId; i++) {
         const { decision } = limits[i]!;
         if (!decision.allowed) refused = true;
-        least = Math.min(least, percentLeft(decision.remaining, decision.limit));
+        least = Math.min(least, percentLeft(decision.remaining, usableOf(decision)));
       }
       const usage = this.ruleOf(merchant, ruleId);
       if (allowed) usage.passed++;

@@ -19,7 +19,7 @@ function bed({ mostWaiting = 100 } = {}) {
   return { state, flush, count };
 }
 
-test('sends what was counted, once, under numbers that grow', async () => {
+test('a flush sends what was counted once, under a number that grows', async () => {
   const { state, flush, count } = bed();
   count('a', 1);
   await flush.flush();
@@ -32,7 +32,7 @@ test('sends what was counted, once, under numbers that grow', async () => {
   ]);
 });
 
-test('what failed is sent again as it was, under its number and with its age; what came since waits, added up by minute', async () => {
+test('a flush that failed is sent again as it was, under its number and with its age; what came since waits, added up by minute', async () => {
   const { state, flush, count } = bed();
   state.away = true;
   count('a', 1);
@@ -75,7 +75,7 @@ test('while Redis is away a bounded number waits, the oldest is dropped, and tha
   expect(state.sent.map(({ merchants }) => merchants[0]!.merchantId)).toEqual(['m15', 'm16', 'm17', 'm18', 'm19']);
 });
 
-test('what is nearly an hour old is dropped, because it would be told of another time', async () => {
+test('numbers that are nearly an hour old are dropped, because they would count for another time', async () => {
   const { state, flush, count } = bed();
   state.away = true;
   count('a', 7);

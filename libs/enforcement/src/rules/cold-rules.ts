@@ -62,8 +62,8 @@ export class ColdRules {
   }
 
   /**
-   * The rules of a plan, or null if there is none of this name. That Redis says it was deleted is not believed, because somebody names it: a merchant
-   * that has just left it, or one that joins it again.
+   * The rules of a plan, or null if there is none of this name. If Redis says that the plan was deleted, PostgreSQL is asked all the same, because a merchant
+   * still names the plan: one that has just left it, or one that joins it again.
    */
   async readPlan(name: string, newerThan = -1): Promise<PlanSnapshot | null> {
     const { value, unreadable } = await this.fromRedis((source) => source.findPlan(name));

@@ -15,7 +15,7 @@ test('a gateway that joins counts at once, and one that leaves until three count
   expect(counts).toEqual([1, 2, 2, 8, 8, 8, 7, 7, 7]);
 });
 
-test('says what it counts in a metric', async () => {
+test('the number of live gateways is shown in a metric', async () => {
   const registry = new Registry();
   const gateways = new LiveGateways(1);
   gateways.register(registry);

@@ -1,11 +1,12 @@
 import type { Rule } from '../rule.js';
+import { namesMethod } from '../rule-method.js';
 import { type PatternShape, patternCovers, patternShape } from './pattern-cover.js';
 
 /** What decides whether a rule applies to a request, made ready for comparisons. */
 export interface Applicability {
   /** Enforced for a share of the bucket keys, and shadow for the rest: it neither covers another rule nor is covered by one in both. */
   readonly isPartial: boolean;
-  /** Empty: any method. */
+  /** Empty: any method but OPTIONS. */
   readonly methods: ReadonlySet<string>;
   /** Empty: any path. */
   readonly paths: readonly string[];
@@ -41,8 +42,8 @@ export function covers(wide: Applicability, narrow: Applicability): boolean {
   for (const [name, value] of wide.others) if (narrow.others.get(name) !== value) return false;
   if (wide.methods.size > 0) {
     if (narrow.methods.size === 0) return false;
-    for (const method of narrow.methods) if (!wide.methods.has(method)) return false;
   }
+  for (const method of narrow.methods) if (!namesMethod([...wide.methods], method)) return false;
   return wide.paths.length === 0 || pathsCover(wide.paths, narrow.paths);
 }
 

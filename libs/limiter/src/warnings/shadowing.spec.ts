@@ -94,7 +94,7 @@ it('the warning names the rule that is in the way, and how many more', () => {
   ]);
 });
 
-const METHODS = ['GET', 'HEAD', 'POST'];
+const METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS'];
 const rules = fc.array(
   fc.record({
     layer: fc.constantFrom(...LAYERS.slice(1, 3)),

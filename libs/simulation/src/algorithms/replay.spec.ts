@@ -53,7 +53,7 @@ test('a token bucket gives a full bucket and a window of refills in one window',
   expect(replay(choice('token_bucket'), flood, BOUND)).toMatchObject({ worstWindow: 199, admittedByLog: 101, mostBytes: 16 });
 });
 
-test('no traffic has no figures', () => {
+test('a replay without requests has no figures', () => {
   expect(replay(choice('token_bucket'), [], BOUND)).toMatchObject({ offered: 0, admitted: 0, meanError: 0, meanBytes: 0 });
 });
 

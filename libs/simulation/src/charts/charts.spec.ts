@@ -113,6 +113,6 @@ test('the bars of outcomes stand on each other, as high as there were requests',
   expect(heights[1]! / heights[0]!).toBeCloseTo(3, 1);
 });
 
-test('numbers are short', () => {
+test('the numbers at an axis are short', () => {
   expect([0, 0.05, 12, 1234.5, 45_000, 2_500_000, 1 / 3].map(short)).toEqual(['0', '0.05', '12', '1,235', '45k', '2.5M', '0.333']);
 });
