@@ -19,6 +19,7 @@ import { Switches1796000000000 } from './1796000000000-switches.js';
 import { AuditByTime1797000000000 } from './1797000000000-audit-by-time.js';
 import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
 import { RuleReserve1799200000000 } from './1799200000000-rule-reserve.js';
+import { MerchantNameStart1799300000000 } from './1799300000000-merchant-name-start.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -43,4 +44,5 @@ export const MIGRATIONS = [
   AuditByTime1797000000000,
   RuleOnLimit1799000000000,
   RuleReserve1799200000000,
+  MerchantNameStart1799300000000,
 ];

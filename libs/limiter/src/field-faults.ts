@@ -23,15 +23,25 @@ const MAX_NAME_LENGTH = 500;
 
 /** Every fault of an object, that of each unknown field included. */
 export function objectFaults(value: Readonly<Record<string, unknown>>, fields: Fields, place: Place): Fault[] {
-  const unknown = place.stored ? [] : unknownFieldFaults(value, Object.keys(fields), place);
-  return [...unknown, ...Object.entries(fields).flatMap(([name, field]) => memberFaults(value, name, field, place))];
+  const faults = place.stored ? [] : unknownFieldFaults(value, fields, place);
+  for (const [name, field] of entriesOf(fields)) faults.push(...memberFaults(value, name, field, place));
+  return faults;
 }
 
-function unknownFieldFaults(value: object, known: readonly string[], { pointer, code }: Place): Fault[] {
+/** A table is one object for as long as the process lives, and is looked at for every rule. */
+const ENTRIES = new WeakMap<Fields, readonly (readonly [name: string, field: Field])[]>();
+
+function entriesOf(fields: Fields): readonly (readonly [name: string, field: Field])[] {
+  let entries = ENTRIES.get(fields);
+  if (entries === undefined) ENTRIES.set(fields, (entries = Object.entries(fields)));
+  return entries;
+}
+
+function unknownFieldFaults(value: object, known: Fields, { pointer, code }: Place): Fault[] {
   return Object.keys(value)
-    .filter((name) => !known.includes(name))
+    .filter((name) => !Object.hasOwn(known, name))
     .map((name) => {
-      const nearest = nearestName(name, known);
+      const nearest = nearestName(name, Object.keys(known));
       return {
         pointer: `${pointer}/${escapedPointer(name)}`,
         code: `${code}.unknown_field`,
@@ -53,7 +63,7 @@ function memberFaults(object: Readonly<Record<string, unknown>>, name: string, f
   const isApplicable = onlyFor === undefined || own(object, onlyFor.field) === onlyFor.value;
   // Most fields are absent from most objects.
   if (value === undefined && (!isApplicable || mayBeAbsent(field, object, place))) return NO_FAULTS;
-  const below = { ...place, pointer: `${place.pointer}/${name}`, code: `${place.code}.${name}` };
+  const below = { pointer: `${place.pointer}/${name}`, code: `${place.code}.${name}`, ofLimit: place.ofLimit, stored: place.stored };
   if (!isApplicable) return [fault(below, 'not_applicable', `goes with ${onlyFor.field} '${onlyFor.value}' only`, value)];
   return fieldFaults(value, field, below, object);
 }
@@ -200,7 +210,7 @@ export function variantFaults(value: unknown, field: VariantsField, { pointer, s
     return [...objectFaults(value, common, { ...place, stored: true }), fault(at, reason, expected, name)];
   }
   const faults = objectFaults(value, fieldsOf(value, variant, field), place);
-  return faults.length > 0 ? faults : relationFaults({ ...defaultsOf(variant.fields), ...value }, variant, place);
+  return faults.length > 0 ? faults : relationFaults(withDefaults(value, variant.fields), variant, place);
 }
 
 /** With the tag, of each variant that was met. */
@@ -233,21 +243,21 @@ function relationFaults(spec: object, { relations }: Variant, { pointer, code }:
   return [];
 }
 
-const DEFAULTS = new WeakMap<Fields, Readonly<Record<string, unknown>>>();
-
-function defaultsOf(fields: Fields): Readonly<Record<string, unknown>> {
-  let defaults = DEFAULTS.get(fields);
-  if (defaults === undefined) {
-    const given = Object.entries(fields).filter(([, field]) => field.default !== undefined);
-    DEFAULTS.set(fields, (defaults = Object.fromEntries(given.map(([name, field]) => [name, field.default]))));
+/** The value itself if nothing is missing: a stored spec is complete. */
+function withDefaults(value: Readonly<Record<string, unknown>>, fields: Fields): Readonly<Record<string, unknown>> {
+  let whole: Record<string, unknown> | undefined;
+  for (const [name, field] of entriesOf(fields)) {
+    if (field.default === undefined || own(value, name) !== undefined) continue;
+    whole ??= { ...value };
+    whole[name] = field.default;
   }
-  return defaults;
+  return whole ?? value;
 }
 
 /** What was written, with every default filled in; `value` has no faults. Fields that the table does not name are left out. */
 export function completed(value: Readonly<Record<string, unknown>>, fields: Fields): Record<string, unknown> {
   const whole: Record<string, unknown> = {};
-  for (const [name, field] of Object.entries(fields)) {
+  for (const [name, field] of entriesOf(fields)) {
     if (field.kind === 'to_come') continue;
     const given = own(value, name);
     // Null says that nothing is meant: that stays only where the default is something else.

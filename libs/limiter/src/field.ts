@@ -128,9 +128,9 @@ export interface Place {
   /** What codes begin with. */
   readonly code: string;
   /** Limits quote the names of a choice and propose the nearest number. */
-  readonly ofLimit?: boolean;
+  readonly ofLimit?: boolean | undefined;
   /** A stored spec is complete: what has a default must be there, and fields that are not known are another version's. */
-  readonly stored?: boolean;
+  readonly stored?: boolean | undefined;
 }
 
 /** What is wrong with a value that came from outside. */

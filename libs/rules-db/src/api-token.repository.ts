@@ -2,7 +2,8 @@ import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
 import type { AuditAction } from './audit.entity.js';
 import { API_TOKEN_NAME, ApiTokenEntity, type Role } from './api-token.entity.js';
 import { violatedConstraint } from './availability.js';
-import { type Actor, recordChange } from './change.js';
+import type { Actor } from './change.js';
+import { recordChange } from './change-log.js';
 import { TokenNameTakenError, TokenNotFoundError, TooManyTokensError } from './errors.js';
 import { type HashedSecret, noteUse, replaceSecret, secretsByPrefix } from './rotating-secret.js';
 

@@ -2,6 +2,7 @@ import type { DataSource, EntityMetadata } from 'typeorm';
 import { MOST_SWITCHES, type RuleOverrides, storedSwitches, type Switch } from '#limiter';
 import { overridesIn, overridesOf } from './override-column.js';
 import { MAX_RULES_PER_OWNER } from './rule-edits.js';
+import { askPrepared, type PreparedStatement } from './prepared.js';
 import { RuleEntity } from './rule.entity.js';
 
 /** Everything by which the requests of a merchant are decided. The rules are those with the highest priority first, disabled ones included. */
@@ -24,8 +25,8 @@ const SWITCHES = `(
   FROM (SELECT * FROM switch ORDER BY id LIMIT $3) s) AS switches`;
 
 /** A row for each rule, or a single one without a rule. What is said of the merchant stands in the first one. */
-const STATEMENT = `
-  SELECT m.time_zone AS merchant_time_zone, m.plan AS merchant_plan, told.overrides, told.switches, r.*
+const statement = (columns: readonly string[]): string => `
+  SELECT m.time_zone AS merchant_time_zone, m.plan AS merchant_plan, told.overrides, told.switches, ${columns.map((name) => `r.${name}`).join(', ')}
   FROM merchant m
   LEFT JOIN LATERAL (
     SELECT row_number() OVER () AS place, every_rule.* FROM (
@@ -49,14 +50,17 @@ interface Row extends Readonly<Record<string, unknown>> {
  * meanwhile.
  */
 export class ApplicableRulesReader {
+  private statement: PreparedStatement | undefined;
+
   constructor(private readonly dataSource: DataSource) {}
 
   /** Null if there is no such merchant. @throws UnreadableError for overrides and switches; rules are returned as they are stored */
   async read(merchantId: string): Promise<ApplicableRules | null> {
-    const rows: Row[] = await this.dataSource.query(STATEMENT, [merchantId, MAX_RULES_PER_OWNER, MOST_SWITCHES]);
+    const metadata = this.dataSource.getMetadata(RuleEntity);
+    this.statement ??= { name: 'applicable rules', text: statement(metadata.columns.map(({ databaseName }) => `"${databaseName}"`)) };
+    const rows = await askPrepared<Row>(this.dataSource, this.statement, [merchantId, MAX_RULES_PER_OWNER, MOST_SWITCHES]);
     const [first] = rows;
     if (first === undefined) return null;
-    const metadata = this.dataSource.getMetadata(RuleEntity);
     const rules = rows.filter(({ id }) => id !== null).map((row) => this.entity(row, metadata));
     return {
       timeZone: first.merchant_time_zone,

@@ -1,6 +1,7 @@
 import type { DataSource, EntityManager, SelectQueryBuilder } from 'typeorm';
 import { AuditEntity } from './audit.entity.js';
-import { type Change, recordChange } from './change.js';
+import type { Change } from './change.js';
+import { recordChange } from './change-log.js';
 import { ownerColumns, type RuleOwner } from './rule-owner.js';
 
 /** Which rows of the audit. What is not given says nothing. */

@@ -24,6 +24,8 @@ export class DeadlineClient extends pg.Client {
   private readonly siblings: Set<DeadlineClient>;
   /** Statements that are not answered yet. */
   private unanswered = 0;
+  /** Settles when the statement that is under way has been answered. */
+  private turn: Promise<void> | undefined;
 
   constructor(options: DeadlineClientOptions = {}) {
     super(options);
@@ -34,8 +36,12 @@ export class DeadlineClient extends pg.Client {
     this.query = ((...args: unknown[]) => this.guarded(query, args)) as typeof this.query;
   }
 
-  /** Sets the deadline of a statement. Only promises have one: TypeORM, the only user of these connections, always asks for them. */
+  /**
+   * Sets the deadline of a statement, from when it is sent: a transaction may make the next one while one is under way. Only promises have one: TypeORM, the
+   * only user of these connections, always asks for them.
+   */
   private guarded(query: (...args: unknown[]) => unknown, args: unknown[]): unknown {
+    if (this.turn !== undefined) return this.turn.then(() => this.guarded(query, args));
     const answer = query(...args);
     if (this.answerTimeoutMs === 0 || !isPromise(answer)) return answer;
     this.siblings.add(this);
@@ -47,8 +53,9 @@ export class DeadlineClient extends pg.Client {
       settled = true;
       clearTimeout(timer);
       this.unanswered--;
+      this.turn = undefined;
     };
-    answer.then(stop, stop);
+    this.turn = answer.then(stop, stop);
     return answer;
   }
 

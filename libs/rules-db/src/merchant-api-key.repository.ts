@@ -2,7 +2,8 @@ import { type DataSource, type EntityManager, JsonContains, MoreThan } from 'typ
 import type { Labels } from '#limiter';
 import type { AuditAction } from './audit.entity.js';
 import { violatedConstraint } from './availability.js';
-import { type Actor, recordChange } from './change.js';
+import type { Actor } from './change.js';
+import { recordChange } from './change-log.js';
 import { ApiKeyNameTakenError, ApiKeyNotFoundError, TooManyApiKeysError } from './errors.js';
 import { API_KEY_NAME, MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { raiseRulesVersion } from './rules-version.js';

@@ -11,6 +11,7 @@ export const MERCHANT_PLAN = 'merchant_plan_fkey';
 // Only the migration can say which kind of index they are.
 @Index('merchant_labels', { synchronize: false })
 @Index('merchant_name_prefix', { synchronize: false })
+@Index('merchant_name_start', { synchronize: false })
 @Index('merchant_of_plan', ['plan', 'id'], { where: 'plan IS NOT NULL' })
 export class MerchantEntity {
   @PrimaryColumn({ type: 'text', collation: 'C', primaryKeyConstraintName: 'merchant_pkey' })

@@ -77,8 +77,10 @@ export class MerchantRepository {
     const filters = filtersOf({ namePrefix, label, plan });
     // The index of plans has the order of the list, and those among whom to look are few.
     const isSearch = (namePrefix !== undefined || label !== undefined) && among === null && labelledInPart === undefined;
-    if (isSearch) query.andWhere(`merchant.id IN ${idsThatFit(filters.conditions, after !== undefined)}`, { ...filters.parameters, limit });
-    else if (filters.conditions.length > 0) query.andWhere(filters.conditions.join(' AND '), filters.parameters);
+    if (isSearch) {
+      const search = idsThatFit({ conditions: filters.conditions, isAfter: after !== undefined, namePrefix });
+      query.andWhere(`merchant.id IN ${search}`, { ...filters.parameters, start: namePrefix, limit });
+    } else if (filters.conditions.length > 0) query.andWhere(filters.conditions.join(' AND '), filters.parameters);
     if (labelledInPart)
       query.andWhere(inPart({ after, among }), { part: JSON.stringify({ [labelledInPart.key]: labelledInPart.value }), limit });
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();

@@ -12,7 +12,8 @@ import {
   type OverrideNumbers,
   type RuleOrigin,
 } from '#limiter';
-import { type Actor, recordChanges } from './change.js';
+import type { Actor } from './change.js';
+import { recordChanges } from './change-log.js';
 import { OverrideConflictError, OverrideFaultsError, OverrideNotFoundError, RuleNotFoundError, VersionConflictError } from './errors.js';
 import { demandApprovalOfOverride, type ProposedChange } from './protected-rule.js';
 import { MerchantEntity } from './merchant.entity.js';

@@ -1,7 +1,8 @@
 import type { EntityManager, EntityTarget, ObjectLiteral, ValueTransformer } from 'typeorm';
+import { handOver } from './hand-over.js';
 
 /** Rows of one statement: each statement is to end well within the time-out of statements. */
-const ROWS_AT_ONCE = 500;
+export const ROWS_AT_ONCE = 500;
 
 /** Properties of an entity and their values; every row names the same ones. */
 type Row<T> = Readonly<Partial<T>>;
@@ -31,16 +32,33 @@ export async function insertRows<T extends ObjectLiteral, R extends keyof T & st
   const [first] = rows;
   if (first === undefined) return [];
   const columns = columnsOf(manager, entity, Object.keys(first));
-  const names = columns.map(({ name }) => name).join(', ');
-  const statement =
-    `INSERT INTO ${tableOf(manager, entity)} (${names}) ` +
-    `SELECT ${columns.map(({ given }) => given).join(', ')} FROM ROWS FROM (jsonb_to_recordset($1) AS (${typed(columns)})) WITH ORDINALITY ORDER BY ordinality` +
-    returningOf(columnsOf(manager, entity, returning));
+  const statement = insertion(manager, entity, columns) + returningOf(columnsOf(manager, entity, returning));
   const returned: Pick<T, R>[] = [];
   for (const some of chunksOf(rows, ROWS_AT_ONCE)) {
     returned.push(...((await manager.query(statement, [inJson(some, columns)])) as Pick<T, R>[]));
   }
   return returned;
+}
+
+/**
+ * Inserts rows that are JSON already: texts of arrays of at most ROWS_AT_ONCE rows, which name these properties as the columns have their values. A text is made
+ * while the one before it is written.
+ */
+export async function insertTexts<T extends ObjectLiteral>(
+  manager: EntityManager,
+  entity: EntityTarget<T>,
+  properties: readonly (keyof T & string)[],
+  texts: Iterable<string>,
+): Promise<void> {
+  const statement = insertion(manager, entity, columnsOf(manager, entity, properties));
+  await handOver(texts, (text) => manager.query(statement, [text]));
+}
+
+function insertion(manager: EntityManager, entity: EntityTarget<ObjectLiteral>, columns: readonly Column[]): string {
+  return (
+    `INSERT INTO ${tableOf(manager, entity)} (${columns.map(({ name }) => name).join(', ')}) ` +
+    `SELECT ${columns.map(({ given }) => given).join(', ')} FROM ROWS FROM (jsonb_to_recordset($1) AS (${typed(columns)})) WITH ORDINALITY ORDER BY ordinality`
+  );
 }
 
 interface UpdateOptions<T, R extends keyof T> {
@@ -113,16 +131,18 @@ const returningOf = (columns: readonly Column[], table = ''): string =>
 /** The rows as columns have their values. JSON.stringify leaves out what is undefined, and a column that is left out is null. */
 function inJson(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly Column[]): string {
   const transformed = columns.filter(({ transformers }) => transformers.length > 0);
-  if (transformed.length === 0) return JSON.stringify(rows);
-  return JSON.stringify(
-    rows.map((row) => ({
-      ...row,
-      ...Object.fromEntries(
-        transformed.map(({ property, transformers }) => [
-          property,
-          transformers.reduce<unknown>((value, transformer) => transformer.to(value) as unknown, row[property]),
-        ]),
-      ),
-    })),
-  );
+  return JSON.stringify(rows.map((row) => transformedRow(row, transformed)));
+}
+
+/** Most values are in the column what they are in the entity: only a row with others is copied. */
+function transformedRow(row: Readonly<Record<string, unknown>>, columns: readonly Column[]): Readonly<Record<string, unknown>> {
+  let copy: Record<string, unknown> | undefined;
+  for (const { property, transformers } of columns) {
+    const value = row[property];
+    const inColumn = transformers.reduce<unknown>((each, transformer) => transformer.to(each) as unknown, value);
+    if (inColumn === value) continue;
+    copy ??= { ...row };
+    copy[property] = inColumn;
+  }
+  return copy ?? row;
 }

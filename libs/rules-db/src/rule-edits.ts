@@ -107,13 +107,13 @@ async function replaceRules(
       const limits = isReadableRule(before)
         ? editLimits(before.limits, spec.limits, nowMs, owners.get(owner)!.timeZone)
         : startLimits(spec.limits, nowMs);
-      after.set(before.id, { ...before, ...complete(spec), limits, version: before.version + 1 });
+      after.set(before.id, Object.assign({ ...before }, complete(spec), { limits, version: before.version + 1 }));
     }
   }
   const rows = edits.flatMap(({ owner, replaced }) =>
     replaced.map(({ before: { id }, spec }) => {
       const { limits, version } = after.get(id)!;
-      return { id, ...stored(spec, owner), limits, version };
+      return Object.assign(stored(spec, owner), { id, limits, version });
     }),
   );
   const updated = await updateRows<RuleEntity, 'id' | 'updatedAt'>(manager, RuleEntity, rows, {
@@ -150,7 +150,9 @@ async function demandRoom(manager: EntityManager, edits: readonly RuleEdits[]): 
 /** The new rules by their owners and names. */
 async function createRules(manager: EntityManager, edits: readonly RuleEdits[], nowMs: number): Promise<Map<string, Stored>> {
   const created = edits.flatMap(({ owner, created: specs }) => specs.map((spec) => ({ owner, spec })));
-  const rows = created.map(({ owner, spec }) => ({ ...stored(spec, owner), limits: startLimits(spec.limits, nowMs), version: 1 }));
+  const rows = created.map(({ owner, spec }) =>
+    Object.assign(stored(spec, owner), { limits: startLimits(spec.limits, nowMs), version: 1 }),
+  );
   const names = rows.length <= MAX_RULES_PER_OWNER ? rows.map(({ name }) => name).join(', ') : 'that the document gives to a new rule';
   type Given = 'id' | 'merchantId' | 'plan' | 'name' | 'createdAt' | 'updatedAt';
   const returning: readonly Given[] = ['id', 'merchantId', 'plan', 'name', 'createdAt', 'updatedAt'];
@@ -160,7 +162,7 @@ async function createRules(manager: EntityManager, edits: readonly RuleEdits[], 
     created.map(({ owner, spec }, i) => {
       const key = nameOf(owner, spec.name);
       const { limits, version } = rows[i]!;
-      return [key, { ...complete(spec), limits, version, ...given.get(key)! }];
+      return [key, Object.assign(complete(spec), { limits, version }, given.get(key)!)];
     }),
   );
 }

@@ -17,7 +17,7 @@ export class Spool<T> {
   push(value: T): void {
     this.recent.push(value);
     if (this.recent.length < VALUES_OF_A_PIECE) return;
-    this.pieces.push(deflateRawSync(JSON.stringify(this.recent), { level: LEVEL }));
+    this.pieces.push(this.packedRecent());
     this.recent = [];
   }
 
@@ -31,14 +31,28 @@ export class Spool<T> {
     if (this.recent.length > 0) yield this.recent;
   }
 
-  /** The items of a JSON array, without its brackets, in pieces of text. */
-  *jsonItems(): Generator<string> {
-    let separator = '';
-    for (const piece of this.pieces) {
-      yield separator + unpacked(piece).slice(1, -1);
-      separator = ',';
-    }
-    if (this.recent.length > 0) yield separator + JSON.stringify(this.recent).slice(1, -1);
+  /** All values, some at a time, each time as the text of a JSON array. */
+  *texts(): Generator<string> {
+    for (const piece of this.pieces) yield unpacked(piece);
+    if (this.recent.length > 0) yield JSON.stringify(this.recent);
+  }
+
+  /** All values, as pieces for `itemsOfPieces`. */
+  packed(): readonly Buffer[] {
+    return this.recent.length === 0 ? this.pieces : [...this.pieces, this.packedRecent()];
+  }
+
+  private packedRecent(): Buffer {
+    return deflateRawSync(JSON.stringify(this.recent), { level: LEVEL });
+  }
+}
+
+/** The items of a JSON array, without its brackets, in texts of which one at a time is unpacked. */
+export function* itemsOfPieces(pieces: readonly Buffer[]): Generator<string> {
+  let separator = '';
+  for (const piece of pieces) {
+    yield separator + unpacked(piece).slice(1, -1);
+    separator = ',';
   }
 }
 

@@ -1,6 +1,7 @@
 import { type DataSource, type EntityManager, IsNull, LessThanOrEqual } from 'typeorm';
 import { isOn, MOST_SWITCHES, type Layer, type SwitchName } from '#limiter';
-import { type Actor, recordChange } from './change.js';
+import type { Actor } from './change.js';
+import { recordChange } from './change-log.js';
 import { TooManySwitchesError } from './errors.js';
 import { raiseVersion } from './rule-owner.js';
 import { SwitchEntity } from './switch.entity.js';

@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import { type Change, recordSpooled } from './change.js';
-import { Spool } from './spool.js';
+import type { Change } from './change.js';
+import { ChangeLog } from './change-log.js';
 
 /** Changes rows by `manager`, and notes with `record` what the audit and the outbox have to know of it. */
 export type Write<T> = (manager: EntityManager, record: (change: Change) => void) => Promise<T>;
@@ -28,9 +28,9 @@ export function separateTransactions(dataSource: DataSource): Transactions {
  */
 export async function inOneTransaction<T>(dataSource: DataSource, work: (transaction: Transactions) => Promise<T>): Promise<T> {
   return dataSource.transaction(async (manager) => {
-    const changes = new Spool<Change>();
-    const result = await work({ manager, run: (write) => write(manager, (change) => void changes.push(change)) });
-    await recordSpooled(manager, changes);
+    const log = new ChangeLog();
+    const result = await work({ manager, run: (write) => write(manager, (change) => log.push(change)) });
+    await log.write(manager);
     return result;
   });
 }

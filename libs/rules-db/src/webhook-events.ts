@@ -41,9 +41,6 @@ interface RecordedOverride {
   readonly state: string;
 }
 
-/** Events of one INSERT. */
-const ROWS_AT_ONCE = 1_000;
-
 /** What the changes of one transaction are to receivers: one event for all changed rules of an owner, so that a large file is not a flood of events. */
 export function eventsOf(changes: readonly Told[]): WebhookEvent[] {
   const ofOwners = new Map<string, { readonly owner: object; readonly rules: ChangedRule[]; readonly by: Told['by'] }>();
@@ -66,19 +63,15 @@ export function eventsOf(changes: readonly Told[]): WebhookEvent[] {
   ];
 }
 
-/** Inserts what there is to tell, in the transaction of the changes; nothing if nobody wants to know. */
-export async function recordEvents(manager: EntityManager, changes: readonly Told[]): Promise<void> {
-  const events = eventsOf(changes);
+/** Inserts some hundred events, in the transaction of the changes; nothing if nobody wants to know. */
+export async function recordEvents(manager: EntityManager, events: readonly WebhookEvent[]): Promise<void> {
   const timestamp = new Date().toISOString();
-  for (let at = 0; at < events.length; at += ROWS_AT_ONCE) {
-    const some = events.slice(at, at + ROWS_AT_ONCE);
-    await manager.query(
-      `INSERT INTO webhook_event (type, body)
-       SELECT e.type, e.body FROM unnest($1::text[], $2::text[]) AS e (type, body)
-       WHERE EXISTS (SELECT 1 FROM webhook w WHERE w.enabled AND w.events @> to_jsonb(e.type))`,
-      [some.map(({ type }) => type), some.map(({ type, data }) => JSON.stringify({ type, timestamp, data }))],
-    );
-  }
+  await manager.query(
+    `INSERT INTO webhook_event (type, body)
+     SELECT e.type, e.body FROM unnest($1::text[], $2::text[]) AS e (type, body)
+     WHERE EXISTS (SELECT 1 FROM webhook w WHERE w.enabled AND w.events @> to_jsonb(e.type))`,
+    [events.map(({ type }) => type), events.map(({ type, data }) => JSON.stringify({ type, timestamp, data }))],
+  );
 }
 
 /** Whose rules they are; a plan is named only where it is one. */

@@ -2,7 +2,8 @@ import { type DataSource, type EntityManager, MoreThan } from 'typeorm';
 import { createHash } from 'node:crypto';
 import type { Labels } from '#limiter';
 import type { AuditAction } from './audit.entity.js';
-import { type Actor, type ExpectedVersions, isExpected, recordChange } from './change.js';
+import { type Actor, type ExpectedVersions, isExpected } from './change.js';
+import { recordChange } from './change-log.js';
 import { DeliveryNotFoundError, TooManyWebhooksError, VersionConflictError, WebhookDisabledError, WebhookNotFoundError } from './errors.js';
 import { TEST_EVENT, WebhookEntity, type WebhookEventType } from './webhook.entity.js';
 

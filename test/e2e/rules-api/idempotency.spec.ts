@@ -86,6 +86,44 @@ describe('an Idempotency-Key', () => {
     expect(items.filter(({ name }) => name === 'once')).toHaveLength(1);
   });
 
+  it('of a token that is rotated keeps no secret either, and rotates it once', async () => {
+    const { id } = (await api.ask('POST', '/v1/tokens', { name: 'rotated', role: 'viewer' })).body as { id: string };
+    const key = newKey();
+    const { token } = (await api.ask('POST', `/v1/tokens/${id}/rotate`, {}, key)).body as { token: string };
+    const again = await api.ask('POST', `/v1/tokens/${id}/rotate`, {}, key);
+    expect([again.status, again.body.code]).toEqual([409, 'idempotency_key.shown_once']);
+    const known = await ask(api.app.url, 'GET', '/v1/merchants', undefined, { authorization: `Bearer ${token}` });
+    expect(known.status).toBe(200);
+  });
+
+  it('of a revert makes one version', async () => {
+    const made = await api.ask('POST', '/v1/default-rules', ruleBody({ name: `rule ${keys}` }));
+    const path = made.headers.get('location')!;
+    await api.ask('PUT', path, ruleBody({ name: `rule ${keys}`, cost: 2 }), { 'if-match': '*' });
+    const headers = { ...newKey(), 'if-match': '*' };
+    const reverted = await api.ask('POST', `${path}/revert`, { version: 1 }, headers);
+    expect([reverted.status, reverted.headers.get('etag')]).toEqual([200, '"3"']);
+    expect(shown(await api.ask('POST', `${path}/revert`, { version: 1 }, headers))).toEqual(shown(reverted));
+    expect((await api.ask('GET', path)).headers.get('etag')).toBe('"3"');
+  });
+
+  it.each([
+    ['JSON', 'application/json', (document: object) => JSON.stringify(document)],
+    // JSON is YAML.
+    ['YAML', 'application/yaml', (document: object) => JSON.stringify(document)],
+  ])('of a file in %s repeats what it changed, and is of this file', async (_which, type, written) => {
+    const key = { ...newKey(), 'content-type': type };
+    const merchant = { id: `of-file-${keys}`, name: 'x', rules: [ruleBody({ name: 'first' })] };
+    const file = written({ version: 1, merchants: [merchant] });
+    const first = await api.ask('POST', '/v1/apply', file, key);
+    expect([first.status, first.body.applied, first.body.changes.length]).toEqual([200, true, 2]);
+    expect(shown(await api.ask('POST', '/v1/apply', file, key))).toEqual(shown(first));
+    const other = written({ version: 1, merchants: [{ ...merchant, name: 'y' }] });
+    expect((await api.ask('POST', '/v1/apply', other, key)).body.code).toBe('idempotency_key.reused');
+    // Without the key it is another request, which finds nothing to do.
+    expect((await api.ask('POST', '/v1/apply', file, { 'content-type': type })).body.changes).toEqual([]);
+  });
+
   it.each([
     ['empty', ''],
     ['too long', 'x'.repeat(129)],

@@ -47,7 +47,7 @@ describe('ApplicableRulesReader', () => {
     const until = new Date('2100-01-01T00:00:00.123Z');
     await new SwitchRepository(dataSource).switchOn('kill', { layer: 'network', merchantId: 'bare' }, until, BY);
 
-    const statements = jest.spyOn(dataSource, 'query');
+    const statements = jest.spyOn(dataSource, 'createQueryRunner');
     const read = await reader.read('acme');
     expect(statements).toHaveBeenCalledTimes(1);
     statements.mockRestore();
@@ -61,5 +61,18 @@ describe('ApplicableRulesReader', () => {
     expect(read?.switches).toEqual([{ name: 'kill', layer: 'network', merchantId: 'bare', untilMs: until.getTime() }]);
     // What is said of the merchant is said also where it has no rules of its own.
     expect((await reader.read('bare'))?.switches).toHaveLength(1);
+  });
+
+  it('reads on, on the same connection, when a later version has added a column', async () => {
+    // Often enough that PostgreSQL plans no more.
+    for (let i = 0; i < 8; i++) expect(await reader.read('acme')).not.toBeNull();
+    const before = await reader.read('acme');
+    await dataSource.query('ALTER TABLE rule ADD COLUMN of_later integer');
+    try {
+      expect(await reader.read('acme')).toEqual(before);
+    } finally {
+      await dataSource.query('ALTER TABLE rule DROP COLUMN of_later');
+    }
+    expect(await reader.read('acme')).toEqual(before);
   });
 });

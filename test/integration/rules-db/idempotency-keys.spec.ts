@@ -43,6 +43,21 @@ describe('an idempotency key', () => {
     expect(await keys.claim(request('failed'))).toBeNull();
   });
 
+  it('of a request that may take minutes is kept for it as long', async () => {
+    const long = { ...request('long'), isLong: true };
+    await keys.claim(long);
+    await age('long', '5 minutes');
+    expect(await keys.claim(long)).not.toBeNull();
+    // Another request does not know how long this one may take.
+    expect(await keys.claim(request('long', 2))).not.toBeNull();
+    await age('long', '6 minutes');
+    expect(await keys.claim(request('long', 2))).toBeNull();
+    // The first one was given up, and its answer would be that to another request.
+    await keys.settle(long, 200, '{}');
+    await keys.release(long);
+    expect(await keys.claim(request('long', 2))).toMatchObject({ status: null, answer: null });
+  });
+
   it('that has an answer is not released', async () => {
     await keys.claim(request('settled'));
     await keys.settle(request('settled'), 201, null);

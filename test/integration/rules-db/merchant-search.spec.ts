@@ -55,6 +55,16 @@ describe('a search among very many merchants', () => {
     ],
     ['of which all are at its end', { label: { key: 'joined', value: 'late' } }, late],
     ['named so, in whatever case', { namePrefix: 'branch_' }, late],
+    ['named so by a short beginning', { namePrefix: 'br' }, late],
+    [
+      'common among those of the same first letters',
+      { namePrefix: 'merch' },
+      [
+        [1, 2, 3],
+        [4, 5, 6],
+      ],
+    ],
+    ['rare among those of the same first letters', { namePrefix: 'merchant 5995' }, [[5995]]],
     ['by name and label', { namePrefix: 'BRANCH', label: { key: 'region', value: 'eu' } }, [[5996, 5998, 6000], []]],
     ['by label and plan', { label: { key: 'joined', value: 'late' }, plan: 'pro' }, [[6000]]],
     ['that there are not', { label: { key: 'joined', value: 'never' } }, [[]]],

@@ -137,6 +137,7 @@ describe('migrations', () => {
       'AuditByTime1797000000000',
       'RuleOnLimit1799000000000',
       'RuleReserve1799200000000',
+      'MerchantNameStart1799300000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

@@ -50,6 +50,7 @@ export class ApiKeysController {
   @Post(':keyId/rotate')
   @HttpCode(200)
   @Needs('admin', 'merchant')
+  @ShownOnce()
   @Does('Replace an API key by a new one; the former is good for a while', NewApiKeyView)
   async rotate(
     @Param('merchantId', MerchantIdPipe) merchantId: string,

@@ -5,10 +5,10 @@ import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
+import { PackedAnswer } from '../http/packed-answer.js';
 import { Applies, Exports } from '../openapi/operations.js';
 import { ApplyQueryDto, ApplyResult, ConfigurationDto, ExportQueryDto } from './configuration.dto.js';
-import { answerText } from './apply-answer.js';
-import { ConfigurationService } from './configuration.service.js';
+import { type Applied, ConfigurationService } from './configuration.service.js';
 
 /** Merchants and rules as files. */
 @ApiTags('configuration')
@@ -33,8 +33,12 @@ export class ConfigurationController {
   @Applies('Apply a file of merchants and rules', ApplyResult, {
     query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'deletePlans', 'select'],
   })
-  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @CurrentActor() by: Actor): Promise<StreamableFile> {
-    const applied = await this.configuration.apply(body, query, by);
-    return new StreamableFile(Readable.from(answerText(applied), { objectMode: false }), { type: 'application/json' });
+  async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @CurrentActor() by: Actor): Promise<PackedAnswer> {
+    return answerOf(await this.configuration.apply(body, query, by));
   }
+}
+
+function answerOf({ changes, ...rest }: Applied): PackedAnswer {
+  // The brace that opens the rest has been written.
+  return new PackedAnswer('{"changes":[', changes.packed(), `],${JSON.stringify(rest).slice(1)}`);
 }

@@ -81,6 +81,13 @@ test('bytes that are no UTF-8 are refused', () => {
   expect(() => DocumentText.ofJson(Buffer.from([0x22, 0xff, 0x22]))).toThrow(expect.objectContaining({ code: 'body.malformed' }) as Error);
 });
 
+test('requests with the same text are alike, and no others', () => {
+  const alike = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+  expect(alike(ofText('{"merchants":[1]}'), ofText('{"merchants":[1]}'))).toBe(true);
+  expect(alike(ofText('{"merchants":[1]}'), ofText('{"merchants":[2]}'))).toBe(false);
+  expect(alike(DocumentText.ofValue({ merchants: [1] }), DocumentText.ofValue({ merchants: [2] }))).toBe(false);
+});
+
 test('what was read from something else than JSON has the same parts', () => {
   for (const value of [null, 'a', [1], { merchants: [1, 2], version: 1 }, { merchants: {} }])
     expect(whole(DocumentText.ofValue(value))).toEqual(value);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { isPlainObject } from '#limiter';
 import { jsonBytes, ProblemError } from '#platform';
 
@@ -21,6 +22,8 @@ export class DocumentText {
     /** The document with empty lists in place of its long ones. */
     readonly root: unknown,
     private readonly lists: Readonly<Record<LongList, DocumentItems>>,
+    /** What was read. */
+    private readonly source: unknown,
   ) {}
 
   /** @throws ProblemError 400 if it is not JSON, as far as that is seen without reading the items */
@@ -33,23 +36,28 @@ export class DocumentText {
       const { starts, ends } = scanner.places[name];
       return { length: starts.length, at: (i) => parsed(bytes.toString('utf8', starts[i], ends[i])) };
     };
-    return new DocumentText(root, { plans: items('plans'), merchants: items('merchants') });
+    return new DocumentText(root, { plans: items('plans'), merchants: items('merchants') }, bytes);
   }
 
   /** What was read from something else than JSON. */
   static ofValue(value: unknown): DocumentText {
     const lists: Record<LongList, DocumentItems> = { plans: [], merchants: [] };
-    if (!isPlainObject(value)) return new DocumentText(value, lists);
+    if (!isPlainObject(value)) return new DocumentText(value, lists, value);
     const root: Record<string, unknown> = { ...value };
     for (const name of LONG_LISTS) {
       const list = value[name];
       if (Array.isArray(list)) [lists[name], root[name]] = [list, []];
     }
-    return new DocumentText(root, lists);
+    return new DocumentText(root, lists, value);
   }
 
   items(name: LongList): DocumentItems {
     return this.lists[name];
+  }
+
+  /** What stands for it where requests are compared: the same for the same text only. */
+  toJSON(): unknown {
+    return Buffer.isBuffer(this.source) ? createHash('sha256').update(this.source).digest('hex') : this.source;
   }
 }
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { RuleSpec } from '#limiter';
 import {
   type Actor,
+  handOver,
   MAX_RULES_PER_OWNER,
   type MerchantEdit,
   type MerchantEntity,
@@ -70,9 +71,9 @@ interface Compared {
 
 /**
  * Compares a document with what is stored, and makes the changes if it is told who makes them. Document and storage are walked side by side in the
- * order of merchants' ids, page by page, and of each page the changes are made before the next page is read: plans first, because merchants name them,
- * then merchants by id, then default rules, and of each owner deletions before new rules, because an owner has a maximum number of them. Plans that the
- * document lacks come last, when merchants have left them.
+ * order of merchants' ids, page by page, and the changes of a page are made while the next page is compared, so that two pages at most are in memory:
+ * plans first, because merchants name them, then merchants by id, then default rules, and of each owner deletions before new rules, because an owner has
+ * a maximum number of them. Plans that the document lacks come last, when merchants have left them.
  */
 export class Planner {
   private readonly changes = new Spool<AppliedChange>();
@@ -92,7 +93,7 @@ export class Planner {
     const named = deleteMerchants || deletePlans ? new Set(merchants.names) : NOBODY;
     const otherPlans = await this.planPlans(document);
     if (deleteMerchants) await this.deleteOthers(named);
-    for (const page of pagesOf(merchants)) await this.planMerchants(page);
+    await handOver(this.comparedPages(merchants), (page) => this.finish(page));
     if (defaultRules) await this.finish([this.compared(null, defaultRules, await this.repositories.rules.ofOwners(null))]);
     if (deletePlans) await this.deletePlans(otherPlans, named);
     const { changes, deletions, protectedRules, planInUse } = this;
@@ -170,7 +171,13 @@ export class Planner {
     return { action: 'update', ...about, patch };
   }
 
-  private async planMerchants(wanted: readonly ConfiguredMerchant[]): Promise<void> {
+  /** Merchants with their rules, compared. The rules of a page are written while the next page is compared: they are rules of others. */
+  private async *comparedPages(merchants: Configuration['merchants']): AsyncGenerator<Compared[]> {
+    for (const page of pagesOf(merchants)) yield await this.comparedMerchants(page);
+  }
+
+  /** Compares merchants of a page with what is stored, and writes them, but not their rules. */
+  private async comparedMerchants(wanted: readonly ConfiguredMerchant[]): Promise<Compared[]> {
     const { merchants, rules } = this.repositories;
     const found = await merchants.list({ among: wanted.map(({ id }) => id), limit: wanted.length });
     const stored = new Map(found.map((merchant) => [merchant.id, merchant]));
@@ -178,7 +185,7 @@ export class Planner {
     // They are read after that, because another time zone moves limits.
     const ofMerchant = new Map<string | null, RuleEntity[]>(wanted.map(({ id }) => [id, []]));
     if (found.length > 0) for (const rule of await rules.ofOwners([...stored.keys()])) ofMerchant.get(rule.merchantId)?.push(rule);
-    await this.finish(wanted.map((each) => this.compared(each.id, each.rules, ofMerchant.get(each.id) ?? [], changes.get(each.id))));
+    return wanted.map((each) => this.compared(each.id, each.rules, ofMerchant.get(each.id) ?? [], changes.get(each.id)));
   }
 
   /** The changes of merchants by their ids, made. */

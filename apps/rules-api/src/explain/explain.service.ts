@@ -57,8 +57,9 @@ export class ExplainService {
     const { compile, phase, disabled, switches } = await this.rulesOf(merchantId);
     const descriptor = { ...describedRequest(merchantId, request), ...how };
     const now: OverrideTime = { atMs: this.live.nowMs };
-    demandKeyParts(compile(now), descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
-    const { verdict, rules } = await this.check(compile, phase, descriptor, now);
+    const current = compile(now);
+    demandKeyParts(current, descriptor, request.ip, body.requestId === undefined ? '/request/ip' : '/ip');
+    const { verdict, rules } = await this.check(current, { compile, phase }, descriptor, { time: now, attempts: MOST_ATTEMPTS });
     return { ...explanation(verdict, explainChoice(rules, descriptor, disabled, Date.now)), switches: switches.map(switchShown) };
   }
 
@@ -103,17 +104,16 @@ export class ExplainService {
 
   /** As a gateway does: where an override has ended by the clock of Redis, or not yet, that holds. */
   private async check(
-    compile: RulesOfMerchant['compile'],
-    phase: RulesOfMerchant['phase'],
+    rules: MerchantRules,
+    { compile, phase }: Pick<RulesOfMerchant, 'compile' | 'phase'>,
     descriptor: Descriptor,
-    time: OverrideTime,
-    attempts = MOST_ATTEMPTS,
+    { time, attempts }: { time: OverrideTime; attempts: number },
   ): Promise<{ verdict: Verdict; rules: MerchantRules }> {
-    const rules = compile(time);
     const outcome = await new Promise<CheckOutcome>((resolve) => this.limiter.check(rules, descriptor, resolve));
     if (outcome instanceof Error) {
       const next = timeOfStore(phase(time), outcome.atUs / 1000) ?? timeOfBucket(phase(time));
-      if (next !== undefined && attempts > 1) return this.check(compile, phase, descriptor, next, attempts - 1);
+      if (next !== undefined && attempts > 1)
+        return this.check(compile(next), { compile, phase }, descriptor, { time: next, attempts: attempts - 1 });
       throw this.live.unavailable('the buckets were written under newer rules than PostgreSQL has; ask again');
     }
     // What gateways do then is theirs to say: a local bucket is in a gateway, not here.

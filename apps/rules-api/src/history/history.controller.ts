@@ -8,7 +8,7 @@ import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
-import { Lists, Writes } from '../openapi/operations.js';
+import { Lists, Reverts } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { PlanView } from '../plans/plan.dto.js';
@@ -65,7 +65,7 @@ export class HistoryController {
   @Post('plans/:plan/revert')
   @HttpCode(200)
   @Needs('editor', 'nothing')
-  @Writes('Revert what is written of a plan to a former version; its rules stay', PlanView)
+  @Reverts('Revert what is written of a plan to a former version; its rules stay', PlanView)
   async revertPlan(
     @Param('plan', PlanNamePipe) plan: string,
     @IfMatch() expected: ExpectedVersions,
@@ -91,7 +91,7 @@ export class HistoryController {
   @HttpCode(200)
   @Needs('editor', 'nothing')
   @WaitsForApproval()
-  @Writes('Revert a rule of a plan to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  @Reverts('Revert a rule of a plan to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revertOfPlan(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -107,7 +107,7 @@ export class HistoryController {
   @HttpCode(200)
   @Needs('editor', 'merchant')
   @WaitsForApproval()
-  @Writes('Revert a rule of a merchant to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  @Reverts('Revert a rule of a merchant to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revert(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
@@ -123,7 +123,7 @@ export class HistoryController {
   @HttpCode(200)
   @Needs('editor', 'nothing')
   @WaitsForApproval()
-  @Writes('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  @Reverts('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
   async revertDefault(
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,

@@ -175,7 +175,7 @@ function withoutPlan(image: object | null): object | null {
   return others;
 }
 
-/** What is stored beside the change; see `recordChanges`. */
+/** What is stored beside the change; see `recordChange`. */
 function approvalOf(stored: object | null): Pick<ChangeView, 'approvalId' | 'approvedBy'> {
   const { id, by } = (stored as { approval?: { id?: unknown; by?: unknown } } | null)?.approval ?? {};
   return { ...(typeof id === 'string' && { approvalId: id }), ...(typeof by === 'string' && { approvedBy: by }) };

@@ -14,6 +14,7 @@ import { catchError, concatMap, type Observable, of } from 'rxjs';
 import { type Logger, ProblemError, type ProblemFields, toProblem } from '#platform';
 import { IdempotencyKeyRepository, type IdempotentRequest, type UsedKey } from '#rules-db';
 import { principalOf } from '../auth/principal.js';
+import { type KeptAnswer, PackedAnswer } from './packed-answer.js';
 import { asProblem } from './rules-api-exception.filter.js';
 
 export const IDEMPOTENCY_LOGGER = Symbol('logger of the idempotency interceptor');
@@ -23,15 +24,24 @@ const SHOWN_ONCE = 'rules-api:shown-once';
 /** Of a handler whose answer holds a secret, which is stored nowhere. */
 export const ShownOnce = (): CustomDecorator => SetMetadata(SHOWN_ONCE, true);
 
+const TAKES_MINUTES = 'rules-api:takes-minutes';
+
+/** Of a handler that may be at it much longer than others. */
+export const TakesMinutes = (): CustomDecorator => SetMetadata(TAKES_MINUTES, true);
+
 const MAX_KEY_LENGTH = 128;
 const KEY_FORM = /^[\x21-\x7e]{1,128}$/;
 
 /** The headers that belong to an answer. */
 const HEADERS = ['location', 'etag'] as const;
 
-interface KeptAnswer {
+interface RepeatableAnswer {
   readonly headers: Readonly<Partial<Record<string, string>>>;
-  readonly body: unknown;
+  readonly body?: unknown;
+  /** In place of the body. */
+  readonly packed?: KeptAnswer;
+  /** It was too long to be kept. */
+  readonly isTooLong?: true;
 }
 
 /** Statuses of refusals that say nothing about the request itself, or that end by themselves. */
@@ -54,14 +64,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const key = request.headers['idempotency-key'];
     if (key === undefined) return next.handle();
-    const idempotent = requestOf(request, String(key));
+    const has = (name: string) => this.reflector.get<boolean | undefined>(name, context.getHandler()) ?? false;
+    const idempotent = { ...requestOf(request, String(key)), isLong: has(TAKES_MINUTES) };
     const used = await this.keys.claim(idempotent);
     if (used !== null) return of(repeated(used, idempotent, reply));
-    const isSecret = this.reflector.get<boolean | undefined>(SHOWN_ONCE, context.getHandler()) ?? false;
     return next.handle().pipe(
       concatMap(async (body: unknown) => {
-        const headers = Object.fromEntries(HEADERS.map((name) => [name, reply.getHeader(name)]));
-        await this.settle(idempotent, reply.statusCode, isSecret ? null : JSON.stringify({ headers, body }));
+        await this.settle(idempotent, reply.statusCode, has(SHOWN_ONCE) ? null : JSON.stringify(repeatable(reply, body)));
         return body;
       }),
       catchError(async (error: unknown) => {
@@ -81,6 +90,13 @@ export class IdempotencyInterceptor implements NestInterceptor {
       this.logger.warn({ err }, 'the answer to a request with an Idempotency-Key could not be kept');
     }
   }
+}
+
+function repeatable(reply: FastifyReply, body: unknown): RepeatableAnswer {
+  const headers = Object.fromEntries(HEADERS.map((name) => [name, reply.getHeader(name) as string | undefined]));
+  if (!(body instanceof PackedAnswer)) return { headers, body };
+  const packed = body.kept();
+  return packed === undefined ? { headers, isTooLong: true } : { headers, packed };
 }
 
 function requestOf(request: FastifyRequest, key: string): IdempotentRequest {
@@ -106,13 +122,18 @@ function repeated({ requestHash, status, answer }: UsedKey, request: IdempotentR
   }
   if (answer === null) {
     const detail =
-      'this was done already, and its answer held a secret that is shown once and stored nowhere; delete what was made, and make another';
+      'this was done already, and its answer held a secret that is shown once and stored nowhere; delete what was made and make another, or rotate it again';
     throw new ProblemError({ status: 409, code: 'idempotency_key.shown_once', detail });
   }
   if (status >= 400) throw new ProblemError(JSON.parse(answer) as ProblemFields);
-  const { headers, body } = JSON.parse(answer) as KeptAnswer;
+  const { headers, body, packed, isTooLong } = JSON.parse(answer) as RepeatableAnswer;
+  if (isTooLong) {
+    const detail =
+      'this was done already, and its answer was too long to be kept; with a new key and dryRun=true the answer says what is left to do';
+    throw new ProblemError({ status: 409, code: 'idempotency_key.answer_too_long', detail });
+  }
   void reply.status(status).headers(headers);
-  return body;
+  return packed === undefined ? body : PackedAnswer.again(packed);
 }
 
 function fieldsOf({

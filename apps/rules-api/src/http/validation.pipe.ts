@@ -43,13 +43,27 @@ export function jsonObject(value: unknown): Readonly<Record<string, unknown>> {
 
 /** What cannot be looked up or walked: names that every object inherits, and depth. */
 export function oddities(value: unknown, pointer: string, depth: number, code: string): Fault[] {
+  return isOdd(value, depth) ? odditiesIn(value, pointer, depth, code) : [];
+}
+
+/** Hardly anything is: only then it is said where. */
+function isOdd(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (depth === 0) return true;
+  if (Array.isArray(value)) return value.some((below) => isOdd(below, depth - 1));
+  return Object.keys(value).some(
+    (property) => property in Object.prototype || isOdd((value as Readonly<Record<string, unknown>>)[property], depth - 1),
+  );
+}
+
+function odditiesIn(value: unknown, pointer: string, depth: number, code: string): Fault[] {
   if (typeof value !== 'object' || value === null) return [];
   if (depth === 0) return [{ pointer, code: `${code}.nested_too_deeply`, detail: 'is nested too deeply' }];
   return Object.entries(value).flatMap(([property, below]) => {
     const at = `${pointer}/${escapedPointer(property)}`;
     return property in Object.prototype
       ? [{ pointer: at, code: `${code}.unknown_field`, detail: UNKNOWN_FIELD }]
-      : oddities(below, at, depth - 1, code);
+      : odditiesIn(below, at, depth - 1, code);
   });
 }
 

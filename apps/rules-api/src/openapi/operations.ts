@@ -12,6 +12,7 @@ import {
   getSchemaPath,
 } from '@nestjs/swagger';
 import { MERGE_PATCH_CONTENT_TYPE } from '#platform';
+import { TakesMinutes } from '../http/idempotency.interceptor.js';
 import { KnowsQuery } from '../http/known-query.guard.js';
 import { changeReason, ETAG, ifMatch, LOCATION, takesIdempotencyKey } from './operation-headers.js';
 import { problemResponses, type ProblemStatus, WITH_BODY } from './problem-responses.js';
@@ -90,7 +91,13 @@ export function Asks(summary: string, view: Type, { query }: { readonly query: r
 
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [...WITH_BODY, 404], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
+  return operation(
+    summary,
+    [...WITH_BODY, 404, 409, 422],
+    ApiOkResponse({ type: view, description: 'Done.' }),
+    takesIdempotencyKey(),
+    changeReason(),
+  );
 }
 
 /** PUT of what has no versions: 200. */
@@ -111,12 +118,24 @@ export function ShowsMerchant(summary: string, page: Type, { query }: { readonly
 
 /** POST that begins what goes on after the answer: 202. */
 export function Begins(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [...WITH_BODY, 404, 409], ApiAcceptedResponse({ type: view, description: 'Begun.' }), changeReason());
+  return operation(
+    summary,
+    [...WITH_BODY, 404, 409, 422],
+    ApiAcceptedResponse({ type: view, description: 'Begun.' }),
+    takesIdempotencyKey(),
+    changeReason(),
+  );
 }
 
 /** POST that decides about what waits: 200. */
 export function Decides(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [...WITH_BODY, 404, 409], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
+  return operation(
+    summary,
+    [...WITH_BODY, 404, 409, 422],
+    ApiOkResponse({ type: view, description: 'Done.' }),
+    takesIdempotencyKey(),
+    changeReason(),
+  );
 }
 
 /** POST that asks and changes nothing: 200. */
@@ -167,7 +186,20 @@ export function Exports(summary: string, document: Type, { query }: { readonly q
 
 /** POST of a file: 200 with what it changed. */
 export function Applies(summary: string, view: Type, { query }: { readonly query: readonly string[] }): MethodDecorator {
-  return operation(summary, [...WITH_BODY, 409], ApiOkResponse({ type: view, description: 'Done.' }), KnowsQuery(...query), changeReason());
+  return operation(
+    summary,
+    [...WITH_BODY, 409, 422],
+    ApiOkResponse({ type: view, description: 'Done.' }),
+    KnowsQuery(...query),
+    takesIdempotencyKey(),
+    TakesMinutes(),
+    changeReason(),
+  );
+}
+
+/** POST with If-Match that brings back a former version: 200 with the new ETag. */
+export function Reverts(summary: string, view: Type, options: { readonly nameMayBeTaken?: boolean } = {}): MethodDecorator {
+  return applyDecorators(Writes(summary, view, options), takesIdempotencyKey(), problemResponses([409, 422]));
 }
 
 /** PUT or PATCH with If-Match: 200 with the new ETag. */

@@ -49,6 +49,7 @@ export class TokensController {
   @Post(':tokenId/rotate')
   @HttpCode(200)
   @Needs('admin', 'nothing')
+  @ShownOnce()
   @Does('Replace a token by a new one; the former is good for a while', NewTokenView)
   async rotate(@Param('tokenId', TokenIdPipe) id: string, @Body() body: RotateTokenDto, @CurrentActor() by: Actor): Promise<NewTokenView> {
     return this.tokens.rotate(id, body, by);

@@ -74,6 +74,7 @@ export class WebhooksController {
   @Post(':webhookId/rotate')
   @HttpCode(200)
   @Needs('admin', 'nothing')
+  @ShownOnce()
   @Does('Replace the secret of a webhook; the former one signs as well for a while', NewWebhookView)
   async rotate(
     @Param('webhookId', WebhookIdPipe) id: string,
