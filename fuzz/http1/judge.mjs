@@ -105,11 +105,12 @@ function againstMeaning(arrived, { requests }, asked) {
 export function headerFaults(request, { trusted, asked }) {
   const faults = [];
   const named = new Set();
-  for (const [name] of request.headers) {
+  for (const [name, value] of request.headers) {
     const lower = name.toLowerCase();
     if (named.has(lower) && SET_BY_GATEWAY.includes(lower)) faults.push(`there are two headers ${name}`);
     named.add(lower);
-    if (NEVER_FORWARDED.includes(lower)) faults.push(`${name} was forwarded`);
+    // The one thing that TE may say to the upstream.
+    if (NEVER_FORWARDED.includes(lower) && !(lower === 'te' && value === 'trailers')) faults.push(`${name} was forwarded`);
     if (lower.includes('_') && LOOK_ALIKES.test(lower)) faults.push(`${name}, which looks like another header, was forwarded`);
     if (!trusted && OF_TRUSTED_PEERS.includes(lower)) faults.push(`${name} was believed from a peer that is not trusted`);
   }

@@ -120,7 +120,18 @@ function withoutCrumbs(headers) {
   const cookies = headers.filter(([name]) => name === 'cookie');
   const others = headers.filter(([name]) => name !== 'cookie');
   /** @type {import('./hpack.mjs').Field[]} */
-  const one = cookies.length === 0 ? [] : [['cookie', cookies.map(([, value]) => value).join('; ')]];
+  const one =
+    cookies.length === 0
+      ? []
+      : [
+          [
+            'cookie',
+            cookies
+              .map(([, value]) => value)
+              .join('; ')
+              .trim(),
+          ],
+        ];
   return [...others, ...one];
 }
 
