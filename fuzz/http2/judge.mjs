@@ -21,6 +21,7 @@ const WRITTEN = new Set([
     'x-forwarded-proto',
     'x-forwarded-host',
     'x-request-id',
+    'te',
   ],
 ]);
 const KEPT = new Set(PLAIN.map(([name]) => name));
