@@ -118,6 +118,14 @@ it('an unknown expectation is refused with 417', async () => {
   expect(asked).toEqual([]);
 });
 
+it('what is wrong with the headers comes before an expectation that cannot be met', async () => {
+  const { port, reached } = await start();
+  const client = (await RawClient.open(port)).write('GET /a HTTP/1.1\r\nExpect: wonders\r\n\r\n' + SMUGGLED);
+  await client.closed;
+  expect(client.statuses).toEqual([400]);
+  expect(reached).toEqual([]);
+});
+
 it('what follows a request with Connection: close is not looked at', async () => {
   const { port, reached } = await start();
   const client = (await RawClient.open(port)).write(`GET /a HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n${SMUGGLED}`);

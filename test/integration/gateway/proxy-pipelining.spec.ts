@@ -111,6 +111,26 @@ it('a request with Connection: close is the last to be answered, after those bef
   expect(answered(client)).toEqual(paths(2));
 });
 
+it.each(['close\t', 'x, close', ' Close , x'])('so is one with Connection: %j', async (value) => {
+  const { port } = await startProxy((await echo(5)).url);
+  const client = (await RawClient.open(port)).write(request(0) + request(1, `Connection: ${value}\r\n`) + request(2));
+  await client.closed;
+  expect(answered(client)).toEqual(paths(2));
+});
+
+it('a request behind one that is refused before it was asked for its body is not begun: the connection ends with that answer', async () => {
+  const upstream = await echo();
+  const { port, asked } = await startProxy(upstream.url, {
+    // Its body is there by then, unasked.
+    admit: (request, done) => void setTimeout(() => done(request.target === '/expecting' ? REFUSAL : FORWARD), 20),
+  });
+  const expecting = 'POST /expecting HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\nabc';
+  const client = (await RawClient.open(port)).write(request(0) + expecting + request(2));
+  await client.closed;
+  expect(client.statuses).toEqual([200, 429]);
+  expect(asked.map(({ target }) => target)).toEqual(['/0', '/expecting']);
+});
+
 it('while the gateway drains, all that was sent is answered, and the last answer says that the connection closes', async () => {
   const { port, server } = await startProxy((await echo(5)).url);
   const client = (await RawClient.open(port)).write(requests(20));

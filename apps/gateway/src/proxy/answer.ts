@@ -43,8 +43,8 @@ export function sendAnswer(
   out.push('Content-Length', String(length), 'X-Request-Id', requestId);
   if (close || (bodyMissing && tooLong)) out.push('Connection', 'close');
   response.writeHead(status, out);
-  // Node also closes after a refused `Expect: 100-continue`: it is not known whether the body will follow.
-  const closes = close || (bodyMissing && (tooLong || !response.shouldKeepAlive));
+  // Node also closes after a refused `Expect: 100-continue`, whether its body came unasked or not, and has said so in the headers.
+  const closes = close || !response.shouldKeepAlive || (bodyMissing && tooLong);
   if (bodyMissing) {
     if (closes) connection.linger(request);
     else connection.cutUnlessComplete(request);

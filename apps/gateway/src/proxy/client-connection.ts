@@ -234,9 +234,10 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
     const exchange = new Exchange(this.plane, this, request, response, expectsContinue);
     this.current = exchange;
     // Without a body nobody is told to continue, and node ends the connection behind such an answer: what follows must not be begun.
-    if (expectsContinue && exchange.head.bodyLength === 0) this.closeAfterResponse();
+    if (exchange.head.closes || (expectsContinue && exchange.head.bodyLength === 0)) this.closeAfterResponse();
     if (this.broken !== null && !request.complete) exchange.reject(this.broken);
-    else if (problem !== undefined) exchange.reject(problem);
+    // What is wrong with the headers comes first: it may end the connection.
+    else if (problem !== undefined && exchange.head.problem === null) exchange.reject(problem);
     else exchange.begin();
   }
 

@@ -22,6 +22,8 @@ export class RequestHead implements IdentityHeaders, KeyHeaders {
   requestId: string | undefined = undefined;
   /** Bytes, or `CHUNKED`. 0: there is no body. */
   bodyLength = 0;
+  /** Whether the client says that its connection ends with the answer. Node's parser does not see it in all spellings. */
+  closes = false;
   /** Lower-case names that the Connection header declares to be for this hop only; null: none. */
   connectionOptions: string[] | null = null;
   merchantIds = 0;
@@ -147,9 +149,10 @@ function headProblem(head: RequestHead, http10: boolean, knownHost: string, isHa
 
 /** Adds the options of one Connection header; false if there are too many. */
 function readConnectionOptions(head: RequestHead, value: string): boolean {
-  if (value === 'keep-alive' || value === 'close') return true;
+  if (value === 'keep-alive') return true;
   const options = value.split(',', MAX_CONNECTION_OPTIONS + 1);
   if (options.length > MAX_CONNECTION_OPTIONS) return false;
+  if (options.some((option) => option.trim().toLowerCase() === 'close')) head.closes = true;
   head.connectionOptions = addConnectionOptions(head.connectionOptions, options);
   return head.connectionOptions === null || head.connectionOptions.length <= MAX_CONNECTION_OPTIONS;
 }
