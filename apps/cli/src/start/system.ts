@@ -67,6 +67,7 @@ export async function startSystem(surroundings: Surroundings, startedMs: number)
   await untilReady('rules-api', urls['rules-api']);
   const { acmeRuleId } = await seed(new RulesApi({ url: urls['rules-api'], token }));
   await Promise.all(Object.entries(urls).map(([app, url]) => untilReady(app, url)));
+  if (!env['UPSTREAM_URL']) await untilDemoApiAnswers(upstream);
 
   print(
     welcome({
@@ -145,6 +146,18 @@ async function startDemoApi(launch: Launch, env: NodeJS.ProcessEnv): Promise<str
   const port = await freePort();
   launch('demo-api', [DEMO_API], { PATH: env['PATH'], DEMO_API_PORT: String(port) });
   return `http://127.0.0.1:${port}`;
+}
+
+/** It was started before all others. Who tries the first request is not to pay for its first answer either. */
+async function untilDemoApiAnswers(url: string): Promise<void> {
+  for (const end = Date.now() + READY_WITHIN_MS; ; await sleep(LOOK_EVERY_MS)) {
+    const answered = await fetch(`${url}/transactions`, { signal: AbortSignal.timeout(1_000) }).then(
+      async (response) => (await response.text()) !== '',
+      () => false,
+    );
+    if (answered) return;
+    if (Date.now() > end) throw failed(`the demo API did not answer within ${READY_WITHIN_MS / 1000} s`);
+  }
 }
 
 /** What Node is told to run: the app in one file, or what was compiled, again whenever that changes, the Lua scripts included. */
