@@ -46,7 +46,8 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     onCall: (tookMs, requests) => storeHealth.answered(tookMs, requests),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const rules = createRuleCache(settings, new RedisSnapshotStore(redis, ignored.add, store.watch), store, ignored);
+  const snapshots = new RedisSnapshotStore(redis, ignored.add, { deadlineMs: PART_OF_TAKE_FOR_RULES * storeTimeoutMs, watch: store.watch });
+  const rules = createRuleCache(settings, snapshots, store, ignored);
   const apiKeys = createApiKeys(settings);
   const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
   const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
@@ -119,7 +120,6 @@ function createRuleCache(
       snapshots,
       ruleSource: settings.ruleSource,
       redisAvailable: () => store.readable,
-      redisDeadlineMs: PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs,
       unknownIds: new LookupAllowance({
         perSecond: settings.unknownLookupsPerSecond,
         perPeerPerSecond: settings.unknownLookupsPerPeer,

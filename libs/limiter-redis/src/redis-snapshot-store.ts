@@ -2,7 +2,7 @@ import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limi
 import type { Redis } from 'ioredis';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { GatheredReads } from './gathered-reads.js';
+import { GatheredReads, type GatheredReadsOptions } from './gathered-reads.js';
 import {
   CHANGES_CHANNEL,
   CHANGE_COUNTERS_KEY,
@@ -45,11 +45,10 @@ export class RedisSnapshotStore {
   constructor(
     private readonly redis: Redis,
     private readonly onUnreadable: OnUnreadable = () => {},
-    /** See GatheredReads. */
-    watch?: (answered: Promise<void>) => void,
+    reads: GatheredReadsOptions = {},
   ) {
     // What stands there may be of any size.
-    this.reads = new GatheredReads(redis, MOST_BYTES, watch);
+    this.reads = new GatheredReads(redis, MOST_BYTES, reads);
   }
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */

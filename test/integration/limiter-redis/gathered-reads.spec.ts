@@ -1,5 +1,7 @@
 import { createRedis, GatheredReads } from '#limiter-redis';
 import type { Redis } from 'ioredis';
+import { RunningTime } from '#waiting';
+import { FakeHeart } from '../../../libs/waiting/testing/fake-heart.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
 
@@ -62,4 +64,32 @@ test('reads of a connection that is closed fail, and those of the next one do no
   await other.connect();
   expect(textOf(await reads.read('a'))).toBe('one');
   other.disconnect();
+});
+
+test('while Redis is silent, reads fail after one deadline for all of them, and further ones at once until it has answered', async () => {
+  const heart = new FakeHeart();
+  const reads = new GatheredReads(redis, 9, { deadlineMs: 15, time: new RunningTime(heart) });
+  await redis.set('a', 'one');
+  server.freeze();
+  try {
+    const failed: string[] = [];
+    const read = (name: string) => void reads.read('a').catch((error: Error) => failed.push(`${name}: ${error.message}`));
+    read('sent');
+    for (let i = 0; i < 3; i++) heart.pass(5);
+    read('waiting');
+    expect(failed).toEqual([]);
+    heart.pass(5);
+    read('late');
+    await new Promise((resolve) => setImmediate(resolve));
+    const why = 'Redis has not answered in time';
+    expect(failed).toEqual([`sent: ${why}`, `waiting: ${why}`, `late: ${why}`]);
+  } finally {
+    server.thaw();
+  }
+  await until('reads are answered again', () =>
+    reads.read('a').then(
+      (bytes) => textOf(bytes) === 'one',
+      () => false,
+    ),
+  );
 });

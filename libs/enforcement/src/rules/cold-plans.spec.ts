@@ -24,7 +24,6 @@ function setUp(found: Found<PlanSnapshot> | 'away', stored: PlanSnapshot | null 
       plan: () => (asked++, stored === 'away' ? Promise.reject(new Error('away')) : Promise.resolve(stored)),
     },
     redisAvailable: () => true,
-    redisDeadlineMs: 1000,
     unknownIds: { allows: () => true, take: () => true, giveBack: () => {} },
   });
   return { cold, written, asked: () => asked };

@@ -15,7 +15,6 @@ export interface ColdRulesOptions {
   /** Reads of the rule source at once, and waiting for one; more are refused, so that a flood of unknown ids cannot sink it. */
   maxReads?: number;
   maxWaiting?: number;
-  redisDeadlineMs: number;
   ruleSourceDeadlineMs?: number;
   /** Time to live of snapshots that are written back to Redis for the other enforcers. */
   ttlMs?: number;
@@ -97,7 +96,7 @@ export class ColdRules {
   private async fromRedis<T>(find: (source: SnapshotSource) => Promise<Found<T>>): Promise<Found<T>> {
     if (!this.options.redisAvailable()) return { value: null };
     try {
-      return await withDeadline(find(this.options.snapshots), this.options.redisDeadlineMs);
+      return await find(this.options.snapshots);
     } catch {
       return { value: null };
     }

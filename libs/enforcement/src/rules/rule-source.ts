@@ -1,7 +1,7 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
 import type { Found, UnreadableText } from '#limiter-redis';
 
-/** Where rules are looked for first. That nothing is found says nothing about the merchant. */
+/** Where rules are looked for first. That nothing is found says nothing about the merchant. Bounds its own time, and rejects then. */
 export interface SnapshotSource {
   find(merchantId: string): Promise<Found<MerchantSnapshot>>;
   findDefaultRules(): Promise<Found<DefaultRulesSnapshot>>;
