@@ -1,11 +1,12 @@
 import { Redis } from 'ioredis';
 import type { MerchantSnapshot } from '#limiter';
+import { burst } from '#limiter/testing';
 import { RedisSnapshotStore } from '#limiter-redis';
 import { Forwarder } from '../../support/forwarder.mjs';
 import type { RunningApp } from '../../support/processes.js';
 import { freshRedis, type TestRedis } from '../../support/services.js';
 import { until } from '../../support/until.js';
-import { rule } from '../../support/factories/rules.js';
+import { ruleSpec } from '../../support/factories/rules.js';
 import { House } from './house.js';
 
 /** A Redis that answers and carries out no takes is named, and left when there is a better one. */
@@ -20,11 +21,10 @@ beforeEach(async () => {
   [house, successor] = await Promise.all([House.open(), freshRedis()]);
   forwarder = await Forwarder.to(house.redisServer.port);
   gateway = await house.gateway({ REDIS_URL: forwarder.url, STORE_TIMEOUT_MS: '5000' });
-  const numbers = { capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 };
-  snapshots = [
-    await house.write('acme', [rule({ onStoreFailure: 'closed', ...numbers })]),
-    await house.write('other', [rule({ onStoreFailure: 'open', ...numbers })]),
-  ];
+  const few = { match: { methods: [], paths: [] }, limits: [burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 3_600_000 })] };
+  // In PostgreSQL too: a Redis that becomes a replica has nothing for a while.
+  await house.store({ acme: [ruleSpec({ ...few, onStoreFailure: 'closed' })], other: [ruleSpec({ ...few, onStoreFailure: 'open' })] });
+  snapshots = (await Promise.all(['acme', 'other'].map((id) => house.snapshots.read(id)))).filter((snapshot) => snapshot !== null);
   await until(async () => expect((await house.send(gateway, 'acme')).status).toBe(200));
   await until(async () => expect((await house.send(gateway, 'other')).status).toBe(200));
 });
