@@ -91,13 +91,7 @@ export function Asks(summary: string, view: Type, { query }: { readonly query: r
 
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
-  return operation(
-    summary,
-    [...WITH_BODY, 404, 409, 422],
-    ApiOkResponse({ type: view, description: 'Done.' }),
-    takesIdempotencyKey(),
-    changeReason(),
-  );
+  return action(summary, ApiOkResponse({ type: view, description: 'Done.' }));
 }
 
 /** PUT of what has no versions: 200. */
@@ -118,13 +112,11 @@ export function ShowsMerchant(summary: string, page: Type, { query }: { readonly
 
 /** POST that begins what goes on after the answer: 202. */
 export function Begins(summary: string, view: Type): MethodDecorator {
-  return operation(
-    summary,
-    [...WITH_BODY, 404, 409, 422],
-    ApiAcceptedResponse({ type: view, description: 'Begun.' }),
-    takesIdempotencyKey(),
-    changeReason(),
-  );
+  return action(summary, ApiAcceptedResponse({ type: view, description: 'Begun.' }));
+}
+
+function action(summary: string, answer: MethodDecorator): MethodDecorator {
+  return operation(summary, [...WITH_BODY, 404, 409, 422], answer, takesIdempotencyKey(), changeReason());
 }
 
 /** POST that decides about what waits: 200. */
