@@ -164,8 +164,7 @@ export class Gateway {
     const admit = createAdmit({
       describe: createDescribe({ ...config, identify: createIdentifier({ trusts: () => true, header: true }) }),
       enforcer: { check: (descriptor, answer) => enforcer.rehearse(descriptor, answer), countUndescribed: () => {} },
-      identityRefusal: createIdentityRefusal({ kinds: config.identity, apiKeyHeader: keyHeader(config) }),
-      headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
+      ...ownAnswers(config),
     });
     const requests = await rehearseRequests({ proxy: { ...proxyOptions, admit }, signal: stopping.signal });
     logger.info({ requests, durationMs: Math.round(performance.now() - startedMs) }, 'rehearsed');
@@ -184,8 +183,7 @@ export class Gateway {
         knowsRetries: config.idempotencyWindowMs > 0,
       }),
       enforcer,
-      identityRefusal: createIdentityRefusal({ kinds, apiKeyHeader }),
-      headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
+      ...ownAnswers(config),
       preflights: this.preflights,
       readCredential: createCredentialReader({
         kinds,
@@ -197,6 +195,14 @@ export class Gateway {
       }),
     });
   }
+}
+
+/** How the gateway answers by itself, and what it adds to answers. */
+function ownAnswers(config: Config<'gateway'>) {
+  return {
+    identityRefusal: createIdentityRefusal({ kinds: config.identity, apiKeyHeader: keyHeader(config) }),
+    headersOf: headersIn(config.rateLimitHeaders, config.rateLimitReset),
+  };
 }
 
 function tlsSettings({ tlsClientCert, http2, http2MaxStreams }: Config<'gateway'>) {

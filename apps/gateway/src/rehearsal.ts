@@ -46,7 +46,7 @@ export async function rehearseRequests({ proxy, signal, withinMs = WITHIN_MS }: 
   upstream.close();
   upstream.closeAllConnections();
   // It looks for quiet connections now and then; nobody has to wait for that.
-  void server?.close(0);
+  server?.close(0).catch(() => {});
   return progress.answered;
 }
 

@@ -46,8 +46,9 @@ function rehearsal({
   };
 }
 
-/** The rules of one of the merchants of the rehearsal, in turn. */
 let turns = 0;
+
+/** The rules of one of the merchants of the rehearsal, in turn. */
 export const rehearsedRules = (): MerchantRules => RULES[turns++ % RULES.length]!;
 
 /** A request to decide about. Another target each time: the one of the last request is remembered, and the search for a rule is to be compiled too. */
