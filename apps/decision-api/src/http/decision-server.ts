@@ -135,7 +135,12 @@ export class DecisionServer {
     if (response.destroyed) return;
     // What of a body nobody has read would be read as the next call.
     const unread = !request.complete;
-    sendAnswer(response, answer, requestId, this.isDraining || unread);
+    try {
+      sendAnswer(response, answer, requestId, this.isDraining || unread);
+    } catch (err) {
+      this.options.logger.error({ err, requestId }, 'an answer could not be written');
+      connection.cut();
+    }
   }
 
   private async answer(request: IncomingMessage, { path, query, connection, requestId }: Asked): Promise<Answer> {
@@ -171,11 +176,11 @@ interface Asked {
   readonly requestId: string;
 }
 
+const NO_QUERY = new URLSearchParams();
+
 function targetOf(target: string): { path: string; query: URLSearchParams } {
   const at = target.indexOf('?');
-  return at === -1
-    ? { path: target, query: new URLSearchParams() }
-    : { path: target.slice(0, at), query: new URLSearchParams(target.slice(at + 1)) };
+  return at === -1 ? { path: target, query: NO_QUERY } : { path: target.slice(0, at), query: new URLSearchParams(target.slice(at + 1)) };
 }
 
 function methodNotAllowed(allowed: string): ProblemError {

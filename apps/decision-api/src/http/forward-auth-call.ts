@@ -23,7 +23,7 @@ export function forwardAuthCall(decisions: Decisions, limit: CallerLimit, header
       limit.demand(call.caller, 1);
       const decision = await decisions.check(request, call.requestId);
       if (!decision.allowed) return refusalAnswer(refusalOfDecision(decision, call.requestId, headersOf));
-      if (decision.waitMs > 0) await sleep(decision.waitMs, undefined, { signal: call.left }).catch(() => {});
+      if (decision.waitMs > 0) await sleep(decision.waitMs);
       return { status: 200, headers: decision.headers };
     },
   };
