@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /** The apps of Tollgate, by the names of their folders. */
-export const APPS = ['rules-api', 'preloader', 'gateway'] as const;
+export const APPS = ['rules-api', 'preloader', 'gateway', 'decision-api'] as const;
 export type App = (typeof APPS)[number];
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
