@@ -27,7 +27,6 @@ export const SEARCHES = [
   `plan=${PLAN}&label=tier%3Dgold`,
   'name=branch&label=opened%3Dlate',
   `plan=${PLAN}&label=opened%3Dlate`,
-  'name=merchant&label=opened%3Dlate',
 ];
 
 /** The ids of merchants in the database, in the order of their numbers. */

@@ -9,14 +9,14 @@ const START = `left(lower(name), 3) COLLATE "C"`;
 const START_LENGTH = 3;
 
 export interface Search {
-  /** Of columns of `merchant`; at least one. */
+  /** Of columns of `merchant`, without that of the label. */
   readonly conditions: readonly string[];
   /** Whether only merchants after `:after` are wanted. */
   readonly isAfter: boolean;
   /** With what the name begins, if that is one of the conditions. `:start` is the same. */
   readonly namePrefix?: string | undefined;
-  /** Whether a label is one of the conditions. It is `:labelKey` with the value `:labelValue`. */
-  readonly hasLabel: boolean;
+  /** That it has a label, if that is wanted. The label is `:labelKey` with the value `:labelValue` as well. */
+  readonly labelled?: string | undefined;
 }
 
 /**
@@ -26,10 +26,13 @@ export interface Search {
  * label, the first of those whose names begin with the same letters, or, if neither is searched, the first of the list. `:limit` is how many are wanted.
  */
 export function idsThatFit(search: Search): string {
-  const { conditions, isAfter, namePrefix, hasLabel } = search;
-  if (hasLabel && conditions.length === 1) return `(${labelledIds(isAfter)} LIMIT :limit)`;
-  const fits = conditions.join(' AND ');
-  const ways = [...(hasLabel ? [firstLabelled(fits, isAfter)] : []), ...(startsLong(namePrefix) ? [firstOfStart(fits, isAfter)] : [])];
+  const { conditions, isAfter, namePrefix, labelled } = search;
+  if (labelled !== undefined && conditions.length === 0) return `(${labelledIds(isAfter)} LIMIT :limit)`;
+  const fits = [...conditions, ...(labelled === undefined ? [] : [labelled])].join(' AND ');
+  const ways = [
+    ...(labelled === undefined ? [] : [firstLabelled(conditions.join(' AND '), isAfter)]),
+    ...(startsLong(namePrefix) ? [firstOfStart(fits, isAfter)] : []),
+  ];
   if (ways.length === 0) ways.push(firstOfList(fits, isAfter));
   const isShort = ways.map((_, i) => `(SELECT count(*) FROM at_hand_${i}) < :limit`);
   const steps = ways.map(
