@@ -126,7 +126,7 @@ export class Preloader {
           this.metrics.unreadable('outbox');
           logger.error({ outboxRow: id }, 'a row of the outbox names neither a merchant nor a plan and is deleted');
         }),
-      enqueue: (reloads) => this.reloads.enqueue(reloads),
+      enqueue: (reloads, urgency) => this.reloads.enqueue(reloads, urgency),
       canEnqueue: () => this.database.dataSource.isInitialized && this.reloads.handle.connected,
       onRelayed: (rows) => this.metrics.outboxRelayed.inc(rows),
       onFailing: (err) => logger.warn({ err }, 'rule changes cannot be relayed to the queue, they wait in the outbox'),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ReloadJobData, reloadKey, type ReloadSubject } from './queues.js';
+import { type ReloadJobData, reloadKey, type ReloadSubject, type Urgency } from './queues.js';
 
 /** A row of the outbox: this merchant changed. */
 export interface OutboxRow extends ReloadSubject {
@@ -18,7 +18,7 @@ export type DrainOutbox = (max: number, publish: (rows: OutboxRow[]) => Promise<
 
 export interface OutboxRelayOptions {
   readonly drain: DrainOutbox;
-  readonly enqueue: (reloads: ReloadJobData[]) => Promise<void>;
+  readonly enqueue: (reloads: ReloadJobData[], urgency: Urgency) => Promise<void>;
   /** Asked before each round. While it is false no transaction is opened, so that none stays open while Redis is unavailable. */
   readonly canEnqueue: () => boolean;
   readonly onRelayed?: (rows: number) => void;
@@ -32,6 +32,9 @@ export interface OutboxRelayOptions {
   /** The longest wait between failing rounds, in milliseconds. */
   readonly maxBackoffMs?: number;
 }
+
+/** A transaction that has changed more merchants than so many is a file that was applied, and nobody waits for a single one of them. */
+const MOST_EDITED_BY_HAND = 100;
 
 /** A single failure is reported to nobody: it is normal before the first connection. */
 const FAILURES_BEFORE_REPORT = 3;
@@ -75,7 +78,11 @@ export class OutboxRelay {
 
   private async round(batchRows: number): Promise<number> {
     if (!this.options.canEnqueue()) throw new Error('the queue is not connected');
-    const rows = await this.options.drain(batchRows, (drained) => this.options.enqueue(collapse(drained)));
+    const rows = await this.options.drain(batchRows, async (drained) => {
+      const { urgent, bulk } = byUrgency(drained);
+      if (urgent.length > 0) await this.options.enqueue(collapse(urgent), 'urgent');
+      if (bulk.length > 0) await this.options.enqueue(collapse(bulk), 'bulk');
+    });
     if (rows > 0) this.options.onRelayed?.(rows);
     return rows;
   }
@@ -83,6 +90,19 @@ export class OutboxRelay {
   private async wait(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.stopped.signal }).catch(() => undefined);
   }
+}
+
+/**
+ * Tells rows of transactions that changed very many merchants from all others: an edit must not wait until a file of 100,000 rules is carried to Redis. Rows of one
+ * transaction have the time at which it began. Rows of plans and of the default rules are always urgent: they concern many merchants at once.
+ */
+export function byUrgency(rows: readonly OutboxRow[]): Record<Urgency, OutboxRow[]> {
+  const sizes = new Map<number, number>();
+  for (const { merchantId, createdAt } of rows)
+    if (merchantId !== null && createdAt !== null) sizes.set(createdAt.getTime(), (sizes.get(createdAt.getTime()) ?? 0) + 1);
+  const isBulk = ({ merchantId, createdAt }: OutboxRow): boolean =>
+    merchantId !== null && createdAt !== null && sizes.get(createdAt.getTime())! > MOST_EDITED_BY_HAND;
+  return { urgent: rows.filter((row) => !isBulk(row)), bulk: rows.filter(isBulk) };
 }
 
 /** Merges rows into one reload for each merchant and plan, with its highest version and the time of its oldest change. */

@@ -47,7 +47,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
   function relay(changes: Partial<ConstructorParameters<typeof OutboxRelay>[0]> = {}): OutboxRelay {
     const made = new OutboxRelay({
       drain: (max, publish) => drainOutbox(dataSource, max, publish),
-      enqueue: (jobs) => reloads.enqueue(jobs),
+      enqueue: (jobs, urgency) => reloads.enqueue(jobs, urgency),
       canEnqueue: () => reloads.handle.connected,
       pollMs: 20,
       ...changes,
@@ -106,6 +106,33 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
       finishFirst();
       await until('the second reload', () => seen.length === 2);
       expect(seen).toEqual([1, 4]);
+    } finally {
+      await worker.close();
+      workerRedis.disconnect();
+    }
+  });
+
+  test('lets an edit, and the edit of a plan, overtake the many merchants of one transaction', async () => {
+    const MANY = 150;
+    await dataSource.query(`INSERT INTO outbox (merchant_id, version) SELECT 'm' || i, 1 FROM generate_series(1, $1::int) AS i`, [MANY]);
+    relay().start();
+    await outboxEmpty();
+    await dataSource.query(`INSERT INTO outbox (plan, version) VALUES ('pro', 2)`);
+    // Its reload waits among the many already.
+    await changed(['m150', 2]);
+    await outboxEmpty();
+
+    const order: string[] = [];
+    const workerRedis = createRedis(server.url, 'queue-worker');
+    const worker = new Worker<ReloadJobData>(
+      RELOAD_QUEUE,
+      ({ data }) => Promise.resolve(void order.push(`${data.plan ?? data.merchantId} ${data.version}`)),
+      { connection: workerRedis, prefix: QUEUE_PREFIX, concurrency: 1 },
+    );
+    try {
+      await until('all reloads', () => order.length === MANY + 2);
+      expect(order.slice(0, 2)).toEqual(['pro 2', 'm150 2']);
+      expect(new Set(order).size).toBe(MANY + 2);
     } finally {
       await worker.close();
       workerRedis.disconnect();
