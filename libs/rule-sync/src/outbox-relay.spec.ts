@@ -70,6 +70,13 @@ describe('byUrgency', () => {
     expect(urgent).toHaveLength(most);
   });
 
+  it('a transaction that was found large stays so to its last row', () => {
+    const rows = ofOne(150, 10);
+    const bulks = new Set<number>();
+    byUrgency(rows.slice(0, 120), bulks);
+    expect(byUrgency([...rows.slice(120), edit], bulks)).toEqual({ urgent: [edit], bulk: rows.slice(120) });
+  });
+
   it('an edit, a plan and the default rules are urgent beside a bulk, also those of its own transaction', () => {
     const bulk = ofOne(400, 10);
     expect(byUrgency([...bulk.slice(0, 200), edit, ofPlan, ofDefaults, ...bulk.slice(200)])).toEqual({

@@ -46,7 +46,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
 
   function relay(changes: Partial<ConstructorParameters<typeof OutboxRelay>[0]> = {}): OutboxRelay {
     const made = new OutboxRelay({
-      drain: (max, publish) => drainOutbox(dataSource, max, publish),
+      drain: (max, publish, from) => drainOutbox(dataSource, max, publish, undefined, from),
       enqueue: (jobs, urgency) => reloads.enqueue(jobs, urgency),
       canEnqueue: () => reloads.handle.connected,
       pollMs: 20,
@@ -137,6 +137,23 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
       await worker.close();
       workerRedis.disconnect();
     }
+  });
+
+  test('relays an edit before the rest of a large transaction that was written first', async () => {
+    await dataSource.query(`INSERT INTO outbox (merchant_id, version) SELECT 'm' || i, 1 FROM generate_series(1, 500) AS i`);
+    await changed(['acme', 2]);
+    const told: [string, number][] = [];
+    const enqueue = (jobs: ReloadJobData[], urgency: string) => Promise.resolve(void told.push([urgency, jobs.length]));
+    relay({ enqueue, batchRows: 200 }).start();
+    await outboxEmpty();
+    // The first 200, then the newest, among which is the edit, and then the rest.
+    expect(told).toEqual([
+      ['bulk', 200],
+      ['urgent', 1],
+      ['bulk', 99],
+      ['bulk', 200],
+      ['bulk', 1],
+    ]);
   });
 
   test('keeps rows whose publishing failed, and relays them later', async () => {
