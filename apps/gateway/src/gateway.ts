@@ -141,7 +141,7 @@ export class Gateway {
         pathCaseSensitive: config.pathCaseSensitive,
       }),
       overload: overloadSettings(config),
-      present: createPresent({ body: config.refusalBody, html: config.refusalHtml }),
+      present: createPresent({ body: config.refusalBody, html: config.refusalHtml, origins: config.refusalCorsOrigins }),
       trusts,
       admit: this.createAdmit(trusts),
       secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },
