@@ -95,7 +95,7 @@ export class Gateway {
     this.listening = true;
     this.certificate?.open();
     routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
-    logger.info({ port, upstream: config.upstreamUrl?.origin, routesFile: config.routesFile }, 'gateway listens');
+    logger.info({ port, upstream: config.upstreamUrl?.href.replace(/\/$/, ''), routesFile: config.routesFile }, 'gateway listens');
   }
 
   /**
