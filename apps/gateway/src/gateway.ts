@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Enforcer, postgresRules } from '#enforcement';
+import { createTrust, enforcerOptions, headersIn, type Trust } from '#edge';
+import { Enforcer } from '#enforcement';
 import type { RetryPolicy } from '#limiter';
 import { counterBy, gauge } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
-import { createIdentifier, createTrust, type Trust } from './identity/index.js';
+import { createIdentifier } from './identity/index.js';
 import { CountryFile } from './country/country-file.js';
 import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
@@ -26,7 +27,6 @@ import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
 import type { RoutesFile } from './routes/index.js';
-import { headersIn } from './rate-limit/legacy-headers.js';
 import { PreflightCounts } from './rate-limit/preflight.js';
 import { createPresent } from './rate-limit/presented.js';
 import { rehearseRequests } from './rehearsal.js';
@@ -246,31 +246,14 @@ function createEnforcer(
   metrics: ProxyMetrics,
   hasRoute: (route: string) => boolean,
 ): Enforcer {
-  const rules = postgresRules(config.databaseUrl, 'tollgate-gateway');
   return new Enforcer({
-    redisUrl: config.redisUrl,
-    ruleSource: rules,
-    apiKeySource: config.identity.includes('api-key') ? rules : undefined,
+    ...enforcerOptions(config, 'tollgate-gateway'),
     logger,
     registry,
-    storeTimeoutMs: config.storeTimeoutMs,
-    ruleCacheBytes: config.ruleCacheMb * 2 ** 20,
-    defaultForUnknown: config.unknownMerchant === 'default',
-    unknownLookupsPerSecond: config.unknownLookupsPerSecond,
-    unknownLookupsPerPeer: config.unknownLookupsPerPeer,
-    gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     hasRoute,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     retries: retryPolicy(config),
-    metricRules: config.metricRules,
-    refusalLinesPerSecond: config.refusalLinesPerSecond,
-    usageFlushMs: config.usageFlushMs,
-    receiptsPerSecond: config.receiptsPerSecond,
-    receiptsPassedOneIn: config.receiptsPassedOneIn,
-    receiptsKept: config.receiptsKept,
-    receiptsPerMerchant: config.receiptsPerMerchant,
-    ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
 }
 

@@ -19,6 +19,7 @@ export function sourceOf(file: string): string {
 type ScriptName =
   | 'take'
   | 'refund'
+  | 'settle-claim'
   | 'operate'
   | 'read-texts'
   | 'report-load'
