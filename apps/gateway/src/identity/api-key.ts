@@ -2,6 +2,7 @@ import { type ApiKeys, type KnownApiKey, TooManyUnknownError } from '#enforcemen
 import { API_KEY_TEXT } from '#platform';
 import { apiKeyIn, hasApiKey } from './authorization.js';
 import type { CredentialReader, Named } from './caller.js';
+import { createKeyCheck } from './key-check.js';
 
 /** What a request says of its API key. */
 export interface KeyHeaders {
@@ -37,8 +38,9 @@ export function createKeyReader<R extends KeyedRequest>({
   header = '',
   nowMs = Date.now,
 }: KeyReaderOptions<R>): CredentialReader<R> {
+  const isKey = createKeyCheck();
   const judged = (key: KnownApiKey | null, token: string): Named =>
-    key !== null && API_KEY_TEXT.matches(token, key.hash) && nowMs() < key.untilMs ? key : 'invalid_api_key';
+    key !== null && isKey(token, key) && nowMs() < key.untilMs ? key : 'invalid_api_key';
 
   return (request, done) => {
     const { token, problem } = keyIn(request, header);
