@@ -84,6 +84,14 @@ export function problemTypeBase(text: string): string {
   return url.href.endsWith('/') ? url.href : `${url.href}/`;
 }
 
+/** Where clients reach a server, without a slash at the end. */
+export function publicUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const fits = url && ['http:', 'https:'].includes(url.protocol) && url.search + url.hash + url.username + url.password === '';
+  return fits ? url.href.replace(/\/+$/, '') : expected('a URL like https://limits.example.com, without query and fragment');
+}
+
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Whether nobody on the way can read or change what is fetched from there: https, or this machine. */

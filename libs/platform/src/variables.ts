@@ -13,6 +13,7 @@ import {
   expected,
   LOG_LEVELS,
   problemTypeBase,
+  publicUrl,
   factor,
   type Variable,
   visibleText,
@@ -64,6 +65,13 @@ export const VARIABLES = {
     default: '127.0.0.1',
     meaning: 'address on which the Rules API listens; 0.0.0.0 for all, as containers need it',
     parse: host,
+  },
+  rulesApiPublicUrl: {
+    name: 'RULES_API_PUBLIC_URL',
+    apps: ['rules-api'],
+    default: '',
+    meaning: 'URL at which clients reach the Rules API, for the OpenAPI document; unset: http and the address on which it listens',
+    parse: publicUrl,
   },
   managementHost: {
     name: 'MANAGEMENT_HOST',
