@@ -138,7 +138,7 @@ test('a call waits for tokens that come in time, and not for those that do not',
 
 test('a proxy asks by a sub-request, and is answered as its client is to be', async () => {
   const ask = (headers: Record<string, string>) =>
-    fetch(`${api.url}/v1/forward-auth`, { headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'forwarded', ...headers } });
+    fetch(`${api.url}/v1/forward-auth?x=1`, { headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'forwarded', ...headers } });
   const forwarded = { 'x-forwarded-method': 'POST', 'x-forwarded-uri': '/transactions?x=1' };
   for (let i = 0; i < 3; i++) expect([(await ask(forwarded)).status, i]).toEqual([200, i]);
   const refused = await ask(forwarded);
