@@ -286,7 +286,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private dispatch(address: UpstreamAddress): void {
     this.address = address;
     address.inFlight++;
-    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this, this.owner.upgrade);
+    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this, this.owner.upgrade, this.body);
   }
 
   /**
