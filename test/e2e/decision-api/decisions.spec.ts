@@ -1,6 +1,8 @@
 /** The decision API as a process, beside a gateway: the same rules, the same buckets. */
 import { createHash } from 'node:crypto';
+import { Metadata } from '@grpc/grpc-js';
 import { burst } from '#limiter/testing';
+import { clientOf, serviceOf, unary } from '../../support/grpc-client.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
 import type { RunningApp } from '../../support/processes.js';
@@ -25,7 +27,7 @@ beforeAll(async () => {
   const charge = { on: 'response', when: { field: 'response.status', from: 400, to: 499 } } as const;
   const slots = { name: 'slots', algorithm: 'concurrency', limit: 1, slotTimeoutMs: 3_600_000 } as const;
   const quick = burst({ capacity: 1, refillTokens: 20, refillIntervalMs: 1_000 });
-  const merchants = ['shared', 'status', 'claims', 'batch', 'batch-each', 'never', 'forwarded', 'many', 'peek'];
+  const merchants = ['shared', 'status', 'claims', 'batch', 'batch-each', 'never', 'forwarded', 'many', 'peek', 'by-grpc', 'shop'];
   await house.store({
     ...Object.fromEntries(merchants.map((id) => [id, [of()]])),
     charged: [of({ charge })],
@@ -145,6 +147,53 @@ test('a proxy asks by a sub-request, and is answered as its client is to be', as
   expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringContaining('"burst";r=0')]);
   expect((await ask({ ...forwarded, 'x-forwarded-uri': '/a/../b' })).status).toBe(400);
   expect((await ask({ 'x-forwarded-uri': '/a' })).status).toBe(400);
+});
+
+test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC and by JSON', async () => {
+  const client = clientOf(api.ports.grpc!);
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${TOKEN}`);
+  const decisions = serviceOf('tollgate/v1/decision.proto', 'tollgate.v1.DecisionService');
+  const request = { merchant: 'by-grpc', method: 'POST', path: '/transactions', cost: 2, wantClaim: true };
+  const { claim } = await unary(client, decisions, 'Check', request, metadata);
+  expect((await check('by-grpc', { cost: 2 })).body).toMatchObject({ allowed: false, remaining: 1 });
+  expect(await unary(client, decisions, 'Refund', { claim }, metadata)).toEqual({ outcome: 'CLAIM_OUTCOME_REFUNDED' });
+  expect((await check('by-grpc', { cost: 3 })).body).toMatchObject({ allowed: true });
+  const limits = serviceOf('envoy/service/ratelimit/v3/rls.proto', 'envoy.service.ratelimit.v3.RateLimitService');
+  const asked = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] };
+  expect(await unary(client, limits, 'ShouldRateLimit', asked, metadata)).toMatchObject({
+    overallCode: 'OK',
+    statuses: [{ limitRemaining: 2 }],
+  });
+  client.close();
+  const json = await call('/json', asked);
+  expect([json.status, json.body]).toEqual([
+    200,
+    {
+      overallCode: 'OK',
+      statuses: [
+        {
+          code: 'OK',
+          currentLimit: { name: 'burst', requestsPerUnit: 3, unit: 'UNKNOWN' },
+          limitRemaining: 1,
+          durationUntilReset: expect.stringMatching(/s$/) as string,
+        },
+      ],
+    },
+  ]);
+  const refused = await call('/json', { ...asked, hits_addend: 2 });
+  expect([refused.status, refused.body.overallCode, refused.headers.get('ratelimit')]).toEqual([
+    429,
+    'OVER_LIMIT',
+    expect.stringContaining('r=1') as string,
+  ]);
+  expect((await call('/json', { ...asked, domain: '' })).body.errors).toEqual([
+    { pointer: '/domain', code: 'field.malformed', detail: 'must be given' },
+  ]);
+  expect((await call('/json', { ...asked, descriptors: [{ ...asked.descriptors[0], limit: {} }] })).body).toMatchObject({
+    status: 400,
+    code: 'descriptor.limit_override',
+  });
 });
 
 test('nobody without a token is answered', async () => {
