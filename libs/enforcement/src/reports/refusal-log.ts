@@ -3,7 +3,7 @@ import type { EnforcerLogger } from '../enforcer-options.js';
 import { hashedKeyOf } from './personal-hash.js';
 import { SecondBound } from './second-bound.js';
 
-/** Whom refusals count for that belong to no merchant: ids that nobody has, and requests that name none, share one share. */
+/** Refusals of requests without a merchant, unknown ids among them, count together under this name. */
 const NO_MERCHANT = '';
 
 export interface RefusalLogOptions {
