@@ -74,7 +74,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^libs/enforcement/' },
       to: {
-        path: ['^libs/(platform|rule-sync|simulation)/', '^migrations/', 'node_modules/(@nestjs|fastify|undici)/', '^(node:)?https?$'],
+        path: ['^libs/(edge|platform|rule-sync|simulation)/', '^migrations/', 'node_modules/(@nestjs|fastify|undici)/', '^(node:)?https?$'],
       },
     },
     {
@@ -85,9 +85,9 @@ module.exports = {
       to: { path: '^libs/rules-db/' },
     },
     {
-      name: 'gateway-goes-through-enforcement',
+      name: 'doors-go-through-enforcement',
       severity: 'error',
-      from: { path: '^apps/gateway/' },
+      from: { path: '^(apps/(gateway|decision-api)|libs/edge)/' },
       to: { path: ['^libs/(limiter-redis|rules-db|rule-sync)/', 'node_modules/(ioredis|pg|typeorm)/'] },
     },
     {
@@ -102,7 +102,7 @@ module.exports = {
       comment: 'Every library may need a deadline: so it is below all of them.',
       severity: 'error',
       from: { path: '^libs/waiting/' },
-      to: { path: ['^libs/(?!waiting/)', '^migrations/', 'node_modules/'] },
+      to: { path: ['^libs/(?!waiting/)', '^migrations/', 'node_modules/(?!fast-check/)'] },
     },
     {
       name: 'metrics-know-no-library',

@@ -15,8 +15,8 @@ RUN node scripts/build.mjs && npm prune --omit=dev --ignore-scripts --no-audit -
 
 FROM node:${NODE}
 # Inside a container loopback is nobody; what may reach it is decided by the ports that are published.
-ENV NODE_ENV=production RULES_API_HOST=0.0.0.0 GATEWAY_HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
-# Load balancers need a moment to see that a gateway is about to stop. Only the gateway reads it.
+ENV NODE_ENV=production RULES_API_HOST=0.0.0.0 GATEWAY_HOST=0.0.0.0 DECISION_API_HOST=0.0.0.0 MANAGEMENT_HOST=0.0.0.0
+# Load balancers need a moment to see that a gateway is about to stop. Only gateways and decision APIs read it.
 ENV DRAIN_DELAY_MS=5000
 WORKDIR /app
 COPY --from=build /app/package.json ./
@@ -26,6 +26,6 @@ COPY --from=build /app/dist dist
 # The pages that the Rules API serves.
 COPY docs/problems docs/problems
 USER node
-# Rules API, gateway, its management, the preloader's management.
-EXPOSE 3000 8080 8081 8082
+# Rules API, gateway, its management, the preloader's management, decision API, its management.
+EXPOSE 3000 8080 8081 8082 8090 8092
 CMD ["node", "--enable-source-maps", "dist/gateway.js"]

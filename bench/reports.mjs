@@ -49,7 +49,7 @@ function nanoseconds(capacity, decisions, reports) {
   const ids = Array.from({ length: MERCHANTS }, (_, i) => `merchant-${i}`);
   const rules = ids.map((id) => merchantRules(id, [rule(capacity)], []));
   const counters = new UsageCounters({ isMerchant: () => true });
-  const queue = new ReceiptQueue({ perSecond: 200, passedOneIn: 1000, now: () => performance.now() });
+  const queue = new ReceiptQueue({ perSecond: 200, passedOneIn: 1000, isMerchant: () => true, now: () => performance.now() });
   const before = process.cpuUsage();
   for (let i = 0; i < decisions; i++) {
     const at = i % MERCHANTS;

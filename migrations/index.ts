@@ -20,6 +20,7 @@ import { AuditByTime1797000000000 } from './1797000000000-audit-by-time.js';
 import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
 import { RuleReserve1799200000000 } from './1799200000000-rule-reserve.js';
 import { MerchantNameStart1799300000000 } from './1799300000000-merchant-name-start.js';
+import { MerchantLabelTable1799400000000 } from './1799400000000-merchant-label-table.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -45,4 +46,5 @@ export const MIGRATIONS = [
   RuleOnLimit1799000000000,
   RuleReserve1799200000000,
   MerchantNameStart1799300000000,
+  MerchantLabelTable1799400000000,
 ];

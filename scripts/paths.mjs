@@ -16,7 +16,7 @@ export const NEST = resolve(ROOT, 'node_modules', '@nestjs', 'cli', 'bin', 'nest
 export const mainOf = (app) => resolve(DIST, 'apps', app, 'src', 'main.js');
 
 /** The apps that are also built into one file each, which starts faster. */
-export const BUNDLED = ['rules-api', 'preloader', 'gateway'];
+export const BUNDLED = ['rules-api', 'preloader', 'gateway', 'decision-api'];
 
 /** That file. @param {string} app */
 export const bundleOf = (app) => resolve(DIST, `${app}.js`);

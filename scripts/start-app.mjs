@@ -1,4 +1,4 @@
-/** npm run start:gateway, start:rules-api, start:preloader: one app alone, from a fresh clone too. */
+/** npm run start:gateway, start:decision-api, start:rules-api, start:preloader: one app alone, from a fresh clone too. */
 import { BAD_CONFIGURATION } from './command-line.mjs';
 import { BUNDLED, bundleOf } from './paths.mjs';
 import { provide } from './provide.mjs';

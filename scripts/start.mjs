@@ -9,7 +9,7 @@ import { takeDataDirectory } from './run-lock.mjs';
 const HELP = `npm start [-- --fresh]
 npm run dev [-- --fresh]
 
-Runs Tollgate on this machine: PostgreSQL, Redis, the Rules API, the preloader, the gateway, and a small demo API
+Runs Tollgate on this machine: PostgreSQL, Redis, the Rules API, the preloader, the gateway, the decision API, and a small demo API
 behind it with two demo merchants. Installs and builds what is missing. Ctrl-C stops everything.
 
 npm run dev does the same, and compiles and starts the apps again whenever their sources change.
@@ -26,6 +26,8 @@ Variables, all optional:
   GATEWAY_PORT              8080
   GATEWAY_MANAGEMENT_PORT   8081, health and metrics
   PRELOADER_MANAGEMENT_PORT 8082, health and metrics
+  DECISION_API_PORT         8090, the decision API
+  DECISION_API_MANAGEMENT_PORT 8092, health and metrics
   RULES_API_HOST, GATEWAY_HOST, MANAGEMENT_HOST
                             the addresses on which they listen; 127.0.0.1, so that nobody else reaches them
   MANAGEMENT_TOKEN          if set, metrics are shown only to those who send it

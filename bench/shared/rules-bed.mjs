@@ -26,6 +26,7 @@ export const SEARCHES = [
   `plan=${PLAN}`,
   `plan=${PLAN}&label=tier%3Dgold`,
   'name=branch&label=opened%3Dlate',
+  `plan=${PLAN}&label=opened%3Dlate`,
 ];
 
 /** The ids of merchants in the database, in the order of their numbers. */
@@ -52,6 +53,10 @@ export async function fillWithRules(url, merchants) {
            || CASE WHEN i >= $1::int * 0.9 THEN '{"opened":"late"}'::jsonb ELSE '{}'::jsonb END
        FROM generate_series(0, $1::int - 1) AS i`,
       [merchants],
+    );
+    // What a trigger would do.
+    await client.query(
+      'INSERT INTO merchant_label (key, value, merchant_id) SELECT key, value, id FROM merchant, jsonb_each_text(labels) ORDER BY 1, 2, 3',
     );
     await client.query(
       `INSERT INTO rule (merchant_id, name, ${RULE_COLUMNS}, enabled, version, labels)

@@ -49,7 +49,7 @@ const validate = new Ajv({ allErrors: true, strict: false, formats: { ipv4: /^(\
 const faults = (value: unknown): unknown => (validate(value) ? [] : validate.errors);
 
 /** Secrets of which the apps say what holds without them. */
-const OPTIONAL = ['MANAGEMENT_TOKEN', 'TOKEN_HASH_KEY'];
+const OPTIONAL = ['DECISION_API_TOKENS', 'MANAGEMENT_TOKEN', 'TOKEN_HASH_KEY'];
 
 describe('docker-compose.yml', () => {
   it('is what Compose reads', () => expect(faults(compose)).toEqual([]));

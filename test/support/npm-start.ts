@@ -23,7 +23,14 @@ export async function ownPlace(): Promise<Place> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate start '));
   chmodSync(directory, 0o755);
   const env: Record<string, string> = { TOLLGATE_DATA_DIR: directory };
-  for (const name of ['RULES_API_PORT', 'GATEWAY_PORT', 'GATEWAY_MANAGEMENT_PORT', 'PRELOADER_MANAGEMENT_PORT'])
+  for (const name of [
+    'RULES_API_PORT',
+    'GATEWAY_PORT',
+    'GATEWAY_MANAGEMENT_PORT',
+    'DECISION_API_PORT',
+    'DECISION_API_MANAGEMENT_PORT',
+    'PRELOADER_MANAGEMENT_PORT',
+  ])
     env[name] = String(await freePort());
   return { env, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }

@@ -8,7 +8,7 @@ import { PATIENCE } from './patience.mjs';
 import { Tether } from '../../scripts/tether.mjs';
 import { until } from './until.js';
 
-export type AppName = 'rules-api' | 'preloader' | 'gateway';
+export type AppName = 'rules-api' | 'preloader' | 'gateway' | 'decision-api';
 
 /** What every app started by a test knows as the admin token, unless the test says otherwise. */
 export const ADMIN_TOKEN = 'admin-token-of-the-tests';
@@ -18,6 +18,7 @@ const PORTS: Record<AppName, { main: string; management: string }> = {
   'rules-api': { main: 'RULES_API_PORT', management: 'RULES_API_PORT' },
   preloader: { main: 'PRELOADER_MANAGEMENT_PORT', management: 'PRELOADER_MANAGEMENT_PORT' },
   gateway: { main: 'GATEWAY_PORT', management: 'GATEWAY_MANAGEMENT_PORT' },
+  'decision-api': { main: 'DECISION_API_PORT', management: 'DECISION_API_MANAGEMENT_PORT' },
 };
 
 /** One line of an app's JSON log; a line that is not JSON appears as its msg. */

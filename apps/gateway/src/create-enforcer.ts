@@ -1,4 +1,5 @@
-import { Enforcer, postgresRules } from '#enforcement';
+import { enforcerOptions } from '#edge';
+import { Enforcer } from '#enforcement';
 import type { RetryPolicy } from '#limiter';
 import type { Config, Logger } from '#platform';
 import type { Registry } from 'prom-client';
@@ -16,31 +17,14 @@ export function createEnforcer(
   metrics: ProxyMetrics,
   hasRoute: (route: string) => boolean,
 ): Enforcer {
-  const rules = postgresRules(config.databaseUrl, 'tollgate-gateway');
   return new Enforcer({
-    redisUrl: config.redisUrl,
-    ruleSource: rules,
-    apiKeySource: config.identity.includes('api-key') ? rules : undefined,
+    ...enforcerOptions(config, 'tollgate-gateway'),
     logger,
     registry,
-    storeTimeoutMs: config.storeTimeoutMs,
-    ruleCacheBytes: config.ruleCacheMb * 2 ** 20,
-    defaultForUnknown: config.unknownMerchant === 'default',
-    unknownLookupsPerSecond: config.unknownLookupsPerSecond,
-    unknownLookupsPerPeer: config.unknownLookupsPerPeer,
-    gatewaysExpected: config.gatewaysExpected,
     upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
     hasRoute,
     upstreamErrors: () => metrics.count(Outcome.UpstreamError),
     retries: retryPolicy(config),
-    metricRules: config.metricRules,
-    refusalLinesPerSecond: config.refusalLinesPerSecond,
-    usageFlushMs: config.usageFlushMs,
-    receiptsPerSecond: config.receiptsPerSecond,
-    receiptsPassedOneIn: config.receiptsPassedOneIn,
-    receiptsKept: config.receiptsKept,
-    receiptsPerMerchant: config.receiptsPerMerchant,
-    ...(config.receiptHashKey !== undefined && { receiptHashKey: config.receiptHashKey }),
   });
 }
 

@@ -23,20 +23,23 @@ async function main(): Promise<void> {
     timeoutMs: config.webhookTimeoutMs,
     graceMs: config.shutdownGraceMs * WEBHOOK_SHARE_OF_GRACE,
   };
-  const app = await createRulesApi({
-    database,
-    adminToken,
-    tokenHashKey,
-    oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
-    liveBuckets,
-    approvalExpiryMs,
-    approvalOverrideFactor,
-    webhooks,
-    managementToken,
-    health,
-    registry,
-    logger,
-  });
+  const app = await createRulesApi(
+    {
+      database,
+      adminToken,
+      tokenHashKey,
+      oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
+      liveBuckets,
+      approvalExpiryMs,
+      approvalOverrideFactor,
+      webhooks,
+      managementToken,
+      health,
+      registry,
+      logger,
+    },
+    { publicUrl: config.rulesApiPublicUrl },
+  );
   await app.listen(config.rulesApiPort, config.rulesApiHost);
   logger.info({ url: await app.getUrl() }, 'listening');
 

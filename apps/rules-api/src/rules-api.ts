@@ -10,8 +10,11 @@ import { serveOpenApi } from './openapi/openapi.js';
 import { PREVIEW_BODIES } from './preview/preview.module.js';
 import { RulesApiModule, type RulesApiDependencies } from './rules-api.module.js';
 
-/** The Rules API, complete but not yet listening. */
-export async function createRulesApi(dependencies: RulesApiDependencies): Promise<NestFastifyApplication> {
+/** The Rules API, complete but not yet listening. @param publicUrl where clients reach it, if that is not where it listens */
+export async function createRulesApi(
+  dependencies: RulesApiDependencies,
+  { publicUrl }: { readonly publicUrl?: string | undefined } = {},
+): Promise<NestFastifyApplication> {
   const { adminToken, tokenHashKey, database, logger, registry } = dependencies;
   const tokenText = new TokenText(tokenHashKey || adminToken);
   const tokens = new ApiTokenRepository(database.dataSource);
@@ -26,6 +29,6 @@ export async function createRulesApi(dependencies: RulesApiDependencies): Promis
     refusal: authenticator.refusal,
     pages: '/docs',
   });
-  serveOpenApi(app);
+  serveOpenApi(app, publicUrl);
   return app;
 }

@@ -4,10 +4,12 @@ import {
   type ChangeListener,
   createRedis,
   RedisBucketStore,
+  RedisClaimStore,
   RedisSnapshotStore,
   redisTake,
   type PlatformLoad,
 } from '#limiter-redis';
+import type { Redis } from 'ioredis';
 import type { EnforcerSettings } from './enforcer-options.js';
 import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
@@ -74,6 +76,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     /** In front of `store`: remembers what it has refused. */
     buckets,
     limiter,
+    claims: createClaims(redis, store, ignored),
     gateways,
     spareCapacity,
     decisions,
@@ -81,6 +84,11 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     refusals: new RefusalLog({ logger, perSecond: settings.refusalLinesPerSecond, secret: settings.receiptHashKey }),
     ignored,
   };
+}
+
+function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages): RedisClaimStore {
+  const nowMs = () => Date.now() + store.clockOffsetMs;
+  return new RedisClaimStore(redis, nowMs, (what) => ignored.add({ kind: 'claim', ...what }));
 }
 
 function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {

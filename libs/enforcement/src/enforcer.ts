@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { NewerRulesError, rerouted, rerouteOf, type Descriptor, type Switch, type Verdict } from '#limiter';
-import { leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
+import { type AnswerFacts, NewerRulesError, rerouted, rerouteOf, type Descriptor, type Switch, type Verdict } from '#limiter';
+import { type ClaimOutcome, leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
 import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from './enforcer-options.js';
@@ -22,6 +22,8 @@ const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 const LOOK_AT_SWITCHES_EVERY_MS = 1000;
 /** What is on is said again so often: nobody should be able to forget it. */
 const REMIND_OF_SWITCHES_EVERY_MS = 60_000;
+/** To read it, to end it, and to look who was faster. */
+const MOST_CALLS_OF_A_CLAIM = 3;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
 
@@ -118,6 +120,29 @@ export class Enforcer {
     );
   }
 
+  /**
+   * Leaves what a verdict has reserved to whoever knows the name that this answers: any enforcer can end the claim, once. The reservations must not be released or
+   * refunded then. Undefined: nothing was reserved, it is too much to be kept, or Redis is away; then what was taken stays taken, and slots time out.
+   *
+   * @param forMs how long it can be ended, in milliseconds. Never rejects
+   */
+  async claim({ reservations }: Verdict, forMs: number): Promise<string | undefined> {
+    const { buckets, claims } = this.dependencies;
+    const shared = reservations.filter(({ store }) => store === buckets);
+    if (shared.length === 0) return undefined;
+    return withDeadline(claims.keep(shared, forMs), this.settings.storeTimeoutMs).catch(() => undefined);
+  }
+
+  /** Gives back what a claim stands for, as if the request had never come. Rejects if Redis does not answer in time: it may be done then, and to ask again does no harm. */
+  refundClaim(name: string): Promise<ClaimOutcome> {
+    return this.endClaim(this.dependencies.claims.refund(name));
+  }
+
+  /** The request of a claim is over: like the release of a reservation. Rejects as `refundClaim` does. @param answer what is known of it */
+  settleClaim(name: string, answer?: AnswerFacts): Promise<ClaimOutcome> {
+    return this.endClaim(this.dependencies.claims.settle(name, answer));
+  }
+
   /** What is switched on now, for this process or for all. */
   get switches(): readonly Switch[] {
     return this.dependencies.rules.switches;
@@ -170,6 +195,12 @@ export class Enforcer {
     subscriber.disconnect();
     await ruleSource.close();
     this.logSummary();
+  }
+
+  private async endClaim(ending: Promise<ClaimOutcome>): Promise<ClaimOutcome> {
+    const outcome = await withDeadline(ending, MOST_CALLS_OF_A_CLAIM * this.settings.storeTimeoutMs);
+    if ('keys' in outcome) this.dependencies.buckets.forget(outcome.keys);
+    return outcome;
   }
 
   /** The rules are not at hand. */

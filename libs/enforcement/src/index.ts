@@ -1,3 +1,4 @@
+export { type ClaimOutcome, isClaimName } from '#limiter-redis';
 export { Enforcer } from './enforcer.js';
 export type { EnforcerLogger, EnforcerOptions } from './enforcer-options.js';
 export type { ApiKeySource, KnownApiKey } from './keys/api-key-source.js';

@@ -22,36 +22,9 @@ local requests, answer, ask_again = nil, nil, nil -- only for takes
 
 --# include buckets.lua
 
+--# include give-back.lua
+
 local stored = call('MGET', unpack(KEYS))
-local changed, given = {}, 0
-local position = 1
-while position <= #ARGV[2] do
-  local kind, index, generation, a, b, c, d, e, f
-  kind, index, generation, a, b, c, d, e, f, position = unpack_struct('<BHI4dddddd', ARGV[2], position)
-  if kind == RETRY.KIND then
-    -- Given back only once, and not if a retry went by: what was taken is for that one.
-    if stored[index] == format('%.0f:0', a) then
-      stored[index], changed[index] = '-', true
-    else
-      position = position + generation * RETRY.REFUND_LENGTH
-    end
-  else
-    local algorithm = ALGORITHMS[kind]
-    local text, block, state, written, text_kind
-    if stored[index] then
-      text, block = without_block(stored[index])
-      state, written, text_kind = parse(text)
-    end
-    -- Slots live on over an edit.
-    if state and text_kind == algorithm.text_kind and (written == generation or algorithm.keeps_state) then
-      local after = algorithm.refunded(state, a, b, c, d, e, f)
-      if after then
-        stored[index] = with_block(block, algorithm.text(written, after))
-        changed[index] = true
-        given = given + 1
-      end
-    end
-  end
-end
+local changed, given = give_back(ARGV[2], stored)
 for index in pairs(changed) do call('SET', KEYS[index], stored[index], 'KEEPTTL') end
 return given

@@ -1,6 +1,7 @@
 export * from './busy-merchants.js';
 export * from './carry-over-buckets.js';
 export * from './change-feed.js';
+export * from './claim-store.js';
 export * from './gathered-reads.js';
 export * from './limit-event-format.js';
 export * from './limit-event-store.js';

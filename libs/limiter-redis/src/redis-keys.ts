@@ -46,6 +46,11 @@ export function topKeysKey(rank: TopKeyRank, hour: number): string {
   return `tg:{k}:${rank}:${hour}`;
 }
 
+/** What a decision took, to be given back by whoever knows its name: see claim-store.ts. */
+export function claimKey(name: string): string {
+  return `tg:c:${name}`;
+}
+
 /** A stream of receipts of decisions, and the hash that finds them by the id of a request: see receipt-store.ts. */
 export const RECEIPTS_KEY = 'tg:receipts';
 export const RECEIPT_IDS_KEY = 'tg:receipts:ids';

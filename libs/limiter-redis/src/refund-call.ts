@@ -1,6 +1,7 @@
 import { allows, type Bucket, type BucketLevel, type PastTake, type Receipt, type SlotHolder } from '#limiter';
-import { codecOf, numberOf } from '../lua/algorithms/index.js';
+import { codecOf, KIND, numberOf } from '../lua/algorithms/index.js';
 import { ByteWriter } from './byte-writer.js';
+import type { ClaimedTake } from './claimed-take.js';
 import type { PackedArguments } from './packed-command.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
 import { RETRY } from './wire.js';
@@ -60,17 +61,8 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
   frames.clear();
   packed.clear();
   for (const { key, bucket, numbers } of refunds) {
-    let index = indexes.get(key);
-    if (index === undefined) {
-      index = indexes.size + 1;
-      indexes.set(key, index);
-      frames.frame(BUCKET_PREFIX + key);
-    }
-    const isMark = 'dependent' in bucket;
-    packed.u8(isMark ? RETRY.kind : numberOf(codecOf(bucket)));
-    packed.u16(index);
-    packed.u32(isMark ? bucket.dependent : bucket.generation);
-    for (let n = 0; n < NUMBERS; n++) packed.f64(numbers[n] ?? 0);
+    if ('dependent' in bucket) packGiven(indexes, key, RETRY.kind, bucket.dependent, numbers);
+    else packGiven(indexes, key, numberOf(codecOf(bucket)), bucket.generation, numbers);
   }
   frames.frame(now);
   frames.ascii(`$${packed.length}\r\n`);
@@ -80,6 +72,49 @@ export function packRefunds(refunds: readonly Refund[], now: string): PackedArgu
     argumentCount: 2,
     frames: [frames.written(), packed.written(), END],
   };
+}
+
+/** The claim that ends with what it gives back. */
+interface EndedClaim {
+  readonly key: string;
+  /** As it was read. */
+  readonly text: string;
+  /** What stands in its place from now on. */
+  readonly ended: string;
+}
+
+/** The wire format of lua/settle-claim.lua. */
+export function packClaimEnd(taken: readonly ClaimedTake[], claim: EndedClaim): PackedArguments {
+  const indexes = new Map<string, number>();
+  frames.clear();
+  packed.clear();
+  for (const { key, kind, generation, numbers } of taken) packGiven(indexes, key, KIND[kind]!, generation, numbers);
+  frames.frame(claim.key);
+  frames.frame('');
+  frames.ascii(`$${packed.length}\r\n`);
+  const rest = new ByteWriter(1024);
+  rest.frame(claim.text);
+  rest.frame(claim.ended);
+  return {
+    firstKey: claim.key,
+    keyCount: indexes.size + 1,
+    argumentCount: 4,
+    frames: [frames.written(), packed.written(), END, rest.written()],
+  };
+}
+
+/** @param indexes of the keys that were written */
+function packGiven(indexes: Map<string, number>, key: string, kind: number, generation: number, numbers: readonly number[]): void {
+  let index = indexes.get(key);
+  if (index === undefined) {
+    index = indexes.size + 1;
+    indexes.set(key, index);
+    frames.frame(BUCKET_PREFIX + key);
+  }
+  packed.u8(kind);
+  packed.u16(index);
+  packed.u32(generation);
+  for (let n = 0; n < NUMBERS; n++) packed.f64(numbers[n] ?? 0);
 }
 
 /** What `refunded` in lua/algorithms needs to know of a request that passed. */

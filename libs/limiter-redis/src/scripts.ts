@@ -19,7 +19,9 @@ export function sourceOf(file: string): string {
 type ScriptName =
   | 'take'
   | 'refund'
+  | 'settle-claim'
   | 'operate'
+  | 'read-texts'
   | 'report-load'
   | 'write-snapshots'
   | 'mend-snapshot'
@@ -31,7 +33,7 @@ type ScriptName =
 
 /** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
 export async function loadScripts(redis: Redis): Promise<void> {
-  const names: ScriptName[] = ['take', 'refund', 'report-load'];
+  const names: ScriptName[] = ['take', 'refund', 'read-texts', 'report-load'];
   await Promise.all(names.map((name) => redis.script('LOAD', sourceOf(`${name}.lua`))));
 }
 

@@ -6,7 +6,8 @@ import { UnreadableError } from '#limiter';
  */
 
 /** What was read. Fit for a label. */
-export type StoredKind = 'snapshot' | 'default_rules' | 'plan' | 'rule' | 'change' | 'change_counters' | 'busy_merchants' | 'load';
+export type StoredKind =
+  'snapshot' | 'default_rules' | 'plan' | 'rule' | 'change' | 'change_counters' | 'busy_merchants' | 'load' | 'claim';
 
 /** Why it is not believed. Fit for a label. */
 export type UnreadableReason = 'malformed' | 'newer_format' | 'implausible_version' | 'too_large' | 'wrong_type';

@@ -7,7 +7,7 @@ import {
   type TakeRequest,
   type RetryState,
 } from '#limiter';
-import type { RunningTime } from '#waiting';
+import { InFlightSet, NOWHERE, type InFlight, type RunningTime } from '#waiting';
 import type { Cluster, Redis } from 'ioredis';
 import type { Breaker } from './breaker.js';
 import type { ConnectionFault } from './connection-fault.js';
@@ -25,6 +25,11 @@ interface Waiting extends TakeRequest {
   withFormer: boolean;
   /** Undefined after it was called. */
   answer: TakeAnswer | undefined;
+}
+
+/** Requests that are asked about in one script call. */
+interface Batch extends InFlight {
+  readonly requests: readonly Waiting[];
 }
 
 export interface TakeBatcherBounds {
@@ -51,7 +56,7 @@ const script = new Script('take');
  */
 export class TakeBatcher {
   private waiting: Waiting[] = [];
-  private readonly underWay = new Set<readonly Waiting[]>();
+  private readonly underWay = new InFlightSet<Batch>();
   private flushScheduled = false;
   private stopSweeping: (() => void) | undefined;
 
@@ -112,33 +117,34 @@ export class TakeBatcher {
     return batch;
   }
 
-  private send(batch: readonly Waiting[]): void {
+  private send(requests: readonly Waiting[]): void {
+    const batch = { requests, place: NOWHERE };
     this.underWay.add(batch);
     const sentAtMs = Date.now();
     const startedMs = performance.now();
     script
-      .runPacked(this.redis, () => packTakes(batch, this.clock.nowMs, this.clock.ofScripts))
+      .runPacked(this.redis, () => packTakes(requests, this.clock.nowMs, this.clock.ofScripts))
       .then(
         (numbers) => {
-          this.bounds.onCall(performance.now() - startedMs, batch.length);
+          this.bounds.onCall(performance.now() - startedMs, requests.length);
           this.answered(batch, new TakeReply(numbers as number[]), sentAtMs);
         },
         (error: Error) => {
           this.breaker.failed(this.fault.explain(error));
           const unavailable = new StoreUnavailableError(`Redis failed: ${error.message}`, { cause: error });
-          for (const waiting of batch) settle(waiting, unavailable);
+          for (const waiting of requests) settle(waiting, unavailable);
           this.done(batch);
         },
       );
   }
 
-  private answered(batch: readonly Waiting[], reply: TakeReply, sentAtMs: number): void {
+  private answered(batch: Batch, reply: TakeReply, sentAtMs: number): void {
     const { atUs } = reply;
     this.clock.heard(atUs, sentAtMs);
     const unwritten = reply.wasWritten ? undefined : new UnwrittenCall();
     if (unwritten) this.breaker.failed(FULL);
     const again: Waiting[] = [];
-    for (const waiting of batch) {
+    for (const waiting of batch.requests) {
       const state = waiting.retry === undefined ? undefined : reply.retryState();
       const levels = reply.next(waiting.takes);
       if (levels === 'again') again.push(waiting);
@@ -166,7 +172,7 @@ export class TakeBatcher {
     this.waiting.unshift(...ready);
   }
 
-  private done(batch: readonly Waiting[]): void {
+  private done(batch: Batch): void {
     this.underWay.delete(batch);
     if (this.waiting.length > 0) this.scheduleFlush();
   }
@@ -187,11 +193,11 @@ export class TakeBatcher {
   /** Whether there were any. */
   private fail(which: (waiting: Waiting) => boolean, reason: string): boolean {
     let error: StoreUnavailableError | undefined;
-    for (const batch of this.underWay) {
+    for (const batch of this.underWay.now()) {
       // The first of a batch has waited longest.
-      if (!which(batch[0]!)) continue;
+      if (!which(batch.requests[0]!)) continue;
       error ??= new StoreUnavailableError(reason);
-      for (const waiting of batch) settle(waiting, error);
+      for (const waiting of batch.requests) settle(waiting, error);
       // A call without an answer must not hold its place for ever.
       this.underWay.delete(batch);
     }

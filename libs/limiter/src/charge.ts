@@ -55,6 +55,7 @@ export const CHARGE: CustomField<Charge | null> = {
 
 /** A charge that waits for the answer. */
 export interface CompiledCharge {
+  readonly when: Condition;
   readonly readsBody: boolean;
   /** Whether what was reserved stays taken: when that is true of the answer, and when it cannot be known. */
   readonly stays: (answer: AnswerFacts) => boolean;
@@ -65,6 +66,7 @@ export function compiledCharge(charge: Charge | null | undefined): CompiledCharg
   const { when } = charge;
   const condition = compiled(when);
   return {
+    when,
     readsBody: fieldsIn([when]).some(isAnswerBodyField),
     stays: (answer) => condition.couldHold(new AskedFields(NO_REQUEST, answer)),
   };

@@ -86,13 +86,19 @@ export function takesOf(rules: readonly CompiledRule[], descriptor: Descriptor):
 
 function takesOfRule(compiled: CompiledRule, descriptor: Descriptor): readonly BucketTake[] {
   const { rule, buckets, takes, unitsPerToken } = compiled;
-  return inOrder(takes ?? newTakes(rule, buckets, descriptor, costOf(compiled, descriptor)! * unitsPerToken, plainTake));
+  if (takes !== undefined && descriptor.times === undefined) return inOrder(takes);
+  return inOrder(newTakes(rule, buckets, descriptor, costOf(compiled, descriptor)! * unitsPerToken, plainTake));
 }
 
 /** What a request costs by a rule; undefined if what it says of that is not valid. */
 export function costOf({ rule, price }: Pick<CompiledRule, 'rule' | 'price'>, descriptor: Descriptor): number | undefined {
-  return price === undefined ? (rule.cost as number) : price(new AskedFields(descriptor));
+  const cost = price === undefined ? (rule.cost as number) : price(new AskedFields(descriptor));
+  const { times } = descriptor;
+  return times === undefined || cost === undefined ? cost : Math.min(cost * times, MORE_THAN_ANY_CAPACITY);
 }
+
+/** What is exact in every bucket, and refused by each. */
+const MORE_THAN_ANY_CAPACITY = 1_000_000_001;
 
 export function inOrder({ limits, penalty }: RuleTakes): readonly BucketTake[] {
   return penalty === undefined ? limits : [...limits, penalty];

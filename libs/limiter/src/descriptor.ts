@@ -22,6 +22,8 @@ export interface Descriptor {
    * any other.
    */
   readonly retryKey?: string | undefined;
+  /** For how many such requests the door asks at once: each bucket is asked for so many times what the rule says. Undefined: one. 0 takes nothing. */
+  readonly times?: number | undefined;
   /** What else the door can tell. It is asked only where a rule looks at it, and may be computed then; without it these fields are absent. */
   readonly more?: RequestFacts;
 }

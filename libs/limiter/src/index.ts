@@ -22,7 +22,7 @@ export * from './bucket-key.js';
 export * from './bucket-operation.js';
 export * from './carry-over.js';
 export { takesOf, type CompiledRule, type RuleBuckets, type RuleTakes } from './compiled-rule.js';
-export type { Charge } from './charge.js';
+export { CHARGE, compiledCharge, type Charge } from './charge.js';
 export type { Cost, CostOfField } from './cost.js';
 export * from './decision.js';
 export * from './conditions/index.js';

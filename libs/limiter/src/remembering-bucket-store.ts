@@ -84,6 +84,12 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     this.store.refund(receipt);
   }
 
+  /** Something was given back to these buckets by another way. */
+  forget(keys: readonly string[]): void {
+    const nowMs = this.now();
+    for (const key of keys) this.memory.forget(key, nowMs);
+  }
+
   async operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {
     this.tellOf(key);
     try {

@@ -37,7 +37,7 @@ export class Reservation implements TakeRequest, Receipt {
     private readonly holdsSlots: boolean,
     readonly holder: number,
     readonly spare: boolean,
-    private readonly charged: readonly ChargedTakes[] = NOTHING_CHARGED,
+    readonly charged: readonly ChargedTakes[] = NOTHING_CHARGED,
     readonly retry?: Retry | undefined,
   ) {}
 

@@ -14,14 +14,14 @@ export type RefusalHtml = 'none' | 'built-in' | BodyTemplate;
 export const ANSWER_VARIABLES = {
   rateLimitHeaders: {
     name: 'RATE_LIMIT_HEADERS',
-    apps: ['gateway'],
+    apps: ['gateway', 'decision-api'],
     default: 'draft',
     meaning: 'headers that tell of limits: draft (RateLimit and RateLimit-Policy), legacy (X-RateLimit-*), both, or none',
     parse: oneOf(RATE_LIMIT_HEADER_STYLES),
   },
   rateLimitReset: {
     name: 'RATE_LIMIT_RESET',
-    apps: ['gateway'],
+    apps: ['gateway', 'decision-api'],
     default: 'seconds',
     meaning: 'what X-RateLimit-Reset says: seconds that are left, or epoch, seconds since 1970',
     parse: oneOf(RATE_LIMIT_RESETS),

@@ -7,10 +7,13 @@ import { VARIABLES } from './variables.js';
 const LEFT_OUT: Readonly<Record<string, string>> = {
   RULES_API_HOST: 'the image listens on all addresses of its container',
   GATEWAY_HOST: 'the image listens on all addresses of its container',
+  DECISION_API_HOST: 'the image listens on all addresses of its container',
   MANAGEMENT_HOST: 'the image listens on all addresses of its container',
   RULES_API_PORT: 'the port of the container is fixed; the name is that of the published port',
   GATEWAY_PORT: 'the port of the container is fixed; the name is that of the published port',
   GATEWAY_MANAGEMENT_PORT: 'the port of the container is fixed; the name is that of the published port',
+  DECISION_API_PORT: 'the port of the container is fixed; the name is that of the published port',
+  DECISION_API_MANAGEMENT_PORT: 'the port of the container is fixed; the name is that of the published port',
   PRELOADER_MANAGEMENT_PORT: 'the port of the container is fixed; the name is that of the published port',
   TOLLGATE_DATA_DIR: 'only npm start keeps data in a folder',
   SHUTDOWN_GRACE_MS: 'it has to be shorter than stop_grace_period, which stands beside it',

@@ -39,14 +39,14 @@ function ratio(text: string): number {
 export const SEEING_VARIABLES = {
   metricRules: {
     name: 'METRIC_RULES',
-    apps: ['gateway'],
+    apps: ['gateway', 'decision-api'],
     default: 'none',
     meaning: 'ids of rules whose requests are counted each by itself in tollgate_rule_requests_total, separated by commas, or none',
     parse: ruleIds,
   },
   refusalLinesPerSecond: {
     name: 'REFUSAL_LINES_PER_SECOND',
-    apps: ['gateway'],
+    apps: ['gateway', 'decision-api'],
     default: '20',
     meaning: 'lines of the log in a second, one for each refused request, a quarter of them for one merchant; 0: none',
     parse: wholeNumber(0, 1_000, ' lines a second'),
@@ -60,7 +60,7 @@ export const SEEING_VARIABLES = {
   },
   receiptHashKey: {
     name: 'RECEIPT_HASH_KEY',
-    apps: ['gateway'],
+    apps: ['gateway', 'decision-api'],
     default: '',
     secret: true,
     meaning:

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 
 /** The apps of Tollgate, by the names of their folders. */
-export const APPS = ['rules-api', 'preloader', 'gateway'] as const;
+export const APPS = ['rules-api', 'preloader', 'gateway', 'decision-api'] as const;
 export type App = (typeof APPS)[number];
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -82,6 +82,14 @@ export function problemTypeBase(text: string): string {
   const fits = url && ['http:', 'https:'].includes(url.protocol) && url.search + url.hash + url.username + url.password === '';
   if (!fits) return expected('a URL like https://docs.example/problems/, without query and fragment');
   return url.href.endsWith('/') ? url.href : `${url.href}/`;
+}
+
+/** Where clients reach a server, without a slash at the end. */
+export function publicUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const fits = url && ['http:', 'https:'].includes(url.protocol) && url.search + url.hash + url.username + url.password === '';
+  return fits ? url.href.replace(/\/+$/, '') : expected('a URL like https://limits.example.com, without query and fragment');
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];

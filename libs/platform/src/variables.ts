@@ -1,3 +1,4 @@
+import { DECISION_API_VARIABLES } from './decision-api-variables.js';
 import { GATEWAY_VARIABLES } from './gateway-variables.js';
 import { DEFAULT_PROBLEM_TYPE_BASE } from './problem-types.js';
 import {
@@ -12,6 +13,7 @@ import {
   expected,
   LOG_LEVELS,
   problemTypeBase,
+  publicUrl,
   factor,
   type Variable,
   visibleText,
@@ -21,14 +23,14 @@ import {
 export const VARIABLES = {
   databaseUrl: {
     name: 'DATABASE_URL',
-    apps: ['rules-api', 'preloader', 'gateway'],
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
     secret: true,
     meaning: 'PostgreSQL with the rules, postgres://user:password@host:port/database',
     parse: storeUrl(['postgres:', 'postgresql:'], 'postgres://user:password@127.0.0.1:5432/tollgate'),
   },
   redisUrl: {
     name: 'REDIS_URL',
-    apps: ['preloader', 'gateway'],
+    apps: ['preloader', 'gateway', 'decision-api'],
     secret: true,
     meaning: 'Redis or Valkey with the buckets and snapshots, redis://host:port',
     parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
@@ -64,16 +66,23 @@ export const VARIABLES = {
     meaning: 'address on which the Rules API listens; 0.0.0.0 for all, as containers need it',
     parse: host,
   },
+  rulesApiPublicUrl: {
+    name: 'RULES_API_PUBLIC_URL',
+    apps: ['rules-api'],
+    default: '',
+    meaning: 'URL at which clients reach the Rules API, for the OpenAPI document; unset: http and the address on which it listens',
+    parse: publicUrl,
+  },
   managementHost: {
     name: 'MANAGEMENT_HOST',
-    apps: ['preloader', 'gateway'],
+    apps: ['preloader', 'gateway', 'decision-api'],
     default: '127.0.0.1',
     meaning: 'address on which health and metrics are served; 0.0.0.0 for all, as containers need it',
     parse: host,
   },
   managementToken: {
     name: 'MANAGEMENT_TOKEN',
-    apps: ['rules-api', 'preloader', 'gateway'],
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
     default: '',
     secret: true,
     meaning: 'bearer token that metrics and lists of jobs require, at least 16 characters; if it is unset they require none',
@@ -88,7 +97,7 @@ export const VARIABLES = {
   },
   problemTypeBase: {
     name: 'PROBLEM_TYPE_BASE',
-    apps: ['rules-api', 'preloader', 'gateway'],
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
     default: DEFAULT_PROBLEM_TYPE_BASE,
     meaning: 'URL with which the types of problems begin, so that they lead to pages; the Rules API serves these under /problems/',
     parse: problemTypeBase,
@@ -167,16 +176,17 @@ export const VARIABLES = {
     parse: wholeNumber(100, 30_000, ' milliseconds'),
   },
   ...GATEWAY_VARIABLES,
+  ...DECISION_API_VARIABLES,
   logLevel: {
     name: 'LOG_LEVEL',
-    apps: ['rules-api', 'preloader', 'gateway'],
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
     default: 'info',
     meaning: `the least important level that is logged: ${LOG_LEVELS.join(', ')}`,
     parse: oneOf(LOG_LEVELS),
   },
   dataDir: {
     name: 'TOLLGATE_DATA_DIR',
-    apps: ['rules-api', 'preloader', 'gateway'],
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
     default: '.tollgate',
     meaning: 'folder in which npm start keeps its databases',
     parse: (text: string): string => (text.includes('\0') ? expected('the path of a folder') : text),
@@ -204,7 +214,7 @@ export const VARIABLES = {
   },
   shutdownGraceMs: {
     name: 'SHUTDOWN_GRACE_MS',
-    apps: ['rules-api', 'preloader', 'gateway'],
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
     default: '10000',
     meaning: 'milliseconds that requests and jobs in flight have to finish after SIGTERM',
     parse: wholeNumber(0, 600_000, ' milliseconds'),

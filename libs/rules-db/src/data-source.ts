@@ -12,6 +12,7 @@ import { DeadlineClient } from './deadline-client.js';
 import { IdempotencyKeyEntity } from './idempotency-key.entity.js';
 import { MerchantApiKeyEntity } from './merchant-api-key.entity.js';
 import { MerchantEntity } from './merchant.entity.js';
+import { MerchantLabelEntity } from './merchant-label.entity.js';
 import { OutboxEntity } from './outbox.entity.js';
 import { OverrideEntity } from './override.entity.js';
 import { DeletedPlanEntity, PlanEntity } from './plan.entity.js';
@@ -60,6 +61,7 @@ export function createDataSource(
     logging: false,
     entities: [
       MerchantEntity,
+      MerchantLabelEntity,
       PlanEntity,
       DeletedPlanEntity,
       RuleEntity,

@@ -74,15 +74,17 @@ export class MerchantRepository {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
     if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
-    const filters = filtersOf({ namePrefix, label, plan });
+    const { conditions, labelled, parameters } = filtersOf({ namePrefix, label, plan });
     // The index of plans has the order of the list, and those among whom to look are few.
     const isSearch = (namePrefix !== undefined || label !== undefined) && among === null && labelledInPart === undefined;
     if (isSearch) {
-      const search = idsThatFit({ conditions: filters.conditions, isAfter: after !== undefined, namePrefix });
-      query.andWhere(`merchant.id IN ${search}`, { ...filters.parameters, start: namePrefix, limit });
-    } else if (filters.conditions.length > 0) query.andWhere(filters.conditions.join(' AND '), filters.parameters);
-    if (labelledInPart)
-      query.andWhere(inPart({ after, among }), { part: JSON.stringify({ [labelledInPart.key]: labelledInPart.value }), limit });
+      const search = idsThatFit({ conditions, labelled, isAfter: after !== undefined, namePrefix });
+      query.andWhere(`merchant.id IN ${search}`, { ...parameters, start: namePrefix, limit });
+    } else for (const condition of [...conditions, ...(labelled === undefined ? [] : [labelled])]) query.andWhere(condition, parameters);
+    if (labelledInPart) {
+      const { key: labelKey, value: labelValue } = labelledInPart;
+      query.andWhere(inPart({ after, among }), { part: JSON.stringify({ [labelKey]: labelValue }), labelKey, labelValue, limit });
+    }
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
   }
 
@@ -167,10 +169,12 @@ function filtersOf({ namePrefix, label, plan }: Pick<MerchantFilter, 'namePrefix
   const conditions: string[] = [];
   if (namePrefix !== undefined) conditions.push(`lower(merchant.name) LIKE lower(:name) || '%'`);
   if (plan !== undefined) conditions.push('merchant.plan = :plan');
-  // The second condition is that of the index.
-  if (label) conditions.push(`merchant.labels @> :label AND merchant.labels <> '{}'`);
   const name = namePrefix === undefined ? undefined : withoutWildcards(namePrefix);
-  return { conditions, parameters: { name, plan, label: label && JSON.stringify({ [label.key]: label.value }) } };
+  if (label === undefined) return { conditions, labelled: undefined, parameters: { name, plan } };
+  // The second condition is that of the index.
+  const labelled = `merchant.labels @> :label AND merchant.labels <> '{}'`;
+  const byLabel = { label: JSON.stringify({ [label.key]: label.value }), labelKey: label.key, labelValue: label.value };
+  return { conditions, labelled, parameters: { name, plan, ...byLabel } };
 }
 
 /** The order of ids in the database, whose collation is C. */
@@ -183,10 +187,12 @@ export function byBytes(a: string, b: string): number {
  * about both would look at every rule there is for each page.
  */
 function inPart({ after, among }: { readonly after: string | undefined; readonly among: readonly string[] | null }): string {
-  const first = (id: string, table: string) =>
-    `(SELECT DISTINCT ${id} FROM ${table} WHERE labels @> :part AND labels <> '{}' AND ${id} IS NOT NULL` +
-    `${after === undefined ? '' : ` AND ${id} > :after`}${among === null ? '' : ` AND ${id} = ANY(:among)`} ORDER BY ${id} LIMIT :limit)`;
-  return `merchant.id IN (${first('id', 'merchant')} UNION ${first('merchant_id', 'rule')})`;
+  const which = `${after === undefined ? '' : ' AND merchant_id > :after'}${among === null ? '' : ' AND merchant_id = ANY(:among)'}`;
+  const page = 'ORDER BY merchant_id LIMIT :limit';
+  return `merchant.id IN (
+    (SELECT merchant_id FROM merchant_label WHERE key = :labelKey AND value = :labelValue${which} ${page})
+    UNION
+    (SELECT DISTINCT merchant_id FROM rule WHERE labels @> :part AND labels <> '{}' AND merchant_id IS NOT NULL${which} ${page}))`;
 }
 
 /** Escapes what LIKE would take for a wildcard. */

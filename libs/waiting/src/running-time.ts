@@ -1,3 +1,5 @@
+import { InFlightSet, NOWHERE, type InFlight } from './in-flight-set.js';
+
 /** How often the clock is read while something is waited for. Milliseconds. */
 export const BEAT_MS = 5;
 
@@ -33,7 +35,7 @@ const EVENT_LOOP: Heart = {
   beatAfter: (ms, beat) => void setTimeout(() => void setImmediate(beat), ms),
 };
 
-interface Wait {
+interface Wait extends InFlight {
   readonly sinceMs: number;
   readonly ms: number;
   readonly callback: () => void;
@@ -57,7 +59,7 @@ export class RunningTime {
   /** The longest wait for a core, fading. */
   private starvedMs = 0;
   private beating = false;
-  private readonly waits = new Set<Wait>();
+  private readonly waits = new InFlightSet<Wait>();
 
   constructor(private readonly heart: Heart = EVENT_LOOP) {}
 
@@ -73,7 +75,7 @@ export class RunningTime {
 
   /** Calls back once `ms` have passed; 0: at the next beat. Returns what calls it off. */
   after(ms: number, callback: () => void): () => void {
-    const wait = { sinceMs: this.countedMs, ms, callback };
+    const wait = { sinceMs: this.countedMs, ms, callback, place: NOWHERE };
     this.waits.add(wait);
     if (!this.beating) this.startBeating();
     return () => void this.waits.delete(wait);
@@ -94,7 +96,7 @@ export class RunningTime {
 
   private readonly beat = (): void => {
     this.count(this.heart.now(), this.heart.used());
-    for (const wait of [...this.waits]) {
+    for (const wait of this.waits.now()) {
       if (wait.ms > 0 && !this.passed(wait.sinceMs, wait.ms)) continue;
       // One that was called off by an earlier one of this beat is no longer there.
       if (this.waits.delete(wait)) wait.callback();

@@ -21,6 +21,16 @@ export class DeadlineError extends Error {
 export function withDeadline<T>(promise: Promise<T>, ms: number, { what, time = runningTime }: DeadlineOptions = {}): Promise<T> {
   return new Promise((resolve, reject) => {
     const callOff = time.after(ms, () => reject(new DeadlineError(ms, what)));
-    promise.then(resolve, reject).finally(callOff);
+    promise.then(
+      (value) => {
+        callOff();
+        resolve(value);
+      },
+      (error: unknown) => {
+        callOff();
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as the promise does
+        reject(error);
+      },
+    );
   });
 }

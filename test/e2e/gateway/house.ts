@@ -66,6 +66,13 @@ export class House {
     return app;
   }
 
+  /** A decision API on the same stores. It ends with the house. */
+  async decisionApi(env: Record<string, string> = {}): Promise<RunningApp> {
+    const app = await startApp('decision-api', { REDIS_URL: this.redisServer.url, DATABASE_URL: this.database.url, ...env });
+    this.gateways.push(app);
+    return app;
+  }
+
   /** Writes a merchant's rules to Redis in the next version and tells the gateways. */
   async write(merchantId: string, rules: readonly Rule[], { exists = true, announce = true } = {}): Promise<MerchantSnapshot> {
     const version = (this.versions.get(merchantId) ?? 0) + 1;

@@ -17,7 +17,7 @@ describe('the system that npm start has started ends when its npm', () => {
     await run.until('one line per event');
     const children = run.children();
     const lock = Number(readFileSync(join(place.directory, 'run.lock'), 'utf8').match(/\d+/)?.[0]);
-    expect(stillRunning(children)).toHaveLength(6);
+    expect(stillRunning(children)).toHaveLength(7);
     run.signal(signal);
     await until('all parts have ended', () => stillRunning([...children, { name: 'npm start', pid: lock }]).length === 0, 30_000);
   });

@@ -6,7 +6,7 @@ import { ROOT } from '../../../scripts/paths.mjs';
 import { until } from '../../support/until.js';
 import { npmStart, ownPlace, stillRunning, type NpmStart, type Place } from '../../support/npm-start.js';
 
-const PARTS = ['PostgreSQL', 'Redis', 'demo-api', 'gateway', 'preloader', 'rules-api'];
+const PARTS = ['PostgreSQL', 'Redis', 'decision-api', 'demo-api', 'gateway', 'preloader', 'rules-api'];
 const READY = 'one line per event';
 
 const shell = async (command: string): Promise<string> => (await promisify(execFile)('/bin/sh', ['-c', command])).stdout;

@@ -53,11 +53,6 @@ describe('a merchant whose rules cannot be parsed', () => {
     expect(new Date(items[0]?.when ?? '').toISOString()).toBe(items[0]?.when);
   });
 
-  test('is also listed under the first name of failed jobs', async () => {
-    const answer = await fetch(`${app.managementUrl}/jobs/set-aside`);
-    expect(await answer.json()).toEqual(await failedJobs(app));
-  });
-
   test('is listed once however often its job fails, and no longer once its rules are put right', async () => {
     const before = (await failedJobs(app)).items[0]?.id;
     const { jobId } = await house.preloads.request();

@@ -17,15 +17,21 @@ describe('what the OpenAPI document says', () => {
   let schemas: Schemas;
   let paths: Record<string, Record<string, Documented>>;
   let examples: Record<string, { value: object }>;
+  let servers: { url: string }[];
 
   beforeAll(async () => {
     api = await emptyRulesApi();
     const document = (await api.ask('GET', '/openapi.json')).body as {
       components: { schemas: Schemas; examples: typeof examples };
       paths: typeof paths;
+      servers: typeof servers;
     };
     ({ schemas, examples } = document.components);
-    paths = document.paths;
+    ({ paths, servers } = document);
+  });
+
+  it('is where the API listens, as a URL that a client can use as it stands', () => {
+    expect(servers.map(({ url }) => url)).toEqual([api.app.url]);
   });
 
   function operation(method: string, template: string): Documented {

@@ -152,12 +152,24 @@ describe('a process that is told to end', () => {
 
 describe('each app, with Redis and PostgreSQL gone and the reader of its log too', () => {
   const GONE = { DATABASE_URL: 'postgres://127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1', UPSTREAM_URL: 'http://127.0.0.1:1' };
-  const PORTS = { gateway: 'GATEWAY_MANAGEMENT_PORT', preloader: 'PRELOADER_MANAGEMENT_PORT', 'rules-api': 'RULES_API_PORT' };
+  const PORTS = {
+    gateway: 'GATEWAY_MANAGEMENT_PORT',
+    'decision-api': 'DECISION_API_MANAGEMENT_PORT',
+    preloader: 'PRELOADER_MANAGEMENT_PORT',
+    'rules-api': 'RULES_API_PORT',
+  };
 
-  it.concurrent.each(['gateway', 'preloader', 'rules-api'] as const)('%s ends on SIGTERM', async (app) => {
+  it.concurrent.each(['gateway', 'decision-api', 'preloader', 'rules-api'] as const)('%s ends on SIGTERM', async (app) => {
     const port = await freePort();
     const process = run([bundleOf(app)], {
-      env: { ...GONE, GATEWAY_PORT: '0', [PORTS[app]]: String(port), TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN, SHUTDOWN_GRACE_MS: '2000' },
+      env: {
+        ...GONE,
+        GATEWAY_PORT: '0',
+        DECISION_API_PORT: '0',
+        [PORTS[app]]: String(port),
+        TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+        SHUTDOWN_GRACE_MS: '2000',
+      },
     });
     await until(async () => expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200), 20_000);
     process.leave();

@@ -20,16 +20,27 @@ test('each read gets the text of its own key, in whatever company', async () => 
   await list;
 });
 
+const calls = async (): Promise<number> => Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0);
+
 test('what is asked for while a read is under way goes together, and the next one after an idle moment at once', async () => {
-  const reads = new GatheredReads(redis, 9);
-  let asked = 0;
-  const pipeline = redis.pipeline.bind(redis);
-  redis.pipeline = (...args: []) => (asked++, pipeline(...args));
-  await Promise.all(Array.from({ length: 100 }, (_, i) => reads.read(`many ${i}`)));
-  expect(asked).toBe(2);
+  const reads = new GatheredReads(redis, 9, { betweenCallsMs: 0 });
   await reads.read('a');
-  expect(asked).toBe(3);
-  redis.pipeline = pipeline;
+  const before = await calls();
+  await Promise.all(Array.from({ length: 100 }, (_, i) => reads.read(`many ${i}`)));
+  expect(await calls()).toBe(before + 2);
+  await reads.read('a');
+  expect(await calls()).toBe(before + 3);
+});
+
+test('what is asked for soon after a call waits for the next one, in which all goes that came meanwhile', async () => {
+  const reads = new GatheredReads(redis, 9, { betweenCallsMs: 200 });
+  await reads.read('a');
+  const before = await calls();
+  const soon = reads.read('a');
+  await redis.ping();
+  const later = reads.read('b');
+  expect((await Promise.all([soon, later])).map(textOf)).toEqual(['one', 'two']);
+  expect(await calls()).toBe(before + 1);
 });
 
 test('what waits for a Redis that does not answer is bounded, and goes on when it does', async () => {

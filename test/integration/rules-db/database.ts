@@ -21,7 +21,7 @@ export async function migratedDatabase(): Promise<{ url: string; dataSource: Dat
 export async function emptyTables(dataSource: DataSource): Promise<void> {
   await dataSource.query(`
     SET session_replication_role = replica;
-    TRUNCATE merchant, merchant_api_key, rule, deleted_merchant, plan, deleted_plan, audit, outbox RESTART IDENTITY;
+    TRUNCATE merchant, merchant_label, merchant_api_key, rule, deleted_merchant, plan, deleted_plan, audit, outbox RESTART IDENTITY;
     UPDATE audit_head SET seq = 0, hash = '';
     SET session_replication_role = origin`);
 }

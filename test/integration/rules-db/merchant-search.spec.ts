@@ -66,11 +66,43 @@ describe('a search among very many merchants', () => {
     ],
     ['rare among those of the same first letters', { namePrefix: 'merchant 5995' }, [[5995]]],
     ['by name and label', { namePrefix: 'BRANCH', label: { key: 'region', value: 'eu' } }, [[5996, 5998, 6000], []]],
+    ['with a common label and a rare name', { namePrefix: 'merchant 5995', label: { key: 'region', value: 'us' } }, [[5995]]],
+    [
+      'with a common label, of which those that are named so are at the end of both lists',
+      { namePrefix: 'b', label: { key: 'region', value: 'eu' } },
+      [[5996, 5998, 6000], []],
+    ],
+    ['with a label whose value others have', { label: { key: 'joined', value: 'eu' } }, [[]]],
     ['by label and plan', { label: { key: 'joined', value: 'late' }, plan: 'pro' }, [[6000]]],
     ['that there are not', { label: { key: 'joined', value: 'never' } }, [[]]],
     ['whose name would be found by a wildcard only', { namePrefix: 'branch%' }, [[]]],
   ])('finds those %s, in the order of the list', async (_which, filter, expected) => {
     expect(await pages(filter, expected.length)).toEqual(expected);
+  });
+
+  it('finds merchants by the labels that they have now, however they were written', async () => {
+    const by = { name: 'admin', requestId: '1' };
+    const found = async (value: string) => (await merchants.list({ label: { key: 'wave', value }, limit: 9 })).map(({ id }) => id);
+    const spec = (id: string, labels: Record<string, string>) => ({ id, name: id, timeZone: 'UTC', labels });
+    await merchants.create(spec('w1', { wave: '1', 'of-all': 'yes' }), by);
+    await merchants.createAll([spec('w2', { wave: '1' }), spec('w3', { wave: '2' }), spec('w4', {})], by);
+    expect(await found('1')).toEqual(['w1', 'w2']);
+
+    await merchants.update('w1', 'any', { labels: { wave: '2', 'of-all': 'yes' } }, by);
+    await merchants.update('w2', 'any', { name: 'another name' }, by);
+    const before = (await merchants.find('w4'))!;
+    await merchants.updateAll([{ before, changes: { labels: { wave: '1' } } }], by);
+    expect([await found('1'), await found('2')]).toEqual([
+      ['w2', 'w4'],
+      ['w1', 'w3'],
+    ]);
+
+    await merchants.update('w4', 'any', { labels: {} }, by);
+    await merchants.delete('w2', 'any', by);
+    await merchants.deleteAll(['w1'], by);
+    expect([await found('1'), await found('2')]).toEqual([[], ['w3']]);
+    await merchants.deleteAll(['w3', 'w4'], by);
+    expect(await dataSource.query(`SELECT * FROM merchant_label WHERE merchant_id LIKE 'w%'`)).toEqual([]);
   });
 
   it('finds among the named ones only', async () => {

@@ -29,6 +29,7 @@ import { BY } from '../../support/factories/merchants.js';
 
 const TABLES = [
   'merchant',
+  'merchant_label',
   'rule',
   'default_rules_version',
   'deleted_merchant',
@@ -138,6 +139,7 @@ describe('migrations', () => {
       'RuleOnLimit1799000000000',
       'RuleReserve1799200000000',
       'MerchantNameStart1799300000000',
+      'MerchantLabelTable1799400000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
@@ -240,6 +242,41 @@ describe('migrations', () => {
     for (const migration of inSteps) await migration.up(runner);
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries).toHaveLength(0);
     await runner.release();
+  });
+
+  it('copy the labels of all merchants that stood before, and of one that is changed meanwhile what it has in the end', async () => {
+    await migrate(before('MerchantLabelTable1799400000000'));
+    await dataSource.initialize();
+    // More than are copied at once. Some have no labels, and one has what only somebody by hand could have written.
+    await dataSource.query(
+      `INSERT INTO merchant (id, name, time_zone, version, rules_version, labels)
+       SELECT 'm' || lpad(i::text, 4, '0'), 'x', 'UTC', 1, 1, CASE WHEN i % 7 = 0 THEN '{}'::jsonb ELSE '{"region":"eu","tier":"gold"}' END
+       FROM generate_series(1, 2500) AS i`,
+    );
+    await dataSource.query(
+      `UPDATE merchant SET labels = jsonb_build_object('n', 3, 'deep', '{}'::jsonb, 'long', repeat('x', 9000), 'region', 'eu') WHERE id = 'm0001'`,
+    );
+    const writer = dataSource.createQueryRunner();
+    await writer.startTransaction();
+    await writer.query(`SELECT 1 FROM merchant WHERE id = 'm2000' FOR UPDATE`);
+    const migrated = retryUntilDone(() => migrate(dataSource), { isTemporary: isDatabaseUnavailable });
+    await until('the migration waits for the writer', async () => {
+      const waiting = await dataSource.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'`);
+      return (waiting as unknown[]).length > 0;
+    });
+    await writer.query(`UPDATE merchant SET labels = '{"region":"us"}' WHERE id = 'm2000'`);
+    await writer.commitTransaction();
+    await writer.release();
+    expect(await migrated).toContain('MerchantLabelTable1799400000000');
+
+    const differences = await dataSource.query(`
+      SELECT * FROM merchant_label FULL JOIN (
+        SELECT id AS merchant_id, key, value #>> '{}' AS value FROM merchant, jsonb_each(labels) WHERE key IN ('region', 'tier')
+      ) written USING (merchant_id, key, value) WHERE merchant_label.key IS NULL OR written.key IS NULL`);
+    expect(differences).toEqual([]);
+    expect(await dataSource.query(`SELECT key, value FROM merchant_label WHERE merchant_id = 'm2000'`)).toEqual([
+      { key: 'region', value: 'us' },
+    ]);
   });
 
   it('succeed in each of several processes that start at once', async () => {

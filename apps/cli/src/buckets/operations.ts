@@ -1,5 +1,6 @@
 import { asJson, ABOUT_CONNECTION, bucketsPath, merchant, reason, wholeArgument } from '../api/options.js';
 import { reasonHeader, RulesApi } from '../api/rules-api.js';
+import { failed } from '../shared/command-error.js';
 import { afterHelp, newCommand } from '../shared/command.js';
 import { Faults, optionalWholeNumber } from '../shared/options.js';
 import { print } from '../shared/output.js';
@@ -44,9 +45,18 @@ async function operate(name: string, options: Named, more: object) {
     body: { ruleId, limit, ip, method, key: keyOf(key, absent), ...more },
     headers: reasonHeader(why),
   } as const;
-  const { items } = await RulesApi.of(process.env).ask<{ items: Bucket[] }>(`${bucketsPath(merchantId!)}/${name}`, request);
+  const { items, failed: notDone } = await RulesApi.of(process.env).ask<Changed>(`${bucketsPath(merchantId!)}/${name}`, request);
   print(json ? JSON.stringify(items, null, 2) : bucketsTable(items));
+  if (notDone.length > 0) throw failed(notDone.map(failure).join('\n'));
 }
+
+interface Changed {
+  readonly items: Bucket[];
+  readonly failed: readonly { readonly ruleId: string; readonly limit: string; readonly detail: string }[];
+}
+
+const failure = ({ ruleId, limit, detail }: Changed['failed'][number]): string =>
+  `Not done for the limit ${limit} of rule ${ruleId}: ${detail}`;
 
 function demandBucket(name: string, options: Named, faults: Faults, needed: readonly ('merchant' | 'rule' | 'limit')[]): void {
   for (const option of needed) if (options[option] === undefined) faults.add(`buckets ${name} needs --${option}.`);

@@ -7,6 +7,8 @@ export interface Ports {
   readonly rulesApi: number;
   readonly gateway: number;
   readonly gatewayManagement: number;
+  readonly decisionApi: number;
+  readonly decisionApiManagement: number;
   readonly preloaderManagement: number;
 }
 
@@ -14,6 +16,7 @@ export interface Ports {
 export interface Hosts {
   readonly rulesApi: string;
   readonly gateway: string;
+  readonly decisionApi: string;
   readonly management: string;
 }
 
@@ -28,6 +31,8 @@ const PORT_VARIABLES: Readonly<Record<keyof Ports, { readonly variable: string; 
   rulesApi: { variable: 'RULES_API_PORT', what: 'the Rules API' },
   gateway: { variable: 'GATEWAY_PORT', what: 'the gateway' },
   gatewayManagement: { variable: 'GATEWAY_MANAGEMENT_PORT', what: "the gateway's health and metrics" },
+  decisionApi: { variable: 'DECISION_API_PORT', what: 'the decision API' },
+  decisionApiManagement: { variable: 'DECISION_API_MANAGEMENT_PORT', what: "the decision API's health and metrics" },
   preloaderManagement: { variable: 'PRELOADER_MANAGEMENT_PORT', what: "the preloader's health and metrics" },
 };
 
@@ -48,7 +53,8 @@ export async function readConfiguration(env: NodeJS.ProcessEnv, adminToken: stri
   const rulesApi = collecting(faults, () => loadConfig('rules-api', complete));
   const preloader = collecting(faults, () => loadConfig('preloader', complete));
   const gateway = collecting(faults, () => loadConfig('gateway', complete));
-  if (!rulesApi || !preloader || !gateway)
+  const decisionApi = collecting(faults, () => loadConfig('decision-api', complete));
+  if (!rulesApi || !preloader || !gateway || !decisionApi)
     throw notStarted(`These variables cannot be used:\n${[...faults].map((fault) => `  ${fault}`).join('\n')}`);
   const concrete = async (port: number): Promise<number> => (port === 0 ? freePort() : port);
   return {
@@ -56,11 +62,14 @@ export async function readConfiguration(env: NodeJS.ProcessEnv, adminToken: stri
       rulesApi: await concrete(rulesApi.rulesApiPort),
       gateway: await concrete(gateway.gatewayPort),
       gatewayManagement: await concrete(gateway.gatewayManagementPort),
+      decisionApi: await concrete(decisionApi.decisionApiPort),
+      decisionApiManagement: await concrete(decisionApi.decisionApiManagementPort),
       preloaderManagement: await concrete(preloader.preloaderManagementPort),
     },
     hosts: {
       rulesApi: askedAt(rulesApi.rulesApiHost),
       gateway: askedAt(gateway.gatewayHost),
+      decisionApi: askedAt(decisionApi.decisionApiHost),
       management: askedAt(gateway.managementHost),
     },
     graceMs: gateway.shutdownGraceMs,

@@ -44,7 +44,7 @@ export async function startSystem(surroundings: Surroundings, startedMs: number)
   if (redis.notice) print(redis.notice);
 
   if (watch) await startCompiler(surroundings);
-  print('Starting the Rules API, the preloader and the gateway ...');
+  print('Starting the Rules API, the preloader, the gateway and the decision API ...');
   const events = new EventPrinter(print);
   let welcomed = false;
   const tell: Tell = (app, text) => {
@@ -53,17 +53,14 @@ export async function startSystem(surroundings: Surroundings, startedMs: number)
   const launch = launcher(surroundings, tell);
   const upstream = env['UPSTREAM_URL'] || (await startDemoApi(launch, env));
   const appEnv = environmentOfApps(surroundings, { databaseUrl: postgres.url, redisUrl: redis.url, upstream });
-  const urls = {
-    'rules-api': `http://${hosts.rulesApi}:${ports.rulesApi}`,
-    preloader: `http://${hosts.management}:${ports.preloaderManagement}`,
-    gateway: `http://${hosts.management}:${ports.gatewayManagement}`,
-  };
+  const urls = managementUrls(surroundings);
   const launchApp = (app: keyof typeof urls) => launch(app, programOf(app, watch), appEnv);
   launchApp('rules-api');
   // It migrates the database; where there are no tables yet, the others would only complain.
   if (postgres.isEmpty) await untilReady('rules-api', urls['rules-api']);
   launchApp('preloader');
   launchApp('gateway');
+  launchApp('decision-api');
   await untilReady('rules-api', urls['rules-api']);
   const { acmeRuleId } = await seed(new RulesApi({ url: urls['rules-api'], token }));
   await Promise.all(Object.entries(urls).map(([app, url]) => untilReady(app, url)));
@@ -74,6 +71,8 @@ export async function startSystem(surroundings: Surroundings, startedMs: number)
       rulesApi: urls['rules-api'],
       gateway: `http://${hosts.gateway}:${ports.gateway}`,
       gatewayManagement: urls.gateway,
+      decisionApi: `http://${hosts.decisionApi}:${ports.decisionApi}`,
+      decisionApiManagement: urls['decision-api'],
       preloaderManagement: urls.preloader,
       upstream: env['UPSTREAM_URL'] ? upstream : `the demo API, ${upstream}`,
       services: [postgres.what, redis.what],
@@ -86,6 +85,16 @@ export async function startSystem(surroundings: Surroundings, startedMs: number)
   welcomed = true;
   watchReadiness(urls, tell);
   await watchRefusals(urls.gateway, env['MANAGEMENT_TOKEN'], (text) => tell('gateway', text));
+}
+
+/** Where the health of each app is asked. */
+function managementUrls({ hosts, ports }: Surroundings) {
+  return {
+    'rules-api': `http://${hosts.rulesApi}:${ports.rulesApi}`,
+    preloader: `http://${hosts.management}:${ports.preloaderManagement}`,
+    gateway: `http://${hosts.management}:${ports.gatewayManagement}`,
+    'decision-api': `http://${hosts.management}:${ports.decisionApiManagement}`,
+  };
 }
 
 async function startServices({ env, state, supervisor, tether }: Surroundings) {
@@ -123,6 +132,8 @@ function environmentOfApps(
     PROBLEM_TYPE_BASE: env['PROBLEM_TYPE_BASE'] || `http://${hosts.rulesApi}:${ports.rulesApi}/problems/`,
     GATEWAY_PORT: String(ports.gateway),
     GATEWAY_MANAGEMENT_PORT: String(ports.gatewayManagement),
+    DECISION_API_PORT: String(ports.decisionApi),
+    DECISION_API_MANAGEMENT_PORT: String(ports.decisionApiManagement),
     PRELOADER_MANAGEMENT_PORT: String(ports.preloaderManagement),
   };
 }
@@ -137,7 +148,7 @@ function launcher({ state, supervisor, graceMs, tether }: Surroundings, tell: Te
       if (text) tell(name, text);
     };
     const part = startChild({ name, args, env, logFile: `${state.logs}/${name}.log`, graceMs, tether, onLine });
-    supervisor.add(part, name === 'gateway' ? STOP.gateway : STOP.app);
+    supervisor.add(part, name === 'gateway' || name === 'decision-api' ? STOP.gateway : STOP.app);
   };
 }
 

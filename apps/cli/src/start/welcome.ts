@@ -3,6 +3,8 @@ export interface Facts {
   readonly rulesApi: string;
   readonly gateway: string;
   readonly gatewayManagement: string;
+  readonly decisionApi: string;
+  readonly decisionApiManagement: string;
   readonly preloaderManagement: string;
   readonly upstream: string;
   readonly services: readonly string[];
@@ -14,14 +16,27 @@ export interface Facts {
 }
 
 export function welcome(facts: Facts): string {
-  const { rulesApi, gateway, gatewayManagement, preloaderManagement, upstream, services, token, logs, seconds } = facts;
+  const {
+    rulesApi,
+    gateway,
+    gatewayManagement,
+    decisionApi,
+    decisionApiManagement,
+    preloaderManagement,
+    upstream,
+    services,
+    token,
+    logs,
+    seconds,
+  } = facts;
   const commands = commandsFor(facts).map(([what, command], index) => `  ${index + 1}. ${what}\n     ${command}\n`);
   return `
 Tollgate runs (ready after ${seconds.toFixed(1)} s).
 
   Rules API      ${rulesApi}   documentation: ${rulesApi}/docs
   Gateway        ${gateway}   in front of ${upstream}
-  Management     ${gatewayManagement} (gateway)   ${preloaderManagement} (preloader)   /healthz /readyz /metrics
+  Decision API   ${decisionApi}   for those who keep their own proxy
+  Management     ${gatewayManagement} (gateway)   ${decisionApiManagement} (decision API)   ${preloaderManagement} (preloader)   /healthz /readyz /metrics
   Admin token    ${token}
   Services       ${services.join('\n                 ')}
   Logs           ${logs}

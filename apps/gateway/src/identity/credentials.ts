@@ -1,3 +1,4 @@
+import type { Trust } from '#edge';
 import type { ApiKeys } from '#enforcement';
 import type { IdentityKind } from '#platform';
 import { createKeyReader, type KeyedRequest } from './api-key.js';
@@ -6,7 +7,6 @@ import { type BY_HEADER, type CredentialReader, inOrder, type Named, readHeader 
 import { createClientOf, type IdentitySource } from './identifier.js';
 import type { KnownTokens } from './known-tokens.js';
 import { createTokenReader } from './token.js';
-import type { Trust } from './trust.js';
 
 export type CredentialRequest = IdentitySource & KeyedRequest & CertifiedRequest;
 type Reader = CredentialReader<CredentialRequest, Named | typeof BY_HEADER>;

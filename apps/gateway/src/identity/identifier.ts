@@ -1,9 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { clientAddress, KnownAddresses, type Trust } from '#edge';
 import { isMerchantId, line } from '#limiter';
 import type { Caller } from './caller.js';
-import { clientAddress } from './client-address.js';
-import { KnownAddresses } from './known-addresses.js';
-import type { Trust } from './trust.js';
 
 /** Why it is not known which merchant asks. */
 export type IdentityProblem =

@@ -1,3 +1,4 @@
+import { createRequestIds } from '#edge';
 import type { Criticality } from '#platform';
 import type { Admit } from './admission.js';
 import type { OwnAnswer } from './answer.js';
@@ -9,7 +10,6 @@ import { PeerConnections } from './peer-connections.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase, type ProxyMetrics } from './proxy-metrics.js';
 import { type ProxySettings, withDefaultRoute } from './proxy-options.js';
-import { createRequestIds } from './request-id.js';
 import { createRouteTable, type RouteTable, type Routing } from './routes.js';
 import { ShedLog, type ShedReason } from './shedding.js';
 import type { UpstreamFailure } from './upstream-failure.js';

@@ -1,3 +1,4 @@
+import { headerValues, rawValues } from '#edge';
 import type { Criticality } from '#platform';
 import { type BodyFacts, MOST_BODY_BYTES } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
@@ -8,7 +9,6 @@ import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';
 import type { ExchangeConnection } from './exchange-connection.js';
-import { headerValues, rawValues } from './header-values.js';
 import type { ClientHeaders } from './hop-by-hop.js';
 import { NO_RESERVATIONS, settle, watchedAnswer, type Reservations } from './held-reservations.js';
 import type { MerchantLoad } from './merchant-load.js';

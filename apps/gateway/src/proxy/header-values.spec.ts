@@ -1,4 +1,4 @@
-import { headerValues } from './header-values.js';
+import { headerValues } from '#edge';
 import { upstreamHeaders } from './hop-by-hop.js';
 
 const forwarded = (rawHeaders: string[], connectionOptions: string[] | null = null, trusted = false) =>

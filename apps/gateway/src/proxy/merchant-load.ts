@@ -1,3 +1,4 @@
+import { InFlightMap } from '#waiting';
 import type { FairShare } from './fair-share.js';
 import type { SlotHolding } from './slot-holding.js';
 
@@ -63,7 +64,7 @@ class UpstreamHolding implements SlotHolding {
 
 /** How many requests each merchant has under way, and whether it may have more. */
 export class MerchantLoads {
-  private readonly loads = new Map<string, MerchantLoad>();
+  private readonly loads = new InFlightMap<MerchantLoad>();
 
   constructor(private readonly inFlight: FairShare) {}
 

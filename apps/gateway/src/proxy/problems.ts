@@ -1,59 +1,12 @@
-import { problemTypeUri, type ProblemType } from '#platform';
+import { Problem, TARGET_CHARACTERS } from '#edge';
 import { METHODS } from './methods.js';
 
-interface ProblemOptions {
-  /** Flat list of names and values of additional response headers. */
-  readonly headers?: readonly string[];
-  /** Further members of the body. */
-  readonly extensions?: Readonly<Record<string, string>>;
-}
-
-/** An answer that the proxy gives by itself, as RFC 9457 problem details. All but the request id is prepared. */
-export class Problem {
-  readonly headers: readonly string[];
-  private start: string | undefined;
-
-  /** @param code stable, for programs; finer than the type */
-  constructor(
-    readonly status: number,
-    readonly title: string,
-    private readonly type: ProblemType,
-    private readonly code: string,
-    private readonly detail: string,
-    private readonly options: ProblemOptions = {},
-  ) {
-    this.headers = options.headers ?? [];
-  }
-
-  /** @param requestId needs no escaping, see `isRequestId`. */
-  body(requestId: string): string {
-    // Written with the first answer, because only the configuration says where the pages of the types are.
-    this.start ??= this.written();
-    return `${this.start}${requestId}"}`;
-  }
-
-  /** As an answer to a request. */
-  answer(requestId: string): { status: number; headers: readonly string[]; body: string } {
-    return { status: this.status, headers: this.headers, body: this.body(requestId) };
-  }
-
-  private written(): string {
-    const { status, title, type, code, detail, options } = this;
-    const members = JSON.stringify({ type: problemTypeUri(type), code, title, status, detail, ...options.extensions });
-    return `${members.slice(0, -1)},"requestId":"`;
-  }
-}
+export { Problem };
 
 const badRequest = (code: string, detail: string): Problem => new Problem(400, 'Bad Request', 'bad-request', code, detail);
 const notImplemented = (code: string, detail: string): Problem => new Problem(501, 'Not Implemented', 'not-implemented', code, detail);
 const unavailable = (code: string, detail: string): Problem =>
   new Problem(503, 'Service Unavailable', 'temporary-reduced-capacity', code, detail, { headers: ['Retry-After', '1'] });
-
-/** A path that servers read differently; `rule` is the one of the path policy that it breaks. */
-export function pathProblem(rule: string, what: string): Problem {
-  const detail = `The path has ${what}, which servers read in different ways.`;
-  return new Problem(400, 'Bad Request', 'ambiguous-path', 'path.ambiguous', detail, { extensions: { rule } });
-}
 
 export const PROBLEMS = {
   malformed: badRequest('request.malformed', 'The request is not valid HTTP/1.1.'),
@@ -64,7 +17,7 @@ export const PROBLEMS = {
   scheme: badRequest('target.scheme', 'The scheme of the request is not https, as that of its connection is.'),
   hostInvalid: badRequest('host.malformed', 'The Host header is not a host with an optional port.'),
   targetForm: badRequest('target.malformed', 'The request target has to be a path that starts with a slash.'),
-  targetCharacters: badRequest('target.unescaped_characters', 'The request target contains characters that have to be percent-encoded.'),
+  targetCharacters: TARGET_CHARACTERS,
   transferEncoding: badRequest('transfer_encoding.not_supported', 'The only supported Transfer-Encoding is "chunked".'),
   transferEncodingInHttp10: badRequest('transfer_encoding.in_http_1_0', 'HTTP/1.0 has no Transfer-Encoding.'),
   framingAmbiguous: badRequest('body.ambiguous_length', 'Transfer-Encoding and Content-Length exclude each other.'),

@@ -1,8 +1,8 @@
+import { isRequestId } from '#edge';
 import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 import { addConnectionOptions } from './hop-by-hop.js';
 import { PROBLEMS, type Problem } from './problems.js';
-import { isRequestId } from './request-id.js';
 
 /** RFC 9112 leaves it to the recipient how many connection options are sane; each costs a look at every header. */
 const MAX_CONNECTION_OPTIONS = 32;

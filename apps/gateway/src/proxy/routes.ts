@@ -1,7 +1,7 @@
+import { createPathReader, type PathReader } from '#edge';
 import { pathMatcher, pathSegments, type PathMatcher } from '#limiter';
 import type { PathException, PathExceptionKind, PathPolicy } from '#platform';
 import { headerRewrite, type HeaderRewrite, type HeaderRewriteOptions } from './header-rewrite.js';
-import { createPathReader, type PathReader } from './path-policy.js';
 import type { Problem } from './problems.js';
 import type { Upstream, UpstreamOptions } from './upstream.js';
 import type { Upstreams } from './upstreams.js';

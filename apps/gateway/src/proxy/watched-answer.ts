@@ -1,6 +1,6 @@
+import { headerValues } from '#edge';
 import type { AnswerFacts, AnswerHead } from '#limiter';
 import type { DataPlane } from './data-plane.js';
-import { headerValues } from './header-values.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { PassingBody, unreadableByHead } from './readable-body.js';
 

@@ -1,9 +1,9 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { rawValues } from '#edge';
 import type { DataPlane } from './data-plane.js';
 import { Exchange, Phase } from './exchange.js';
 import type { ExchangeConnection } from './exchange-connection.js';
-import { rawValues } from './header-values.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { PROBLEMS } from './problems.js';
 import { Outcome } from './proxy-metrics.js';

@@ -1,12 +1,11 @@
-import { isVerdict, type Enforcer, type NoVerdictReason, type Outcome } from '#enforcement';
+import { type HeadersOf, rateLimitHeaders, refusalOf, refusalWithoutVerdict, REROUTED } from '#edge';
+import { isVerdict, type Enforcer, type Outcome } from '#enforcement';
 import { BY_HEADER, type CredentialReader, type Named } from '../identity/index.js';
 import type { Descriptor } from '#limiter';
 import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import type { IdentityRefusal } from './identity-refusals.js';
-import { type HeadersOf, rateLimitHeaders, REROUTED } from './rate-limit-headers.js';
 import { isPreflight, PreflightCounts } from './preflight.js';
-import { refusalOf, unavailable, unknownMerchant } from './refusals.js';
 
 type Request = Parameters<Admit>[0];
 
@@ -84,19 +83,8 @@ function checkTraced(
   enforcer.check(descriptor, answered, requestId, trace);
 }
 
-const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Admission> = {
-  unknown_merchant: unknownMerchant,
-  too_many_unknown: (requestId) =>
-    unavailable(
-      'rules.too_many_lookups',
-      'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
-      requestId,
-    ),
-  rules_unavailable: (requestId) => unavailable('rules.unavailable', 'The rules of this merchant cannot be read at the moment.', requestId),
-};
-
 function admissionOf(outcome: Outcome, requestId: string, headersOf: HeadersOf): Admission {
-  if (!isVerdict(outcome)) return WITHOUT_VERDICT[outcome.reason](requestId);
+  if (!isVerdict(outcome)) return refusalWithoutVerdict(outcome.reason, requestId);
   if (!outcome.allowed) return refusalOf(outcome, requestId, headersOf);
   const { reservations, limits, waitMs, reroutedTo } = outcome;
   const responseHeaders = headersOf(limits);

@@ -1,4 +1,5 @@
-import { createIdentifier, createTrust } from '../identity/index.js';
+import { createTrust } from '#edge';
+import { createIdentifier } from '../identity/index.js';
 import { createDescribe } from './describe.js';
 
 const identify = createIdentifier({ trusts: createTrust(['10.0.0.0/8']) });

@@ -1,6 +1,6 @@
+import { type Refusal, refusal, unavailable } from '#edge';
 import type { IdentityKind } from '#platform';
 import type { CredentialProblem, IdentityProblem } from '../identity/index.js';
-import { type Refusal, refusal, unavailable } from './refusals.js';
 
 export interface IdentityRefusalOptions {
   /** By what the gateway knows merchants, in order. */

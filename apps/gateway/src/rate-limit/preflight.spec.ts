@@ -1,5 +1,6 @@
 import type { IdentityKind } from '#platform';
-import { createIdentifier, createTrust } from '../identity/index.js';
+import { createTrust } from '#edge';
+import { createIdentifier } from '../identity/index.js';
 import type { Admission } from '../proxy/index.js';
 import { createAdmit } from './admission.js';
 import { createDescribe } from './describe.js';

@@ -1,6 +1,6 @@
 import { compileTemplate } from '#platform';
 import { createPresent } from './presented.js';
-import { refusal } from './refusals.js';
+import { refusal } from '#edge';
 
 const { status, headers, body } = refusal({
   status: 429,

@@ -8,8 +8,7 @@ import { FailedJobs, type FailedJobList } from './failed-jobs.js';
 export class FailedJobsController {
   constructor(@Inject(FailedJobs) private readonly failedJobs: FailedJobs) {}
 
-  /** The second path is the first name of this list; it stays for those who still ask for it. */
-  @Get(['failed', 'set-aside'])
+  @Get('failed')
   list(): Promise<FailedJobList> {
     return this.failedJobs.list();
   }

@@ -79,8 +79,37 @@ export class BucketPage {
   nextCursor: string | null;
 }
 
+/** A bucket with which an operation on several did not succeed. */
+export class FailedBucket {
+  @ApiProperty({
+    type: 'integer',
+    example: 3,
+    description: 'Its place, from 0, among the buckets of the operation, in the order of the list.',
+  })
+  index: number;
+
+  @ApiProperty({ type: String, example: '17' })
+  ruleId: string;
+
+  @ApiProperty({ type: String, example: 'burst' })
+  limit: string;
+
+  @ApiProperty({
+    type: String,
+    example: 'buckets.unavailable',
+    description: 'The code that the problem would have if it were the only bucket.',
+  })
+  code: string;
+
+  @ApiProperty({ type: String })
+  detail: string;
+}
+
 /** What an operation has done. */
 export class BucketsChanged {
   @ApiProperty({ type: [BucketView], description: 'The buckets after the operation.' })
   items: BucketView[];
+
+  @ApiProperty({ type: [FailedBucket], description: 'Of several buckets, those with which it did not succeed; nearly always none.' })
+  failed: FailedBucket[];
 }

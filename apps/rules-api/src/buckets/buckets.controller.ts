@@ -1,11 +1,12 @@
-import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import type { Actor } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
-import { Does, Lists } from '../openapi/operations.js';
+import { Does, DoesEach, Lists } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import {
   AdjustBucketDto,
@@ -35,14 +36,17 @@ export class BucketsController {
   @Post('reset')
   @HttpCode(200)
   @Needs('editor', 'merchant')
-  @Does('Fill one bucket of a merchant, those of a rule, or all', BucketsChanged)
+  @DoesEach('Fill one bucket of a merchant, those of a rule, or all', BucketsChanged)
   async reset(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Body() body: ResetBucketsDto,
     @CurrentActor() by: Actor,
     @LimitedTo() among: readonly string[] | null,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<BucketsChanged> {
-    return this.buckets.reset(merchantId, body, by, among);
+    const changed = await this.buckets.reset(merchantId, body, by, among);
+    if (changed.failed.length > 0) void reply.status(207);
+    return changed;
   }
 
   @Post('adjust')

@@ -25,6 +25,7 @@ import type {
   ResetBucketsDto,
   UnblockBucketDto,
 } from './bucket.dto.js';
+import { changedBuckets, viewOf } from './bucket-views.js';
 import { auditedParts, KeyValues, writtenParts } from './key-values.js';
 import { LiveBuckets } from './live-buckets.js';
 import { bucketsOfMerchant, isShared, type NamedBucket } from './merchant-buckets.js';
@@ -123,12 +124,12 @@ export class BucketsService {
     const after = { ...body, ...(key !== undefined && { key: auditedParts(key) }), ...operation };
     const change = { merchantId, ...(ruleId !== undefined && { ruleId }), action: ACTIONS[operation.kind], before: null, after };
     const actor = { ...by, ...(reason !== undefined && by.reason === undefined && { reason }) };
-    const items = await this.audit.recordWith({ ...change, by: actor }, async () => {
+    const changed = await this.audit.recordWith({ ...change, by: actor }, async () => {
       // Side by side: while this runs, nobody else can write to the audit.
-      return Promise.all(chosen.map(async (named) => viewOf(named, await this.asked(named, operation))));
+      return changedBuckets(chosen, await Promise.allSettled(chosen.map((named) => this.asked(named, operation))));
     });
     await this.live.tellGateways(merchantId);
-    return { items };
+    return changed;
   }
 
   private async named(merchantId: string, values: KeyValues): Promise<NamedBucket[]> {
@@ -214,21 +215,6 @@ function missingPart(part: KeyPart): Fault {
   return field === 'ip' || field === 'method'
     ? { pointer: `/${field}`, code: `bucket.${field}.missing`, detail }
     : { pointer: `/key/${escapedPointer(part)}`, code: 'bucket.key.missing', detail: `${detail}; null stands for a request without it` };
-}
-
-function viewOf({ rule, source, limit, needs }: NamedBucket, reading: BucketReading | undefined): BucketView {
-  return {
-    ruleId: rule.id,
-    rule: rule.name,
-    source,
-    limit: limit.name,
-    key: rule.key,
-    needs,
-    capacity: reading?.limit ?? null,
-    remaining: reading?.remaining ?? null,
-    resetAfterMs: reading?.resetAfterMs ?? null,
-    blockedForMs: reading?.blockedForMs ?? null,
-  };
 }
 
 /** Where the page begins: behind the named bucket, or, if it is gone, at the end of what came before it. */

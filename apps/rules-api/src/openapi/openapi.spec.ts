@@ -34,7 +34,7 @@ describe('the OpenAPI document', () => {
     };
     const module = RulesApiModule.register({ ...shared, database, adminToken, health: new Health(), registry, logger });
     app = await createHttpApp(module, { logger, registry });
-    document = openApiDocument(app);
+    document = openApiDocument(app, 'https://limits.example.com');
     app
       .getHttpAdapter()
       .getInstance()
@@ -181,7 +181,7 @@ describe('the OpenAPI document', () => {
   });
 
   it('says where it is served, and by which schemes callers are known', () => {
-    expect(document.servers).toEqual([expect.objectContaining({ url: '/' })]);
+    expect(document.servers).toEqual([expect.objectContaining({ url: 'https://limits.example.com' })]);
     const schemes = Object.entries(document.components?.securitySchemes ?? {});
     expect(schemes.map(([name]) => name).sort()).toEqual(['bearer', 'merchantKey']);
     // A token of this API is no JWT.

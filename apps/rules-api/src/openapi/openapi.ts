@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
+import type { Server } from 'node:http';
 import { ApproveDto, RejectDto } from '../approvals/approval.dto.js';
 import { AdjustBucketDto, BlockBucketDto, ResetBucketsDto, UnblockBucketDto } from '../buckets/bucket.dto.js';
 import { CreateApiKeyDto, RotateApiKeyDto } from '../api-keys/api-key.dto.js';
@@ -18,11 +19,16 @@ import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/
 import { RESOURCES } from '../resources.js';
 import { operationId } from './operation-ids.js';
 import { ruleExamples } from './rule-examples.js';
+import { listeningUrl } from './listening-url.js';
 import { addTableSchemas, patchSchema } from './table-schemas.js';
 
-/** Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. It is made when it is first asked for: that is a tenth of a start. */
-export function serveOpenApi(app: INestApplication): void {
-  SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
+/**
+ * Serves the OpenAPI document at /openapi.json and readable at /docs, without a token. It is made when it is first asked for: that is a tenth of a start.
+ * @param publicUrl where clients reach this API; undefined: where it listens
+ */
+export function serveOpenApi(app: INestApplication, publicUrl: string | undefined): void {
+  const document = () => openApiDocument(app, publicUrl ?? listeningUrl(app.getHttpServer() as Server));
+  SwaggerModule.setup('docs', app, document, { jsonDocumentUrl: 'openapi.json', raw: ['json'] });
 }
 
 /** Bodies that are described by tables of fields. */
@@ -58,9 +64,9 @@ const TABLE_DTOS = [
 /** The bodies that are rules. */
 const RULE_BODIES = new Set([RuleDto, ReplaceRuleDto].map(({ name }) => `#/components/schemas/${name}`));
 
-/** The document of an app that is complete but for its start. */
-export function openApiDocument(app: INestApplication): OpenAPIObject {
-  const document = SwaggerModule.createDocument(app, frame(), { include: RESOURCES, operationIdFactory: operationId });
+/** The document of an app that is complete but for its start. @param url where clients reach it */
+export function openApiDocument(app: INestApplication, url: string): OpenAPIObject {
+  const document = SwaggerModule.createDocument(app, frame(url), { include: RESOURCES, operationIdFactory: operationId });
   const schemas = ((document.components ??= {}).schemas ??= {}) as unknown as Parameters<typeof addTableSchemas>[0];
   addTableSchemas(schemas, TABLE_DTOS);
   schemas[RulePatch.name] = patchSchema(schemas[ReplaceRuleDto.name]!);
@@ -88,7 +94,7 @@ function addRuleExamples({ components = {}, paths }: OpenAPIObject): void {
 }
 
 /** What the document says of the whole API. */
-function frame() {
+function frame(url: string) {
   return (
     new DocumentBuilder()
       .setTitle('Tollgate Rules API')
@@ -97,7 +103,7 @@ function frame() {
           'Every error is a problem (RFC 9457) with a code for programs and a type that leads to a page about it. Where fields are wrong, errors names each of them.',
       )
       .setVersion('1')
-      .addServer('/', 'The Rules API that this document comes from.')
+      .addServer(url, 'The Rules API that this document comes from.')
       // addBearerAuth would call them JWTs. An access token of an issuer is one, and the tokens of this API are not.
       .addSecurity(TOKEN_SCHEME, {
         type: 'http',

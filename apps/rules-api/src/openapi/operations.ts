@@ -9,6 +9,7 @@ import {
   ApiNoContentResponse,
   ApiOkResponse,
   ApiOperation,
+  ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
 import { MERGE_PATCH_CONTENT_TYPE } from '#platform';
@@ -92,6 +93,12 @@ export function Asks(summary: string, view: Type, { query }: { readonly query: r
 /** POST that does something with what is there: 200. */
 export function Does(summary: string, view: Type): MethodDecorator {
   return action(summary, ApiOkResponse({ type: view, description: 'Done.' }));
+}
+
+/** POST that does something with several things that are there, each by itself: 200, or 207 if it did not succeed with all of them. */
+export function DoesEach(summary: string, view: Type): MethodDecorator {
+  const some = ApiResponse({ status: 207, type: view, description: 'Done in part: the answer says where it failed, and why.' });
+  return applyDecorators(Does(summary, view), some);
 }
 
 /** PUT of what has no versions: 200. */

@@ -6,7 +6,13 @@ const of = (merchantId: string) => ({ merchantId, ip: '192.0.2.7', method: 'GET'
 
 function bed(options: { perSecond?: number; passedOneIn?: number; random?: () => number } = {}) {
   const clock = { nowMs: 0 };
-  const queue = new ReceiptQueue({ perSecond: 20, passedOneIn: 0, now: () => clock.nowMs, ...options });
+  const queue = new ReceiptQueue({
+    perSecond: 20,
+    passedOneIn: 0,
+    isMerchant: (id) => !id.startsWith('nobody'),
+    now: () => clock.nowMs,
+    ...options,
+  });
   const refuse = (merchantId: string, times = 1) => {
     for (let i = 0; i < times; i++) queue.offer(`r${i}`, of(merchantId), RULES_UNAVAILABLE);
   };
@@ -32,7 +38,15 @@ test('a flood of one merchant leaves room for the others, in each second', () =>
   expect(queue.take()).toHaveLength(5);
 });
 
-test('a flood of ids is bounded by the second', () => {
+test('ids that belong to nobody have one share together, so that a flood of them leaves the rest to merchants', () => {
+  const { queue, refuse } = bed({ perSecond: 20 });
+  for (let i = 0; i < 1000; i++) refuse(`nobody ${i}`);
+  refuse('quiet', 3);
+  expect(queue.take()).toHaveLength(5 + 3);
+  expect(queue.notNoted).toEqual({ merchant_rate: 995, rate: 0, queue_full: 0 });
+});
+
+test('a flood of merchants is bounded by the second', () => {
   const { queue, refuse } = bed({ perSecond: 20 });
   for (let i = 0; i < 1000; i++) refuse(`random ${i}`);
   expect(queue.take()).toHaveLength(20);

@@ -1,6 +1,6 @@
 import type { Descriptor } from '#limiter';
 import type { Outcome } from '../outcome.js';
-import { SecondBound } from './second-bound.js';
+import { NO_MERCHANT, SecondBound } from './second-bound.js';
 
 /** A decision that is going to be written down. Nothing of it is computed before that. */
 export interface NotedDecision {
@@ -16,6 +16,8 @@ export interface ReceiptQueueOptions {
   readonly perSecond: number;
   /** Of how many requests that passed one is noted; 0: of none. */
   readonly passedOneIn: number;
+  /** Whether there is a merchant of this id, as far as this process knows. */
+  readonly isMerchant: (merchantId: string) => boolean;
   readonly now: () => number;
   /** From 0 to below 1. */
   readonly random?: () => number;
@@ -69,7 +71,9 @@ export class ReceiptQueue {
 
   private note(requestId: string, descriptor: Descriptor, outcome: Outcome): void {
     const atMs = this.options.now();
-    const bound = this.bound.metBy(descriptor.merchantId, atMs);
+    const { merchantId } = descriptor;
+    const share = this.options.isMerchant(merchantId) ? merchantId : NO_MERCHANT;
+    const bound = this.bound.metBy(share, atMs);
     if (bound !== undefined) {
       this.notNoted[bound]++;
       return;
@@ -78,7 +82,7 @@ export class ReceiptQueue {
       this.notNoted.queue_full++;
       return;
     }
-    this.bound.count(descriptor.merchantId);
+    this.bound.count(share);
     this.noted.push({ requestId, descriptor, outcome, atMs });
   }
 

@@ -1,10 +1,7 @@
 import type { Descriptor, LimitReport, Verdict } from '#limiter';
 import type { EnforcerLogger } from '../enforcer-options.js';
 import { hashedKeyOf } from './personal-hash.js';
-import { SecondBound } from './second-bound.js';
-
-/** Refusals of requests without a merchant, unknown ids among them, count together under this name. */
-const NO_MERCHANT = '';
+import { NO_MERCHANT, SecondBound } from './second-bound.js';
 
 export interface RefusalLogOptions {
   readonly logger: Pick<EnforcerLogger, 'info'>;

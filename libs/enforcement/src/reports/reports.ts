@@ -92,7 +92,7 @@ export class Reports {
     this.keys = new BusyKeys({ isMerchant, now, secret: settings.receiptHashKey });
     this.topKeys = new RedisTopKeyStore(redis);
     this.keysToldMs = now();
-    this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, now });
+    this.queue = new ReceiptQueue({ perSecond: settings.receiptsPerSecond, passedOneIn: settings.receiptsPassedOneIn, isMerchant, now });
     this.receipts = new RedisReceiptStore(redis);
     this.register(settings.registry);
   }

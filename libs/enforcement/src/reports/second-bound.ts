@@ -1,3 +1,6 @@
+/** Whom refusals count for that belong to no merchant: ids that nobody has, and requests that name none, share one share. */
+export const NO_MERCHANT = '';
+
 /** Of what is done in a second one merchant gets at most this part. */
 const PART_OF_ONE_MERCHANT = 4;
 

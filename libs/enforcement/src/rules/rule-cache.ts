@@ -10,6 +10,7 @@ import {
   type PlanSnapshot,
   type Switch,
 } from '#limiter';
+import { InFlightMap } from '#waiting';
 import { DefaultRules } from './default-rules.js';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
 import { HeldMerchants, type HeldMerchant } from './held-merchants.js';
@@ -56,7 +57,7 @@ export class RuleCache {
   private readonly held: HeldMerchants;
   private readonly plans: PlanCache;
   private readonly defaults: DefaultRules;
-  private readonly loading = new Map<string, Promise<KnownRules>>();
+  private readonly loading = new InFlightMap<Promise<KnownRules>>();
   /** Merchants that changed while they were read for the first time; each of them is in `loading`. */
   private readonly missed = new Set<string>();
   private readonly maxLoading: number;
@@ -203,7 +204,7 @@ export class RuleCache {
 
   changedSome(concerns: (merchantId: string) => boolean, defaults: boolean): void {
     if (defaults) this.defaults.changed();
-    for (const merchants of [this.held.ids(), this.loading.keys()]) {
+    for (const merchants of [this.held.ids(), this.loading.names()]) {
       for (const merchantId of merchants) if (concerns(merchantId)) this.markStale(merchantId);
     }
   }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { PathException } from '#platform';
 import { pathFaults } from './path-faults.js';
 import { createPathReader } from './path-policy.js';
-import { PROBLEMS } from './problems.js';
+import { TARGET_CHARACTERS } from './path-problems.js';
 
 const EXCEPTIONS: readonly PathException[] = [
   { kinds: ['encoded-slashes'], pattern: '/objects/**' },
@@ -17,7 +17,7 @@ const normalize = createPathReader({ policy: 'normalize', exceptions: EXCEPTIONS
 function outcome(read: typeof strict, target: string): string {
   const path = read(target);
   if (typeof path === 'string') return path;
-  if (path === PROBLEMS.targetCharacters) return '[characters]';
+  if (path === TARGET_CHARACTERS) return '[characters]';
   return `[${JSON.parse(path.body('r-1')).rule}]`;
 }
 

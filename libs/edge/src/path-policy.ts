@@ -1,7 +1,8 @@
 import { pathMatcher, pathSegments, type PathMatcher } from '#limiter';
 import type { PathException, PathExceptionKind, PathPolicy } from '#platform';
 import { PATH_FAULTS, pathFaults, withoutParameters, type PathFault } from './path-faults.js';
-import { PROBLEMS, pathProblem, type Problem } from './problems.js';
+import { pathProblem, TARGET_CHARACTERS } from './path-problems.js';
+import type { Problem } from './problem-answer.js';
 
 /**
  * Turns a request target into the one that the rules are matched with and that is forwarded, or says why there is none.
@@ -36,7 +37,7 @@ export function createPathReader({ policy, exceptions }: PathPolicyOptions): Pat
   return (target) => {
     const look = lookAt(target);
     if (look === ORDINARY) return target;
-    if (look === UNSAFE) return PROBLEMS.targetCharacters;
+    if (look === UNSAFE) return TARGET_CHARACTERS;
     const query = target.indexOf('?');
     const path = query === -1 ? target : target.slice(0, query);
     const outcome = unambiguous(path, ready);

@@ -15,10 +15,15 @@ export function headersIn(style: RateLimitHeaderStyle, reset: RateLimitReset = '
  */
 function legacyHeaders(limits: readonly ShownLimit[], reset: RateLimitReset, nowMs: () => number): string[] {
   if (limits.length === 0) return [];
-  const { limit, remaining, resetAfterMs } = limits.reduce((a, b) => (isTighter(b, a) ? b : a)).decision;
+  const { limit, remaining, resetAfterMs } = tightestOf(limits).decision;
   const resets = reset === 'epoch' ? (nowMs() + resetAfterMs) / 1000 : resetAfterMs / 1000;
   const values = { Limit: limit, Remaining: remaining, Reset: Math.ceil(resets) };
   return Object.entries(values).flatMap(([name, value]) => [`X-RateLimit-${name}`, String(value)]);
+}
+
+/** The limit that says most about what the client may do next. @param limits at least one */
+export function tightestOf<L extends ShownLimit>(limits: readonly L[]): L {
+  return limits.reduce((a, b) => (isTighter(b, a) ? b : a));
 }
 
 /** One that refuses is tighter than one that does not; then the one with less left, and then the one that takes longer to fill. */

@@ -1,9 +1,17 @@
+import type { NoVerdictReason } from '#enforcement';
 import type { Limit, Reason, RequestFault, Rule, Verdict } from '#limiter';
 import { problemTypeUri, type ProblemType } from '#platform';
-import type { Admission } from '../proxy/index.js';
 import { type HeadersOf, msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
-export type Refusal = Extract<Admission, { forward: false }>;
+/** An answer to a request that does not pass. */
+export interface Refusal {
+  readonly forward: false;
+  readonly status: number;
+  /** Flat list of names and values. */
+  readonly headers: readonly string[];
+  /** application/problem+json, ready. */
+  readonly body: string;
+}
 
 interface RefusalFields {
   status: number;
@@ -158,4 +166,20 @@ export function unknownMerchant(requestId: string): Refusal {
     detail: 'There is no such merchant.',
     requestId,
   });
+}
+
+const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Refusal> = {
+  unknown_merchant: unknownMerchant,
+  too_many_unknown: (requestId) =>
+    unavailable(
+      'rules.too_many_lookups',
+      'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
+      requestId,
+    ),
+  rules_unavailable: (requestId) => unavailable('rules.unavailable', 'The rules of this merchant cannot be read at the moment.', requestId),
+};
+
+/** It is not known which rules apply. */
+export function refusalWithoutVerdict(reason: NoVerdictReason, requestId: string): Refusal {
+  return WITHOUT_VERDICT[reason](requestId);
 }

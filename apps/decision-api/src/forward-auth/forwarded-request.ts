@@ -1,0 +1,138 @@
+import { isUtf8 } from 'node:buffer';
+import { clientAddress, headerValues, type KnownAddresses, rawValues } from '#edge';
+import { isMerchantId, line } from '#limiter';
+import { ProblemError } from '#platform';
+import { TOKEN_HEADER } from '../callers/callers.js';
+import type { CheckRequest } from '../decisions/check-request.js';
+
+/** In which proxies say what they were asked: those of Traefik and Caddy, and those that nginx is mostly given. */
+const METHOD_HEADERS = ['x-forwarded-method', 'x-original-method'];
+const URI_HEADERS = ['x-forwarded-uri', 'x-original-uri', 'x-original-url'];
+const HOST_HEADERS = ['x-forwarded-host', 'x-original-host'];
+
+/** What is said by the proxy, and not by its client. */
+const OF_THE_PROXY = new Set([
+  TOKEN_HEADER,
+  'x-merchant-id',
+  'x-user-id',
+  'host',
+  'connection',
+  'content-length',
+  ...METHOD_HEADERS,
+  ...URI_HEADERS,
+]);
+
+const METHOD = /^[A-Z][A-Z-]{0,31}$/;
+const TARGET = /^\/[\x21-\x7e]{0,8191}$/;
+const HOST = /^[\x21-\x7e]{1,255}$/;
+/** As ingress-nginx sends it. */
+const ORIGIN = /^https?:\/\/[^/?#]*/i;
+const USER = line(128);
+const WITHOUT_BODY = ['GET', 'HEAD', 'OPTIONS'];
+
+/** The sub-request of a proxy. */
+export interface SubRequest {
+  /** Names and values alternating, as Node decodes them. */
+  readonly rawHeaders: readonly string[];
+  /** In canonical text. */
+  readonly peer: string;
+}
+
+/**
+ * The request about which a proxy asks by a sub-request. Who is asking is believed of a trusted proxy, as a gateway believes it. A header that comes twice, or two that
+ * say different things, are refused: the proxy goes by one of them, and nobody knows by which.
+ *
+ * @throws ProblemError
+ */
+export function forwardedRequest({ rawHeaders, peer }: SubRequest, known: KnownAddresses): CheckRequest {
+  if (known.lookUp(peer)?.trusted !== true)
+    throw new ProblemError({
+      status: 403,
+      code: 'forward_auth.untrusted_peer',
+      detail: 'this is asked by proxies in TRUSTED_PROXIES only, because what they say of a request is believed',
+    });
+  const method = theOne(rawHeaders, METHOD_HEADERS, 'method');
+  if (!METHOD.test(method)) throw malformed('method', 'is no HTTP method in capitals');
+  const path = theOne(rawHeaders, URI_HEADERS, 'path').replace(ORIGIN, '') || '/';
+  if (!TARGET.test(path)) throw malformed('path', 'is no path of printable ASCII that begins with a slash, or is too long');
+  const forwardedFor = rawValues(rawHeaders, 'x-forwarded-for').join(',');
+  return {
+    merchant: merchantIn(rawHeaders),
+    user: userIn(rawHeaders),
+    ip: forwardedFor === '' ? peer : clientAddress(peer, forwardedFor, known),
+    method,
+    path,
+    host: hostIn(rawHeaders),
+    headers: clientHeaders(rawHeaders),
+    bodyUnknown: !WITHOUT_BODY.includes(method),
+  };
+}
+
+/** @throws ProblemError if there is none, or not one */
+function theOne(rawHeaders: readonly string[], names: readonly string[], what: string): string {
+  const values = names.flatMap((name) => rawValues(rawHeaders, name));
+  const [value] = values;
+  if (value === undefined)
+    throw new ProblemError({
+      status: 400,
+      code: 'forward_auth.header_missing',
+      detail: `the ${what} is expected in one of ${names.join(', ')}`,
+    });
+  if (values.length > 1)
+    throw new ProblemError({
+      status: 400,
+      code: 'forward_auth.header_repeated',
+      detail: `the ${what} is said more than once, in ${names.join(', ')}`,
+    });
+  return value;
+}
+
+function malformed(what: string, why: string): ProblemError {
+  return new ProblemError({ status: 400, code: 'forward_auth.header_malformed', detail: `the ${what} of the request ${why}` });
+}
+
+function merchantIn(rawHeaders: readonly string[]): string {
+  const [encoded, ...more] = rawValues(rawHeaders, 'x-merchant-id');
+  if (encoded === undefined) throw unidentified(401, 'identity.missing', 'the header X-Merchant-Id is missing');
+  if (more.length > 0) throw unidentified(400, 'identity.repeated', 'there is more than one header X-Merchant-Id');
+  const merchant = utf8(encoded);
+  if (!isMerchantId(merchant)) throw unidentified(400, 'identity.malformed', 'the header X-Merchant-Id is no id of a merchant');
+  return merchant;
+}
+
+/** An empty text is what proxies send that know of no user. */
+function userIn(rawHeaders: readonly string[]): string | undefined {
+  const [encoded = '', ...more] = rawValues(rawHeaders, 'x-user-id');
+  if (more.length > 0) throw unidentified(400, 'identity.user_repeated', 'there is more than one header X-User-Id');
+  if (encoded === '') return undefined;
+  const user = utf8(encoded);
+  if (user === undefined || USER.fault(user) !== undefined)
+    throw unidentified(400, 'identity.user_malformed', 'the header X-User-Id is no id of a user');
+  return user;
+}
+
+function unidentified(status: 400 | 401, code: string, detail: string): ProblemError {
+  return new ProblemError({ status, type: 'unidentified-merchant', code, detail });
+}
+
+/** One that is no host, or is said twice, is none that rules could match. */
+function hostIn(rawHeaders: readonly string[]): string | undefined {
+  const hosts = HOST_HEADERS.flatMap((name) => rawValues(rawHeaders, name));
+  return hosts.length === 1 && HOST.test(hosts[0]!) ? hosts[0] : undefined;
+}
+
+/** What the client has sent, as far as the proxy passes it on to here. */
+function clientHeaders(rawHeaders: readonly string[]): Record<string, readonly string[]> {
+  const headers: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!.toLowerCase();
+    if (!OF_THE_PROXY.has(name) && headers[name] === undefined) headers[name] = headerValues(rawHeaders, name);
+  }
+  return headers;
+}
+
+/** Undefined if the bytes are none: replacing them would make two different values the same. */
+function utf8(latin1: string): string | undefined {
+  const bytes = Buffer.from(latin1, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
+}

@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Drainable } from '#edge';
+import type { Callers } from '../callers/callers.js';
+
+/** Calls of one connection at once: whoever does not wait for answers has to wait here. */
+const MOST_AT_ONCE = 256;
+
+/** One connection of a caller. */
+export class CallerConnection implements Drainable {
+  private underWay = 0;
+  private readonly leaving = new AbortController();
+  /** The last credentials with which a call was made, and by whom. */
+  private known: { readonly sent: string; readonly caller: string } | undefined;
+
+  constructor(
+    private readonly socket: Socket,
+    /** In canonical text. */
+    readonly peer: string,
+  ) {}
+
+  /** Whoever asks here has gone, or sends nothing more. */
+  get left(): AbortSignal {
+    return this.leaving.signal;
+  }
+
+  get idle(): boolean {
+    return this.underWay === 0;
+  }
+
+  get activity(): number {
+    return this.socket.bytesRead;
+  }
+
+  get mayBegin(): boolean {
+    return this.underWay < MOST_AT_ONCE;
+  }
+
+  began(): void {
+    this.underWay++;
+  }
+
+  answered(): void {
+    this.underWay--;
+  }
+
+  /** Who makes a call. The same credentials as before need not be hashed again. @throws ProblemError */
+  callerOf(request: IncomingMessage, callers: Callers): string {
+    const sent = callers.credentialIn(request);
+    if (this.known === undefined || this.known.sent !== sent) this.known = { sent, caller: callers.named(sent, this.peer) };
+    return this.known.caller;
+  }
+
+  ended(): void {
+    this.leaving.abort();
+  }
+
+  closeQuietly(): void {
+    this.socket.destroySoon();
+  }
+
+  cut(): void {
+    this.socket.destroy();
+  }
+}

@@ -1,0 +1,102 @@
+import type { IncomingMessage } from 'node:http';
+import { isPlainObject } from '#limiter';
+import { jsonText, ProblemError } from '#platform';
+
+/** How many bytes of bodies are in memory, of all calls together. */
+export class BodyBudget {
+  private used = 0;
+
+  constructor(private readonly most: number) {}
+
+  take(bytes: number): boolean {
+    if (this.used + bytes > this.most) return false;
+    this.used += bytes;
+    return true;
+  }
+
+  giveBack(bytes: number): void {
+    this.used -= bytes;
+  }
+}
+
+const JSON_TYPE = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
+
+/**
+ * The body of a call, a JSON object. What is too large is read on and dropped, so that its sender reads the answer; the time for a whole request bounds that.
+ *
+ * @throws ProblemError
+ */
+export async function readJsonObject(
+  request: IncomingMessage,
+  mostBytes: number,
+  budget: BodyBudget,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
+    throw new ProblemError({ status: 415, code: 'body.wrong_media_type', detail: 'expected a body of content type application/json' });
+  const text = jsonText(await readBytes(request, mostBytes, budget));
+  if (text === '') throw new ProblemError({ status: 400, code: 'body.missing', detail: 'expected a JSON object, got nothing' });
+  return objectIn(text);
+}
+
+function objectIn(text: string): Readonly<Record<string, unknown>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new ProblemError({ status: 400, code: 'body.malformed', detail: 'the body is not valid JSON' }, { cause });
+  }
+  if (isPlainObject(value)) return value;
+  throw new ProblemError({ status: 400, code: 'body.wrong_type', detail: 'the body must be a JSON object' });
+}
+
+/** Rejects with nothing but a ProblemError; if the sender goes away meanwhile, that of a body that is not whole. */
+function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudget): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    let held = 0;
+    let problem: ProblemError | undefined;
+    const giveUp = (why: ProblemError): void => {
+      problem = why;
+      budget.giveBack(held);
+      held = 0;
+      chunks.length = 0;
+    };
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (problem !== undefined) return;
+      if (bytes > mostBytes) giveUp(tooLarge(mostBytes));
+      else if (!budget.take(chunk.length)) giveUp(TOO_MANY_BODIES());
+      else {
+        held += chunk.length;
+        chunks.push(chunk);
+      }
+    });
+    request.on('end', () => {
+      budget.giveBack(held);
+      held = 0;
+      if (problem === undefined) resolve(Buffer.concat(chunks));
+      else reject(problem);
+    });
+    // Also after the end, when it makes no difference.
+    request.on('close', () => {
+      budget.giveBack(held);
+      held = 0;
+      reject(new ProblemError({ status: 400, code: 'body.wrong_length', detail: 'the body has not come whole' }));
+    });
+    request.on('error', () => {});
+  });
+}
+
+function tooLarge(mostBytes: number): ProblemError {
+  return new ProblemError({ status: 413, code: 'body.too_large', detail: `the body is larger than ${mostBytes} bytes` });
+}
+
+const TOO_MANY_BODIES = (): ProblemError =>
+  new ProblemError({
+    status: 503,
+    type: 'temporary-reduced-capacity',
+    code: 'decision_api.too_many_bodies',
+    detail: 'too many bodies of calls are in memory: ask again later, and fewer at a time',
+    headers: { 'retry-after': '1' },
+  });

@@ -1,0 +1,41 @@
+import { createPathReader, type HeadersOf, type Trust } from '#edge';
+import type { Enforcer } from '#enforcement';
+import type { Config } from '#platform';
+import type { CallerLimit } from '../callers/caller-limit.js';
+import { Decisions } from '../decisions/decisions.js';
+import type { Waiters } from '../decisions/waiters.js';
+import { batchCall } from './batch-call.js';
+import type { Routes } from './call.js';
+import { checkCall } from './check-call.js';
+import { refundCall, settleCall } from './claim-calls.js';
+import { forwardAuthCall } from './forward-auth-call.js';
+import { waitCall } from './wait-call.js';
+
+export interface RouteDependencies {
+  readonly decisions: Decisions;
+  /** The same, for requests that nobody rewrites. */
+  readonly strictDecisions: Decisions;
+  readonly waiters: Waiters;
+  readonly limit: CallerLimit;
+  readonly headersOf: HeadersOf;
+  readonly trusts: Trust;
+}
+
+/** All calls by HTTP. */
+export function createRoutes({ decisions, strictDecisions, waiters, limit, headersOf, trusts }: RouteDependencies): Routes {
+  return {
+    '/v1/check': checkCall(decisions, limit, headersOf),
+    '/v1/check/batch': batchCall(decisions, limit),
+    '/v1/refund': refundCall(decisions, limit),
+    '/v1/settle': settleCall(decisions, limit),
+    '/v1/wait': waitCall(waiters, limit),
+    '/v1/forward-auth': forwardAuthCall(strictDecisions, limit, headersOf, trusts),
+  };
+}
+
+/** @param strict whether a path that servers read in different ways is refused, whatever PATH_POLICY says */
+export function createDecisions(enforcer: Enforcer, headersOf: HeadersOf, config: Config<'decision-api'>, strict: boolean): Decisions {
+  const { pathPolicy, pathPolicyExceptions: exceptions, pathCaseSensitive, decisionApiClaimMs: claimMs } = config;
+  const readPath = createPathReader({ policy: strict ? 'strict' : pathPolicy, exceptions });
+  return new Decisions({ enforcer, headersOf, readPath, pathCaseSensitive, claimMs });
+}

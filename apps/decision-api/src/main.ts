@@ -1,0 +1,18 @@
+import 'reflect-metadata';
+import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
+import { DecisionApiModule } from './decision-api.module.js';
+
+const config = loadConfigOrExit('decision-api');
+const logger = createLogger('decision-api', config.logLevel);
+setProblemTypeBase(config.problemTypeBase);
+const health = new Health();
+const registry = createRegistry('decision-api');
+
+const app = await createHttpApp(DecisionApiModule.register({ config, logger, health, registry }), {
+  logger,
+  registry,
+  requestIdInLogs: false,
+});
+runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
+await app.listen(config.decisionApiManagementPort, config.managementHost);
+logger.info({ managementUrl: await app.getUrl() }, 'management listens');

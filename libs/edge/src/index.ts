@@ -1,0 +1,13 @@
+export { clientAddress } from './client-address.js';
+export { Drain, type Drainable } from './drain.js';
+export { enforcerOptions } from './enforcer-options.js';
+export { headerValues, rawValues } from './header-values.js';
+export { KnownAddresses } from './known-addresses.js';
+export { headersIn, tightestOf } from './legacy-headers.js';
+export { createPathReader, type PathReader } from './path-policy.js';
+export { TARGET_CHARACTERS } from './path-problems.js';
+export { Problem } from './problem-answer.js';
+export { type HeadersOf, rateLimitHeaders, REROUTED, type ShownLimit } from './rate-limit-headers.js';
+export { type Refusal, refusal, refusalOf, refusalWithoutVerdict, unavailable } from './refusals.js';
+export { createRequestIds, isRequestId } from './request-id.js';
+export { createTrust, type Trust } from './trust.js';

@@ -1,0 +1,191 @@
+/** The decision API as a process, beside a gateway: the same rules, the same buckets. */
+import { createHash } from 'node:crypto';
+import { burst } from '#limiter/testing';
+import { ruleSpec } from '../../support/factories/rules.js';
+import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
+import type { RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { House } from '../gateway/house.js';
+
+const TOKEN = 'a-random-token-of-this-test-0123456789';
+const HASH = createHash('sha256').update(TOKEN).digest('hex');
+
+let house: House;
+let gateway: RunningApp;
+let api: RunningApp;
+
+const ANY = { methods: [], paths: [] };
+const NOTHING_COMES_BACK = burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 86_400_000 });
+const of = (changes = {}) => ruleSpec({ match: ANY, limits: [NOTHING_COMES_BACK], onStoreFailure: 'closed', ...changes });
+
+beforeAll(async () => {
+  house = await House.open();
+  const charge = { on: 'response', when: { field: 'response.status', from: 400, to: 499 } } as const;
+  const slots = { name: 'slots', algorithm: 'concurrency', limit: 1, slotTimeoutMs: 3_600_000 } as const;
+  const quick = burst({ capacity: 1, refillTokens: 20, refillIntervalMs: 1_000 });
+  const merchants = ['shared', 'status', 'claims', 'batch', 'batch-each', 'never', 'forwarded', 'many', 'peek'];
+  await house.store({
+    ...Object.fromEntries(merchants.map((id) => [id, [of()]])),
+    charged: [of({ charge })],
+    slots: [of({ limits: [slots] })],
+    quick: [of({ limits: [quick] })],
+  });
+  [gateway, api] = await Promise.all([house.gateway(), house.decisionApi({ DECISION_API_TOKENS: `test:${HASH}` })]);
+});
+
+afterAll(() => house.close());
+
+interface Answered {
+  readonly status: number;
+  readonly headers: Headers;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- what a server has answered: a field that is not there fails the test
+  readonly body: any;
+}
+
+async function call(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answered> {
+  const response = await fetch(api.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+  });
+  return { status: response.status, headers: response.headers, body: await response.json() };
+}
+
+const check = (merchant: string, more = {}) => call('/v1/check', { merchant, method: 'POST', path: '/transactions', ...more });
+
+test('a merchant has one budget, whichever door its requests came through', async () => {
+  expect((await house.send(gateway, 'shared', { method: 'POST' })).status).toBe(200);
+  expect((await check('shared')).body).toMatchObject({
+    allowed: true,
+    reason: 'allowed',
+    limit: 3,
+    remaining: 1,
+    ruleName: 'card payments',
+  });
+  expect((await house.send(gateway, 'shared', { method: 'POST' })).status).toBe(200);
+  const { status, body } = await check('shared');
+  expect([status, body.allowed, body.reason, body.status]).toEqual([200, false, 'over_limit', 429]);
+  expect(body.limits).toEqual([expect.objectContaining({ name: 'burst', allowed: false, remaining: 0 })]);
+});
+
+test('with asStatus a refusal is what a gateway answers', async () => {
+  for (let i = 0; i < 3; i++) expect((await call('/v1/check?asStatus=true', { merchant: 'status' })).status).toBe(200);
+  const refused = await call('/v1/check?asStatus=true', { merchant: 'status' });
+  const atGateway = await house.send(gateway, 'status');
+  expect(refused.status).toBe(429);
+  for (const name of ['ratelimit-policy', 'content-type']) expect(refused.headers.get(name)).toBe(atGateway.headers[name]);
+  expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+  const { requestId: _, detail: __, ...problem } = refused.body;
+  expect(JSON.parse(atGateway.body)).toMatchObject(problem);
+  expect((await call('/v1/check?asStatus=true', { merchant: 'nobody' })).status).toBe(403);
+});
+
+test('a claim is refunded once, and a later look finds the tokens', async () => {
+  const { body } = await check('claims', { wantClaim: true });
+  expect(body.claim).toMatch(/^[A-Za-z0-9_-]{22}$/);
+  expect((await call('/v1/refund', { claim: body.claim })).body).toEqual({ outcome: 'refunded', given: 1, edited: 0 });
+  expect((await call('/v1/refund', { claim: body.claim })).body).toEqual({ outcome: 'ended_before', as: 'refunded' });
+  expect((await call('/v1/refund', { claim: 'x'.repeat(22) })).body).toEqual({ outcome: 'not_found' });
+  expect((await check('claims', { cost: 0 })).body.remaining).toBe(3);
+});
+
+test('a rule that charges on response is charged by what the settlement says', async () => {
+  const [failed, passed] = [await check('charged', { wantClaim: true }), await check('charged', { wantClaim: true })];
+  const settle = (claim: string, status: number) => call('/v1/settle', { claim, response: { status } });
+  expect((await settle(failed.body.claim, 402)).body).toEqual({ outcome: 'settled', given: 0, edited: 0 });
+  expect((await settle(passed.body.claim, 201)).body).toEqual({ outcome: 'settled', given: 1, edited: 0 });
+  expect((await check('charged', { cost: 0 })).body.remaining).toBe(2);
+});
+
+test('a slot is held by the claim until it is settled', async () => {
+  const { body } = await check('slots', { wantClaim: true });
+  expect((await check('slots')).body.allowed).toBe(false);
+  expect((await call('/v1/settle', { claim: body.claim })).body).toMatchObject({ outcome: 'settled', given: 1 });
+  expect((await check('slots')).body.allowed).toBe(true);
+});
+
+test('a check asks for as many requests as its cost says, and for none at 0', async () => {
+  expect((await check('many', { cost: 2 })).body).toMatchObject({ allowed: true, remaining: 1 });
+  expect((await check('many', { cost: 2 })).body).toMatchObject({ allowed: false, remaining: 1 });
+  expect((await check('many', { cost: 1_000_000_000 })).body).toMatchObject({
+    allowed: false,
+    reason: 'cost_exceeds_capacity',
+    retryAfterMs: 'never',
+  });
+  expect((await check('many', { cost: 0 })).body).toMatchObject({ allowed: true, remaining: 1 });
+});
+
+test('a batch passes as a whole or takes nothing, or each of it is decided about for itself', async () => {
+  const checks = (merchant: string, count: number) => Array.from({ length: count }, () => ({ merchant }));
+  const all = await call('/v1/check/batch', { mode: 'all', checks: checks('batch', 4) });
+  expect(all.body.allowed).toBe(false);
+  expect(all.body.decisions).toHaveLength(4);
+  // What was given back is on its way.
+  await until(async () => (await check('batch', { cost: 0 })).body.remaining === 3);
+  expect((await call('/v1/check/batch', { mode: 'all', checks: checks('batch', 3) })).body.allowed).toBe(true);
+  const each = await call('/v1/check/batch', { mode: 'each', checks: checks('batch-each', 4) });
+  expect(each.body.decisions.map(({ allowed }: { allowed: boolean }) => allowed).sort()).toEqual([false, true, true, true]);
+});
+
+test('a call waits for tokens that come in time, and not for those that do not', async () => {
+  expect((await check('quick')).body.allowed).toBe(true);
+  expect((await call('/v1/wait', { merchant: 'quick', maxWaitMs: 20_000 })).body).toMatchObject({ allowed: true });
+  for (let i = 0; i < 3; i++) await check('never');
+  expect((await call('/v1/wait', { merchant: 'never', maxWaitMs: 20_000 })).body).toMatchObject({ allowed: false, reason: 'over_limit' });
+});
+
+test('a proxy asks by a sub-request, and is answered as its client is to be', async () => {
+  const ask = (headers: Record<string, string>) =>
+    fetch(`${api.url}/v1/forward-auth`, { headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'forwarded', ...headers } });
+  const forwarded = { 'x-forwarded-method': 'POST', 'x-forwarded-uri': '/transactions?x=1' };
+  for (let i = 0; i < 3; i++) expect([(await ask(forwarded)).status, i]).toEqual([200, i]);
+  const refused = await ask(forwarded);
+  expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringContaining('"burst";r=0')]);
+  expect((await ask({ ...forwarded, 'x-forwarded-uri': '/a/../b' })).status).toBe(400);
+  expect((await ask({ 'x-forwarded-uri': '/a' })).status).toBe(400);
+});
+
+test('nobody without a token is answered', async () => {
+  const answers = [{}, { authorization: 'Bearer wrong' }, { 'x-tollgate-token': 'wrong' }].map((headers) =>
+    fetch(`${api.url}/v1/check`, { method: 'POST', headers: headers as Record<string, string>, body: '{}' }),
+  );
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([401, 401, 401]);
+});
+
+test('what cannot be understood is answered with what is wrong, and harms nobody', async () => {
+  const deep = `{"merchant":"peek","body":${'['.repeat(5_000)}${']'.repeat(5_000)}}`;
+  const cases: readonly (readonly [unknown, number, string])[] = [
+    ['', 400, 'body.missing'],
+    ['{', 400, 'body.malformed'],
+    ['[]', 400, 'body.wrong_type'],
+    [Uint8Array.of(0x22, 0xff, 0x22), 400, 'body.malformed'],
+    [deep, 400, 'body.nested_too_deeply'],
+    [{ merchant: 'peek', pad: 'x'.repeat(300_000) }, 413, 'body.too_large'],
+    [{}, 400, 'check.merchant.missing'],
+    [{ merchant: 17 }, 400, 'check.merchant.wrong_type'],
+    [{ merchant: 'peek', merchnt: 'x' }, 400, 'check.unknown_field'],
+    [{ merchant: 'peek', ip: '999.1.1.1' }, 400, 'check.ip.malformed'],
+    [{ merchant: 'peek', cost: -1 }, 400, 'check.cost.out_of_range'],
+    [{ merchant: 'peek', cost: 1.5 }, 400, 'check.cost.not_whole'],
+    [{ merchant: 'peek', headers: { x: { y: 1 } } }, 400, 'check.headers.malformed'],
+    [{ merchant: 'peek', path: '/a/%2e%2e/b' }, 400, 'path.ambiguous'],
+  ];
+  for (const [body, status, code] of cases) {
+    const answered = await call('/v1/check', body);
+    expect([answered.status, answered.body.errors?.[0].code ?? answered.body.code]).toEqual([status, code]);
+  }
+  expect((await call('/v1/check', '{}', { 'content-type': 'text/plain' })).status).toBe(415);
+  expect((await call('/v1/checks', {})).status).toBe(404);
+  expect((await call('/v1/check?asStatus=perhaps', {})).status).toBe(400);
+  expect((await check('peek')).body).toMatchObject({ allowed: true, remaining: 2 });
+});
+
+test('docs/metrics.md lists what a decision API serves, with its types and labels', async () => {
+  const served = servedMetrics(await (await fetch(`${api.managementUrl}/metrics`)).text());
+  const listed = listedMetrics().filter(({ apps }) => apps.includes('decision-api'));
+  expect([...served.keys()].sort()).toEqual(listed.map(({ name }) => name).sort());
+  for (const { name, type, labels } of listed) {
+    expect([name, served.get(name)!.type]).toEqual([name, type]);
+    expect(labels).toEqual(expect.arrayContaining([...served.get(name)!.labels]));
+  }
+});
