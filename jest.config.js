@@ -1,3 +1,4 @@
+import { testPackages } from './test/support/packages.mjs';
 import { PATIENCE } from './test/support/patience.mjs';
 
 /** Tests run on the TypeScript sources; only the end-to-end tests start the built apps in dist/. */
@@ -12,6 +13,7 @@ const common = {
       '<rootDir>/libs/$1/src/index.ts',
     '^#scripts/(.*)$': '<rootDir>/scripts/$1',
     '^fast-check$': '<rootDir>/test/support/seeded-fast-check.mjs',
+    ...testPackages(),
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],
