@@ -1,3 +1,4 @@
+import { testPackages } from './test/support/packages.mjs';
 import { PATIENCE } from './test/support/patience.mjs';
 
 /** Tests run on the TypeScript sources; only the end-to-end tests start the built apps in dist/. */
@@ -8,10 +9,11 @@ const common = {
   moduleNameMapper: {
     '^#limiter/testing$': '<rootDir>/libs/limiter/testing/index.ts',
     '^#migrations$': '<rootDir>/migrations/index.ts',
-    '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|waiting|metrics|jwt|edge)$':
+    '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|envoy|waiting|metrics|jwt|edge)$':
       '<rootDir>/libs/$1/src/index.ts',
     '^#scripts/(.*)$': '<rootDir>/scripts/$1',
     '^fast-check$': '<rootDir>/test/support/seeded-fast-check.mjs',
+    ...testPackages(),
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
   modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/.tollgate/'],

@@ -24,29 +24,55 @@ const NAMING = 'var __name = (target, value) => __defProp(target, "name", { valu
 /** @throws {Error} with the messages of esbuild */
 export async function bundle() {
   const { outputFiles } = await esbuild({
+    ...asNodeLoads(DIST),
     entryPoints: Object.fromEntries(BUNDLED.map((app) => [app, mainOf(app)])),
-    absWorkingDir: ROOT,
-    outdir: DIST,
     write: false,
-    bundle: true,
-    format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    // As Node resolves: neither the paths of TypeScript nor the hints that some packages have for bundlers.
-    tsconfigRaw: {},
-    mainFields: ['main'],
-    conditions: [],
-    keepNames: true,
     sourcemap: true,
     sourcesContent: false,
-    banner: { js: BANNER },
-    logLevel: 'silent',
-    plugins: [optionalPackages, places],
   });
   await Promise.all(
     outputFiles.map(({ path, text }) => writeFile(path, path.endsWith('.js') ? withNamesOfClasses(text) : mapOfOurs(text))),
   );
 }
+
+/**
+ * Puts packages into a folder, one file for each and one for what some of them share.
+ * @param {Readonly<Record<string, string>>} sources an ES module for each file, which exports what the file is to export
+ * @param {string} folder
+ * @throws {Error} with the messages of esbuild
+ */
+export async function bundlePackages(sources, folder) {
+  await esbuild({
+    ...asNodeLoads(folder),
+    entryPoints: Object.keys(sources).map((name) => ({ in: `source:${name}`, out: name })),
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    // It changes an object of the language, before anybody else may begin: the order of modules that are shared by several files is not kept.
+    external: ['reflect-metadata'],
+    plugins: [given(sources), ...asNodeLoads(folder).plugins],
+  });
+}
+
+/**
+ * Everything is found, and finds itself, as if Node loaded it.
+ * @param {string} outdir
+ */
+const asNodeLoads = (outdir) => ({
+  absWorkingDir: ROOT,
+  outdir,
+  bundle: true,
+  format: /** @type {const} */ ('esm'),
+  platform: /** @type {const} */ ('node'),
+  target: 'node20',
+  // Neither the paths of TypeScript nor the hints that some packages have for bundlers.
+  tsconfigRaw: {},
+  mainFields: ['main'],
+  conditions: [],
+  keepNames: true,
+  banner: { js: BANNER },
+  logLevel: /** @type {const} */ ('silent'),
+  plugins: [optionalPackages, places(outdir)],
+});
 
 /**
  * Classes keep their names, by which OpenAPI calls its schemas. Functions go without: those that are made for each request would pay for theirs.
@@ -96,24 +122,41 @@ const optionalPackages = {
   },
 };
 
-/** Each module goes on believing that it lies where it lay, where its Lua, its pages or its addon are. */
-/** @type {Plugin} */
-const places = {
+/**
+ * Each module goes on believing that it lies where it lay, where its Lua, its pages or its addon are.
+ * @param {string} outdir
+ * @returns {Plugin}
+ */
+const places = (outdir) => ({
   name: 'places',
   setup({ onLoad }) {
-    onLoad({ filter: /\.[cm]?js$/ }, async ({ path }) => {
+    onLoad({ filter: /\.[cm]?js$/, namespace: 'file' }, async ({ path }) => {
       const text = await readFile(path, 'utf8');
-      return { contents: placed(text, path), loader: 'js' };
+      return { contents: placed(text, path, outdir), loader: 'js' };
     });
   },
-};
+});
+
+/**
+ * Modules that are no files.
+ * @param {Readonly<Record<string, string>>} sources
+ * @returns {Plugin}
+ */
+const given = (sources) => ({
+  name: 'given',
+  setup({ onLoad, onResolve }) {
+    onResolve({ filter: /^source:/ }, ({ path }) => ({ path: path.slice('source:'.length), namespace: 'given' }));
+    onLoad({ filter: /.*/, namespace: 'given' }, ({ path }) => ({ contents: sources[path] ?? '', loader: 'js', resolveDir: ROOT }));
+  },
+});
 
 /**
  * @param {string} text
  * @param {string} path
+ * @param {string} outdir
  */
-function placed(text, path) {
-  const place = relative(DIST, path).split(sep).join('/');
+function placed(text, path, outdir) {
+  const place = relative(outdir, path).split(sep).join('/');
   if (text.includes('import.meta.url')) return text.replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`);
   if (!/\b__(dir|file)name\b/.test(text)) return text;
   return `var __filename = pathFromBundle('${place}'), __dirname = pathFromBundle('${dirname(place)}'); ${text}`;

@@ -3,20 +3,24 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { commandOf } from './processes.mjs';
 
+/** Ports that the system gives to nobody who does not ask for them: below those of its own choice, on Linux as on macOS. */
+const [LOWEST, HIGHEST] = [10_240, 32_767];
+
+/** Processes that look for ports at the same time begin at different ones. */
+let next = LOWEST + ((process.pid * 97) % (HIGHEST - LOWEST));
+
 /**
- * A port that was free a moment ago.
+ * A port that was free a moment ago, and that no connection and no server without a port of its own gets meanwhile.
  * @param {string} [host]
  * @returns {Promise<number>}
  */
-export function freePort(host = '127.0.0.1') {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, host, () => {
-      const { port } = /** @type {import('node:net').AddressInfo} */ (server.address());
-      server.close(() => resolve(port));
-    });
-  });
+export async function freePort(host = '127.0.0.1') {
+  for (let tried = LOWEST; tried <= HIGHEST; tried++) {
+    const port = next;
+    next = next === HIGHEST ? LOWEST : next + 1;
+    if ((await faultOf({ port, host })) === undefined) return port;
+  }
+  throw new Error(`no port from ${LOWEST} to ${HIGHEST} is free`);
 }
 
 /**
@@ -24,11 +28,17 @@ export function freePort(host = '127.0.0.1') {
  * @param {number} port
  * @returns {Promise<string | undefined>}
  */
-export function portFault(port) {
+export const portFault = (port) => faultOf({ port, exclusive: true });
+
+/**
+ * @param {import('node:net').ListenOptions} options
+ * @returns {Promise<string | undefined>}
+ */
+function faultOf(options) {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error) => resolve(/** @type {NodeJS.ErrnoException} */ (error).code));
-    server.listen({ port, exclusive: true }, () => server.close(() => resolve(undefined)));
+    server.listen(options, () => server.close(() => resolve(undefined)));
   });
 }
 

@@ -12,4 +12,15 @@ describe('ports', () => {
     await new Promise((resolve) => server.close(resolve));
     expect(listenerOn(port)).toBeUndefined();
   });
+
+  it('are free ones each time another, and none that the system hands out by itself', async () => {
+    const server = createServer();
+    const taken = await freePort();
+    await new Promise<void>((resolve) => server.listen(taken, '127.0.0.1', resolve));
+    const ports = await Promise.all(Array.from({ length: 20 }, () => freePort()));
+    await new Promise((resolve) => server.close(resolve));
+    expect(new Set([taken, ...ports]).size).toBe(21);
+    // Where Linux begins by default; macOS begins higher.
+    expect(Math.max(...ports)).toBeLessThan(32_768);
+  });
 });

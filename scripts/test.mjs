@@ -59,6 +59,8 @@ const LISTED = 30;
 async function test(args) {
   demandNode();
   await installMissing(console.log);
+  // Needs what was installed.
+  await (await import('../test/support/packages.mjs')).makeTestPackages();
   const redis = obtainRedis(console.log);
   const skipped = redis ? [] : specsThatNeedRedis();
   const chosen = args.some((arg) => /^--(selectProjects|watch|listTests)/.test(arg));

@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTrust, enforcerOptions, headersIn, type Trust } from '#edge';
-import { Enforcer } from '#enforcement';
-import type { RetryPolicy } from '#limiter';
-import { counterBy, gauge } from '#metrics';
+import { createTrust, headersIn, type Trust } from '#edge';
+import type { Enforcer } from '#enforcement';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
+import { createEnforcer } from './create-enforcer.js';
 import { createIdentifier } from './identity/index.js';
 import { CountryFile } from './country/country-file.js';
 import { registerCountryFile } from './country/country-metrics.js';
@@ -16,21 +15,20 @@ import {
   AccessLog,
   type Admit,
   createCriticalityOf,
-  Outcome,
-  type OverloadSettings,
   type PairOfFiles,
   ProxyMetrics,
   type ProxyOptions,
   ProxyServer,
 } from './proxy/index.js';
+import { overloadSettings, proxyLimits, tlsSettings } from './proxy-settings.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
-import type { RoutesFile } from './routes/index.js';
+import { registerRoutes, type RoutesFile } from './routes/index.js';
 import { PreflightCounts } from './rate-limit/preflight.js';
 import { createPresent } from './rate-limit/presented.js';
 import { rehearseRequests } from './rehearsal.js';
-import type { Tracing } from './tracing/index.js';
+import { registerSpans, type Tracing } from './tracing/index.js';
 
 export interface GatewayOptions {
   readonly config: Config<'gateway'>;
@@ -205,10 +203,6 @@ function ownAnswers(config: Config<'gateway'>) {
   };
 }
 
-function tlsSettings({ tlsClientCert, http2, http2MaxStreams }: Config<'gateway'>) {
-  return { clientCertificate: tlsClientCert, http2, maxStreams: http2MaxStreams };
-}
-
 function certificateSettings({ clientCertHeader: header, clientCertMerchant: part, clientCertPrefix: prefix }: Config<'gateway'>) {
   return { header, part, prefix };
 }
@@ -216,81 +210,4 @@ function certificateSettings({ clientCertHeader: header, clientCertMerchant: par
 /** Where merchants are not known by API keys, a header of this name is the upstream's. */
 function keyHeader({ identity, apiKeyHeader }: Config<'gateway'>): string {
   return identity.includes('api-key') ? apiKeyHeader : '';
-}
-
-/** There without traces too: what is watched is there. */
-function registerSpans(registry: Registry, tracing: Tracing | undefined): void {
-  counterBy(registry, 'tollgate_trace_spans_total', 'Spans of traces, by what became of them.', ['outcome'], () => {
-    const { exported, failed, dropped } = tracing?.counts ?? { exported: 0, failed: 0, dropped: 0 };
-    return Object.entries({ exported, failed, dropped }).map(([outcome, count]) => [[outcome], count] as const);
-  });
-}
-
-/** There without a file too. */
-function registerRoutes(registry: Registry, routes: RoutesFile | undefined): void {
-  counterBy(
-    registry,
-    'tollgate_routes_loads_total',
-    'Times that the routes file was read because it had changed, by result.',
-    ['result'],
-    () => [
-      [['applied'], routes?.applied ?? 0],
-      [['refused'], routes?.refused ?? 0],
-    ],
-  );
-  gauge(registry, 'tollgate_routes_valid', '1 while the routes are those of the routes file.', () => ((routes?.isValid ?? true) ? 1 : 0));
-}
-
-function createEnforcer(
-  { config, logger, registry }: GatewayOptions,
-  metrics: ProxyMetrics,
-  hasRoute: (route: string) => boolean,
-): Enforcer {
-  return new Enforcer({
-    ...enforcerOptions(config, 'tollgate-gateway'),
-    logger,
-    registry,
-    upstreamCapacityPerSecond: config.upstreamCapacityPerSecond,
-    hasRoute,
-    upstreamErrors: () => metrics.count(Outcome.UpstreamError),
-    retries: retryPolicy(config),
-  });
-}
-
-function retryPolicy({ idempotencyWindowMs: forMs, ...config }: GatewayOptions['config']): RetryPolicy | undefined {
-  if (forMs === 0) return undefined;
-  return { forMs, mostRetries: config.idempotencyRetries, mostRemembered: config.idempotencyKeysPerMerchant };
-}
-
-/** Without a word about either, the number of connections is all that bounds the upstream's load. */
-function overloadSettings(config: GatewayOptions['config']): OverloadSettings | undefined {
-  const { upstreamLimit, upstreamLimitMin, criticalityRoutes, criticalityHeader, criticalityReservePercent } = config;
-  const hasCriticality = criticalityRoutes.length > 0 || criticalityHeader !== '';
-  if (upstreamLimit === 'fixed' && !hasCriticality) return undefined;
-  return {
-    adaptiveFrom: upstreamLimit === 'adaptive' ? upstreamLimitMin : undefined,
-    reserve: hasCriticality ? criticalityReservePercent / 100 : 0,
-  };
-}
-
-/** How much the proxy holds, and how long it waits. */
-function proxyLimits(config: GatewayOptions['config']) {
-  return {
-    connections: config.upstreamConnections,
-    queueTimeoutMs: config.upstreamQueueTimeoutMs,
-    headersTimeoutMs: config.upstreamResponseTimeoutMs,
-    bodyTimeoutMs: config.upstreamIdleTimeoutMs,
-    merchantShare: config.merchantSharePercent / 100,
-    maxInFlight: config.maxInFlight,
-    maxBufferedBytes: config.maxBufferedBytes,
-    maxConnections: config.maxConnections,
-    maxConnectionsPerPeer: config.maxConnectionsPerPeer,
-    maxWebSockets: config.maxWebSockets,
-    webSocketIdleTimeoutMs: config.webSocketIdleTimeoutMs,
-    clientHeadersTimeoutMs: config.clientHeadersTimeoutMs,
-    minBodyBytesPerSecond: config.minBodyBytesPerSecond,
-    requestBodyGraceMs: config.requestBodyGraceMs,
-    responseBodyGraceMs: config.responseBodyGraceMs,
-    exchangeTimeoutMs: config.exchangeTimeoutMs,
-  };
 }

@@ -50,7 +50,7 @@ export async function rehearseRequests({ proxy, signal, withinMs = WITHIN_MS }: 
   return progress.answered;
 }
 
-/** What tells others of requests is left out: there were none. */
+/** Access log, traces and metrics are left out: no client has sent these requests. */
 function rehearsalProxy(proxy: ProxyOptions, upstream: URL): ProxyOptions {
   return {
     ...proxy,

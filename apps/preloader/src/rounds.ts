@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Background, pause } from '#waiting';
 
 export interface RoundsOptions {
   /** Does a part of the work and says whether there may be more at once. */
@@ -13,27 +13,25 @@ export interface RoundsOptions {
 
 /** Work that is done again and again, one round at a time, until it is stopped. A round that fails is tried again. */
 export class Rounds {
-  private readonly stopped = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly background = new Background((signal) => this.run(signal));
   private failing = false;
 
   constructor(private readonly options: RoundsOptions) {}
 
   start(): void {
-    this.running ??= this.run();
+    this.background.start();
   }
 
   /** Resolves after the current round. */
-  async stop(): Promise<void> {
-    this.stopped.abort();
-    await this.running;
+  stop(): Promise<void> {
+    return this.background.stop();
   }
 
-  private async run(): Promise<void> {
+  private async run(signal: AbortSignal): Promise<void> {
     const { canRun, intervalMs } = this.options;
-    while (!this.stopped.signal.aborted) {
+    while (!signal.aborted) {
       const isMore = canRun() && (await this.round());
-      if (!isMore) await sleep(intervalMs, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+      if (!isMore) await pause(intervalMs, signal);
     }
   }
 

@@ -1,36 +1,10 @@
-import {
-  bucketOf,
-  MemoryBucketStore,
-  merchantRules,
-  RateLimiter,
-  startLimits,
-  StoreUnavailableError,
-  type BucketStore,
-  type Rule,
-  type Verdict,
-} from '#limiter';
+import { bucketOf, MemoryBucketStore, merchantRules, RateLimiter, StoreUnavailableError, type BucketStore, type Verdict } from '#limiter';
 import { FakeClock, ruleOf } from '#limiter/testing';
 import { headersIn } from './legacy-headers.js';
 import { refusalOf } from './refusals.js';
 
 test('a request that costs more than its share of a limit is told that this is temporary', () => {
-  const limits = startLimits(
-    [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
-    0,
-  );
-  const rule: Rule = {
-    id: '1',
-    name: 'r',
-    layer: 'merchant',
-    priority: 1,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits,
-    cost: 3,
-    onStoreFailure: 'local',
-  };
+  const rule = ruleOf('1', { cost: 3 });
   const away: BucketStore = { take: (_takes, answer) => answer(new StoreUnavailableError('gone'), 0), release: () => {}, refund: () => {} };
   let verdict: Verdict | undefined;
   new RateLimiter(away, new MemoryBucketStore(() => 0), { gateways: () => 4 }).check(
@@ -45,24 +19,8 @@ test('a request that costs more than its share of a limit is told that this is t
 
 test("a refusal by an operator's block says so, and how long it lasts", async () => {
   const store = new MemoryBucketStore(() => 0);
-  const limits = startLimits(
-    [{ name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1000, refill: 'greedy' }],
-    0,
-  );
-  const rule: Rule = {
-    id: '1',
-    name: 'r',
-    layer: 'merchant',
-    priority: 1,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits,
-    cost: 1,
-    onStoreFailure: 'closed',
-  };
-  await store.operate('{acme}1.0', bucketOf(limits[0]!), { kind: 'block', forMs: 90_000 });
+  const rule = ruleOf('1', { refillIntervalMs: 200, onStoreFailure: 'closed' });
+  await store.operate('{acme}1.0', bucketOf(rule.limits[0]!), { kind: 'block', forMs: 90_000 });
   const verdict = await new Promise<Verdict>((resolve) =>
     new RateLimiter(store, store).check(
       merchantRules('acme', [rule], []),
@@ -78,31 +36,20 @@ test("a refusal by an operator's block says so, and how long it lasts", async ()
     detail: 'Blocked by an operator. Try again in 90 s.',
     'violated-policies': ['burst'],
     rule: '1',
-    ruleName: 'r',
+    ruleName: 'rule 1',
   });
   expect(headers).toEqual(['RateLimit-Policy', '"burst";q=10;w=2', 'RateLimit', '"burst";r=0;t=90', 'Retry-After', '90']);
 });
 
 test('a repeated refusal has an id of its own, and is true at its time', () => {
   const clock = new FakeClock();
-  const limits = startLimits(
-    [{ name: 'burst', algorithm: 'token_bucket', capacity: 2, refillTokens: 1, refillIntervalMs: 10_000, refill: 'greedy' }],
-    0,
-  );
-  const rule: Rule = {
-    id: '1',
-    name: 'r',
-    layer: 'merchant',
-    priority: 1,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: [], paths: [] },
-    key: ['merchant'],
-    limits,
+  const rule = ruleOf('1', {
+    capacity: 2,
+    refillIntervalMs: 10_000,
     cost: 2,
     onStoreFailure: 'closed',
     penalty: { refusals: 4, windowMs: 60_000, blockMs: 60_000 },
-  };
+  });
   const store = new MemoryBucketStore(clock.now);
   const limiter = new RateLimiter(store, store);
   const rules = merchantRules('acme', [rule], []);
@@ -112,7 +59,7 @@ test('a repeated refusal has an id of its own, and is true at its time', () => {
     limiter.check(rules, { merchantId: 'acme', ip: '', method: 'GET', target: '/' }, (outcome) => (verdict = outcome as Verdict));
     const { headers, body } = refusalOf(verdict!, id);
     const { code, detail, requestId, rule: ruleId, ruleName, status } = JSON.parse(body) as Record<string, unknown>;
-    if (!verdict!.allowed) expect([ruleId, ruleName]).toEqual(['1', 'r']);
+    if (!verdict!.allowed) expect([ruleId, ruleName]).toEqual(['1', 'rule 1']);
     codes.push(String(code));
     return [headers[3], headers[5], detail, requestId, status];
   };
@@ -153,18 +100,14 @@ test('a refusal says that a part of the limit is reserved for other routes, and 
 });
 
 test('other headers are written anew with each refusal', () => {
-  const limits = startLimits(
-    [{ name: 'burst', algorithm: 'token_bucket', capacity: 1, refillTokens: 1, refillIntervalMs: 10_000, refill: 'greedy' }],
-    0,
-  );
+  const rule = ruleOf('1', { capacity: 1, refillIntervalMs: 10_000 });
   const decision = { allowed: false, limit: 1, remaining: 0, retryAfterMs: 5000, resetAfterMs: 5000 };
-  const rule = { id: '1', name: 'r' } as Rule;
   const verdict = {
     allowed: false,
     reason: 'over_limit',
     retryAfterMs: 5000,
     beganBlock: false,
-    limits: [{ ruleId: '1', rule, limit: limits[0]!, decision }],
+    limits: [{ ruleId: '1', rule, limit: rule.limits[0]!, decision }],
   } as unknown as Verdict;
   const clock = new FakeClock();
   const epoch = headersIn('legacy', 'epoch', clock.now);

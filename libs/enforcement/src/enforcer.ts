@@ -34,7 +34,7 @@ export interface CheckWatch {
 }
 
 type Answer = (outcome: Outcome) => void;
-/** By what, and when by the clock of the store, a bucket was asked that knows better. */
+/** The rules by which a bucket was asked that knows newer ones, and the time at the store then. */
 interface Asked {
   readonly rules: KnownRules;
   readonly atUs: number;
@@ -178,7 +178,7 @@ export class Enforcer {
   /** Throws, with the reason, while Redis carries out no takes. Decisions go on all the same, as each rule says by its onStoreFailure. */
   readonly assertStoreAvailable = (): void => this.dependencies.storeHealth.check();
 
-  /** Lets go of everything. Nothing may be checked any more. Never rejects. */
+  /** Closes all connections and stops all timers. Nothing may be checked afterwards. Never rejects. */
   async close(): Promise<void> {
     const { buckets, changes, redis, reports, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
     this.closing.abort();
@@ -263,7 +263,7 @@ export class Enforcer {
     answer(verdict);
   }
 
-  /** A route that is not there makes no difference but to what is logged and counted. */
+  /** A route that does not exist changes nothing but what is logged and counted. */
   private reroutedIfPossible(verdict: Verdict): Verdict {
     const route = rerouteOf(verdict);
     if (route === undefined) return verdict;
@@ -289,7 +289,7 @@ export class Enforcer {
     return load;
   }
 
-  /** For the enforcers that start after this one. */
+  /** They are read first by the enforcers that start after this one. */
   private async tellBusyMerchants(): Promise<void> {
     const { redis, rules } = this.dependencies;
     const merchantIds = rules.firstMerchants(MOST_BUSY_MERCHANTS);

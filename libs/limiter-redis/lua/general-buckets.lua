@@ -64,7 +64,7 @@ local function take(bucket, state, before)
     allowed, after = algorithm.take(takable_limit(bucket), state, asked - last_refusal, asked - last_block)
   end
   if not allowed then
-    if bucket.has_no_say and not bucket.block then return end
+    if bucket.is_bypassed and not bucket.block then return end
     passes, last_refusal = false, asked
   end
   if not after then return end

@@ -23,7 +23,7 @@ local function read_bucket(position)
   return {
     index = index, generation = generation, algorithm = algorithm, limit = limit, generations = generations,
     from_us = from_us, until_us = until_us, fills_after_us = fills_after_us, leaves = leaves, leaves_part = leaves_part,
-    has_no_say = band(flags, FLAG.NO_SAY) ~= 0, has_former = band(flags, FLAG.HAS_FORMER) ~= 0, more = band(flags, FLAG.MORE) ~= 0,
+    is_bypassed = band(flags, FLAG.BYPASSED) ~= 0, has_former = band(flags, FLAG.HAS_FORMER) ~= 0, more = band(flags, FLAG.MORE) ~= 0,
   }, position
 end
 

@@ -8,8 +8,8 @@ Guarantee  Each request takes from all of its buckets or from none, in the order
 KEYS  the buckets, each once
 ARGV  1  now in microseconds, '' for TIME (tests bring their own clock)
       2  the buckets asked, packed little-endian, one after the other:
-           u8  kind (see KIND); +16 if it has no say where it refuses, +32 if there are former numbers, +64 if the next bucket belongs to the
-               same request, +128 if the former numbers follow
+           u8  kind (see KIND); +16 if it is bypassed: its refusal does not refuse the request; +32 if there are former numbers, +64 if the next bucket
+               belongs to the same request, +128 if the former numbers follow
            u16 index of its key in KEYS, from 1        u32 generation
            two f64 or more that the kind needs: see Take in its file in algorithms/
            if 32,768 was added to the index, f64 from_us, until_us: when the numbers hold; fills_after_us: how long those after them need to fill

@@ -34,7 +34,7 @@ export interface Found<T> {
 /** Something that stands where a snapshot should be. */
 export interface UnreadableText {
   readonly reason: UnreadableReason;
-  /** By which a script recognises it; empty for what is no text. */
+  /** The hash by which a script recognises it; empty if it is no text. */
   readonly sha1: string;
 }
 

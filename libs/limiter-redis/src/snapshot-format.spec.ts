@@ -1,21 +1,10 @@
 import * as fc from 'fast-check';
 import { merchantRules, RULE_LANGUAGE, startLimits, type MerchantSnapshot, type Rule } from '#limiter';
 import { burst, mutated } from '#limiter/testing';
+import { ruleSpec } from '../../../test/support/factories/rules.js';
 import { parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
 
-const PLAIN: Rule = {
-  id: '17',
-  name: 'card payments',
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: ['POST'], paths: ['/transactions/**'] },
-  key: ['merchant'],
-  limits: startLimits([burst()], 0),
-  cost: 1,
-  onStoreFailure: 'closed',
-};
+const PLAIN: Rule = { ...ruleSpec({ onStoreFailure: 'closed' }), id: '17', limits: startLimits([burst()], 0) };
 
 /** A rule with every part of the language. */
 const RICH: Rule = {

@@ -23,7 +23,7 @@ interface Waiting extends TakeRequest {
   /** How often Redis has asked for more; from the first time on the former numbers are sent. */
   asked: number;
   withFormer: boolean;
-  /** Undefined once it was called. */
+  /** Undefined after it was called. */
   answer: TakeAnswer | undefined;
 }
 

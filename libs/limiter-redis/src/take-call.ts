@@ -89,7 +89,7 @@ function packRequest({ takes, holder, spare, withFormer }: AskedTakes, nowMs: nu
     const at = buckets.copy(wire.bytes, wire.frameLength, wire.bytes.length);
     if (i < last) buckets.bytes[at]! |= FLAG.more;
     // Of a single bucket the caller knows by itself that it is bypassed.
-    if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.noSay;
+    if (last > 0 && isBypassed(take.bucket, spare)) buckets.bytes[at]! |= FLAG.bypassed;
     buckets.bytes[at + 1] = index & 0xff;
     buckets.bytes[at + 2] = (index | wire.indexFlags) >> 8;
     if (wire.codec.holderAt !== undefined) buckets.f64At(at + HEAD_LENGTH + wire.codec.holderAt, holder);

@@ -14,12 +14,12 @@ export interface TopKey {
   readonly key: Readonly<Record<string, string>>;
 }
 
-/** Longer names of parts than anybody writes, and so many. */
+/** More, and longer, names of parts than anybody writes. */
 const MOST_CHARACTERS = 2_048;
 const RULE_ID = /^[1-9]\d{0,18}$/;
 const MOST_NAME_CHARACTERS = 256;
 
-/** As it stands in a rank; undefined if it is longer than it may be. */
+/** The text that stands in a rank; undefined if it is too long. */
 export function topKeyText({ merchantId, ruleId, key }: TopKey): string | undefined {
   const text = JSON.stringify([merchantId, ruleId, key]);
   return text.length <= MOST_CHARACTERS ? text : undefined;

@@ -6,7 +6,7 @@ import { KIND } from '../lua/algorithms/index.js';
 /** Added to the kind of a bucket. */
 export const FLAG = {
   /** The bucket is bypassed if it has nothing left. */
-  noSay: 16,
+  bypassed: 16,
   /** The limit was edited. */
   hasFormer: 32,
   /** The next bucket belongs to the same request. */

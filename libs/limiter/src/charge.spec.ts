@@ -1,3 +1,4 @@
+import { ruleOf } from '../testing/index.js';
 import { bodyOfText, NO_BODY, unreadableBody } from './body/json-body.js';
 import { compiledCharge } from './charge.js';
 import type { Condition } from './conditions/condition.js';
@@ -45,21 +46,8 @@ describe('what was reserved', () => {
 });
 
 const LIMIT = { name: 'a day', algorithm: 'fixed_window', limit: 5, calendar: 'day', start: 'clock' } as const;
-const rule = (changes: Partial<Rule> = {}): Rule => ({
-  id: '1',
-  name: 'failed payments',
-  layer: 'merchant',
-  priority: 1,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant'],
-  limits: startLimits([LIMIT], 0),
-  cost: 1,
-  onStoreFailure: 'local',
-  charge: { on: 'response', when: FAILED },
-  ...changes,
-});
+const rule = (changes: Partial<Rule> = {}): Rule =>
+  ruleOf('1', { limits: startLimits([LIMIT], 0), charge: { on: 'response', when: FAILED }, ...changes });
 
 function limiter(rules: readonly Rule[]) {
   const store = new MemoryBucketStore(() => 0);

@@ -1,18 +1,9 @@
 import * as fc from 'fast-check';
+import { burst as spec } from '../testing/index.js';
 import { runs } from '../testing/properties/runs.js';
 import { CALENDAR_UNITS, type LimitSpec, type TokenBucketSpec } from './limit.js';
 import { editLimits, startLimits } from './limit-edit.js';
 import { InvalidLimitError, limitFaults } from './limit-faults.js';
-
-const spec = (numbers: Partial<TokenBucketSpec> = {}): TokenBucketSpec => ({
-  name: 'burst',
-  algorithm: 'token_bucket',
-  capacity: 10,
-  refillTokens: 5,
-  refillIntervalMs: 1000,
-  refill: 'greedy',
-  ...numbers,
-});
 
 const byCalendar = { refill: 'interval', calendar: 'day', refillIntervalMs: undefined as never } as const;
 

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { anyLimitSpecs, FakeClock, startedLimit } from '../testing/index.js';
+import { anyLimitSpecs, FakeClock, ruleOf, startedLimit } from '../testing/index.js';
 import { runs } from '../testing/properties/runs.js';
 import { capacityOf, excessOf, type Limit, type LimitSpec } from './limit.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
@@ -44,20 +44,7 @@ class Fleet {
   }
 }
 
-const ruleWith = (limit: Limit, fields: Partial<Rule> = {}): Rule => ({
-  id: '1',
-  name: 'r',
-  layer: 'merchant',
-  priority: 1,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant'],
-  limits: [limit],
-  cost: 1,
-  onStoreFailure: 'local',
-  ...fields,
-});
+const ruleWith = (limit: Limit, fields: Partial<Rule> = {}): Rule => ruleOf('1', { limits: [limit], ...fields });
 
 const SECOND = { refillTokens: 3, refillIntervalMs: 1000 };
 const greedy = (capacity: number): LimitSpec => ({ name: 'l', algorithm: 'token_bucket', capacity, ...SECOND, refill: 'greedy' });

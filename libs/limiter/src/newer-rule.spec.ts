@@ -1,24 +1,11 @@
-import { burst, FakeClock } from '../testing/index.js';
-import { startLimits } from './limit-edit.js';
+import { FakeClock, ruleOf } from '../testing/index.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 import { merchantRules } from './merchant-rules.js';
 import type { NewerRule } from './newer-rule.js';
 import { type CheckOutcome, RateLimiter } from './rate-limiter.js';
 import type { Rule } from './rule.js';
 
-const RULE: Rule = {
-  id: '1',
-  name: 'known',
-  layer: 'merchant',
-  priority: 1,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key: ['merchant'],
-  limits: startLimits([burst()], 0),
-  cost: 1,
-  onStoreFailure: 'open',
-};
+const RULE = ruleOf('1', { name: 'known', onStoreFailure: 'open' });
 
 function outcomeOf(newerRules: readonly NewerRule[], method = 'GET', target = '/payments/1', own: readonly Rule[] = [RULE]): unknown {
   const store = new MemoryBucketStore(new FakeClock().now);

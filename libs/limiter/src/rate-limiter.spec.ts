@@ -367,7 +367,7 @@ describe('when the store is away', () => {
     expect((await check(limiter, rules, request())).limits).toMatchObject([{ cost: 2, rule: { id: '1' } }]);
   });
 
-  test('of several rules the strictest has the word', async () => {
+  test('of several rules the strictest decides', async () => {
     expect(await verdictWith('open', 'closed')[0]).toMatchObject({ allowed: false, reason: 'store_unavailable' });
     expect(await verdictWith('open', 'local')[1]).toMatchObject({ allowed: false, reason: 'over_limit', source: 'local' });
   });

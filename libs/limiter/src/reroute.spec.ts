@@ -38,7 +38,11 @@ it.each<[string, readonly Rule[], (string | undefined)[]]>([
   ['without the field it is refused', [rule('1')], [undefined, undefined]],
   ['null means that it is refused', [rule('1', { onLimit: null })], [undefined, undefined]],
   ['of two rules that refuse, one without the field refuses', [rule('1', slow), rule('2', { layer: 'platform' })], [undefined, undefined]],
-  ['a rule that lets it pass has no say', [rule('1', slow), rule('2', { layer: 'platform', capacity: 5 })], [undefined, 'slow']],
+  [
+    'a rule that lets the request pass sends it nowhere',
+    [rule('1', slow), rule('2', { layer: 'platform', capacity: 5 })],
+    [undefined, 'slow'],
+  ],
   [
     'of two that reroute the first layer says where',
     [rule('1', slow), rule('2', { layer: 'platform', onLimit: { reroute: 'slower' } })],

@@ -1,4 +1,4 @@
-import { FakeClock } from '../testing/index.js';
+import { burst, FakeClock } from '../testing/index.js';
 import type { Descriptor } from './descriptor.js';
 import type { LimitSpec, TokenBucketSpec } from './limit.js';
 import { editLimits, moveLimits, startLimits } from './limit-edit.js';
@@ -12,15 +12,8 @@ import type { Verdict } from './verdict.js';
 
 const HOUR_MS = 3_600_000;
 
-const bucket = (name: string, capacity: number, fields: Partial<TokenBucketSpec> = {}): LimitSpec => ({
-  name,
-  algorithm: 'token_bucket',
-  capacity,
-  refillTokens: 1,
-  refillIntervalMs: HOUR_MS,
-  refill: 'greedy',
-  ...fields,
-});
+const bucket = (name: string, capacity: number, fields: Partial<TokenBucketSpec> = {}): LimitSpec =>
+  burst({ name, capacity, refillTokens: 1, refillIntervalMs: HOUR_MS, ...fields });
 
 const A = bucket('a', 10);
 const B = bucket('b', 100);

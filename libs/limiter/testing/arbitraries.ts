@@ -89,6 +89,14 @@ const zones = fc.constantFrom('Etc/UTC', 'Europe/Berlin', 'America/New_York', 'A
 export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
   const name = fc.constant('random');
   const onEdit = fc.constantFrom(...ON_EDITS);
+  const leaky = {
+    name,
+    onEdit,
+    algorithm: fc.constant('leaky_bucket' as const),
+    capacity: orNone(smallOrLarge(1e9)),
+    drainTokens: smallOrLarge(1e9),
+    drainIntervalMs: spansMs,
+  };
   const specs: fc.Arbitrary<LimitSpec>[] = [
     limitSpecs(),
     fc.record({
@@ -99,21 +107,9 @@ export function anyLimitSpecs(): fc.Arbitrary<LimitSpec> {
       refillTokens: smallOrLarge(1e9),
       refillIntervalMs: spansMs,
     }),
+    fc.record(leaky),
     fc.record({
-      name,
-      onEdit,
-      algorithm: fc.constant('leaky_bucket' as const),
-      capacity: orNone(smallOrLarge(1e9)),
-      drainTokens: smallOrLarge(1e9),
-      drainIntervalMs: spansMs,
-    }),
-    fc.record({
-      name,
-      onEdit,
-      algorithm: fc.constant('leaky_bucket' as const),
-      capacity: orNone(smallOrLarge(1e9)),
-      drainTokens: smallOrLarge(1e9),
-      drainIntervalMs: spansMs,
+      ...leaky,
       onLimit: fc.record({ delay: fc.record({ maxWaitMs: fc.integer({ min: 1, max: 30_000 }) }) }),
     }),
     fc.record({

@@ -2,15 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** A counter of a number that somebody else keeps: it is read when Prometheus asks. */
 export function counter(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset();
-      this.inc(read());
-    },
-  });
+  counterBy(registry, name, help, [], () => [[[], read()]]);
 }
 
 /** The same by labels. @param read the values of the labels, in the order of their names, and the count of each combination */
@@ -37,14 +29,7 @@ export function counterBy<L extends string>(
 
 /** A gauge of a number that somebody else keeps. */
 export function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read());
-    },
-  });
+  gaugeBy(registry, name, help, [], () => [[[], read()]]);
 }
 
 /** The same by labels. @param read the values of the labels, in the order of their names, and what is now */

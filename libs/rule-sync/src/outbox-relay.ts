@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Background, pause } from '#waiting';
 import { type ReloadJobData, reloadKey, type ReloadSubject, type Urgency } from './queues.js';
 
 /** A row of the outbox: this merchant changed. */
@@ -46,36 +46,34 @@ const FAILURES_BEFORE_REPORT = 3;
  * either side can duplicate a job but never lose one. Several relays may run at once.
  */
 export class OutboxRelay {
-  private readonly stopped = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly background = new Background((signal) => this.run(signal));
   /** The times of large transactions of which rows may still come. */
   private readonly bulks = new Set<number>();
 
   constructor(private readonly options: OutboxRelayOptions) {}
 
   start(): void {
-    this.running ??= this.run();
+    this.background.start();
   }
 
   /** Resolves after the current round. */
-  async stop(): Promise<void> {
-    this.stopped.abort();
-    await this.running;
+  stop(): Promise<void> {
+    return this.background.stop();
   }
 
-  private async run(): Promise<void> {
+  private async run(signal: AbortSignal): Promise<void> {
     const { pollMs = 100, batchRows = 500, maxBackoffMs = 500 } = this.options;
     let failures = 0;
-    while (!this.stopped.signal.aborted) {
+    while (!signal.aborted) {
       try {
         const rows = await this.round(batchRows);
         if (failures >= FAILURES_BEFORE_REPORT) this.options.onHealed?.();
         failures = 0;
-        if (rows < batchRows) await this.wait(pollMs);
+        if (rows < batchRows) await pause(pollMs, signal);
       } catch (error) {
         failures += 1;
         if (failures === FAILURES_BEFORE_REPORT) this.options.onFailing?.(error as Error);
-        await this.wait(Math.min(maxBackoffMs, pollMs * 2 ** Math.min(failures, 10)));
+        await pause(Math.min(maxBackoffMs, pollMs * 2 ** Math.min(failures, 10)), signal);
       }
     }
   }
@@ -96,10 +94,6 @@ export class OutboxRelay {
     if (urgent.length > 0) await this.options.enqueue(collapse(urgent), 'urgent');
     if (bulk.length > 0) await this.options.enqueue(collapse(bulk), 'bulk');
   };
-
-  private async wait(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.stopped.signal }).catch(() => undefined);
-  }
 }
 
 /**

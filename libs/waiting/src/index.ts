@@ -1,3 +1,4 @@
+export * from './background.js';
 export { InFlightMap } from './in-flight-map.js';
 export { InFlightSet, NOWHERE, type InFlight } from './in-flight-set.js';
 export * from './retry.js';

@@ -1,25 +1,13 @@
 import { Enforcer } from '#enforcement';
 import { startLimits, type MerchantSnapshot, type Rule } from '#limiter';
-import { createRedis, RedisReceiptStore, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
-import type { Redis } from 'ioredis';
+import { RedisReceiptStore, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
 import { Registry } from 'prom-client';
 import { rule } from '../../support/factories/rules.js';
 import { PATIENCE } from '../../support/patience.mjs';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 import { until } from '../../support/until.js';
 
-let server: TestRedis;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const { server, redis } = await redisForFile();
 
 const RULE: Rule = rule({
   limits: startLimits([{ name: 'a day', algorithm: 'fixed_window', limit: 2, windowMs: 86_400_000, start: 'clock' }], 0),

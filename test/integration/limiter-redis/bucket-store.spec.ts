@@ -32,27 +32,18 @@ import {
   takeFrom,
 } from '#limiter/testing';
 import { createRedis, loadScripts, RedisBucketStore } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 
-let server: TestRedis;
-let redis: Redis;
+const { server, redis } = await redisForFile();
+
 const stores: RedisBucketStore[] = [];
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   // A call that has to be sent again, because Redis does not know the script, is overtaken by the next one.
   await loadScripts(redis);
 });
 
 afterEach(() => stores.splice(0).forEach((store) => store.close()));
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 async function create() {
   await redis.flushall();

@@ -1,25 +1,19 @@
 import { bucketKey, editLimits, startLimits, type Limit, type LimitSpec, type MerchantSnapshot, type Rule } from '#limiter';
 import { takeFrom } from '#limiter/testing';
-import { carryOverBuckets, createRedis, preloadBuckets, RedisBucketStore } from '#limiter-redis';
-import type { Redis } from 'ioredis';
+import { carryOverBuckets, preloadBuckets, RedisBucketStore } from '#limiter-redis';
 import { merchantSnapshot } from '../../support/factories/merchants.js';
 import { rule } from '../../support/factories/rules.js';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 
-let server: TestRedis;
-let redis: Redis;
+const { redis } = await redisForFile();
+
 let store: RedisBucketStore;
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisBucketStore(redis, { deadlineMs: 20_000 });
 });
 afterAll(async () => {
   store.close();
-  redis.disconnect();
-  await server.stop();
 });
 beforeEach(() => redis.flushall());
 

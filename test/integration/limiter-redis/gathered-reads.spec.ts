@@ -1,22 +1,10 @@
 import { createRedis, GatheredReads } from '#limiter-redis';
-import type { Redis } from 'ioredis';
 import { RunningTime } from '#waiting';
 import { FakeHeart } from '../../../libs/waiting/testing/fake-heart.js';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 import { until } from '../../support/until.js';
 
-let server: TestRedis;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await until('the connection is ready', () => redis.status === 'ready');
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const { server, redis } = await redisForFile();
 
 const textOf = (bytes: Buffer): string => bytes.toString();
 

@@ -1,30 +1,17 @@
 import { startLimits, StoreUnavailableError, type TakeOutcome } from '#limiter';
 import { asking, bucketTake } from '#limiter/testing';
-import { createRedis, RedisBucketStore } from '#limiter-redis';
+import { RedisBucketStore } from '#limiter-redis';
 import { RunningTime } from '#waiting';
-import type { Redis } from 'ioredis';
 import { FakeHeart } from '../../../libs/waiting/testing/fake-heart.js';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 import { until } from '../../support/until.js';
+
+const { server, redis } = await redisForFile();
 
 const [limit] = startLimits(
   [{ name: 'l', algorithm: 'token_bucket', capacity: 1000, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
   0,
 );
-
-let server: TestRedis;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 function setUp() {
   const heart = new FakeHeart();

@@ -1,5 +1,4 @@
 import {
-  createRedis,
   LIMIT_EVENTS_KEY,
   LIMIT_EVENTS_WANTED_KEY,
   limitEventShareKey,
@@ -7,25 +6,17 @@ import {
   RedisLimitEventStore,
   type NewLimitEvent,
 } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
+
+const { redis } = await redisForFile();
 
 const BOUNDS = { waiting: 60, perMerchant: 50, intervalMs: 3_600_000 };
 
-let server: TestRedis;
-let redis: Redis;
 let store: RedisLimitEventStore;
 let unreadable: string[];
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisLimitEventStore(redis, ({ reason }) => unreadable.push(reason), BOUNDS);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 beforeEach(async () => {
   unreadable = [];

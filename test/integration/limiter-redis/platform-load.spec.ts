@@ -1,19 +1,7 @@
-import { createRedis, leaveGateways, PLATFORM_LOAD_KEY, reportLoad } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { leaveGateways, PLATFORM_LOAD_KEY, reportLoad } from '#limiter-redis';
+import { redisForFile } from '../../support/redis-for-file.js';
 
-let server: TestRedis;
-let redis: Redis;
-
-beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
+const { redis } = await redisForFile();
 
 test('adds up what gateways report, each by its last report', async () => {
   expect(await reportLoad(redis, 'a', 10.5)).toEqual({ perSecond: 11, gateways: 1 });

@@ -1,24 +1,16 @@
-import { createRedis, RECEIPT_IDS_KEY, RECEIPTS_KEY, RedisReceiptStore, receiptShareKey, type NewReceipt } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { RECEIPT_IDS_KEY, RECEIPTS_KEY, RedisReceiptStore, receiptShareKey, type NewReceipt } from '#limiter-redis';
+import { redisForFile } from '../../support/redis-for-file.js';
+
+const { redis } = await redisForFile();
 
 const BOUNDS = { most: 1000, perMinute: 20 };
 const ALL = { merchants: null };
 
-let server: TestRedis;
-let redis: Redis;
 let store: RedisReceiptStore;
 let unreadable: string[];
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisReceiptStore(redis, ({ reason }) => unreadable.push(reason));
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 beforeEach(async () => {
   unreadable = [];

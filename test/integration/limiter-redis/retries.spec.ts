@@ -11,27 +11,18 @@ import {
   type Verdict,
 } from '#limiter';
 import { burst, FakeClock, ruleOf } from '#limiter/testing';
-import { createRedis, loadScripts, RedisBucketStore } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { loadScripts, RedisBucketStore } from '#limiter-redis';
+import { redisForFile } from '../../support/redis-for-file.js';
 
-let server: TestRedis;
-let redis: Redis;
+const { redis } = await redisForFile();
+
 const stores: RedisBucketStore[] = [];
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   await loadScripts(redis);
 });
 
 afterEach(() => stores.splice(0).forEach((store) => store.close()));
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 const POLICY: RetryPolicy = { forMs: 60_000, mostRetries: 3, mostRemembered: 100 };
 const NOTHING_COMES_BACK = burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 86_400_000 });

@@ -1,5 +1,4 @@
 import {
-  createRedis,
   DEFAULT_RULES_KEY,
   planKey,
   RedisSnapshotStore,
@@ -9,29 +8,16 @@ import {
   type Unreadable,
 } from '#limiter-redis';
 import type { MerchantSnapshot, PlanSnapshot } from '#limiter';
-import type { Redis } from 'ioredis';
 import { merchantSnapshot } from '../../support/factories/merchants.js';
 import { rule } from '../../support/factories/rules.js';
-import { freshRedis, type TestRedis } from '../../support/services.js';
-import { until } from '../../support/until.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 
-let server: TestRedis;
-let redis: Redis;
+const { redis } = await redisForFile();
+
 let store: RedisSnapshotStore;
 let unreadable: Unreadable[];
 
 const snapshot = (version: number): MerchantSnapshot => merchantSnapshot('acme', { version });
-
-beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await until('the connection is ready', () => redis.status === 'ready');
-});
-
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
-});
 
 beforeEach(async () => {
   await redis.del(snapshotKey('acme'), DEFAULT_RULES_KEY, planKey('pro'), PLATFORM_LOAD_KEY);

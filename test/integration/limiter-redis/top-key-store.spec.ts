@@ -1,22 +1,14 @@
-import { createRedis, RedisTopKeyStore, topKeysKey, type TopKeyCount, type TopKeyRank } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { RedisTopKeyStore, topKeysKey, type TopKeyCount, type TopKeyRank } from '#limiter-redis';
+import { redisForFile } from '../../support/redis-for-file.js';
+
+const { redis } = await redisForFile();
 
 const HOUR = 3_600_000;
 
-let server: TestRedis;
-let redis: Redis;
 let store: RedisTopKeyStore;
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisTopKeyStore(redis);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 beforeEach(() => redis.flushall());
 

@@ -1,25 +1,17 @@
 import { createRedis, RedisUsageStore, usageKey, usageRankKey, type MerchantUsage, type RuleUsage } from '#limiter-redis';
-import type { Redis } from 'ioredis';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 import { shiftedRedis } from '../../support/shifted-redis.js';
+
+const { redis } = await redisForFile();
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-let server: TestRedis;
-let redis: Redis;
 let store: RedisUsageStore;
 let number = 0;
 
 beforeAll(async () => {
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisUsageStore(redis);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
 });
 beforeEach(() => redis.flushall());
 

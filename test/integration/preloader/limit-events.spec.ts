@@ -1,28 +1,22 @@
-import { createRedis, LIMIT_EVENT_KINDS, LIMIT_EVENTS_KEY, RedisLimitEventStore, type NewLimitEvent } from '#limiter-redis';
+import { LIMIT_EVENT_KINDS, LIMIT_EVENTS_KEY, RedisLimitEventStore, type NewLimitEvent } from '#limiter-redis';
 import { wantedEvents, WEBHOOK_EVENTS } from '#rules-db';
-import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { carryLimitEvents, limitEvents } from '../../../apps/preloader/src/limit-events/limit-events.js';
-import { freshRedis, type TestRedis } from '../../support/services.js';
+import { redisForFile } from '../../support/redis-for-file.js';
 import { until } from '../../support/until.js';
 import { migratedDatabase } from '../rules-db/database.js';
 
+const { redis } = await redisForFile();
+
 let dataSource: DataSource;
 let close: () => Promise<void>;
-let server: TestRedis;
-let redis: Redis;
 let store: RedisLimitEventStore;
 
 beforeAll(async () => {
   ({ dataSource, close } = await migratedDatabase());
-  server = await freshRedis();
-  redis = createRedis(server.url, 'limiter');
-  await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisLimitEventStore(redis);
 });
 afterAll(async () => {
-  redis.disconnect();
-  await server.stop();
   await close();
 });
 beforeEach(async () => {

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { type LimitSpec, MemoryBucketStore, merchantRules, RateLimiter, type RuleSpec, type Verdict } from '#limiter';
+import { burst } from '#limiter/testing';
 import { MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { BY } from '../../support/factories/merchants.js';
@@ -8,14 +9,7 @@ import { emptyTables, migratedDatabase } from './database.js';
 /** Rows of docs/algorithms.md, "When anything else of a rule changes", by way of the database. */
 
 const HOUR_MS = 3_600_000;
-const bucket = (name: string, capacity: number): LimitSpec => ({
-  name,
-  algorithm: 'token_bucket',
-  capacity,
-  refillTokens: 1,
-  refillIntervalMs: HOUR_MS,
-  refill: 'greedy',
-});
+const bucket = (name: string, capacity: number): LimitSpec => burst({ name, capacity, refillTokens: 1, refillIntervalMs: HOUR_MS });
 
 describe('live buckets after edits that are stored in PostgreSQL', () => {
   const base = ruleSpec({ match: { methods: [], paths: [] }, limits: [bucket('a', 10), bucket('b', 100)] });

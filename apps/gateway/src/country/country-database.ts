@@ -24,7 +24,7 @@ export class CountryDatabase {
     if (!Number.isFinite(this.builtMs)) throw new Error('it does not say when it was made');
   }
 
-  /** When it was made, by its own word. Milliseconds since 1970. */
+  /** When it was made, as the file says. Milliseconds since 1970. */
   get builtMs(): number {
     return this.reader.metadata.buildEpoch.getTime();
   }

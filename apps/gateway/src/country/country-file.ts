@@ -95,7 +95,7 @@ export class CountryFile {
     throw new Error(`${this.options.path}: ${this.failure}; ${until}`);
   };
 
-  /** Since what is used was made, by its own word; 0 if there is none. */
+  /** How long ago the file in use was made, as the file says; 0 if there is none. */
   get ageSeconds(): number {
     return this.database === undefined ? 0 : Math.max(0, this.nowMs() - this.database.builtMs) / 1000;
   }

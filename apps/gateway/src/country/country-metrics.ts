@@ -2,7 +2,7 @@ import { counter, counterBy, gauge } from '#metrics';
 import type { Registry } from 'prom-client';
 import type { CountryFile } from './country-file.js';
 
-/** There without a file too: what is watched is there. */
+/** Registered without a file too, so that dashboards and alerts find it. */
 export function registerCountryFile(registry: Registry, file: CountryFile | undefined): void {
   gauge(registry, 'tollgate_country_file_age_seconds', 'Since the file of countries in use was made.', () => file?.ageSeconds ?? 0);
   counterBy(registry, 'tollgate_country_file_reads_total', 'Readings of the file of countries, by their outcome.', ['outcome'], () =>

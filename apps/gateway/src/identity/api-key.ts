@@ -56,7 +56,7 @@ export function createKeyReader<R extends KeyedRequest>({
   };
 }
 
-/** What a request has as its key, be it one or not; without a token, why: null, there is none. */
+/** What a request sends as its key, whether it is one or not. Where the token is missing, `problem` says why; null: nothing was sent. */
 interface SentKey {
   readonly token: string | null;
   readonly problem: 'duplicate_authorization' | 'duplicate_api_key' | null;
@@ -64,7 +64,7 @@ interface SentKey {
 
 const NONE: readonly string[] = [];
 const NO_KEY: SentKey = { token: null, problem: null };
-// Two servers could go by two of them.
+// Of two of them, two servers could read different ones.
 const TWO_AUTHORIZATIONS: SentKey = { token: null, problem: 'duplicate_authorization' };
 const TWO_KEYS: SentKey = { token: null, problem: 'duplicate_api_key' };
 

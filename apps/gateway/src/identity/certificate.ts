@@ -19,7 +19,7 @@ export interface CertificateReaderOptions {
   readonly part: CertificatePart;
   /** What the name begins with that names a merchant; the rest is its id. */
   readonly prefix: string;
-  /** In which trusted peers say the certificate of their client; empty: none does. */
+  /** The header in which trusted peers say the certificate of their client; empty: they do not. */
   readonly header: CertificateHeader | '';
   readonly nowMs?: () => number;
 }

@@ -14,7 +14,7 @@ export function createTokenReader<R extends { readonly head: KeyHeaders }>(
 ): CredentialReader<R> {
   return ({ head: { authorizations, authorization } }, done) => {
     if (authorizations === 0) return done(null);
-    // Two servers could go by two of them.
+    // Of two of them, two servers could read different ones.
     if (authorizations > 1) return done('duplicate_authorization');
     if (!isBearer(authorization) || hasApiKey(authorization)) return done(null);
     const token = bearerTokenIn(authorization);

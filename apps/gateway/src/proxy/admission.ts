@@ -41,7 +41,7 @@ export interface InboundRequest {
 
 /** What a request took, to be settled once. */
 export interface TakenReservation {
-  /** How much of the answer has to be told when it is released. */
+  /** How much of the answer has to be known when it is released. */
   readonly readsAnswer?: 'nothing' | 'head' | 'body';
   release(answer?: AnswerFacts): void;
   refund(): void;

@@ -1,6 +1,6 @@
+import { endInOnePiece } from '#edge';
 import type { AnsweredConnection, ClientRequest, ClientResponse } from './client-message.js';
 import { hasName } from './hop-by-hop.js';
-import { endInOnePiece } from './one-piece.js';
 import { CHUNKED } from './request-hygiene.js';
 
 /** Up to this declared length, the rest of a refused body is read so that the connection can go on. */

@@ -86,7 +86,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
       return;
     }
     if (this.waiting.length >= MAX_WAITING || this.plane.waiting >= this.plane.maxInFlight) {
-      // The last one is told, in its turn, so that the client knows from where on it has to ask again.
+      // The last request gets its answer in its turn, so that the client knows from which one on it has to ask again.
       arrived.problem = PROBLEMS.tooManyWaiting;
       this.accepting = false;
     }

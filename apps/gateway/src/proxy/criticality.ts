@@ -14,7 +14,7 @@ export type CriticalityOf = (request: CriticalityFacts) => Criticality;
 
 export interface CriticalityOptions {
   readonly routes: readonly CriticalRoute[];
-  /** In which trusted peers say it, in lower case; empty: none does. */
+  /** The header in which trusted peers say it, in lower case; empty: they do not. */
   readonly header: string;
   readonly pathCaseSensitive: boolean;
 }

@@ -57,7 +57,7 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
     session.on('stream', (...args: unknown[]) => this.opened(args[0] as ServerHttp2Stream, args[3] as readonly string[]));
     session.on('ping', () => this.count(this.pings));
     session.on('remoteSettings', () => this.count(this.settings));
-    // Whatever is wrong with a connection ends it, and with it its streams, which say so themselves.
+    // An error of a connection ends it, and with it its streams, which report that themselves.
     session.on('error', () => {});
   }
 

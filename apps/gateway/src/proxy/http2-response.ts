@@ -4,7 +4,7 @@ import type { ClientResponse } from './client-message.js';
 /** Answers without a body, whatever is written. */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** An answer on a stream of HTTP/2. A stream that is gone takes everything, and nothing comes of it. */
+/** An answer on a stream of HTTP/2. What is written to a stream that is gone is thrown away. */
 export class Http2Response implements ClientResponse {
   statusCode = 0;
   readonly shouldKeepAlive = true;

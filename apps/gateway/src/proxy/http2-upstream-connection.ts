@@ -2,6 +2,7 @@ import { connect as connectHttp2, type ClientHttp2Session, type Settings } from 
 import type { Socket } from 'node:net';
 import { type buildConnector, errors } from 'undici';
 import { Http2Presence } from './http2-presence.js';
+import { MOST_HEADER_BYTES } from './http2-upstream-headers.js';
 import { Http2UpstreamStream, type StreamTimeouts, type UpstreamHandler, type UpstreamRequest } from './http2-upstream-stream.js';
 
 export interface ConnectionOptions extends StreamTimeouts {
@@ -11,8 +12,6 @@ export interface ConnectionOptions extends StreamTimeouts {
 
 /** More than one connection carries are not worth another one that waits behind a lost packet. Their unread bytes are bounded with them. */
 const MOST_STREAMS = 100;
-/** Of the headers of an answer. */
-const MOST_HEADER_BYTES = 16 * 1024;
 /** What streams may have in memory, in megabytes: 64 KiB each, and their headers. */
 const SESSION_MEMORY_MB = 32;
 /** As undici keeps a connection that nobody needs. */

@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
+import { errors } from 'undici';
 
 /** What of a request is not in its list of headers. */
 export interface RequestLine {
@@ -41,11 +42,21 @@ function add(headers: OutgoingHttpHeaders, name: string, value: string): void {
   headers[name] = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
 }
 
-/** Headers as they came, without those that begin with a colon, as bytes. */
+/** Of the headers of an answer, as of one of HTTP/1.1. */
+export const MOST_HEADER_BYTES = 16 * 1024;
+
+/**
+ * Headers as they came, without those that begin with a colon, as bytes. They are counted here, because nghttp2 keeps to the bound only once the upstream has acknowledged it.
+ *
+ * @throws HeadersOverflowError
+ */
 export function rawHeadersOf(raw: readonly string[]): Buffer[] {
   const headers: Buffer[] = [];
+  let bytes = 0;
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!;
+    bytes += name.length + raw[i + 1]!.length;
+    if (bytes > MOST_HEADER_BYTES) throw new errors.HeadersOverflowError();
     if (!name.startsWith(':')) headers.push(Buffer.from(name, 'latin1'), Buffer.from(raw[i + 1]!, 'latin1'));
   }
   return headers;

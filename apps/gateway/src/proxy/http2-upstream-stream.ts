@@ -132,7 +132,8 @@ export class Http2UpstreamStream {
   }
 
   private informed({ ':status': status }: Answered, raw: readonly string[]): void {
-    if (!this.isOver && !this.hasAnswer) this.handler.onHeaders(Number(status), rawHeadersOf(raw), this.resume);
+    if (this.isOver || this.hasAnswer) return;
+    this.attempt(() => this.handler.onHeaders(Number(status), rawHeadersOf(raw), this.resume));
   }
 
   private answered({ ':status': status, 'content-length': length }: Answered, raw: readonly string[]): void {

@@ -11,7 +11,7 @@ export class MerchantLoad {
   inFlight = 0;
   /** Slots of all upstreams. */
   slots = 0;
-  /** Of these, such as wait for the upstream to begin its answer; counted only where overload is controlled. */
+  /** Those of them that wait for the upstream to begin its answer; counted only where overload is controlled. */
   awaiting = 0;
   /** Bytes of bodies that wait in memory. */
   bufferedBytes = 0;
@@ -20,7 +20,7 @@ export class MerchantLoad {
   /** Its part of everything that is shared, compared with others. All are equal so far. */
   readonly weight = 1;
 
-  /** Mostly there is one upstream, or the last one is asked again. */
+  /** Usually there is one upstream, or the one that was asked last is asked again. */
   private last: UpstreamHolding | undefined;
   private others: WeakMap<object, UpstreamHolding> | undefined;
 
@@ -37,7 +37,7 @@ export class MerchantLoad {
   }
 }
 
-/** Of a merchant with one upstream. What it holds there counts in its sum, too. */
+/** For a merchant with one upstream. What it holds there counts in its sum, too. */
 class UpstreamHolding implements SlotHolding {
   awaiting = 0;
   private held = 0;

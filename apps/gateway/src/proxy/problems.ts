@@ -114,7 +114,7 @@ export const PROBLEMS = {
     'temporary-reduced-capacity',
     'upstream.overloaded',
     'The upstream has too much to do, and serves more critical requests first. The request was not forwarded and cost nothing; send it again later.',
-    // What matters least comes back last.
+    // Longer than other refusals say: what matters least comes back last.
     { headers: ['Retry-After', '5'] },
   ),
   bufferedBytes: unavailable(

@@ -140,7 +140,7 @@ export class ProxyServer {
       this.countIn(socket);
     });
     server.on('secureConnection', (socket: TLSSocket) => {
-      // Nobody needs it, and each costs the gateway far more than the client.
+      // No client needs it, and each one costs the gateway far more than the client.
       socket.disableRenegotiation();
       const certificate = shownCertificate(socket, tls);
       if (socket.alpnProtocol === 'h2') this.serveHttp2(socket, certificate, tls);

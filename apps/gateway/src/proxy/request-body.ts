@@ -11,7 +11,7 @@ import { UploadBody } from './upload-body.js';
  */
 const COLLECTED_BYTES = 16 * 1024;
 
-/** Is told what became of the beginning of a body. */
+/** The owner of a body, which is told what became of its beginning. */
 export interface BodyOwner {
   /** Enough of it is there. */
   collected(): void;
@@ -60,7 +60,7 @@ export class RequestBody {
     else process.nextTick(collectLater, this);
   }
 
-  /** What has been collected is another one's now. */
+  /** What has been collected belongs to somebody else now. */
   handOver(owner: BodyOwner, longest: number): void {
     this.owner = owner;
     this.longest = longest;
@@ -138,7 +138,7 @@ export class RequestBody {
     this.chunks.push(body);
     this.received = body.length;
     this.whole = true;
-    // Here it waits for a decision; elsewhere it goes on at once, or is kept then.
+    // It is kept while a decision is waited for. In other cases it goes on at once, or is kept later.
     if (this.most > COLLECTED_BYTES && !this.reserve(this.received)) this.owner.notCollected();
     else this.owner.collected();
   }
@@ -180,7 +180,7 @@ export class RequestBody {
     this.request.off('data', this.onData).off('end', this.onEnd);
   }
 
-  /** Of the memory that was reserved, what the body has turned out to need. */
+  /** Keeps of the reserved memory what the body turned out to need. */
   private keepNoMore(): void {
     const spare = this.reservedBytes - this.received;
     if (this.most === COLLECTED_BYTES || spare <= 0) return;

@@ -38,7 +38,7 @@ export function isTraceContext(name: string): boolean {
   return lowerCase === 'traceparent' || lowerCase === 'tracestate';
 }
 
-/** What came is not passed on beside our own. */
+/** The trace context that came is replaced by our own. */
 export function withoutTraceContext(headers: readonly string[]): string[] {
   return headers.filter((_, i) => !isTraceContext(headers[i - (i % 2)]!));
 }

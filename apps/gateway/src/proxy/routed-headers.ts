@@ -18,7 +18,7 @@ const NO_OTHER_METHOD: HeaderRewrite = {
   added: [],
 };
 
-/** What of a request goes to the upstream of its route, as a flat list of names and values. */
+/** The headers of a request that go to the upstream of its route, as a flat list of names and values. */
 export function forwardedHeaders(
   { method, head, requestId, caller, trace }: ForwardedRequest,
   rawHeaders: readonly string[],
@@ -32,7 +32,7 @@ export function forwardedHeaders(
   return trace === undefined ? routed : withoutTraceContext(routed);
 }
 
-/** What of an answer goes to the client. */
+/** The headers of an answer that go to the client. */
 export function answeredHeaders(
   raw: readonly Buffer[],
   status: number,

@@ -1,6 +1,6 @@
 import { ShedLog } from './shedding.js';
 
-test('sharing that bites is logged once for each reason, and again after a minute without', () => {
+test('a refusal for the sake of others is logged once for each reason, and again after a minute without', () => {
   const lines: object[] = [];
   const log = new ShedLog({ warn: (fields) => void lines.push(fields), error: () => {} });
   for (let ms = 0; ms < 120_000; ms += 1000) log.add('upstream_queue', 'acme', ms);

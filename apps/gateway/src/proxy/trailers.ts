@@ -43,7 +43,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   'www-authenticate',
 ]);
 
-/** More are none that anybody needs. */
+/** Nobody needs more. */
 const MOST_TRAILERS = 64;
 
 /**

@@ -11,7 +11,7 @@ const BUFFERED_BYTES = 64 * 1024;
 export class UploadBody extends Readable {
   /** Whether it is the client that is waited for. */
   waits = false;
-  /** Set to false whenever it is not, for others to set again. */
+  /** Whether the client was waited for all the time. Set to false here whenever it was not; others set it to true again. */
   alwaysWaited = false;
 
   /**

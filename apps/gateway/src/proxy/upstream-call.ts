@@ -1,3 +1,4 @@
+import { endWithBody } from '#edge';
 import type { Criticality } from '#platform';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
@@ -5,7 +6,6 @@ import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { EARLY_HINTS, hintHeaders, MOST_EARLY_HINTS, sendEarlyHints } from './early-hints.js';
-import { endWithBody } from './one-piece.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase } from './proxy-metrics.js';
 import { type BodyOwner, RequestBody } from './request-body.js';

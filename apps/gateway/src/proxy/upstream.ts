@@ -67,7 +67,7 @@ export class Upstream {
   readonly preserveHost: boolean;
   /** For so long a client may hear nothing of a request that is under way. */
   readonly silenceMs: number;
-  /** Requests that are going to need it, or do. */
+  /** Requests that need it, or will. */
   users = 0;
 
   private readonly checks: ActiveChecks | undefined;
@@ -86,7 +86,7 @@ export class Upstream {
     const places = overload === undefined ? null : new UpstreamPlaces(overload, connections, merchantShare);
     this.slots = new UpstreamSlots(connections, merchantShare, queueTimeoutMs, places);
     const { addresses } = options;
-    // One that is alone is asked whatever it did.
+    // A single address is asked however often it has failed.
     const passiveHealth = addresses.length === 1 ? null : options.passiveHealth;
     const ofAddress = { ...options, passiveHealth, checks: activeHealth ?? undefined };
     this.addresses = addresses.map((url) => new UpstreamAddress(url, ofAddress, surroundings.onConnected));

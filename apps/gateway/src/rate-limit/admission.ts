@@ -65,7 +65,7 @@ export function createAdmit(dependencies: AdmissionDependencies): Admit {
     });
 }
 
-/** Counts for its peer, which has a share of what is under way and of the upstream. No rule is one of nobody's. */
+/** The request counts for its peer, which has a share of what is under way and of the upstream. No rule applies where there is no merchant. */
 const OF_NOBODY: Admission = { forward: true, responseHeaders: [] };
 
 function checkTraced(

@@ -5,9 +5,9 @@ const COUNTRY = /^[A-Za-z]{2}$/;
 /** In which country an address is, in capitals; undefined if nobody can say. @param address in canonical text */
 export type CountryOf = (address: string) => string | undefined;
 
-/** Who is asked in which country a client is. */
+/** Where to find out in which country a client is. */
 export interface CountrySources {
-  /** A header of a trusted peer, in lower case; empty: nobody is believed. It comes first. */
+  /** The header in which trusted peers say it, in lower case; empty: they do not. It is looked at first. */
   readonly header: string;
   readonly countryOf?: CountryOf | undefined;
 }

@@ -9,10 +9,10 @@ export interface IdentityRefusalOptions {
   readonly apiKeyHeader?: string;
 }
 
-/** Why nobody is known, as it is answered. */
+/** The answer for each reason for which the merchant is not known. */
 export type IdentityRefusal = (problem: IdentityProblem | CredentialProblem, requestId: string) => Refusal;
 
-/** What is answered to whom the gateway does not know. It names what this gateway accepts, and never what it was sent. */
+/** The answer to a request whose merchant the gateway does not know. It names what this gateway accepts, and never what it was sent. */
 export function createIdentityRefusal({ kinds, apiKeyHeader = '' }: IdentityRefusalOptions): IdentityRefusal {
   const accepted = kinds.map((kind) =>
     kind === 'api-key' && apiKeyHeader !== '' ? `${ACCEPTED[kind]} or ${apiKeyHeader}` : ACCEPTED[kind],

@@ -2,6 +2,7 @@ import type { Config } from '#platform';
 import type { Tracing } from './open-telemetry.js';
 
 export type { Tracing } from './open-telemetry.js';
+export { registerSpans } from './trace-metrics.js';
 
 /** Nothing of OpenTelemetry is loaded unless somebody wants traces. */
 export async function startTracing({

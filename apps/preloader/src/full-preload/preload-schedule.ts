@@ -1,6 +1,6 @@
 import type { Logger } from '#platform';
 import type { PreloadQueue } from '#rule-sync';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { Background, pause } from '#waiting';
 
 /** The time between two checks that the schedule still exists, in milliseconds. */
 const CHECK_INTERVAL_MS = 3_000;
@@ -13,8 +13,7 @@ const BOOT_RETRY_MS = 500;
  * after Redis came back without its data.
  */
 export class PreloadSchedule {
-  private readonly stopped = new AbortController();
-  private running: Promise<void> | undefined;
+  private readonly background = new Background((signal) => this.run(signal));
 
   constructor(
     private readonly queue: PreloadQueue,
@@ -23,17 +22,16 @@ export class PreloadSchedule {
   ) {}
 
   start(): void {
-    this.running ??= this.run();
+    this.background.start();
   }
 
-  async stop(): Promise<void> {
-    this.stopped.abort();
-    await this.running;
+  stop(): Promise<void> {
+    return this.background.stop();
   }
 
-  private async run(): Promise<void> {
+  private async run(signal: AbortSignal): Promise<void> {
     let booted = false;
-    while (!this.stopped.signal.aborted) {
+    while (!signal.aborted) {
       try {
         if (booted) await this.restoreIfLost();
         else await this.boot();
@@ -42,7 +40,7 @@ export class PreloadSchedule {
         // Redis is away, which its connection has logged already.
         this.logger.debug({ err }, 'the schedule of full preloads could not be checked');
       }
-      await sleep(booted ? CHECK_INTERVAL_MS : BOOT_RETRY_MS, undefined, { signal: this.stopped.signal }).catch(() => undefined);
+      await pause(booted ? CHECK_INTERVAL_MS : BOOT_RETRY_MS, signal);
     }
   }
 

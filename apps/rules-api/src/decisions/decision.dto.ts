@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
+import { KeyProperty } from '../buckets/key-property.js';
 import type { DecisionReceipt } from '../buckets/live-reports.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { DECISION_QUERY_FIELDS, OUTCOMES } from './decision-fields.js';
@@ -51,12 +52,7 @@ class DecisionLimit {
   @ApiProperty({ type: 'integer', nullable: true, example: 200, description: 'When this limit would let it pass; null: never.' })
   retryAfterMs: number | null;
 
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    example: { merchant: 'acme', ip: 'hmac:2Jx0cXb3m1QkVw0a' },
-    description: 'The values of the bucket key. A value that may be personal is a keyed hash.',
-  })
+  @KeyProperty()
   key: Readonly<Record<string, string>>;
 }
 

@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { LAYERS, type Layer, MODES, SWITCH_NAMES, type SwitchName, WHY_NOT } from '#limiter';
 import { tableDto } from '../http/table-dto.js';
 import { ANY_JSON } from '../openapi/any-json.js';
+import { SwitchScopeView } from '../switches/switch-scope-view.js';
 import { EXPLAIN_FIELDS } from './explain-fields.js';
 
 export class ExplainDto extends tableDto('explain', EXPLAIN_FIELDS) {}
@@ -118,26 +119,12 @@ class ExplainedBucket {
 }
 
 /** A switch that is on and concerns the merchant. The layers are those that it leaves. */
-export class ExplainedSwitch {
+export class ExplainedSwitch extends SwitchScopeView {
   @ApiProperty({
     enum: SWITCH_NAMES,
     description: 'kill: rules in its scope are not considered; shadow: they are counted and refuse nothing',
   })
   name: SwitchName;
-
-  @ApiProperty({ enum: LAYERS, nullable: true, description: 'The layer; null for all layers' })
-  layer: Layer | null;
-
-  @ApiProperty({ type: String, nullable: true, description: 'The merchant; null for all merchants' })
-  merchantId: string | null;
-
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'When the switch ends by itself; null if only an administrator ends it',
-  })
-  until: string | null;
 }
 
 export class Explanation {

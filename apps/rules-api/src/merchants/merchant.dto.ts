@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { MerchantEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
+import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { MERCHANT_CHANGE_FIELDS, MERCHANT_FIELDS } from './merchant-fields.js';
 
 export class CreateMerchantDto extends tableDto('merchant', MERCHANT_FIELDS) {}
@@ -13,7 +14,7 @@ export class UpdateMerchantDto extends tableDto('merchant', MERCHANT_CHANGE_FIEL
 export class MerchantPatch {}
 
 /** A merchant as the API shows it. */
-export class MerchantView {
+export class MerchantView extends VersionedView {
   @ApiProperty({ type: String, example: 'acme' })
   id: string;
 
@@ -28,15 +29,6 @@ export class MerchantView {
 
   @ApiProperty({ type: String, nullable: true, example: null, description: 'The plan whose rules the merchant shares; null: none.' })
   plan: string | null;
-
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
-  version: number;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  createdAt: string;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  updatedAt: string;
 }
 
 export class MerchantPage {
@@ -47,6 +39,6 @@ export class MerchantPage {
   nextCursor: string | null;
 }
 
-export function merchantView({ id, name, timeZone, labels, plan, version, createdAt, updatedAt }: MerchantEntity): MerchantView {
-  return { id, name, timeZone, labels, plan, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+export function merchantView({ id, name, timeZone, labels, plan, ...stored }: MerchantEntity): MerchantView {
+  return { id, name, timeZone, labels, plan, ...versionedView(stored) };
 }

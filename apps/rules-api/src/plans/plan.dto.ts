@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { PlanEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
+import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { WRITTEN_PLAN_FIELDS } from './plan-fields.js';
 
 /** A plan as an administrator writes it, or as the API has shown it. */
@@ -11,7 +12,7 @@ export class PlanDto extends tableDto('plan', WRITTEN_PLAN_FIELDS) {}
 export class PlanPatch {}
 
 /** A plan as the API shows it. */
-export class PlanView {
+export class PlanView extends VersionedView {
   @ApiProperty({ type: String, example: 'pro' })
   name: string;
 
@@ -20,15 +21,6 @@ export class PlanView {
 
   @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { team: 'sales' } })
   labels: Labels;
-
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
-  version: number;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  createdAt: string;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  updatedAt: string;
 }
 
 export class PlanPage {
@@ -39,6 +31,6 @@ export class PlanPage {
   nextCursor: string | null;
 }
 
-export function planView({ name, note, labels, version, createdAt, updatedAt }: PlanEntity): PlanView {
-  return { name, note, labels, version, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+export function planView({ name, note, labels, ...stored }: PlanEntity): PlanView {
+  return { name, note, labels, ...versionedView(stored) };
 }

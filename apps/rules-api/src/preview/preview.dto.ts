@@ -49,7 +49,18 @@ class RefusalsOfRuleView {
   refusedThen: number;
 }
 
-class RefusalsOfRequestsView {
+class RefusalCounts {
+  @ApiProperty({ type: 'integer' })
+  requests: number;
+
+  @ApiProperty({ type: 'integer' })
+  refusedNow: number;
+
+  @ApiProperty({ type: 'integer' })
+  refusedThen: number;
+}
+
+class RefusalsOfRequestsView extends RefusalCounts {
   @ApiProperty({ type: String, example: 'POST' })
   method: string;
 
@@ -63,29 +74,11 @@ class RefusalsOfRequestsView {
     description: 'The address of the client; a hash of it if the request was recorded.',
   })
   ip: string | null;
-
-  @ApiProperty({ type: 'integer' })
-  requests: number;
-
-  @ApiProperty({ type: 'integer' })
-  refusedNow: number;
-
-  @ApiProperty({ type: 'integer' })
-  refusedThen: number;
 }
 
-class RefusalsAtView {
+class RefusalsAtView extends RefusalCounts {
   @ApiProperty({ type: String, format: 'date-time', description: 'When the step begins.' })
   at: string;
-
-  @ApiProperty({ type: 'integer' })
-  requests: number;
-
-  @ApiProperty({ type: 'integer' })
-  refusedNow: number;
-
-  @ApiProperty({ type: 'integer' })
-  refusedThen: number;
 }
 
 export class ReplayView {

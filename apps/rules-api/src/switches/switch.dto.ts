@@ -1,26 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { LAYERS, SWITCH_FIELDS, SWITCH_NAMES, type Layer, type SwitchName } from '#limiter';
+import { SWITCH_FIELDS, SWITCH_NAMES, type SwitchName } from '#limiter';
 import type { SwitchEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
+import { SwitchScopeView } from './switch-scope-view.js';
 
 export class SwitchDto extends tableDto('switch', SWITCH_FIELDS) {}
 
 /** What is switched on for one layer or all, of one merchant or all. */
-export class SwitchedOnView {
-  @ApiProperty({ enum: LAYERS, nullable: true, description: 'The layer; null for all layers' })
-  layer: Layer | null;
-
-  @ApiProperty({ type: String, nullable: true, example: 'acme', description: 'The merchant; null for all merchants' })
-  merchantId: string | null;
-
-  @ApiProperty({
-    type: String,
-    format: 'date-time',
-    nullable: true,
-    description: 'When the switch ends by itself; null if only an administrator ends it',
-  })
-  until: string | null;
-
+export class SwitchedOnView extends SwitchScopeView {
   @ApiProperty({ type: String, nullable: true, example: 'a release limits everybody, ticket OPS-17' })
   reason: string | null;
 

@@ -1,4 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
+import { KeyProperty } from '../buckets/key-property.js';
 import { TOP_KEY_RANKS, type TopKeyRank } from '../buckets/live-reports.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { TOP_KEY_QUERY_FIELDS } from './top-key-fields.js';
@@ -25,12 +26,7 @@ export class RankedKeyView {
   @ApiProperty({ type: String, example: '17' })
   ruleId: string;
 
-  @ApiProperty({
-    type: 'object',
-    additionalProperties: { type: 'string' },
-    example: { merchant: 'acme', ip: 'hmac:2Jx0cXb3m1QkVw0a' },
-    description: 'The values of the bucket key. A value that may be personal is a keyed hash.',
-  })
+  @KeyProperty()
   key: Readonly<Record<string, string>>;
 
   @ApiProperty({ type: 'integer', example: 1280, description: 'Requests, or refusals by this rule: estimated, see overestimatedBy.' })

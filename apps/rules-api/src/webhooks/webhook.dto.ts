@@ -2,6 +2,7 @@ import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import type { Fields, Labels } from '#limiter';
 import { type Delivery, DELIVERY_STATES, type DeliveryState, WEBHOOK_EVENTS, type WebhookEntity, type WebhookEventType } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
+import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { ROTATE_SECRET_FIELDS, SEND_FIELDS, WEBHOOK_FIELDS } from './webhook-fields.js';
 
@@ -15,7 +16,7 @@ export class RotateSecretDto extends tableDto('webhook', ROTATE_SECRET_FIELDS) {
 export class SendDto extends tableDto('webhook', SEND_FIELDS) {}
 
 /** A webhook as the API shows it, without its secret. */
-export class WebhookView {
+export class WebhookView extends VersionedView {
   @ApiProperty({ type: String, example: '3' })
   id: string;
 
@@ -38,15 +39,6 @@ export class WebhookView {
     description: 'The time until which the secret before the last rotation signs as well',
   })
   formerSecretUntil: string | null;
-
-  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
-  version: number;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  createdAt: string;
-
-  @ApiProperty({ type: String, format: 'date-time' })
-  updatedAt: string;
 }
 
 /** The only answer that ever shows a secret. */
@@ -131,7 +123,7 @@ export class DeliveryQueryDto extends PageQueryDto {
   state?: DeliveryState;
 }
 
-export function webhookView({ id, url, events, enabled, labels, formerUntil, version, createdAt, updatedAt }: WebhookEntity): WebhookView {
+export function webhookView({ id, url, events, enabled, labels, formerUntil, ...stored }: WebhookEntity): WebhookView {
   return {
     id,
     url,
@@ -139,9 +131,7 @@ export function webhookView({ id, url, events, enabled, labels, formerUntil, ver
     enabled,
     labels,
     formerSecretUntil: formerUntil?.toISOString() ?? null,
-    version,
-    createdAt: createdAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
+    ...versionedView(stored),
   };
 }
 

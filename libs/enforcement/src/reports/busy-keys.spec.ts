@@ -1,50 +1,23 @@
-import {
-  MemoryBucketStore,
-  merchantRules,
-  RateLimiter,
-  startLimits,
-  type Descriptor,
-  type KeyPart,
-  type Rule,
-  type Verdict,
-} from '#limiter';
+import type { KeyPart } from '#limiter';
+import { ruleOf } from '#limiter/testing';
+import { requestsOfUsers } from '../../testing/requests-of-users.js';
 import { BusyKeys } from './busy-keys.js';
 
 const PASS = 5;
-
-const rule = (id: string, layer: Rule['layer'], key: readonly KeyPart[], capacity: number): Rule => ({
-  id,
-  name: 'logins',
-  layer,
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key,
-  limits: startLimits(
-    [{ name: 'an hour', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
-    0,
-  ),
-  cost: 1,
-  onStoreFailure: 'closed',
-});
+const HOUR_MS = 3_600_000;
 
 let nowMs: number;
 beforeEach(() => (nowMs = 10_000));
 
 function bed({ key = ['merchant', 'user'] as readonly KeyPart[], isMerchant = true, random = (): number => 0.5 } = {}) {
-  const store = new MemoryBucketStore(() => 1_000_000);
-  const limiter = new RateLimiter(store, store);
-  const rules = [rule('7', 'user', key, PASS), rule('8', 'merchant', ['merchant'], 80_000)];
+  const rules = [
+    ruleOf('7', { layer: 'user', key, capacity: PASS, refillIntervalMs: HOUR_MS }),
+    ruleOf('8', { capacity: 80_000, refillIntervalMs: HOUR_MS }),
+  ];
   const keys = new BusyKeys({ isMerchant: () => isMerchant, secret: 'a secret of the tests', now: () => nowMs, random });
   return {
     /** So many requests of a user, of which the first five pass. */
-    send: (requests: number, user: string, merchantId = 'acme'): void => {
-      for (let i = 0; i < requests; i++) {
-        const descriptor: Descriptor = { merchantId, ip: '192.0.2.7', method: 'POST', target: '/login', user };
-        limiter.check(merchantRules(merchantId, rules, []), descriptor, (outcome) => keys.count(descriptor, outcome as Verdict));
-      }
-    },
+    send: requestsOfUsers(rules, (descriptor, verdict) => keys.count(descriptor, verdict)),
     taken: () => keys.take().map(({ rank, merchantId, ruleId, count, key: { user } }) => [rank, merchantId, ruleId, count, user]),
   };
 }

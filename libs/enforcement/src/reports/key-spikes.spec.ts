@@ -1,56 +1,26 @@
-import {
-  MemoryBucketStore,
-  merchantRules,
-  RateLimiter,
-  startLimits,
-  type Descriptor,
-  type KeyPart,
-  type Rule,
-  type Verdict,
-} from '#limiter';
+import type { KeyPart } from '#limiter';
+import { ruleOf } from '#limiter/testing';
+import { requestsOfUsers } from '../../testing/requests-of-users.js';
 import { KeySpikes, SPIKE_REFUSALS, SPIKE_WINDOW_MS } from './key-spikes.js';
 
-const rule = (key: readonly KeyPart[]): Rule => ({
-  id: '7',
-  name: 'logins',
-  layer: 'merchant',
-  priority: 100,
-  enabled: true,
-  mode: 'enforce',
-  match: { methods: [], paths: [] },
-  key,
-  limits: startLimits(
-    [{ name: 'an hour', algorithm: 'token_bucket', capacity: 5, refillTokens: 1, refillIntervalMs: 3_600_000, refill: 'greedy' }],
-    0,
-  ),
-  cost: 1,
-  onStoreFailure: 'closed',
-});
+const PASS = 5;
 
 let nowMs: number;
 beforeEach(() => (nowMs = 10_000));
 
 function spikes({ key = ['merchant', 'user'] as readonly KeyPart[], isMerchant = true, random = (): number => 0.5 } = {}) {
-  const store = new MemoryBucketStore(() => 1_000_000);
-  const limiter = new RateLimiter(store, store);
-  const rules = (merchantId: string) => merchantRules(merchantId, [rule(key)], []);
+  const rule = ruleOf('7', { key, capacity: PASS, refillIntervalMs: 3_600_000 });
   const found = new KeySpikes({ isMerchant: () => isMerchant, secret: 'a secret of the tests', now: () => nowMs, random });
   found.take();
   return {
     /** So many requests of a user, of which the first five pass. */
-    send: (requests: number, user: string, merchantId = 'acme'): void => {
-      for (let i = 0; i < requests; i++) {
-        const descriptor: Descriptor = { merchantId, ip: '192.0.2.7', method: 'POST', target: '/login', user };
-        limiter.check(rules(merchantId), descriptor, (outcome) => {
-          if (!(outcome as Verdict).allowed) found.refused(descriptor, outcome as Verdict);
-        });
-      }
-    },
+    send: requestsOfUsers([rule], (descriptor, verdict) => {
+      if (!verdict.allowed) found.refused(descriptor, verdict);
+    }),
     told: () => found.take().map(({ kind, merchantId, key: parts, refused }) => ({ kind, merchantId, refused, user: parts!['user'] })),
   };
 }
 
-const PASS = 5;
 const hash = expect.stringMatching(/^hmac:/) as unknown;
 
 test('a key that is refused again and again is told once, hashed; one refusal less is not', () => {

@@ -12,7 +12,7 @@ export interface StoreHealthOptions {
 }
 
 /**
- * What people learn of a store that fails: each reason once in an outage in the log, every failed call in a metric, the latest
+ * What operators learn of a store that fails: each reason once in an outage in the log, every failed call in a metric, the latest
  * reason in /readyz.
  */
 export class StoreHealth {

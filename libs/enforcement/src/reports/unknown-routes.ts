@@ -3,7 +3,7 @@ import type { EnforcerLogger } from '../enforcer-options.js';
 /** A line at most every so often, however many rules and requests there are. Milliseconds. */
 const QUIET_MS = 10_000;
 
-/** Says of rules that want to reroute to a route that there is not. */
+/** Logs that a rule wants to reroute requests to a route that does not exist. */
 export class UnknownRoutes {
   private quietUntilMs = -Infinity;
   private leftOut = 0;

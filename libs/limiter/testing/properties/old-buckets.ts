@@ -1,23 +1,8 @@
 import * as fc from 'fast-check';
-import {
-  bucketOf,
-  clamped,
-  decide,
-  levelAt,
-  missingAfterEdit,
-  missingAt,
-  stateAfter,
-  stateMissing,
-  allows,
-  editLimits,
-  limitFaults,
-  type Bucket,
-  type BucketState,
-  type Decision,
-  type LimitSpec,
-} from '../../src/index.js';
+import { bucketOf, editLimits, limitFaults, type LimitSpec } from '../../src/index.js';
 import { anyLimitSpecs, startedLimit } from '../arbitraries.js';
 import type { CreateEngine } from '../engine.js';
+import { KeptForEver } from '../kept-for-ever.js';
 import { runs } from './runs.js';
 
 /**
@@ -59,30 +44,6 @@ export function describeOldBuckets(createEngine: CreateEngine, usualRuns: number
     expect(edits).toBeGreaterThan(usualRuns / 2);
     expect(refusals).toBeGreaterThan(usualRuns / 10);
   });
-}
-
-/** A bucket that is carried over at the moment of each edit, and needs no history. */
-class KeptForEver {
-  private state: BucketState;
-
-  constructor(private bucket: Bucket) {
-    this.state = bucket.start;
-  }
-
-  edit(next: Bucket, atUs: number): void {
-    const missing = missingAfterEdit(next.onEdit, missingAt(this.bucket, this.state, atUs), this.bucket.capacity, next.capacity);
-    this.state = stateMissing(next, missing, atUs);
-    this.bucket = next;
-  }
-
-  take(cost: number, nowUs: number): Decision {
-    const { bucket } = this;
-    this.state = clamped(bucket, this.state, nowUs);
-    const level = levelAt(bucket, this.state, nowUs, cost);
-    const allowed = allows(bucket, level, cost);
-    if (allowed && cost > 0) this.state = stateAfter(bucket, this.state, level, cost, nowUs, 0);
-    return decide(bucket, level, cost, allowed);
-  }
 }
 
 type Event = { readonly idleMs: number } & ({ readonly edit: LimitSpec } | { readonly cost: number } | { readonly preload: true });

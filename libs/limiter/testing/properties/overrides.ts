@@ -1,25 +1,15 @@
 import * as fc from 'fast-check';
 import {
-  allows,
   bucketOf,
-  clamped,
-  decide,
   editLimits,
-  levelAt,
   limitFaults,
-  missingAfterEdit,
-  missingAt,
   MOST_PERIODS,
   NewerRulesError,
   overridden,
   phaseAt,
   ruleUnder,
-  stateAfter,
-  stateMissing,
   timeOfBucket,
   timeOfStore,
-  type Bucket,
-  type BucketState,
   type Decision,
   type Limit,
   type LimitSpec,
@@ -31,6 +21,7 @@ import {
 } from '../../src/index.js';
 import { anyLimitSpecs, startedLimit } from '../arbitraries.js';
 import type { CreateEngine, Engine } from '../engine.js';
+import { KeptForEver } from '../kept-for-ever.js';
 import { runs } from './runs.js';
 
 /**
@@ -147,13 +138,11 @@ class Gateways {
 
 /** A bucket that is carried over at the moment of each change, and needs no history. */
 class Model {
-  private bucket: Bucket;
-  private state: BucketState;
+  private readonly kept: KeptForEver;
   private active: { readonly multiply: number; readonly untilMs: number } | undefined;
 
   constructor(private spec: LimitSpec) {
-    this.bucket = bucketOf(startedLimit(spec, START_MS));
-    this.state = this.bucket.start;
+    this.kept = new KeptForEver(bucketOf(startedLimit(spec, START_MS)));
   }
 
   edit(spec: LimitSpec, atMs: number): void {
@@ -179,12 +168,7 @@ class Model {
   }
 
   take(cost: number, nowUs: number): Decision {
-    const { bucket } = this;
-    this.state = clamped(bucket, this.state, nowUs);
-    const level = levelAt(bucket, this.state, nowUs, cost);
-    const allowed = allows(bucket, level, cost);
-    if (allowed && cost > 0) this.state = stateAfter(bucket, this.state, level, cost, nowUs, 0);
-    return decide(bucket, level, cost, allowed);
+    return this.kept.take(cost, nowUs);
   }
 
   private change(atMs: number, onEdit: OnEdit = 'as_is'): void {
@@ -192,10 +176,7 @@ class Model {
     const { initialTokens: _initialTokens, ...spec } = (limitFaults(under).length === 0 ? under : this.spec) as LimitSpec & {
       initialTokens?: number;
     };
-    const next = bucketOf(startedLimit(spec as LimitSpec, atMs));
-    const missing = missingAfterEdit(onEdit, missingAt(this.bucket, this.state, atMs * 1000), this.bucket.capacity, next.capacity);
-    this.state = stateMissing(next, missing, atMs * 1000);
-    this.bucket = next;
+    this.kept.edit(bucketOf(startedLimit(spec as LimitSpec, atMs)), atMs * 1000, onEdit);
   }
 }
 
