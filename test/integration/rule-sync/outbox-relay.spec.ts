@@ -140,7 +140,10 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
   });
 
   test('relays an edit before the rest of a large transaction that was written first', async () => {
-    await dataSource.query(`INSERT INTO outbox (merchant_id, version) SELECT 'm' || i, 1 FROM generate_series(1, 500) AS i`);
+    // A second ago: the times of two transactions that follow each other may be the same millisecond.
+    await dataSource.query(
+      `INSERT INTO outbox (merchant_id, version, created_at) SELECT 'm' || i, 1, now() - interval '1 second' FROM generate_series(1, 500) AS i`,
+    );
     await changed(['acme', 2]);
     const told: [string, number][] = [];
     const enqueue = (jobs: ReloadJobData[], urgency: string) => Promise.resolve(void told.push([urgency, jobs.length]));
