@@ -166,6 +166,7 @@ describe('each app, with Redis and PostgreSQL gone and the reader of its log too
         ...GONE,
         GATEWAY_PORT: '0',
         DECISION_API_PORT: '0',
+        DECISION_API_GRPC_PORT: '0',
         [PORTS[app]]: String(port),
         TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
         SHUTDOWN_GRACE_MS: '2000',
