@@ -119,6 +119,13 @@ module.exports = {
       to: { path: ['^libs/(?!jwt/)', '^migrations/'] },
     },
     {
+      name: 'envoy-knows-no-library',
+      comment: 'How a descriptor is read is the same for who answers calls and for who writes rules: so it is below both.',
+      severity: 'error',
+      from: { path: '^libs/envoy/' },
+      to: { path: ['^libs/(?!envoy/)', '^migrations/'] },
+    },
+    {
       name: 'addresses-know-no-library',
       comment: 'What an address means is the same for everybody: so it is below all of them.',
       severity: 'error',

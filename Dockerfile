@@ -25,7 +25,9 @@ COPY --from=build /app/scripts scripts
 COPY --from=build /app/dist dist
 # The pages that the Rules API serves.
 COPY docs/problems docs/problems
+# The messages that the decision API speaks by gRPC.
+COPY proto proto
 USER node
 # Rules API, gateway, its management, the preloader's management, decision API, its management.
-EXPOSE 3000 8080 8081 8082 8090 8092
+EXPOSE 3000 8080 8081 8082 8090 8091 8092
 CMD ["node", "--enable-source-maps", "dist/gateway.js"]

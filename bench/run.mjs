@@ -9,6 +9,7 @@ const BENCHES = [
   'gateway-limiting',
   'gateway-peers',
   'identity',
+  'decision-api',
   'conditions',
   'protocols',
   'latency',

@@ -27,6 +27,7 @@ Variables, all optional:
   GATEWAY_MANAGEMENT_PORT   8081, health and metrics
   PRELOADER_MANAGEMENT_PORT 8082, health and metrics
   DECISION_API_PORT         8090, the decision API
+  DECISION_API_GRPC_PORT    8091, the decision API by gRPC
   DECISION_API_MANAGEMENT_PORT 8092, health and metrics
   RULES_API_HOST, GATEWAY_HOST, MANAGEMENT_HOST
                             the addresses on which they listen; 127.0.0.1, so that nobody else reaches them

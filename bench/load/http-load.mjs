@@ -1,7 +1,7 @@
 /**
  * Asks a server over kept-alive connections, each with one request at a time, and prints what it saw as JSON:
  * node http-load.mjs FILE, with a file like {"port":8080,"connections":64,"warmupMs":1000,"measureMs":5000,"callers":["x-merchant-id: m1","x-merchant-id: m2"]}
- * `callers` are the headers by which requests are told apart, one each in turn. With "perSecond" it asks no more often than that, by connections in turn; otherwise
+ * `callers` are the headers by which requests are told apart, one each in turn; with "post" {"path":"/v1/check","bodies":[...]} they are POST of these bodies instead. With "perSecond" it asks no more often than that, by connections in turn; otherwise
  * as often as it is answered. With "ca" it speaks TLS.
  * Written on plain sockets, so that it needs a fraction of the time of what it measures.
  */
@@ -11,14 +11,24 @@ import { connect as connectTls } from 'node:tls';
 import { AnswerReader } from './answer-reader.mjs';
 import { fail, Measurement } from './measurement.mjs';
 
-const { port, connections, callers, perSecond = Infinity, ca, ...times } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
+const { port, connections, callers, post, perSecond = Infinity, ca, ...times } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 
 /** @type {Buffer[]} */
-const requests = callers.map((/** @type {string} */ caller) =>
-  Buffer.from(
+const requests = post === undefined ? callers.map(get) : post.bodies.map(posted);
+
+/** @param {string} caller */
+function get(caller) {
+  return Buffer.from(
     `GET /transactions/tx-1 HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n${caller}\r\naccept: application/json\r\nuser-agent: tollgate-bench\r\n\r\n`,
-  ),
-);
+  );
+}
+
+/** @param {string} body */
+function posted(body) {
+  return Buffer.from(
+    `POST ${post.path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
 
 const measurement = new Measurement();
 let next = 0;

@@ -4,8 +4,8 @@ import { dirname, join, relative } from 'node:path';
 import { ROOT } from '../../scripts/paths.mjs';
 
 /** Folders with pages of ours. */
-const FOLDERS = ['apps', 'bench', 'deploy', 'docs', 'examples', 'fuzz', 'libs', 'locust', '.github'].filter((folder) =>
-  existsSync(join(ROOT, folder)),
+const FOLDERS = ['apps', 'bench', 'deploy', 'docs', 'examples', 'fuzz', 'integrations', 'libs', 'locust', 'proto', '.github'].filter(
+  (folder) => existsSync(join(ROOT, folder)),
 );
 
 const filesOf = (folder: string): string[] =>

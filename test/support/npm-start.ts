@@ -28,6 +28,7 @@ export async function ownPlace(): Promise<Place> {
     'GATEWAY_PORT',
     'GATEWAY_MANAGEMENT_PORT',
     'DECISION_API_PORT',
+    'DECISION_API_GRPC_PORT',
     'DECISION_API_MANAGEMENT_PORT',
     'PRELOADER_MANAGEMENT_PORT',
   ])

@@ -14,11 +14,11 @@ export type AppName = 'rules-api' | 'preloader' | 'gateway' | 'decision-api';
 export const ADMIN_TOKEN = 'admin-token-of-the-tests';
 
 /** The variables by which an app is told its ports: the one it serves on, and the one of its health and metrics. */
-const PORTS: Record<AppName, { main: string; management: string }> = {
+const PORTS: Record<AppName, { main: string; management: string; grpc?: string }> = {
   'rules-api': { main: 'RULES_API_PORT', management: 'RULES_API_PORT' },
   preloader: { main: 'PRELOADER_MANAGEMENT_PORT', management: 'PRELOADER_MANAGEMENT_PORT' },
   gateway: { main: 'GATEWAY_PORT', management: 'GATEWAY_MANAGEMENT_PORT' },
-  'decision-api': { main: 'DECISION_API_PORT', management: 'DECISION_API_MANAGEMENT_PORT' },
+  'decision-api': { main: 'DECISION_API_PORT', management: 'DECISION_API_MANAGEMENT_PORT', grpc: 'DECISION_API_GRPC_PORT' },
 };
 
 /** One line of an app's JSON log; a line that is not JSON appears as its msg. */
@@ -40,7 +40,7 @@ export interface RunningApp {
   url: string;
   /** Where /healthz, /readyz and /metrics are. */
   managementUrl: string;
-  ports: { main: number; management: number };
+  ports: { main: number; management: number; /** Of the decision API. */ grpc?: number };
   /** What it has logged so far. */
   logs: LogLine[];
   /** Waits for a line of the log, one already there included. */
@@ -67,14 +67,22 @@ export async function startApp(name: AppName, env: Record<string, string>, optio
   const names = PORTS[name];
   const main = Number(env[names.main] ?? (await freePort()));
   const management = names.management === names.main ? main : Number(env[names.management] ?? (await freePort()));
+  const grpc = names.grpc === undefined ? {} : { grpc: Number(env[names.grpc] ?? (await freePort())) };
   const log = logTo === undefined ? 'pipe' : openSync(logTo, 'w');
   const child = spawn(process.execPath, ['--enable-source-maps', bundleOf(name)], {
     stdio: ['ignore', log, 'pipe'],
-    env: { ...inherited(), TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN, ...env, [names.main]: String(main), [names.management]: String(management) },
+    env: {
+      ...inherited(),
+      TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      ...env,
+      [names.main]: String(main),
+      [names.management]: String(management),
+      ...(names.grpc !== undefined && { [names.grpc]: String(grpc.grpc) }),
+    },
   });
   if (typeof log === 'number') closeSync(log);
   tether.tie(child, 'KILL');
-  const app = describe(name, child, { main, management });
+  const app = describe(name, child, { main, management, ...grpc });
   await untilAnswer(app, untilReady, readyWithinMs);
   return app;
 }

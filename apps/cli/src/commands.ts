@@ -7,6 +7,7 @@ export const COMMANDS: CommandEntries = {
   export: { summary: 'write merchants and rules as a file', load: () => import('./export.js') },
   apply: { summary: 'make merchants and rules what a file says', load: () => import('./apply.js') },
   diff: { summary: 'say how a file differs from what is stored', load: () => import('./diff.js') },
+  import: { summary: 'make rules of a configuration of envoyproxy/ratelimit', load: () => import('./import/import.js') },
   history: { summary: 'list the changes of a merchant or a rule', load: () => import('./history.js') },
   revert: { summary: 'go back to a former version of a rule', load: () => import('./revert.js') },
   audit: { summary: 'list the audit, or check that nobody has altered it', load: () => import('./audit/audit.js') },

@@ -9,6 +9,7 @@ import { Callers } from './callers/callers.js';
 import type { Decisions } from './decisions/decisions.js';
 import { Waiters } from './decisions/waiters.js';
 import { CallCounts } from './http/call-counts.js';
+import { GrpcDoors } from './grpc/grpc-doors.js';
 import { DecisionServer } from './http/decision-server.js';
 import { createDecisions, createRoutes } from './http/routes.js';
 
@@ -31,11 +32,12 @@ export class DecisionApi {
   readonly callers: Callers;
   readonly callerLimit: CallerLimit;
   private readonly server: DecisionServer;
+  private readonly grpc: GrpcDoors;
   private readonly stopping = new AbortController();
   private listening = false;
 
   constructor(private readonly options: DecisionApiOptions) {
-    const { config, logger, registry } = options;
+    const { config, health, logger, registry } = options;
     this.enforcer = new Enforcer({ ...enforcerOptions(config, 'tollgate-decision-api'), logger, registry });
     const headersOf = headersIn(config.rateLimitHeaders, config.rateLimitReset);
     this.decisions = createDecisions(this.enforcer, headersOf, config, false);
@@ -47,23 +49,25 @@ export class DecisionApi {
       maxWaitMs: config.decisionApiMaxWaitMs,
       stopping: this.stopping.signal,
     });
-    const routes = createRoutes({
+    const doors = {
       decisions: this.decisions,
       strictDecisions: createDecisions(this.enforcer, headersOf, config, true),
-      waiters,
       limit: this.callerLimit,
       headersOf,
       trusts: createTrust(config.trustedProxies),
-    });
+    };
+    const { maxInFlight, maxConnections } = config;
+    const routes = createRoutes({ ...doors, waiters });
     const counts = new CallCounts();
     registerCalls(registry, counts, waiters);
+    this.grpc = new GrpcDoors({ ...doors, callers: this.callers, counts, health, logger, maxInFlight, maxConnections });
     this.server = new DecisionServer({
       routes,
       callers: this.callers,
       counts,
       logger,
-      maxInFlight: config.maxInFlight,
-      maxConnections: config.maxConnections,
+      maxInFlight,
+      maxConnections,
       maxBufferedBytes: config.maxBufferedBytes,
       headersTimeoutMs: config.clientHeadersTimeoutMs,
       requestTimeoutMs: 2 * config.clientHeadersTimeoutMs,
@@ -80,8 +84,9 @@ export class DecisionApi {
     await enforcer.open(stopping.signal);
     if (stopping.signal.aborted) return;
     const port = await this.server.listen(config.decisionApiPort, config.decisionApiHost);
+    const grpcPort = await this.grpc.listen(config.decisionApiGrpcPort, config.decisionApiHost);
     this.listening = true;
-    logger.info({ port, callers: config.decisionApiTokens.length }, 'decision API listens');
+    logger.info({ port, grpcPort, callers: config.decisionApiTokens.length }, 'decision API listens');
   }
 
   /** Goes on serving for a while in which load balancers can see that this process is unready, then finishes what is in flight. */
@@ -90,11 +95,13 @@ export class DecisionApi {
     this.stopping.abort();
     const delayMs = this.listening ? Math.min(config.drainDelayMs, config.shutdownGraceMs / 2) : 0;
     this.server.drain();
+    this.grpc.drain();
     if (delayMs > 0) {
       logger.info({ delayMs }, 'draining: unready, and still serving');
       await sleep(delayMs);
     }
-    await this.server.close((config.shutdownGraceMs - delayMs) / 2);
+    const graceMs = (config.shutdownGraceMs - delayMs) / 2;
+    await Promise.all([this.server.close(graceMs), this.grpc.close(graceMs)]);
   }
 
   async stop(): Promise<void> {

@@ -93,7 +93,7 @@ export class Gateway {
     this.listening = true;
     this.certificate?.open();
     routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
-    logger.info({ port, upstream: config.upstreamUrl?.origin, routesFile: config.routesFile }, 'gateway listens');
+    logger.info({ port, upstream: config.upstreamUrl?.href.replace(/\/$/, ''), routesFile: config.routesFile }, 'gateway listens');
   }
 
   /**
@@ -139,7 +139,7 @@ export class Gateway {
         pathCaseSensitive: config.pathCaseSensitive,
       }),
       overload: overloadSettings(config),
-      present: createPresent({ body: config.refusalBody, html: config.refusalHtml }),
+      present: createPresent({ body: config.refusalBody, html: config.refusalHtml, origins: config.refusalCorsOrigins }),
       trusts,
       admit: this.createAdmit(trusts),
       secrets: { header: keyHeader(config), bearer: config.identity.includes('jwt') && !config.jwtForward },

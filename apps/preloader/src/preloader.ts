@@ -121,12 +121,18 @@ export class Preloader {
   private createRelay(): OutboxRelay {
     const { logger } = this.options;
     return new OutboxRelay({
-      drain: (max, publish) =>
-        drainOutbox(this.database.dataSource, max, publish, ({ id }) => {
-          this.metrics.unreadable('outbox');
-          logger.error({ outboxRow: id }, 'a row of the outbox names neither a merchant nor a plan and is deleted');
-        }),
-      enqueue: (reloads) => this.reloads.enqueue(reloads),
+      drain: (max, publish, from) =>
+        drainOutbox(
+          this.database.dataSource,
+          max,
+          publish,
+          ({ id }) => {
+            this.metrics.unreadable('outbox');
+            logger.error({ outboxRow: id }, 'a row of the outbox names neither a merchant nor a plan and is deleted');
+          },
+          from,
+        ),
+      enqueue: (reloads, urgency) => this.reloads.enqueue(reloads, urgency),
       canEnqueue: () => this.database.dataSource.isInitialized && this.reloads.handle.connected,
       onRelayed: (rows) => this.metrics.outboxRelayed.inc(rows),
       onFailing: (err) => logger.warn({ err }, 'rule changes cannot be relayed to the queue, they wait in the outbox'),

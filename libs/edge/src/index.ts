@@ -4,6 +4,7 @@ export { enforcerOptions } from './enforcer-options.js';
 export { headerValues, rawValues } from './header-values.js';
 export { KnownAddresses } from './known-addresses.js';
 export { headersIn, tightestOf } from './legacy-headers.js';
+export { endInOnePiece, endWithBody } from './one-piece.js';
 export { createPathReader, type PathReader } from './path-policy.js';
 export { TARGET_CHARACTERS } from './path-problems.js';
 export { Problem } from './problem-answer.js';

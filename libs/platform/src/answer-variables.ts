@@ -1,5 +1,5 @@
 import { templateFile, type BodyTemplate } from './body-template.js';
-import { oneOf, type Variable } from './variable.js';
+import { expected, oneOf, type Variable } from './variable.js';
 
 export const RATE_LIMIT_HEADER_STYLES = ['draft', 'legacy', 'both', 'none'] as const;
 export type RateLimitHeaderStyle = (typeof RATE_LIMIT_HEADER_STYLES)[number];
@@ -9,6 +9,28 @@ export type RateLimitReset = (typeof RATE_LIMIT_RESETS)[number];
 
 /** Whether browsers get a page: none, our own, or the operator's. */
 export type RefusalHtml = 'none' | 'built-in' | BodyTemplate;
+
+/** The web origins whose pages may read what the gateway answers by itself: all, or these. */
+export type CorsOrigins = '*' | readonly string[];
+
+const MOST_ORIGINS = 64;
+
+/** @throws ExpectationError */
+function corsOrigins(text: string): CorsOrigins {
+  if (text === '*') return '*';
+  const origins = text === '' ? [] : text.split(',').map((each) => each.trim());
+  return origins.length <= MOST_ORIGINS && origins.every(isOrigin)
+    ? [...new Set(origins)]
+    : expected(`* or up to ${MOST_ORIGINS} origins, separated by commas, as browsers send them: https://shop.example`);
+}
+
+/** As a browser writes it in Origin: in small letters, without the port that the scheme has by itself, and without a path. */
+function isOrigin(text: string): boolean {
+  if (text.length > 300 || !URL.canParse(text)) return false;
+  const { origin, protocol } = new URL(text);
+  // Of other schemes, which apps have, URL knows no origin.
+  return /^https?:$/.test(protocol) ? origin === text && !text.includes('*') : /^[a-z][a-z0-9+.-]*:\/\/[a-z0-9._:-]+$/.test(text);
+}
 
 /** How the gateway writes what it answers by itself, in the order in which help texts print them. */
 export const ANSWER_VARIABLES = {
@@ -39,5 +61,13 @@ export const ANSWER_VARIABLES = {
     default: 'none',
     meaning: 'page for clients that prefer text/html, as browsers do: none, built-in, or a template in a .html file',
     parse: (text: string): RefusalHtml => (text === 'none' || text === 'built-in' ? text : templateFile(text, ['html'])),
+  },
+  refusalCorsOrigins: {
+    name: 'REFUSAL_CORS_ORIGINS',
+    apps: ['gateway'],
+    default: '',
+    meaning:
+      'origins like https://shop.example whose web pages may read what the gateway answers by itself, separated by commas, or * for all; unset: none',
+    parse: corsOrigins,
   },
 } as const satisfies Record<string, Variable<unknown>>;

@@ -13,6 +13,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   GATEWAY_PORT: 'the port of the container is fixed; the name is that of the published port',
   GATEWAY_MANAGEMENT_PORT: 'the port of the container is fixed; the name is that of the published port',
   DECISION_API_PORT: 'the port of the container is fixed; the name is that of the published port',
+  DECISION_API_GRPC_PORT: 'the port of the container is fixed; the name is that of the published port',
   DECISION_API_MANAGEMENT_PORT: 'the port of the container is fixed; the name is that of the published port',
   PRELOADER_MANAGEMENT_PORT: 'the port of the container is fixed; the name is that of the published port',
   TOLLGATE_DATA_DIR: 'only npm start keeps data in a folder',

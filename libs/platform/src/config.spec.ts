@@ -93,7 +93,11 @@ describe('loadConfig', () => {
     expect(fault).not.toContain('hunter2');
   });
 
-  it.each(['ftp://x', 'http://x/path', 'http://x?q=1', 'http://', 'x:9090', '127.0.0.1:9090', 'http://x#f'])(
+  it.each(['http://x:9090', 'https://x', 'h2c://x:80'])('takes %s as upstream', (url) =>
+    expect(loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: url }).upstreamUrl?.protocol).toBe(new URL(url).protocol),
+  );
+
+  it.each(['ftp://x', 'h2c://x/path', 'h2c://me@x', 'http://x/path', 'http://x?q=1', 'http://', 'x:9090', '127.0.0.1:9090', 'http://x#f'])(
     'refuses %s as upstream',
     (url) => expect(faultsOf(() => loadConfig('gateway', { ...GATEWAY, UPSTREAM_URL: url }))).toHaveLength(1),
   );

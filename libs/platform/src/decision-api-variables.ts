@@ -34,6 +34,13 @@ export const DECISION_API_VARIABLES = {
     meaning: 'port on which the decision API is asked by HTTP; 0 takes any free one',
     parse: port,
   },
+  decisionApiGrpcPort: {
+    name: 'DECISION_API_GRPC_PORT',
+    apps: ['decision-api'],
+    default: '8091',
+    meaning: 'port on which the decision API is asked by gRPC, also by Envoy; 0 takes any free one',
+    parse: port,
+  },
   decisionApiHost: {
     name: 'DECISION_API_HOST',
     apps: ['decision-api'],

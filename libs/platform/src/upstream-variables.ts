@@ -2,11 +2,13 @@ import { expected, type Variable } from './variable.js';
 
 function upstreamUrl(text: string): URL | undefined {
   if (text === '') return undefined;
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // Of schemes that it does not know, URL looks at little.
+  const known = text.replace(/^h2c:/, 'http:');
+  const url = URL.canParse(known) ? new URL(known) : undefined;
   const bare = url && url.pathname === '/' && url.search === '' && url.hash === '' && url.username === '' && url.password === '';
   return url && bare && /^https?:$/.test(url.protocol)
-    ? url
-    : expected('an http or https URL of a server, without credentials, path or query, like http://127.0.0.1:9090');
+    ? new URL(known === text ? text : url.href.replace(/^http:/, 'h2c:'))
+    : expected('an http, https or h2c URL of a server, without credentials, path or query, like http://127.0.0.1:9090');
 }
 
 /** Where the gateway's requests go. */
@@ -16,7 +18,7 @@ export const UPSTREAM_VARIABLES = {
     apps: ['gateway'],
     default: '',
     requiredUnless: 'routesFile',
-    meaning: 'the server behind the gateway, http or https, without a path',
+    meaning: 'the server behind the gateway, http, https or h2c (HTTP/2 without TLS), without a path',
     parse: upstreamUrl,
   },
   routesFile: {

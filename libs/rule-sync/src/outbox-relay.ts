@@ -1,5 +1,5 @@
 import { Background, pause } from '#waiting';
-import { type ReloadJobData, reloadKey, type ReloadSubject } from './queues.js';
+import { type ReloadJobData, reloadKey, type ReloadSubject, type Urgency } from './queues.js';
 
 /** A row of the outbox: this merchant changed. */
 export interface OutboxRow extends ReloadSubject {
@@ -10,15 +10,15 @@ export interface OutboxRow extends ReloadSubject {
 }
 
 /**
- * Takes at most `max` rows in the order in which they were written, hands them to `publish` and deletes them if it succeeds.
+ * Takes at most `max` rows, those that were written first or last, hands them to `publish` and deletes them if it succeeds.
  *
  * @returns the number of rows taken
  */
-export type DrainOutbox = (max: number, publish: (rows: OutboxRow[]) => Promise<void>) => Promise<number>;
+export type DrainOutbox = (max: number, publish: (rows: OutboxRow[]) => Promise<void>, from: 'oldest' | 'newest') => Promise<number>;
 
 export interface OutboxRelayOptions {
   readonly drain: DrainOutbox;
-  readonly enqueue: (reloads: ReloadJobData[]) => Promise<void>;
+  readonly enqueue: (reloads: ReloadJobData[], urgency: Urgency) => Promise<void>;
   /** Asked before each round. While it is false no transaction is opened, so that none stays open while Redis is unavailable. */
   readonly canEnqueue: () => boolean;
   readonly onRelayed?: (rows: number) => void;
@@ -33,6 +33,11 @@ export interface OutboxRelayOptions {
   readonly maxBackoffMs?: number;
 }
 
+/** A transaction that has changed more merchants than so many is a file that was applied, and nobody waits for a single one of them. */
+const MOST_EDITED_BY_HAND = 100;
+
+const MOST_BULKS = 1_000;
+
 /** A single failure is reported to nobody: it is normal before the first connection. */
 const FAILURES_BEFORE_REPORT = 3;
 
@@ -42,6 +47,8 @@ const FAILURES_BEFORE_REPORT = 3;
  */
 export class OutboxRelay {
   private readonly background = new Background((signal) => this.run(signal));
+  /** The times of large transactions of which rows may still come. */
+  private readonly bulks = new Set<number>();
 
   constructor(private readonly options: OutboxRelayOptions) {}
 
@@ -73,10 +80,44 @@ export class OutboxRelay {
 
   private async round(batchRows: number): Promise<number> {
     if (!this.options.canEnqueue()) throw new Error('the queue is not connected');
-    const rows = await this.options.drain(batchRows, (drained) => this.options.enqueue(collapse(drained)));
+    const oldest = await this.options.drain(batchRows, this.publish, 'oldest');
+    const isBehind = oldest >= batchRows;
+    // What was changed a moment ago must not wait until a large file is relayed. Each reload reads what is stored, so the order is of no account.
+    const rows = oldest + (isBehind ? await this.options.drain(MOST_EDITED_BY_HAND, this.publish, 'newest') : 0);
+    if (!isBehind || this.bulks.size > MOST_BULKS) this.bulks.clear();
     if (rows > 0) this.options.onRelayed?.(rows);
     return rows;
   }
+
+  private readonly publish = async (rows: readonly OutboxRow[]): Promise<void> => {
+    const { urgent, bulk } = byUrgency(rows, this.bulks);
+    if (urgent.length > 0) await this.options.enqueue(collapse(urgent), 'urgent');
+    if (bulk.length > 0) await this.options.enqueue(collapse(bulk), 'bulk');
+  };
+}
+
+/**
+ * Tells rows of transactions that changed very many merchants from all others: an edit must not wait until a file of 100,000 rules is carried to Redis. Rows of one
+ * transaction have the time at which it began. Rows of plans and of the default rules are always urgent: they concern many merchants at once.
+ *
+ * @param bulks the times of transactions that are known to be large; those that are found are added
+ */
+export function byUrgency(rows: readonly OutboxRow[], bulks: Set<number> = new Set()): Record<Urgency, OutboxRow[]> {
+  const sizes = new Map<number, number>();
+  for (const row of rows) {
+    const time = timeOf(row);
+    if (time === undefined) continue;
+    const size = (sizes.get(time) ?? 0) + 1;
+    sizes.set(time, size);
+    if (size > MOST_EDITED_BY_HAND) bulks.add(time);
+  }
+  const isBulk = (row: OutboxRow): boolean => bulks.has(timeOf(row) ?? NaN);
+  return { urgent: rows.filter((row) => !isBulk(row)), bulk: rows.filter(isBulk) };
+}
+
+/** Of a row about a merchant. */
+function timeOf({ merchantId, createdAt }: OutboxRow): number | undefined {
+  return merchantId === null ? undefined : createdAt?.getTime();
 }
 
 /** Merges rows into one reload for each merchant and plan, with its highest version and the time of its oldest change. */

@@ -29,6 +29,9 @@ export interface ReloadJobData extends ReloadSubject {
   readonly changedAtMs: number | null;
 }
 
+/** Reloads of a bulk wait until there are no urgent ones. */
+export type Urgency = 'urgent' | 'bulk';
+
 /** "Write all merchants to Redis." */
 export interface PreloadJobData {
   readonly requestedBy: PreloadReason;

@@ -46,7 +46,7 @@ export function outboxRow({
 }
 
 /**
- * Hands at most `max` rows, the oldest first, to `publish`, deletes them if it succeeds, and returns their number.
+ * Hands at most `max` rows, the oldest or the newest ones, to `publish`, deletes them if it succeeds, and returns their number.
  * If `publish` rejects, this function rejects with the same error and the rows stay: each row is published at least once.
  * Several processes may drain at once; each takes rows that no other one is publishing.
  *
@@ -57,12 +57,13 @@ export async function drainOutbox(
   max: number,
   publish: (rows: OutboxRow[]) => Promise<void>,
   onUnreadable: (row: StoredOutboxRow) => void = () => undefined,
+  from: 'oldest' | 'newest' = 'oldest',
 ): Promise<number> {
   // Mostly there is nothing, and one statement says so; a transaction takes three.
   if (((await dataSource.query('SELECT 1 FROM outbox ORDER BY id LIMIT 1')) as unknown[]).length === 0) return 0;
   return dataSource.transaction(async (manager) => {
     const found = (await manager.query(
-      'SELECT id, merchant_id, plan, version, created_at FROM outbox ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED',
+      `SELECT id, merchant_id, plan, version, created_at FROM outbox ORDER BY id ${from === 'oldest' ? 'ASC' : 'DESC'} LIMIT $1 FOR UPDATE SKIP LOCKED`,
       [max],
     )) as StoredOutboxRow[];
     if (found.length === 0) return 0;

@@ -252,6 +252,42 @@ describe('what stands and what stood', () => {
   });
 });
 
+describe('a configuration of envoyproxy/ratelimit', () => {
+  const CONFIG = `domain: messaging
+descriptors:
+  - key: to_number
+    rate_limit: { unit: day, requests_per_unit: 100 }
+  - key: merchant
+    value: acme
+    rate_limit: { name: a minute, unit: minute, requests_per_unit: 20 }
+`;
+
+  it('becomes rules, of which another import changes only its own', async () => {
+    const created = '+ rule "merchant=acme" of acme\n+ merchant messaging\n+ rule "to_number" of messaging\n';
+    expect(await tollgate('import', 'envoy', file(CONFIG, 'config.yaml'))).toMatchObject({
+      code: 0,
+      stdout: `${created}Applied 3 changes.\n`,
+    });
+    const { stdout } = await tollgate('import', 'envoy', file(CONFIG.replace('100', '200'), 'config.yaml'), '--dry-run');
+    expect(stdout.split('\n').slice(0, 2)).toEqual(['~ rule "to_number" of messaging', '    /limits/0/limit becomes 200']);
+    const withoutAcme = file(CONFIG.replace(/ {2}- key: merchant[^]*/, ''), 'config.yaml');
+    expect(await tollgate('import', 'envoy', withoutAcme, '--print')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^version: 1\n/) as string,
+    });
+  });
+
+  it('that is wrong is told with its lines, whoever finds it', async () => {
+    const wrong = async (text: string) => (await tollgate('import', 'envoy', file(text, 'config.yaml'))).stderr;
+    expect(await wrong(CONFIG.replace('unit: day', 'unit: decade'))).toContain(
+      'config.yaml:4: /descriptors/0/rate_limit/unit must be one of',
+    );
+    expect(await wrong(CONFIG.replace('name: a minute', 'name: a/minute'))).toContain(
+      'config.yaml:5: /descriptors/1 must be 1 to 64 letters',
+    );
+  });
+});
+
 describe('tollgate audit verify', () => {
   const verify = (...args: string[]) => run(['audit', 'verify', ...args], { env: { DATABASE_URL: database.url } });
 

@@ -1,6 +1,8 @@
 /** The decision API as a process, beside a gateway: the same rules, the same buckets. */
 import { createHash } from 'node:crypto';
+import { Metadata } from '@grpc/grpc-js';
 import { burst } from '#limiter/testing';
+import { clientOf, serviceOf, unary } from '../../support/grpc-client.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
 import type { RunningApp } from '../../support/processes.js';
@@ -15,6 +17,8 @@ let gateway: RunningApp;
 let api: RunningApp;
 
 const ANY = { methods: [], paths: [] };
+/** On a busy machine Redis is late, and no rule is to act by its onStoreFailure then. */
+const PATIENT = { STORE_TIMEOUT_MS: '5000' };
 const NOTHING_COMES_BACK = burst({ capacity: 3, refillTokens: 1, refillIntervalMs: 86_400_000 });
 const of = (changes = {}) => ruleSpec({ match: ANY, limits: [NOTHING_COMES_BACK], onStoreFailure: 'closed', ...changes });
 
@@ -23,14 +27,14 @@ beforeAll(async () => {
   const charge = { on: 'response', when: { field: 'response.status', from: 400, to: 499 } } as const;
   const slots = { name: 'slots', algorithm: 'concurrency', limit: 1, slotTimeoutMs: 3_600_000 } as const;
   const quick = burst({ capacity: 1, refillTokens: 20, refillIntervalMs: 1_000 });
-  const merchants = ['shared', 'status', 'claims', 'batch', 'batch-each', 'never', 'forwarded', 'many', 'peek'];
+  const merchants = ['shared', 'status', 'claims', 'batch', 'batch-each', 'never', 'forwarded', 'many', 'peek', 'by-grpc', 'shop'];
   await house.store({
     ...Object.fromEntries(merchants.map((id) => [id, [of()]])),
     charged: [of({ charge })],
     slots: [of({ limits: [slots] })],
     quick: [of({ limits: [quick] })],
   });
-  [gateway, api] = await Promise.all([house.gateway(), house.decisionApi({ DECISION_API_TOKENS: `test:${HASH}` })]);
+  [gateway, api] = await Promise.all([house.gateway(PATIENT), house.decisionApi({ ...PATIENT, DECISION_API_TOKENS: `test:${HASH}` })]);
 });
 
 afterAll(() => house.close());
@@ -136,13 +140,60 @@ test('a call waits for tokens that come in time, and not for those that do not',
 
 test('a proxy asks by a sub-request, and is answered as its client is to be', async () => {
   const ask = (headers: Record<string, string>) =>
-    fetch(`${api.url}/v1/forward-auth`, { headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'forwarded', ...headers } });
+    fetch(`${api.url}/v1/forward-auth?x=1`, { headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'forwarded', ...headers } });
   const forwarded = { 'x-forwarded-method': 'POST', 'x-forwarded-uri': '/transactions?x=1' };
   for (let i = 0; i < 3; i++) expect([(await ask(forwarded)).status, i]).toEqual([200, i]);
   const refused = await ask(forwarded);
   expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringContaining('"burst";r=0')]);
   expect((await ask({ ...forwarded, 'x-forwarded-uri': '/a/../b' })).status).toBe(400);
   expect((await ask({ 'x-forwarded-uri': '/a' })).status).toBe(400);
+});
+
+test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC and by JSON', async () => {
+  const client = clientOf(api.ports.grpc!);
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${TOKEN}`);
+  const decisions = serviceOf('tollgate/v1/decision.proto', 'tollgate.v1.DecisionService');
+  const request = { merchant: 'by-grpc', method: 'POST', path: '/transactions', cost: 2, wantClaim: true };
+  const { claim } = await unary(client, decisions, 'Check', request, metadata);
+  expect((await check('by-grpc', { cost: 2 })).body).toMatchObject({ allowed: false, remaining: 1 });
+  expect(await unary(client, decisions, 'Refund', { claim }, metadata)).toEqual({ outcome: 'CLAIM_OUTCOME_REFUNDED' });
+  expect((await check('by-grpc', { cost: 3 })).body).toMatchObject({ allowed: true });
+  const limits = serviceOf('envoy/service/ratelimit/v3/rls.proto', 'envoy.service.ratelimit.v3.RateLimitService');
+  const asked = { domain: 'shop', descriptors: [{ entries: [{ key: 'user', value: 'ann' }] }] };
+  expect(await unary(client, limits, 'ShouldRateLimit', asked, metadata)).toMatchObject({
+    overallCode: 'OK',
+    statuses: [{ limitRemaining: 2 }],
+  });
+  client.close();
+  const json = await call('/json', asked);
+  expect([json.status, json.body]).toEqual([
+    200,
+    {
+      overallCode: 'OK',
+      statuses: [
+        {
+          code: 'OK',
+          currentLimit: { name: 'burst', requestsPerUnit: 3, unit: 'UNKNOWN' },
+          limitRemaining: 1,
+          durationUntilReset: expect.stringMatching(/s$/) as string,
+        },
+      ],
+    },
+  ]);
+  const refused = await call('/json', { ...asked, hits_addend: 2 });
+  expect([refused.status, refused.body.overallCode, refused.headers.get('ratelimit')]).toEqual([
+    429,
+    'OVER_LIMIT',
+    expect.stringContaining('r=1') as string,
+  ]);
+  expect((await call('/json', { ...asked, domain: '' })).body.errors).toEqual([
+    { pointer: '/domain', code: 'field.malformed', detail: 'must be given' },
+  ]);
+  expect((await call('/json', { ...asked, descriptors: [{ ...asked.descriptors[0], limit: {} }] })).body).toMatchObject({
+    status: 400,
+    code: 'descriptor.limit_override',
+  });
 });
 
 test('nobody without a token is answered', async () => {

@@ -281,6 +281,7 @@ test('headers, pages and retries are as the operator has configured them', async
   const configured = await house.gateway({
     RATE_LIMIT_HEADERS: 'legacy',
     REFUSAL_HTML: 'built-in',
+    REFUSAL_CORS_ORIGINS: 'https://shop.example',
     IDEMPOTENCY_WINDOW_MS: '3600000',
     STORE_TIMEOUT_MS: '5000',
   });
@@ -290,7 +291,9 @@ test('headers, pages and retries are as the operator has configured them', async
   const page = await house.send(configured, 'configured', { headers: { accept: 'text/html,*/*;q=0.8' } });
   expect(page).toMatchObject({ status: 429, headers: { 'content-type': 'text/html; charset=utf-8', 'x-ratelimit-remaining': '0' } });
   expect(page.body).toContain('<h1>Quota exceeded</h1>');
-  expect((await house.send(configured, 'configured')).headers['content-type']).toBe('application/problem+json');
+  const { headers: problem } = await house.send(configured, 'configured', { headers: { origin: 'https://shop.example' } });
+  expect(problem).toMatchObject({ 'content-type': 'application/problem+json', 'access-control-allow-origin': 'https://shop.example' });
+  expect(problem['access-control-expose-headers']).toMatch(/^X-RateLimit-Limit, .*Retry-After, X-Request-Id$/);
 
   await house.write('retries', [rule({ capacity: 2, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
   const remaining = async (key?: string): Promise<unknown> => {

@@ -49,7 +49,8 @@ export async function startTcpUpstream(handler: (socket: Socket) => void): Promi
   return listening(server);
 }
 
-async function listening(server: Server): Promise<Upstream> {
+/** Listens on a free port, until the end of the test. */
+export async function listening(server: Server): Promise<Upstream> {
   const connections: Socket[] = [];
   server.on('connection', (socket) => connections.push(socket));
   server.listen(0, '127.0.0.1');

@@ -129,7 +129,7 @@ it('a refusal beyond ASCII arrives as UTF-8', async () => {
 });
 
 it('what the gateway answers by itself looks as it is configured to, on refusals and on faults of a request alike', async () => {
-  const present = createPresent({ body: compileTemplate('{"sorry":"{{status}}"}', 'json'), html: 'built-in' })!;
+  const present = createPresent({ body: compileTemplate('{"sorry":"{{status}}"}', 'json'), html: 'built-in', origins: [] })!;
   const { port } = await start({ admit: (_request, done) => done(REFUSAL), present });
   const refused = await send(port, {});
   expect(refused).toMatchObject({

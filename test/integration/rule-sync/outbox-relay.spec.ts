@@ -46,8 +46,8 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
 
   function relay(changes: Partial<ConstructorParameters<typeof OutboxRelay>[0]> = {}): OutboxRelay {
     const made = new OutboxRelay({
-      drain: (max, publish) => drainOutbox(dataSource, max, publish),
-      enqueue: (jobs) => reloads.enqueue(jobs),
+      drain: (max, publish, from) => drainOutbox(dataSource, max, publish, undefined, from),
+      enqueue: (jobs, urgency) => reloads.enqueue(jobs, urgency),
       canEnqueue: () => reloads.handle.connected,
       pollMs: 20,
       ...changes,
@@ -110,6 +110,50 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
       await worker.close();
       workerRedis.disconnect();
     }
+  });
+
+  test('lets an edit, and the edit of a plan, overtake the many merchants of one transaction', async () => {
+    const MANY = 150;
+    await dataSource.query(`INSERT INTO outbox (merchant_id, version) SELECT 'm' || i, 1 FROM generate_series(1, $1::int) AS i`, [MANY]);
+    relay().start();
+    await outboxEmpty();
+    await dataSource.query(`INSERT INTO outbox (plan, version) VALUES ('pro', 2)`);
+    // Its reload waits among the many already.
+    await changed(['m150', 2]);
+    await outboxEmpty();
+
+    const order: string[] = [];
+    const workerRedis = createRedis(server.url, 'queue-worker');
+    const worker = new Worker<ReloadJobData>(
+      RELOAD_QUEUE,
+      ({ data }) => Promise.resolve(void order.push(`${data.plan ?? data.merchantId} ${data.version}`)),
+      { connection: workerRedis, prefix: QUEUE_PREFIX, concurrency: 1 },
+    );
+    try {
+      await until('all reloads', () => order.length === MANY + 2);
+      expect(order.slice(0, 2)).toEqual(['pro 2', 'm150 2']);
+      expect(new Set(order).size).toBe(MANY + 2);
+    } finally {
+      await worker.close();
+      workerRedis.disconnect();
+    }
+  });
+
+  test('relays an edit before the rest of a large transaction that was written first', async () => {
+    await dataSource.query(`INSERT INTO outbox (merchant_id, version) SELECT 'm' || i, 1 FROM generate_series(1, 500) AS i`);
+    await changed(['acme', 2]);
+    const told: [string, number][] = [];
+    const enqueue = (jobs: ReloadJobData[], urgency: string) => Promise.resolve(void told.push([urgency, jobs.length]));
+    relay({ enqueue, batchRows: 200 }).start();
+    await outboxEmpty();
+    // The first 200, then the newest, among which is the edit, and then the rest.
+    expect(told).toEqual([
+      ['bulk', 200],
+      ['urgent', 1],
+      ['bulk', 99],
+      ['bulk', 200],
+      ['bulk', 1],
+    ]);
   });
 
   test('keeps rows whose publishing failed, and relays them later', async () => {

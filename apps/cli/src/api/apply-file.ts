@@ -1,5 +1,5 @@
 import { count, print } from '../shared/output.js';
-import { readRulesFile } from './file.js';
+import { readRulesFile, type RulesFile } from './file.js';
 import { reasonHeader, RulesApi } from './rules-api.js';
 
 export interface ApplyOptions {
@@ -29,11 +29,15 @@ export interface ApplyResult {
 }
 
 /** Sends a file and prints what it changes. @throws CommandError */
-export async function applyFile(
-  path: string,
+export async function applyFile(path: string, options: ApplyOptions): Promise<ApplyResult> {
+  return applyContent(readRulesFile(path), options);
+}
+
+/** The same of what was read or made already. @throws CommandError */
+export async function applyContent(
+  { content, placeOf }: RulesFile,
   { dryRun, maxDeletePercent, deleteMerchants, deletePlans, select, reason, json }: ApplyOptions,
 ): Promise<ApplyResult> {
-  const { content, placeOf } = readRulesFile(path);
   const api = RulesApi.of(process.env);
   const query = {
     dryRun: String(dryRun),

@@ -11,15 +11,24 @@ export interface RulesFile {
 
 /** Reads YAML or JSON, which is YAML as well. @param path - for the standard input. @throws CommandError */
 export function readRulesFile(path: string): RulesFile {
+  const { name, text } = readText(path);
+  const content = jsonIn(text);
+  return content === undefined ? yamlIn(name, text) : { content, placeOf: (pointer) => `${name}: ${pointer}` };
+}
+
+/** The same, with every scalar as the text that stands there: whoever reads `1.0` as a text elsewhere does not mean `1`. @throws CommandError */
+export function readYamlTexts(path: string): RulesFile {
+  const { name, text } = readText(path);
+  return yamlIn(name, text, 'failsafe');
+}
+
+function readText(path: string): { readonly name: string; readonly text: string } {
   const name = path === '-' ? 'the standard input' : path;
-  let text: string;
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path === '-' ? 0 : path));
+    return { name, text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path === '-' ? 0 : path)) };
   } catch (error) {
     throw notStarted(`${name} cannot be read: ${(error as Error).message}.`);
   }
-  const content = jsonIn(text);
-  return content === undefined ? yamlIn(name, text) : { content, placeOf: (pointer) => `${name}: ${pointer}` };
 }
 
 function jsonIn(text: string): unknown {
@@ -30,9 +39,9 @@ function jsonIn(text: string): unknown {
   }
 }
 
-function yamlIn(name: string, text: string): RulesFile {
+function yamlIn(name: string, text: string, schema?: 'failsafe'): RulesFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, logLevel: 'error' });
+  const document = parseDocument(text, { lineCounter: lines, logLevel: 'error', ...(schema && { schema }) });
   const [error] = document.errors;
   if (error) throw notStarted(`${name} is not valid YAML: ${error.message}`);
   const placeOf = (pointer: string): string => {

@@ -8,6 +8,7 @@ export interface Ports {
   readonly gateway: number;
   readonly gatewayManagement: number;
   readonly decisionApi: number;
+  readonly decisionApiGrpc: number;
   readonly decisionApiManagement: number;
   readonly preloaderManagement: number;
 }
@@ -32,6 +33,7 @@ const PORT_VARIABLES: Readonly<Record<keyof Ports, { readonly variable: string; 
   gateway: { variable: 'GATEWAY_PORT', what: 'the gateway' },
   gatewayManagement: { variable: 'GATEWAY_MANAGEMENT_PORT', what: "the gateway's health and metrics" },
   decisionApi: { variable: 'DECISION_API_PORT', what: 'the decision API' },
+  decisionApiGrpc: { variable: 'DECISION_API_GRPC_PORT', what: 'gRPC of the decision API' },
   decisionApiManagement: { variable: 'DECISION_API_MANAGEMENT_PORT', what: "the decision API's health and metrics" },
   preloaderManagement: { variable: 'PRELOADER_MANAGEMENT_PORT', what: "the preloader's health and metrics" },
 };
@@ -63,6 +65,7 @@ export async function readConfiguration(env: NodeJS.ProcessEnv, adminToken: stri
       gateway: await concrete(gateway.gatewayPort),
       gatewayManagement: await concrete(gateway.gatewayManagementPort),
       decisionApi: await concrete(decisionApi.decisionApiPort),
+      decisionApiGrpc: await concrete(decisionApi.decisionApiGrpcPort),
       decisionApiManagement: await concrete(decisionApi.decisionApiManagementPort),
       preloaderManagement: await concrete(preloader.preloaderManagementPort),
     },

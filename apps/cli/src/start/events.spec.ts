@@ -6,6 +6,7 @@ describe('the events of npm start', () => {
       { level: 'info', msg: 'request', method: 'PUT', route: '/v1/merchants/:id/rules/:ruleId', status: 200 },
       'PUT /v1/merchants/:id/rules/:ruleId was answered with 200',
     ],
+    [{ level: 'info', msg: 'request', method: 'GET', path: '/transactions', status: 429 }, 'GET /transactions was answered with 429'],
     [
       { level: 'warn', msg: 'Redis is away', err: { message: 'connect ECONNREFUSED\nmore' } },
       'warning: Redis is away (connect ECONNREFUSED)',

@@ -16,7 +16,8 @@ export function eventOf(line: LogLine): string | undefined {
 }
 
 const EVENTS: Readonly<Record<string, (line: LogLine) => string>> = {
-  request: ({ method, route, status }) => `${String(method)} ${String(route)} was answered with ${String(status)}`,
+  // The Rules API logs routes, of which there are few; the access log of a gateway has paths.
+  request: ({ method, route, path, status }) => `${String(method)} ${String(route ?? path)} was answered with ${String(status)}`,
   'full preload done': ({ merchants }) => `has carried ${typeof merchants === 'number' ? merchants : 'all'} merchants to Redis`,
   'rule changes are relayed again': () => 'relays rule changes again',
   'Redis is back': () => 'Redis is back',

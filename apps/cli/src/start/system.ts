@@ -72,6 +72,7 @@ export async function startSystem(surroundings: Surroundings, startedMs: number)
       gateway: `http://${hosts.gateway}:${ports.gateway}`,
       gatewayManagement: urls.gateway,
       decisionApi: `http://${hosts.decisionApi}:${ports.decisionApi}`,
+      decisionApiGrpc: `${hosts.decisionApi}:${ports.decisionApiGrpc}`,
       decisionApiManagement: urls['decision-api'],
       preloaderManagement: urls.preloader,
       upstream: env['UPSTREAM_URL'] ? upstream : `the demo API, ${upstream}`,
@@ -133,6 +134,7 @@ function environmentOfApps(
     GATEWAY_PORT: String(ports.gateway),
     GATEWAY_MANAGEMENT_PORT: String(ports.gatewayManagement),
     DECISION_API_PORT: String(ports.decisionApi),
+    DECISION_API_GRPC_PORT: String(ports.decisionApiGrpc),
     DECISION_API_MANAGEMENT_PORT: String(ports.decisionApiManagement),
     PRELOADER_MANAGEMENT_PORT: String(ports.preloaderManagement),
   };

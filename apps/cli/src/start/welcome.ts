@@ -4,6 +4,8 @@ export interface Facts {
   readonly gateway: string;
   readonly gatewayManagement: string;
   readonly decisionApi: string;
+  /** Host and port. */
+  readonly decisionApiGrpc: string;
   readonly decisionApiManagement: string;
   readonly preloaderManagement: string;
   readonly upstream: string;
@@ -21,6 +23,7 @@ export function welcome(facts: Facts): string {
     gateway,
     gatewayManagement,
     decisionApi,
+    decisionApiGrpc,
     decisionApiManagement,
     preloaderManagement,
     upstream,
@@ -35,7 +38,7 @@ Tollgate runs (ready after ${seconds.toFixed(1)} s).
 
   Rules API      ${rulesApi}   documentation: ${rulesApi}/docs
   Gateway        ${gateway}   in front of ${upstream}
-  Decision API   ${decisionApi}   for those who keep their own proxy
+  Decision API   ${decisionApi}   for those who keep their own proxy; gRPC: ${decisionApiGrpc}
   Management     ${gatewayManagement} (gateway)   ${decisionApiManagement} (decision API)   ${preloaderManagement} (preloader)   /healthz /readyz /metrics
   Admin token    ${token}
   Services       ${services.join('\n                 ')}

@@ -18,6 +18,10 @@ const codeOf = (headers: Record<string, string | readonly string[]>, peer?: stri
   }
 };
 
+test('a client does not say what other doors say of a request', () => {
+  expect(Object.keys(read({ ...PLAIN, 'X-Tollgate-Descriptor': 'shop/user?ann', 'X-Tollgate-Beside': 'x' }).headers!)).toEqual([]);
+});
+
 test('the request is the one that the proxy was sent', () => {
   expect(
     read({

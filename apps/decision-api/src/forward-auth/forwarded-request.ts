@@ -126,7 +126,9 @@ function clientHeaders(rawHeaders: readonly string[]): Record<string, readonly s
   const headers: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]!.toLowerCase();
-    if (!OF_THE_PROXY.has(name) && headers[name] === undefined) headers[name] = headerValues(rawHeaders, name);
+    // What other doors of Tollgate say of a request is said by no client: rules that look at it would be chosen by clients.
+    if (!OF_THE_PROXY.has(name) && !name.startsWith('x-tollgate-') && headers[name] === undefined)
+      headers[name] = headerValues(rawHeaders, name);
   }
   return headers;
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Refusal } from '#edge';
+import { endInOnePiece, type Refusal } from '#edge';
 import { PROBLEM_CONTENT_TYPE, problemBody, type ProblemError } from '#platform';
 
 /** What a caller is answered. */
@@ -36,5 +36,7 @@ export function sendAnswer(response: ServerResponse, { status, headers, body = '
   const out = [...headers, 'Content-Length', String(length), 'X-Request-Id', requestId, 'Cache-Control', 'no-store'];
   if (closes) out.push('Connection', 'close');
   response.writeHead(status, out);
-  response.end(body);
+  // If each character is a byte; otherwise node would encode the headers along with it.
+  if (length === body.length) endInOnePiece(response, body);
+  else response.end(Buffer.from(body));
 }

@@ -133,10 +133,8 @@ export class DecisionServer {
     counts.count(Object.hasOwn(routes, path) ? path : 'unknown', answer.status);
     connection.answered();
     if (response.destroyed) return;
-    // What of a body nobody has read would be read as the next call.
-    const unread = !request.complete;
     try {
-      sendAnswer(response, answer, requestId, this.isDraining || unread);
+      sendAnswer(response, answer, requestId, this.isDraining || hasMuchToCome(request));
     } catch (err) {
       this.options.logger.error({ err, requestId }, 'an answer could not be written');
       connection.cut();
@@ -174,6 +172,13 @@ interface Asked {
   readonly query: URLSearchParams;
   readonly connection: CallerConnection;
   readonly requestId: string;
+}
+
+/** Up to this declared length, what nobody has read of a body is dropped, so that the connection can go on. */
+const DROPPED_BODY_BYTES = 64 * 1024;
+
+function hasMuchToCome({ complete, headers }: IncomingMessage): boolean {
+  return !complete && !(Number(headers['content-length']) <= DROPPED_BODY_BYTES);
 }
 
 const NO_QUERY = new URLSearchParams();

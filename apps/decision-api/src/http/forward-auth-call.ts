@@ -6,7 +6,6 @@ import type { Decisions } from '../decisions/decisions.js';
 import { forwardedRequest } from '../forward-auth/forwarded-request.js';
 import { refusalAnswer } from './answer.js';
 import type { Route } from './call.js';
-import { demandKnown } from './valid-body.js';
 
 /**
  * /v1/forward-auth, by any method: 200 without a body, or the refusal of a gateway with its headers. What waits its turn in a queue is answered when its turn has come,
@@ -18,7 +17,7 @@ export function forwardAuthCall(decisions: Decisions, limit: CallerLimit, header
   const known = new KnownAddresses(trusts);
   return {
     handle: async (call) => {
-      demandKnown(call.query, []);
+      // The query is not looked at: Caddy sends that of its client along.
       const request = forwardedRequest(call, known);
       limit.demand(call.caller, 1);
       const decision = await decisions.check(request, call.requestId);

@@ -56,6 +56,7 @@ function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudg
     let bytes = 0;
     let held = 0;
     let problem: ProblemError | undefined;
+    let isWhole = false;
     const giveUp = (why: ProblemError): void => {
       problem = why;
       budget.giveBack(held);
@@ -75,11 +76,12 @@ function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudg
     request.on('end', () => {
       budget.giveBack(held);
       held = 0;
-      if (problem === undefined) resolve(Buffer.concat(chunks));
+      isWhole = true;
+      if (problem === undefined) resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
       else reject(problem);
     });
-    // Also after the end, when it makes no difference.
     request.on('close', () => {
+      if (isWhole) return;
       budget.giveBack(held);
       held = 0;
       reject(new ProblemError({ status: 400, code: 'body.wrong_length', detail: 'the body has not come whole' }));

@@ -4,6 +4,7 @@ import type { Config } from '#platform';
 import type { CallerLimit } from '../callers/caller-limit.js';
 import { Decisions } from '../decisions/decisions.js';
 import type { Waiters } from '../decisions/waiters.js';
+import { jsonCall } from '../envoy/json-call.js';
 import { batchCall } from './batch-call.js';
 import type { Routes } from './call.js';
 import { checkCall } from './check-call.js';
@@ -29,6 +30,7 @@ export function createRoutes({ decisions, strictDecisions, waiters, limit, heade
     '/v1/refund': refundCall(decisions, limit),
     '/v1/settle': settleCall(decisions, limit),
     '/v1/wait': waitCall(waiters, limit),
+    '/json': jsonCall(decisions, limit, headersOf),
     '/v1/forward-auth': forwardAuthCall(strictDecisions, limit, headersOf, trusts),
   };
 }

@@ -37,7 +37,7 @@ function setUp({ warm = true, nowMs = 999, key = KEY as KnownApiKey | null, erro
 }
 
 describe('a request with an API key', () => {
-  it.each([`Bearer ${token}`, `bearer ${token}`, `Bearer   ${token} `])('is its merchant, by %p', async (value) => {
+  it.each([`Bearer ${token}`, `bearer ${token}`, `Bearer   ${token} `, `Bearer ${token}  `])('is its merchant, by %p', async (value) => {
     const { find, asked } = setUp();
     expect(await find(value)).toMatchObject({ merchantId: 'acme', user: 'u1' });
     expect(asked).toEqual([]);

@@ -1,7 +1,8 @@
 import { type ApiKeys, type KnownApiKey, TooManyUnknownError } from '#enforcement';
-import { API_KEY_TEXT, bearerTokenIn } from '#platform';
-import { hasApiKey } from './authorization.js';
+import { API_KEY_TEXT } from '#platform';
+import { apiKeyIn, hasApiKey } from './authorization.js';
 import type { CredentialReader, Named } from './caller.js';
+import { createKeyCheck } from './key-check.js';
 
 /** What a request says of its API key. */
 export interface KeyHeaders {
@@ -37,8 +38,9 @@ export function createKeyReader<R extends KeyedRequest>({
   header = '',
   nowMs = Date.now,
 }: KeyReaderOptions<R>): CredentialReader<R> {
+  const isKey = createKeyCheck();
   const judged = (key: KnownApiKey | null, token: string): Named =>
-    key !== null && API_KEY_TEXT.matches(token, key.hash) && nowMs() < key.untilMs ? key : 'invalid_api_key';
+    key !== null && isKey(token, key) && nowMs() < key.untilMs ? key : 'invalid_api_key';
 
   return (request, done) => {
     const { token, problem } = keyIn(request, header);
@@ -73,6 +75,6 @@ function keyIn(request: KeyedRequest, header: string): SentKey {
   const inHeader = header === '' ? NONE : request.receivedValues(header);
   if (inHeader.length + Number(inAuthorization) > 1) return TWO_KEYS;
   // What only begins like a key is none, but it is there.
-  const token = inAuthorization ? (bearerTokenIn(authorization) ?? '') : inHeader[0];
+  const token = inAuthorization ? apiKeyIn(authorization) : inHeader[0];
   return token === undefined ? NO_KEY : { token, problem: null };
 }

@@ -1,6 +1,13 @@
-import { Agent } from 'undici';
+import { Agent, buildConnector } from 'undici';
 import type { CheckThresholds } from './address-health.js';
+import { Http2Upstream } from './http2-upstream.js';
 import { upstreamLookup, type UpstreamAddress } from './upstream-address.js';
+
+/** What of the options of an upstream says how it is asked. */
+export interface CheckedBy extends ActiveHealth {
+  /** Over HTTP/2 without TLS; HTTP/1.1 unless given. */
+  readonly http2?: boolean | undefined;
+}
 
 export interface ActiveHealth extends CheckThresholds {
   /** What is asked for by GET; 2xx is healthy. */
@@ -24,7 +31,7 @@ export class ActiveChecks {
   /** @param onChange told of an address whose state has changed */
   constructor(
     addresses: readonly UpstreamAddress[],
-    private readonly options: ActiveHealth,
+    private readonly options: CheckedBy,
     private readonly onChange: (address: UpstreamAddress) => void,
   ) {
     const { intervalMs, timeoutMs } = options;
@@ -50,7 +57,7 @@ export class ActiveChecks {
   }
 
   private async check(address: UpstreamAddress): Promise<void> {
-    const passed = await this.passes(address.url.origin);
+    const passed = await (this.options.http2 === true ? passesOverHttp2(address.url, this.options) : this.passes(address.url.origin));
     if (!this.stopped && address.health.checked(passed)) this.onChange(address);
   }
 
@@ -66,4 +73,33 @@ export class ActiveChecks {
       return false;
     }
   }
+}
+
+/** On a connection of its own, which is cut once the answer has begun. Never rejects. */
+async function passesOverHttp2(url: URL, { path, timeoutMs }: CheckedBy): Promise<boolean> {
+  const connect = buildConnector({ timeout: timeoutMs, lookup: upstreamLookup });
+  const upstream = new Http2Upstream(url, connect, {
+    connectTimeoutMs: timeoutMs,
+    headersTimeoutMs: timeoutMs,
+    bodyIdleTimeoutMs: timeoutMs,
+  });
+  const timer = setTimeout(() => void upstream.destroy(), timeoutMs);
+  const status = await new Promise<number>((resolve) =>
+    upstream.dispatch(
+      { method: 'GET', path, headers: [], body: null, trailed: null },
+      {
+        onConnect: () => {},
+        onHeaders: (said) => {
+          if (said >= 200) resolve(said);
+          return true;
+        },
+        onData: () => true,
+        onComplete: () => {},
+        onError: () => resolve(0),
+      },
+    ),
+  );
+  clearTimeout(timer);
+  await upstream.destroy();
+  return status >= 200 && status < 300;
 }

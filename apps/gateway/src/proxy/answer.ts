@@ -1,6 +1,6 @@
+import { endInOnePiece } from '#edge';
 import type { AnsweredConnection, ClientRequest, ClientResponse } from './client-message.js';
 import { hasName } from './hop-by-hop.js';
-import { endInOnePiece } from './one-piece.js';
 import { CHUNKED } from './request-hygiene.js';
 
 /** Up to this declared length, the rest of a refused body is read so that the connection can go on. */
@@ -14,8 +14,8 @@ export interface OwnAnswer {
   body: string;
 }
 
-/** How an answer of the gateway looks to a client. It must not throw. @param accept the values of the client's Accept header */
-export type Present = (answer: OwnAnswer, accept: () => readonly string[]) => OwnAnswer;
+/** How an answer of the gateway looks to a client. It must not throw. @param sent the values of a header of the client, by its name in lower case */
+export type Present = (answer: OwnAnswer, sent: (name: string) => readonly string[]) => OwnAnswer;
 
 /**
  * Answers without the upstream and without waiting for the request's body. The connection goes on if the body

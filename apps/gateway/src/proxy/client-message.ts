@@ -14,6 +14,8 @@ export interface ClientRequest {
   readonly upgrade?: boolean | undefined;
   /** Whether it has arrived whole. */
   readonly complete: boolean;
+  /** What came behind the body, once it is whole: names and values alternating. */
+  readonly rawTrailers: readonly string[];
   /** Whether `end` has been told already: of HTTP/2 an empty body is, before anybody listens. */
   readonly readableEnded: boolean;
   on(event: 'data', listener: (chunk: Buffer) => void): this;

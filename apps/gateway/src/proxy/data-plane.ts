@@ -137,7 +137,7 @@ export class DataPlane {
   /** An answer of the gateway as the client gets to see it. */
   presented(answer: OwnAnswer, request: Pick<LookedAt, 'receivedValues'>): OwnAnswer {
     const { present } = this.settings;
-    return present === undefined ? answer : present(answer, () => request.receivedValues('accept'));
+    return present === undefined ? answer : present(answer, (name) => request.receivedValues(name));
   }
 
   /** @param who the merchant, or the peer of what belongs to none */

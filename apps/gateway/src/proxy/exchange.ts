@@ -66,7 +66,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private watched: WatchedAnswer | null = null;
   private continued = false;
   /** Where it goes, once that is known. */
-  private route: Route | null = null;
+  protected route: Route | null = null;
 
   constructor(
     protected readonly plane: DataPlane,

@@ -26,6 +26,8 @@ export const HeaderKind = {
   OtherPath: 15,
   Authorization: 16,
   UserId: 17,
+  /** X-Tollgate-*: what other doors of Tollgate say of a request, and no client. Rules that look at it would otherwise be chosen by clients. */
+  OfOtherDoors: 18,
 } as const;
 
 export type HeaderKind = (typeof HeaderKind)[keyof typeof HeaderKind];
@@ -115,6 +117,7 @@ function kindOfExtension(name: string): HeaderKind {
       return HeaderKind.OtherPath;
     default:
       if (lowerCase.startsWith('x-ratelimit-')) return HeaderKind.RateLimit;
+      if (lowerCase.startsWith('x-tollgate-')) return HeaderKind.OfOtherDoors;
       return lowerCase.startsWith('x-forwarded-') ? HeaderKind.ForwardedOther : HeaderKind.Other;
   }
 }

@@ -171,7 +171,7 @@ describe('headers for the upstream', () => {
       expect(forward([name, 'x', 'Accept', '*/*'], { trusted })).toEqual([['Accept', '*/*'], ...ADDED]);
     });
 
-    it.each(['X-Original-URL', 'x-rewrite-url', 'Proxy'])('do not include %s', (name) => {
+    it.each(['X-Original-URL', 'x-rewrite-url', 'Proxy', 'X-Tollgate-Descriptor', 'x_tollgate-beside'])('do not include %s', (name) => {
       expect(forward([name, '/admin'], { trusted })).toEqual(ADDED);
     });
 

@@ -120,6 +120,9 @@ function withCaller(headers: string[], { merchantId, user }: Caller): string[] {
 
 /** UTF-8, a character each byte, as Node writes headers. */
 function onTheWire(text: string): string {
+  let i = 0;
+  while (i < text.length && text.charCodeAt(i) < 0x80) i++;
+  if (i === text.length) return text;
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 

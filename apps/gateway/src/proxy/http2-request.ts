@@ -13,6 +13,8 @@ export interface TranslatedHead {
   readonly problem: Problem | undefined;
 }
 
+const NONE: readonly string[] = [];
+
 /** Of each header of HTTP/1.1: a colon, a space and the end of the line. */
 const BYTES_BETWEEN = 4;
 
@@ -79,6 +81,7 @@ export class Http2Request implements ClientRequest {
   readonly method: string;
   readonly url: string;
   readonly rawHeaders: readonly string[];
+  rawTrailers: readonly string[] = NONE;
 
   constructor(
     private readonly stream: ServerHttp2Stream,
@@ -87,6 +90,9 @@ export class Http2Request implements ClientRequest {
     this.method = method;
     this.url = target;
     this.rawHeaders = rawHeaders;
+    if (stream.endAfterHeaders) return;
+    // Node gives them as they came as well, which its types do not know.
+    stream.on('trailers', (...[, , raw]: unknown[]) => (this.rawTrailers = raw as readonly string[]));
   }
 
   get complete(): boolean {

@@ -11,5 +11,6 @@ export type { PairOfFiles, TlsOptions } from './tls-server.js';
 export { isTraceContext, type RequestTrace, type RequestTracer } from './request-trace.js';
 export { HeaderKind, headerKind } from './header-kind.js';
 export type { RouteOptions, Routing } from './routes.js';
+export { serverAt } from './upstream-server.js';
 export { BALANCES, type UpstreamOptions } from './upstream.js';
 export { DEFAULT_ROUTE } from './proxy-options.js';

@@ -9,11 +9,12 @@ import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
 import type { RouteOptions, Routing } from './routes.js';
 import { AFTER_SILENCE_MS, type UpstreamOptions } from './upstream.js';
+import { serverAt } from './upstream-server.js';
 import type { TlsOptions } from './tls-server.js';
 import type { OverloadSettings } from './upstream-places.js';
 
 export interface ProxyOptions {
-  /** Origin that everything is forwarded to which no route takes: http or https, host and port. Without it, that is answered with 404. */
+  /** Origin that everything is forwarded to which no route takes: http, https or h2c, host and port. Without it, that is answered with 404. */
   upstream?: URL | undefined;
   /** Routes to several upstreams; none unless given. Their names are not `default`, which is that of `upstream`. */
   routes?: Routing | undefined;
@@ -149,9 +150,11 @@ export const DEFAULT_ROUTE = 'default';
 export function withDefaultRoute({ upstreams, routes }: Routing, settings: Omit<ProxySettings, 'routing'>): Routing {
   const { upstream: url, exchangeTimeoutMs } = settings;
   if (url === undefined) return { upstreams, routes };
+  const { url: address, http2 } = serverAt(url.href);
   const upstream: UpstreamOptions = {
     name: DEFAULT_ROUTE,
-    addresses: [url],
+    addresses: [address],
+    http2,
     balance: 'least_requests',
     host: settings.host,
     connections: settings.connections,

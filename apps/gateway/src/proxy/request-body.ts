@@ -78,6 +78,11 @@ export class RequestBody {
     return this.reservedBytes > 0 || this.reserve(this.received);
   }
 
+  /** What came behind the body, once that is whole: names and values alternating. */
+  get trailers(): readonly string[] {
+    return this.request.rawTrailers;
+  }
+
   /** What undici sends: the collected body, or a stream that begins with it. */
   open(): Buffer | UploadBody {
     this.unreserve();

@@ -2,12 +2,16 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { AddressHealth, type CheckThresholds, type PassiveHealth } from './address-health.js';
+import { Http2Upstream } from './http2-upstream.js';
+import type { Trailed, UpstreamHandler } from './http2-upstream-stream.js';
 import { lastKnownLookup } from './last-known-address.js';
 
 /** One for all upstreams: what DNS said to one is good for another, and for checks. */
 export const upstreamLookup = lastKnownLookup();
 
 export interface UpstreamAddressOptions {
+  /** Speaks HTTP/2 with it, without TLS and without asking; HTTP/1.1 unless given. */
+  readonly http2?: boolean | undefined;
   /** Most connections, each for one request at a time. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
@@ -23,7 +27,7 @@ export class UpstreamAddress {
   inFlight = 0;
   readonly health: AddressHealth;
 
-  private readonly pool: Pool;
+  private readonly connections: Pool | Http2Upstream;
   private readonly serverName: string;
 
   /** @param onConnected told how long it took to open a connection */
@@ -34,8 +38,13 @@ export class UpstreamAddress {
   ) {
     this.health = new AddressHealth(options.passiveHealth, options.checks);
     this.serverName = unbracketed(url.hostname);
-    this.pool = new Pool(url.origin, {
-      connect: connectorFor(this.serverName, options.connectTimeoutMs, onConnected),
+    const connect = connectorFor(this.serverName, options.connectTimeoutMs, onConnected);
+    this.connections = options.http2 === true ? new Http2Upstream(url, connect, options) : this.poolOf(connect, options);
+  }
+
+  private poolOf(connect: buildConnector.connector, options: UpstreamAddressOptions): Pool {
+    return new Pool(this.url.origin, {
+      connect,
       // As many as there are slots: undici's own queue, which knows neither deadlines nor merchants, stays empty.
       connections: options.connections,
       headersTimeout: options.headersTimeoutMs,
@@ -50,23 +59,27 @@ export class UpstreamAddress {
    *
    * @param headers flat list of names and values
    * @param upgrade the protocol that is asked for instead of HTTP
+   * @param trailed what comes behind the body; undici sends nothing there
    */
   dispatch(
     path: string,
     method: Dispatcher.HttpMethod,
     headers: string[],
     body: Buffer | Readable | null,
-    handler: Dispatcher.DispatchHandler,
+    handler: Dispatcher.DispatchHandler & UpstreamHandler,
     upgrade?: string,
+    trailed: Trailed | null = null,
   ): void {
+    const { connections } = this;
+    if (connections instanceof Http2Upstream) return connections.dispatch({ path, method, headers, body, trailed }, handler);
     // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
     // whenever it changes.
-    this.pool.dispatch({ path, method, headers, body, upgrade, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
+    connections.dispatch({ path, method, headers, body, upgrade, servername: this.serverName } as Dispatcher.DispatchOptions, handler);
   }
 
   /** Cuts its connections. */
   destroy(): Promise<void> {
-    return this.pool.destroy();
+    return this.connections.destroy();
   }
 }
 

@@ -1,10 +1,10 @@
+import { endWithBody } from '#edge';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { EARLY_HINTS, hintHeaders, MOST_EARLY_HINTS, sendEarlyHints } from './early-hints.js';
-import { endWithBody } from './one-piece.js';
 import type { CallOwner } from './call-owner.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase } from './proxy-metrics.js';
@@ -250,7 +250,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private dispatch(address: UpstreamAddress): void {
     this.address = address;
     address.inFlight++;
-    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this, this.owner.upgrade);
+    address.dispatch(this.owner.target, this.owner.method, this.headers, this.sentBody, this, this.owner.upgrade, this.body);
   }
 
   /**

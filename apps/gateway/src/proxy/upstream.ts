@@ -20,6 +20,8 @@ export interface UpstreamOptions {
   readonly name: string;
   /** Origins, at least one. */
   readonly addresses: readonly URL[];
+  /** Speaks HTTP/2 with them, without TLS and without asking; HTTP/1.1 unless given. */
+  readonly http2?: boolean | undefined;
   readonly balance: Balance;
   /** Which Host the upstream sees: the client's, or its own. */
   readonly host: 'original' | 'upstream';
@@ -88,7 +90,8 @@ export class Upstream {
     const passiveHealth = addresses.length === 1 ? null : options.passiveHealth;
     const ofAddress = { ...options, passiveHealth, checks: activeHealth ?? undefined };
     this.addresses = addresses.map((url) => new UpstreamAddress(url, ofAddress, surroundings.onConnected));
-    if (activeHealth !== null) this.checks = new ActiveChecks(this.addresses, activeHealth, (address) => this.stateChanged(address));
+    if (activeHealth !== null)
+      this.checks = new ActiveChecks(this.addresses, { ...activeHealth, http2: options.http2 }, (address) => this.stateChanged(address));
   }
 
   /** What a merchant holds of its slots. */

@@ -33,6 +33,8 @@ export class WebSocketExchange extends Exchange {
 
   override forward(): void {
     if (this.ended) return;
+    // A handshake of HTTP/1.1 has no counterpart there that the gateway speaks.
+    if (this.route!.upstream.options.http2 === true) return this.reject(PROBLEMS.upgrade);
     const load = this.load!;
     if (this.plane.webSockets.enter(load)) {
       this.countedFor = load;

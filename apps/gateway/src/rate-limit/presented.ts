@@ -1,5 +1,6 @@
-import { compileTemplate, type BodyTemplate, type RefusalHtml, type TemplateValues } from '#platform';
+import { compileTemplate, type BodyTemplate, type CorsOrigins, type RefusalHtml, type TemplateValues } from '#platform';
 import type { OwnAnswer, Present } from '../proxy/index.js';
+import { withCors } from './cors.js';
 import { prefersHtml } from './prefers-html.js';
 
 const PAGE = `<!doctype html>
@@ -22,16 +23,24 @@ export interface PresentOptions {
   /** Instead of problem details. */
   readonly body: BodyTemplate | undefined;
   readonly html: RefusalHtml;
+  /** Whose pages may read it. */
+  readonly origins: CorsOrigins;
 }
 
 /** How the gateway's own answers look to clients; undefined: as the problem details that they are. */
-export function createPresent({ body, html }: PresentOptions): Present | undefined {
+export function createPresent({ body, html, origins }: PresentOptions): Present | undefined {
+  const written = createWritten(body, html);
+  if (origins.length === 0) return written;
+  return (answer, sent) => withCors(written === undefined ? answer : written(answer, sent), origins, sent('origin'));
+}
+
+function createWritten(body: BodyTemplate | undefined, html: RefusalHtml): Present | undefined {
   const page = html === 'none' ? undefined : html === 'built-in' ? compileTemplate(PAGE, 'html') : html;
   if (page === undefined && body === undefined) return undefined;
   // Caches have to know that others get another body.
   const negotiated = page === undefined ? [] : ['Vary', 'Accept'];
-  return (answer, accept) => {
-    const template = page !== undefined && prefersHtml(accept()) ? page : body;
+  return (answer, sent) => {
+    const template = page !== undefined && prefersHtml(sent('accept')) ? page : body;
     if (template === undefined) return { ...answer, headers: [...answer.headers, ...negotiated] };
     const headers = [...answer.headers, ...negotiated, 'Content-Type', template.contentType, 'X-Content-Type-Options', 'nosniff'];
     return { status: answer.status, headers, body: template.render(valuesOf(answer)) };

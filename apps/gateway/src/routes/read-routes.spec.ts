@@ -28,12 +28,21 @@ function faultsOf(text: string): readonly string[] {
   return [];
 }
 
+it('addresses of h2c are those of servers that are spoken to by HTTP/2', () => {
+  const [upstream] = readRoutes(
+    SMALL.replace('http://10.0.0.7:9090, "https://b.test"', 'h2c://10.0.0.7:9090, "h2c://[::1]"'),
+    DEFAULTS,
+  ).upstreams;
+  expect(upstream).toMatchObject({ http2: true, addresses: [new URL('http://10.0.0.7:9090'), new URL('http://[::1]')] });
+});
+
 it('a small file has the defaults of the configuration, and those of the table', () => {
   const { upstreams, routes } = readRoutes(SMALL, DEFAULTS);
   expect(upstreams).toEqual([
     {
       name: 'payments',
       addresses: [new URL('http://10.0.0.7:9090'), new URL('https://b.test')],
+      http2: false,
       balance: 'least_requests',
       host: 'original',
       connections: 11,
@@ -96,6 +105,16 @@ describe('a fault is told with its line and its field', () => {
     ['a missing field', changed('    upstream: payments\n', ''), [/^line 6: \/routes\/0\/upstream .*got nothing$/]],
     ['an address with a path', changed('"https://b.test"', 'https://b.test/x'), [/^line 4: \/upstreams\/0\/addresses\/1 must be an http/]],
     ['an address that is no URL', changed('"https://b.test"', 'b.test:80'), [/^line 4: \/upstreams\/0\/addresses\/1 must be an http/]],
+    [
+      'an address of h2c with a path',
+      changed('"https://b.test"', 'h2c://b.test/x'),
+      [/^line 4: \/upstreams\/0\/addresses\/1 must be an http/],
+    ],
+    [
+      'HTTP/2 for one address only',
+      changed('"https://b.test"', 'h2c://b.test'),
+      [/^line 4: \/upstreams\/0\/addresses\/1 must be h2c as well/],
+    ],
     ['an address twice', changed('"https://b.test"', 'http://10.0.0.7:9090/'), [/^line 4: \/upstreams\/0\/addresses\/1 must not repeat/]],
     [
       'an unknown upstream',

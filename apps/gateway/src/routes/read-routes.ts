@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type Node } from 'yaml';
 import { completed, type Fault, isPlainObject, objectFaults, shown } from '#limiter';
 import { isExceptable } from '#platform';
-import { DEFAULT_ROUTE, type Routing } from '../proxy/index.js';
+import { DEFAULT_ROUTE, type Routing, serverAt } from '../proxy/index.js';
 import { ROUTES_FIELDS, type RoutesDocument } from './route-fields.js';
 
 /** More than 500 routes need, and read in a moment: requests wait meanwhile. */
@@ -120,12 +120,18 @@ type Upstream = RoutesDocument['upstreams'][number];
 type Route = RoutesDocument['routes'][number];
 
 function upstreamFaults({ addresses, passiveHealth }: Upstream, pointer: string): Fault[] {
-  const origins = addresses.map((address) => new URL(address).origin);
+  const servers = addresses.map(serverAt);
+  const origins = servers.map(({ url }) => url.origin);
   const repeated = origins.flatMap((origin, i) =>
     origins.indexOf(origin) < i
       ? [faultOf({ pointer: `${pointer}/addresses/${i}`, code: 'routes.upstreams.addresses' }, 'repeated', `must not repeat ${origin}`)]
       : [],
   );
+  const other = servers.findIndex(({ http2 }) => http2 !== servers[0]!.http2);
+  if (other !== -1) {
+    const at = { pointer: `${pointer}/addresses/${other}`, code: 'routes.upstreams.addresses' };
+    repeated.push(faultOf(at, 'not_applicable', 'must be h2c as well where one address of an upstream is'));
+  }
   if (passiveHealth === null || passiveHealth.maxEjectMs >= passiveHealth.ejectMs) return repeated;
   const at = { pointer: `${pointer}/passiveHealth/maxEjectMs`, code: 'routes.upstreams.passiveHealth.maxEjectMs' };
   return [...repeated, faultOf(at, 'out_of_range', `must not be less than ejectMs, which is ${passiveHealth.ejectMs}`)];
@@ -179,7 +185,12 @@ function routingOf({ upstreams, routes }: RoutesDocument, defaults: RouteDefault
   const { connections, queueTimeoutMs, headersTimeoutMs, bodyIdleTimeoutMs, exchangeTimeoutMs } = defaults;
   const ofUpstream = { connections, queueTimeoutMs, headersTimeoutMs, bodyIdleTimeoutMs };
   return {
-    upstreams: upstreams.map((each) => ({ ...ofUpstream, ...each, addresses: each.addresses.map((address) => new URL(address)) })),
+    upstreams: upstreams.map((each) => ({ ...ofUpstream, ...each, ...serversOf(each) })),
     routes: routes.map((each) => ({ exchangeTimeoutMs, ...each })),
   };
+}
+
+function serversOf({ addresses }: Upstream): { addresses: readonly URL[]; http2: boolean } {
+  const servers = addresses.map(serverAt);
+  return { addresses: servers.map(({ url }) => url), http2: servers[0]!.http2 };
 }

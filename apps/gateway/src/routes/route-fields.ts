@@ -3,17 +3,19 @@ import { PATH_EXCEPTION_KINDS } from '#platform';
 import { BALANCES, HeaderKind, headerKind, isTraceContext } from '../proxy/index.js';
 
 const ADDRESS = textFormat(
-  'must be an http or https URL of a server, without credentials, path or query, like http://10.0.0.7:9090',
+  'must be an http, https or h2c URL of a server, without credentials, path or query, like http://10.0.0.7:9090',
   isAddress,
   {
-    pattern: '^https?://',
+    pattern: '^(?:https?|h2c)://',
     maxLength: 300,
   },
 );
 
 function isAddress(text: string): boolean {
-  if (text.length > 300 || !/^https?:\/\//.test(text) || !URL.canParse(text)) return false;
-  const { pathname, search, hash, username, password } = new URL(text);
+  // Of schemes that it does not know, URL looks at little.
+  const known = text.replace(/^h2c:/, 'http:');
+  if (text.length > 300 || !/^https?:\/\//.test(known) || !URL.canParse(known)) return false;
+  const { pathname, search, hash, username, password } = new URL(known);
   return pathname === '/' && search + hash + username + password === '';
 }
 
@@ -116,7 +118,7 @@ export const UPSTREAM_FIELDS = {
     max: 64,
     required: true,
     example: ['http://10.0.0.7:9090', 'http://10.0.0.8:9090'],
-    explanation: 'Servers that do the same.',
+    explanation: 'Servers that do the same. With h2c they are spoken to by HTTP/2 without TLS; all of an upstream, or none.',
   },
   balance: {
     kind: 'choice',

@@ -6,6 +6,6 @@ export class TokenText extends SecretText {
   /** @param secret from the configuration; another secret makes every token void */
   constructor(secret: string) {
     const key = Buffer.from(hkdfSync('sha256', secret, '', 'tollgate api tokens', 32));
-    super('tga', (token) => createHmac('sha256', key).update(token).digest());
+    super('tga', (token) => createHmac('sha256', key).update(token).digest('binary'));
   }
 }

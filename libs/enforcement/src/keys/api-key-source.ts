@@ -9,6 +9,8 @@ export interface KnownApiKey {
   readonly user: string | null;
   /** Milliseconds since 1970 from which on it is void; Infinity: never. */
   readonly untilMs: number;
+  /** By which whoever compares texts with it knows the right one again. It is gone when the key is read anew. */
+  seen?: { readonly low: number; readonly high: number };
 }
 
 /** The truth about API keys. */

@@ -1,10 +1,14 @@
-import type { ClientResponse } from './client-message.js';
+/** A response of node, of HTTP/1.1 or made like one. */
+interface EndedResponse {
+  end(body?: Buffer): unknown;
+  end(body: string, encoding: 'latin1'): unknown;
+}
 
 /** Bodies up to this many bytes are copied next to their headers: that costs less than a write of several pieces. */
 const COPIED_BODY_BYTES = 16 * 1024;
 
 /** Ends a response with its whole body. */
-export function endWithBody(response: ClientResponse, body: Buffer): void {
+export function endWithBody(response: EndedResponse, body: Buffer): void {
   if (body.length <= COPIED_BODY_BYTES) endInOnePiece(response, body.toString('latin1'));
   else response.end(body);
 }
@@ -17,7 +21,7 @@ export function endWithBody(response: ClientResponse, body: Buffer): void {
  *
  * @param body one byte to a character
  */
-export function endInOnePiece(response: ClientResponse, body: string): void {
+export function endInOnePiece(response: EndedResponse, body: string): void {
   const held = response as unknown as { _header: unknown; _headerSent: unknown; _hasBody: unknown; chunkedEncoding: unknown };
   // What node does not document may change: if anything differs from what is known, the body goes the usual way.
   if (typeof held._header !== 'string' || held._headerSent !== false || held._hasBody !== true || held.chunkedEncoding) {

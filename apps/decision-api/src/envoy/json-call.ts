@@ -1,0 +1,114 @@
+import type { HeadersOf } from '#edge';
+import { isPlainObject } from '#limiter';
+import { ProblemError } from '#platform';
+import type { CallerLimit } from '../callers/caller-limit.js';
+import type { Decisions } from '../decisions/decisions.js';
+import { GrpcCode, GrpcError } from '../grpc/grpc-error.js';
+import { jsonAnswer } from '../http/answer.js';
+import type { Route } from '../http/call.js';
+import { MOST_CHECK_BYTES } from '../http/check-call.js';
+import { badBody, demandKnown } from '../http/valid-body.js';
+import {
+  type CalledDescriptor,
+  demandRateLimitCall,
+  type DescriptorStatus,
+  invalid,
+  overrideRefused,
+  rateLimit,
+  type RateLimitCall,
+} from './rate-limit-call.js';
+
+/** POST /json, as envoyproxy/ratelimit has it: the messages of ShouldRateLimit in the JSON form of proto3, answered with 200, or 429 over a limit. */
+export function jsonCall(decisions: Decisions, limit: CallerLimit, headersOf: HeadersOf): Route {
+  return {
+    method: 'POST',
+    handle: async (asked) => {
+      const { query, caller, requestId, left } = asked;
+      demandKnown(query, []);
+      const message = await asked.body(MOST_CHECK_BYTES);
+      const { overallCode, statuses, headers } = await asProblem(async () => {
+        const call = callOf(message);
+        limit.demand(caller, call.descriptors.length);
+        return rateLimit(call, { decisions, headersOf, requestId, isOver: () => left.aborted });
+      });
+      const shown = { overallCode, statuses: statuses.map(statusJson) };
+      const limits = headers.filter((_, i) => headers[i - (i % 2)] !== 'Content-Type');
+      return jsonAnswer(shown, overallCode === 'OK' ? 200 : 429, limits);
+    },
+  };
+}
+
+function statusJson({ untilResetMs, ...status }: DescriptorStatus): object {
+  return untilResetMs === undefined ? status : { ...status, durationUntilReset: `${(untilResetMs / 1000).toFixed(3)}s` };
+}
+
+/** What is an error of a field by gRPC is one here. */
+async function asProblem<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof GrpcError)) throw error;
+    const { code, message, reason, fields, retryAfterSeconds } = error;
+    if (code === GrpcCode.InvalidArgument)
+      throw badBody(fields.map((each) => ({ pointer: 'pointer' in each ? each.pointer : '', code: reason, detail: each.detail })));
+    const isOurs = code === GrpcCode.Unavailable;
+    throw new ProblemError({
+      status: isOurs ? 503 : 400,
+      ...(isOurs && { type: 'temporary-reduced-capacity' as const }),
+      code: reason,
+      detail: message,
+      ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': String(retryAfterSeconds) } }),
+    });
+  }
+}
+
+/** Fields are known by both of their names, and those that are not known are passed over, as readers of protobuf do. @throws GrpcError */
+function callOf(message: Readonly<Record<string, unknown>>): RateLimitCall {
+  const hits = numberIn(message, '') || 1;
+  const call: RateLimitCall = {
+    domain: textIn(message['domain'], '/domain'),
+    descriptors: listIn(message['descriptors'], '/descriptors').map((each, i) => descriptorIn(each, i, hits)),
+  };
+  demandRateLimitCall(call);
+  return call;
+}
+
+function descriptorIn(value: unknown, index: number, hits: number): CalledDescriptor {
+  const pointer = `/descriptors/${index}`;
+  const descriptor = objectIn(value, pointer);
+  if (isThere(descriptor['limit'])) throw overrideRefused(index);
+  const entries = listIn(descriptor['entries'], `${pointer}/entries`).map((each, i) => {
+    const place = `${pointer}/entries/${i}`;
+    const { key, value: text } = objectIn(each, place);
+    return { key: textIn(key, `${place}/key`), value: textIn(text, `${place}/value`) };
+  });
+  return { entries, hits: numberIn(descriptor, pointer) ?? hits };
+}
+
+const isThere = (value: unknown): boolean => value !== undefined && value !== null;
+
+function objectIn(value: unknown, pointer: string): Readonly<Record<string, unknown>> {
+  if (isPlainObject(value)) return value;
+  throw invalid(pointer, 'must be an object');
+}
+
+function listIn(value: unknown, pointer: string): readonly unknown[] {
+  if (!isThere(value)) return [];
+  if (Array.isArray(value)) return value;
+  throw invalid(pointer, 'must be a list');
+}
+
+function textIn(value: unknown, pointer: string): string {
+  if (!isThere(value)) return '';
+  if (typeof value === 'string') return value;
+  throw invalid(pointer, 'must be a text');
+}
+
+/** hits_addend, a number or a text with one; undefined if there is none. */
+function numberIn(message: Readonly<Record<string, unknown>>, pointer: string): number | undefined {
+  const value = message['hitsAddend'] ?? message['hits_addend'];
+  if (!isThere(value)) return undefined;
+  const number = typeof value === 'number' || (typeof value === 'string' && /^\d{1,20}$/.test(value)) ? Number(value) : NaN;
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw invalid(`${pointer}/hits_addend`, 'must be a whole number from 0');
+}

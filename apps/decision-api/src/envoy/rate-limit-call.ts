@@ -1,0 +1,184 @@
+import { describedRequest, type DescriptorEntry, descriptorText } from '#envoy';
+import { isVerdict } from '#enforcement';
+import { isMerchantId, quotaWindowMs, type Limit } from '#limiter';
+import type { HeadersOf } from '#edge';
+import { type MadeDecision, refusalOfDecision } from '../decisions/decision.js';
+import { type Decisions, PathRefusedError } from '../decisions/decisions.js';
+import { field, GrpcCode, GrpcError } from '../grpc/grpc-error.js';
+
+/** envoy.service.ratelimit.v3.RateLimitRequest, checked. */
+export interface RateLimitCall {
+  readonly domain: string;
+  readonly descriptors: readonly CalledDescriptor[];
+}
+
+export interface CalledDescriptor {
+  readonly entries: readonly DescriptorEntry[];
+  /** 0 takes nothing. */
+  readonly hits: number;
+}
+
+export type Code = 'OK' | 'OVER_LIMIT';
+
+export interface DescriptorStatus {
+  readonly code: Code;
+  readonly currentLimit?: { readonly name: string; readonly requestsPerUnit: number; readonly unit: string };
+  readonly limitRemaining: number;
+  readonly untilResetMs?: number;
+}
+
+export interface RateLimitAnswer {
+  readonly overallCode: Code;
+  readonly statuses: readonly DescriptorStatus[];
+  /** Flat list of names and values. */
+  readonly headers: readonly string[];
+  /** For the client of a request that does not pass. */
+  readonly body: string | undefined;
+}
+
+interface Asked {
+  readonly decisions: Pick<Decisions, 'check' | 'giveBack'>;
+  readonly headersOf: HeadersOf;
+  readonly requestId: string;
+  /** Whether nobody waits for the answer any more. */
+  readonly isOver: () => boolean;
+}
+
+/** A descriptor that no limit was asked about. */
+const NO_LIMIT: DescriptorStatus = { code: 'OK', limitRemaining: 0 };
+const REFUSED: DescriptorStatus = { code: 'OVER_LIMIT', limitRemaining: 0 };
+
+/**
+ * Decides about a call of Envoy's rate limit filter: each descriptor is a request, and the call passes if all of them do. Then all of them are charged; otherwise none
+ * is.
+ *
+ * @throws GrpcError if nothing can be decided, so that what happens is for Envoy's failure_mode_deny to say
+ */
+export async function rateLimit({ domain, descriptors }: RateLimitCall, asked: Asked): Promise<RateLimitAnswer> {
+  const texts = descriptors.map(({ entries }) => descriptorText(domain, entries));
+  const made = await Promise.all(
+    descriptors.map((descriptor, i) => decided(domain, descriptor, texts.length > 1 ? texts.filter((_, other) => other !== i) : [], asked)),
+  );
+  const isUndecided = made.some((each) => each !== undefined && typeof each !== 'string' && !isDecided(each));
+  const isRefused = made.some((each) => each === 'refused' || (isMade(each) && !each.allowed));
+  const givesBack = isUndecided || isRefused || asked.isOver();
+  if (givesBack) for (const each of made.filter(isMade)) asked.decisions.giveBack(each);
+  if (isUndecided) throw new GrpcError(GrpcCode.Unavailable, 'the rules cannot be read at the moment', 'rules.unavailable', [], 1);
+  const telling = made.filter(isMade).sort(byUrgency)[0];
+  return {
+    overallCode: isRefused ? 'OVER_LIMIT' : 'OK',
+    statuses: made.map((each) => (isMade(each) ? statusOf(each, givesBack) : each === 'refused' ? REFUSED : NO_LIMIT)),
+    ...told(telling, asked),
+  };
+}
+
+/** A decision; `refused` where the descriptor cannot be a request that passes; undefined where nobody has rules for it. */
+async function decided(
+  domain: string,
+  { entries, hits }: CalledDescriptor,
+  beside: readonly string[],
+  { decisions, requestId }: Asked,
+): Promise<MadeDecision | 'refused' | undefined> {
+  const request = describedRequest(domain, entries, beside);
+  const names = request.merchant !== domain;
+  // Another merchant than there are has no way around its limits; a domain that nobody knows has none, as in envoyproxy/ratelimit.
+  if (!isMerchantId(request.merchant)) return names ? 'refused' : undefined;
+  try {
+    const decision = await decisions.check({ ...request, cost: hits }, requestId);
+    if (decision.reason === 'unknown_merchant') return names ? 'refused' : undefined;
+    return decision;
+  } catch (error) {
+    // Servers read such a path in different ways, so no rule can.
+    if (error instanceof PathRefusedError) return 'refused';
+    throw error;
+  }
+}
+
+const isMade = (each: MadeDecision | string | undefined): each is MadeDecision => typeof each === 'object';
+
+/** Whether the rules have been asked. */
+function isDecided({ outcome }: MadeDecision): boolean {
+  return isVerdict(outcome);
+}
+
+/** Those that refuse first, then those with the least left. */
+function byUrgency(a: MadeDecision, b: MadeDecision): number {
+  return Number(a.allowed) - Number(b.allowed) || (a.remaining ?? Infinity) - (b.remaining ?? Infinity) || 0;
+}
+
+function told(decision: MadeDecision | undefined, { headersOf, requestId }: Asked): Pick<RateLimitAnswer, 'headers' | 'body'> {
+  if (decision === undefined) return { headers: [], body: undefined };
+  if (decision.allowed) return { headers: decision.headers, body: undefined };
+  const { status, headers, body } = refusalOfDecision(decision, requestId, headersOf);
+  // Envoy says 429, whatever stands in the body.
+  return status === 429 ? { headers: ['Content-Type', 'application/problem+json', ...headers], body } : { headers, body: undefined };
+}
+
+const MOST_UINT32 = 0xffff_ffff;
+
+/** @param givenBack whether what it took is there again */
+function statusOf({ allowed, outcome }: MadeDecision, givenBack: boolean): DescriptorStatus {
+  const code = allowed ? 'OK' : 'OVER_LIMIT';
+  const reports = isVerdict(outcome) ? outcome.limits : [];
+  const tightest = [...reports].sort(
+    (a, b) => Number(a.decision.allowed) - Number(b.decision.allowed) || a.decision.remaining - b.decision.remaining,
+  )[0];
+  if (tightest === undefined) return { code, limitRemaining: 0 };
+  const { limit, decision, cost } = tightest;
+  const remaining = decision.remaining + (allowed && givenBack ? cost : 0);
+  return {
+    code,
+    currentLimit: { name: limit.name, requestsPerUnit: Math.min(decision.limit, MOST_UINT32), unit: unitOf(limit) },
+    limitRemaining: Math.min(remaining, decision.limit, MOST_UINT32),
+    untilResetMs: decision.resetAfterMs,
+  };
+}
+
+const UNITS: ReadonlyMap<number, string> = new Map([
+  [1_000, 'SECOND'],
+  [60_000, 'MINUTE'],
+  [3_600_000, 'HOUR'],
+  [86_400_000, 'DAY'],
+  [604_800_000, 'WEEK'],
+  [2_592_000_000, 'MONTH'],
+  [31_536_000_000, 'YEAR'],
+]);
+const CALENDAR_UNITS = new Set(['minute', 'hour', 'day', 'week', 'month', 'year']);
+
+/** The unit in which the whole limit comes back, if it is one. */
+function unitOf(limit: Limit): string {
+  if ('calendar' in limit && limit.calendar !== undefined && CALENDAR_UNITS.has(limit.calendar)) return limit.calendar.toUpperCase();
+  return (limit.algorithm === 'concurrency' ? undefined : UNITS.get(quotaWindowMs(limit))) ?? 'UNKNOWN';
+}
+
+/** What may be asked in one call: far more than Envoy sends. */
+const MOST_DESCRIPTORS = 64;
+const MOST_ENTRIES = 32;
+const MOST_CHARACTERS = 8_192;
+export const MOST_HITS = 1_000_000_000;
+
+/** @throws GrpcError */
+export function demandRateLimitCall({ domain, descriptors }: RateLimitCall): void {
+  if (domain === '') throw invalid('/domain', 'must be given');
+  if (domain.length > MOST_CHARACTERS) throw invalid('/domain', `must be at most ${MOST_CHARACTERS} characters`);
+  if (descriptors.length < 1 || descriptors.length > MOST_DESCRIPTORS)
+    throw invalid('/descriptors', `must have 1 to ${MOST_DESCRIPTORS} items`);
+  descriptors.forEach(({ entries, hits }, i) => {
+    if (entries.length < 1 || entries.length > MOST_ENTRIES)
+      throw invalid(`/descriptors/${i}/entries`, `must have 1 to ${MOST_ENTRIES} items`);
+    if (!(hits >= 0 && hits <= MOST_HITS)) throw invalid(`/descriptors/${i}/hits_addend`, `must be a whole number from 0 to ${MOST_HITS}`);
+    if (entries.some(({ key }) => key === '')) throw invalid(`/descriptors/${i}/entries`, 'must have keys that are not empty');
+    if (entries.some(({ key, value }) => key.length + value.length > MOST_CHARACTERS))
+      throw invalid(`/descriptors/${i}/entries`, `must be at most ${MOST_CHARACTERS} characters each`);
+  });
+}
+
+export function invalid(pointer: string, detail: string): GrpcError {
+  return new GrpcError(GrpcCode.InvalidArgument, `${pointer} ${detail}`, 'field.malformed', [field(pointer, detail)]);
+}
+
+/** Limits are rules: one that a call brings would be known to nobody else, and counted in no bucket of theirs. */
+export function overrideRefused(index: number): GrpcError {
+  const detail = `descriptor ${index} brings a limit of its own, which is not honoured here: write a rule for it`;
+  return new GrpcError(GrpcCode.Unimplemented, detail, 'descriptor.limit_override');
+}

@@ -1,0 +1,70 @@
+import type { DescriptorEntry } from '#envoy';
+import type { HeadersOf } from '#edge';
+import type { CallerLimit } from '../callers/caller-limit.js';
+import type { Decisions } from '../decisions/decisions.js';
+import type { GrpcCall, Handlers } from '../grpc/grpc-server.js';
+import { durationOf } from '../grpc/json-values.js';
+import {
+  type DescriptorStatus,
+  demandRateLimitCall,
+  overrideRefused,
+  rateLimit,
+  type RateLimitAnswer,
+  type RateLimitCall,
+} from './rate-limit-call.js';
+
+/** envoy.service.ratelimit.v3.RateLimitRequest as it is decoded. */
+interface RateLimitMessage {
+  readonly domain: string;
+  readonly descriptors: readonly {
+    readonly entries: readonly DescriptorEntry[];
+    readonly limit: object | null;
+    readonly hitsAddend: { readonly value: string } | null;
+  }[];
+  readonly hitsAddend: number;
+}
+
+export interface RateLimitServiceOptions {
+  readonly decisions: Decisions;
+  readonly limit: CallerLimit;
+  readonly headersOf: HeadersOf;
+}
+
+/** envoy.service.ratelimit.v3.RateLimitService, in place of envoyproxy/ratelimit. */
+export function rateLimitService({ decisions, limit, headersOf }: RateLimitServiceOptions): Handlers {
+  return {
+    unary: {
+      ShouldRateLimit: async (message: RateLimitMessage, { caller, requestId, isOver }: GrpcCall) => {
+        const call = callOf(message);
+        limit.demand(caller, call.descriptors.length);
+        return messageOf(await rateLimit(call, { decisions, headersOf, requestId, isOver }));
+      },
+    },
+  };
+}
+
+/** @throws GrpcError */
+function callOf({ domain, descriptors, hitsAddend }: RateLimitMessage): RateLimitCall {
+  const call = {
+    domain,
+    descriptors: descriptors.map((each, i) => {
+      if (each.limit !== null) throw overrideRefused(i);
+      return { entries: each.entries, hits: each.hitsAddend === null ? hitsAddend || 1 : Number(each.hitsAddend.value) };
+    }),
+  };
+  demandRateLimitCall(call);
+  return call;
+}
+
+function messageOf({ overallCode, statuses, headers, body }: RateLimitAnswer): object {
+  return {
+    overallCode,
+    statuses: statuses.map(statusMessage),
+    responseHeadersToAdd: Array.from({ length: headers.length / 2 }, (_, i) => ({ key: headers[2 * i], value: headers[2 * i + 1] })),
+    ...(body !== undefined && { rawBody: Buffer.from(body) }),
+  };
+}
+
+function statusMessage({ untilResetMs, ...status }: DescriptorStatus): object {
+  return untilResetMs === undefined ? status : { ...status, durationUntilReset: durationOf(untilResetMs) };
+}

@@ -1,0 +1,168 @@
+import type { ClaimOutcome } from '#enforcement';
+import type { RetryAfter } from '#limiter';
+import type { Logger } from '#platform';
+import type { CallerLimit } from '../callers/caller-limit.js';
+import { CHECK_FIELDS } from '../decisions/check-fields.js';
+import type { CheckRequest } from '../decisions/check-request.js';
+import type { LimitDecision, MadeDecision } from '../decisions/decision.js';
+import type { Decisions } from '../decisions/decisions.js';
+import { answerFacts, REFUND_FIELDS, SETTLEMENT_FIELDS } from '../http/claim-calls.js';
+import { validObject } from '../http/valid-body.js';
+import { GrpcCode, GrpcError, grpcErrorOf } from './grpc-error.js';
+import type { GrpcCall, Handlers } from './grpc-server.js';
+import { durationOf, jsonOf, objectOf, type ProtobufStruct, type ProtobufValue } from './json-values.js';
+
+interface Header {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** tollgate.v1.CheckRequest. What was not sent is empty. */
+interface CheckMessage {
+  readonly merchant: string;
+  readonly user: string;
+  readonly apiKey: { readonly id: string; readonly labels: Readonly<Record<string, string>> } | null;
+  readonly ip: string;
+  readonly country: string;
+  readonly method: string;
+  readonly path: string;
+  readonly host: string;
+  readonly headers: readonly Header[];
+  readonly jwt: ProtobufStruct | null;
+  readonly body: ProtobufValue | null;
+  readonly cost?: number;
+  readonly wantClaim: boolean;
+}
+
+interface StreamMessage {
+  readonly id: string;
+  readonly request: CheckMessage | null;
+}
+
+interface SettleMessage {
+  readonly claim: string;
+  readonly answer: { readonly status: number; readonly headers: readonly Header[]; readonly body: ProtobufValue | null } | null;
+}
+
+export interface DecisionServiceOptions {
+  readonly decisions: Decisions;
+  readonly limit: CallerLimit;
+  readonly logger: Pick<Logger, 'error'>;
+}
+
+/** tollgate.v1.DecisionService: the calls of /v1/check, /v1/refund and /v1/settle in another form, checked by the same tables. */
+export function decisionService({ decisions, limit, logger }: DecisionServiceOptions): Handlers {
+  const check = async (message: CheckMessage, call: GrpcCall): Promise<object> => {
+    const request = checkRequestOf(message);
+    limit.demand(call.caller, 1);
+    const decision = await decisions.check(request, call.requestId);
+    // Nobody will use what was taken. What has a claim is found by nobody either.
+    if (call.isOver()) await givenBack(decisions, decision);
+    return responseOf(decision);
+  };
+  return {
+    unary: {
+      Check: check,
+      Refund: async ({ claim }: { readonly claim: string }, call: GrpcCall) => {
+        const fields = validObject({ claim }, REFUND_FIELDS);
+        limit.demand(call.caller, 1);
+        return { outcome: outcomeOf(await decisions.refund(fields.claim)) };
+      },
+      Settle: async (message: SettleMessage, call: GrpcCall) => {
+        const { claim, response } = validObject(settlementOf(message), SETTLEMENT_FIELDS);
+        limit.demand(call.caller, 1);
+        return { outcome: outcomeOf(await decisions.settle(claim, response && answerFacts(response))) };
+      },
+    },
+    streams: {
+      CheckStream: async ({ id, request }: StreamMessage, call: GrpcCall) => {
+        try {
+          if (request === null) throw new GrpcError(GrpcCode.InvalidArgument, 'the message has no request', 'field.missing');
+          return { id, response: await check(request, call) };
+        } catch (error) {
+          const { code, message } = grpcErrorOf(error, logger);
+          return { id, error: { code, message } };
+        }
+      },
+    },
+  };
+}
+
+/** What cannot be given back stays taken. */
+async function givenBack(decisions: Decisions, decision: MadeDecision): Promise<void> {
+  if (decision.claim === undefined) decisions.giveBack(decision);
+  else await decisions.refund(decision.claim).catch(() => {});
+}
+
+/** @throws ProblemError */
+function checkRequestOf({ apiKey, headers, jwt, body, cost, wantClaim, ...texts }: CheckMessage): CheckRequest {
+  const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
+  return validObject(
+    {
+      ...given,
+      ...(apiKey && { apiKey: { id: apiKey.id, labels: apiKey.labels } }),
+      ...(headers.length > 0 && { headers: headersOf(headers) }),
+      ...(jwt && { jwt: objectOf(jwt) }),
+      ...(body && { body: jsonOf(body) }),
+      ...(cost !== undefined && { cost }),
+      ...(wantClaim && { wantClaim }),
+    },
+    CHECK_FIELDS,
+  );
+}
+
+function settlementOf({ claim, answer }: SettleMessage): Record<string, unknown> {
+  if (answer === null) return { claim };
+  const { status, headers, body } = answer;
+  return { claim, response: { status, headers: headersOf(headers), ...(body && { body: jsonOf(body) }) } };
+}
+
+/** Each name with all of its values. */
+function headersOf(headers: readonly Header[]): Record<string, string[]> {
+  const byName = new Map<string, string[]>();
+  for (const { name, value } of headers) {
+    const values = byName.get(name);
+    if (values === undefined) byName.set(name, [value]);
+    else values.push(value);
+  }
+  return Object.fromEntries(byName);
+}
+
+function responseOf(decision: MadeDecision): object {
+  const { allowed, reason, status, rule, limits, retryAfterMs, waitMs, claim = '' } = decision;
+  const tightest = limits.find((each) => each.rule === rule && each.remaining === decision.remaining && each.limit === decision.limit);
+  return {
+    allowed,
+    reason,
+    status,
+    limit: tightest && limitOf(tightest),
+    limits: limits.map(limitOf),
+    retryAfter: waitOf(retryAfterMs),
+    wait: waitMs > 0 ? durationOf(waitMs) : undefined,
+    headers: headerList(decision.headers),
+    claim,
+  };
+}
+
+function limitOf({ rule, name, allowed, limit, remaining, retryAfterMs, resetAfterMs }: LimitDecision): object {
+  return { rule, name, allowed, limit, remaining, retryAfter: waitOf(retryAfterMs), resetAfter: durationOf(resetAfterMs) };
+}
+
+function waitOf(retryAfterMs: RetryAfter | 'unknown'): object | undefined {
+  return typeof retryAfterMs === 'number' ? durationOf(retryAfterMs) : undefined;
+}
+
+function headerList(headers: readonly string[]): Header[] {
+  return Array.from({ length: headers.length / 2 }, (_, i) => ({ name: headers[2 * i]!, value: headers[2 * i + 1]! }));
+}
+
+const OUTCOMES = {
+  refunded: 'CLAIM_OUTCOME_REFUNDED',
+  settled: 'CLAIM_OUTCOME_SETTLED',
+  not_found: 'CLAIM_OUTCOME_NOT_FOUND',
+  ended_before: 'CLAIM_OUTCOME_ENDED_BEFORE',
+} as const;
+
+function outcomeOf({ outcome }: ClaimOutcome): string {
+  return OUTCOMES[outcome];
+}

@@ -1,0 +1,250 @@
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
+import {
+  type handleUnaryCall,
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServerUnaryCall,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import type { ServiceDefinition } from '@grpc/proto-loader';
+import { createRequestIds, isRequestId } from '#edge';
+import { canonicalAddress } from '#addresses';
+import type { Logger } from '#platform';
+import { StrictReader } from './strict-reader.js';
+import { detailsOf, GrpcCode, GrpcError, grpcErrorOf, httpStatusOf } from './grpc-error.js';
+
+/** A call, whatever carries it. */
+export interface GrpcCall {
+  /** The caller's own, if it was valid, otherwise generated; harmless characters only. */
+  readonly requestId: string;
+  /** The name of the caller. */
+  readonly caller: string;
+  /** Remote address of the connection, in canonical text. */
+  readonly peer: string;
+  /** Whether nobody waits for the answer any more: the caller has left, or its deadline has passed. */
+  readonly isOver: () => boolean;
+}
+
+/** Answers a message by a message, or throws what `grpcErrorOf` knows. */
+export type Handler<Q extends object = never> = (request: Q, call: GrpcCall) => Promise<object>;
+
+/** By the names of a service's methods. */
+export interface Handlers {
+  readonly unary?: Readonly<Record<string, Handler>>;
+  /** Each message of a stream is answered on its own, in any order. */
+  readonly streams?: Readonly<Record<string, Handler>>;
+}
+
+export interface GrpcServerOptions {
+  readonly logger: Pick<Logger, 'error'>;
+  /** Told of every call and every message of a stream, with the HTTP status that stands for its answer. */
+  readonly counts: { count(call: string, status: number): void };
+  /** Who makes a call. @param header of the call, by its name in lower case @throws ProblemError */
+  readonly callerOf: (header: (name: string) => string | undefined, peer: string) => string;
+  /** Calls begun and not answered, messages of streams included; further ones are refused. */
+  readonly maxInFlight: number;
+  readonly maxConnections: number;
+}
+
+/** The body of a request is 64 KiB of it at most, and headers as much as a proxy lets through. */
+export const MOST_MESSAGE_BYTES = 256 * 1024;
+const MOST_STREAMS_OF_A_CONNECTION = 256;
+/** Messages of one stream at once: whoever does not read answers has to wait here. */
+const MOST_OF_A_STREAM = 64;
+/** A silent connection is asked whether somebody is there. */
+const KEEPALIVE_MS = 30_000;
+const KEEPALIVE_TIMEOUT_MS = 20_000;
+const IDLE_MS = 300_000;
+
+/**
+ * The transport of gRPC, bounded in connections, streams, messages and calls under way, which ends in order. Nobody else knows what carries the calls.
+ */
+export class GrpcServer {
+  private readonly server: Server;
+  private readonly injector: ReturnType<Server['createConnectionInjector']>;
+  private readonly listener: NetServer;
+  private readonly sockets = new Set<Socket>();
+  private readonly nextRequestId = createRequestIds();
+  private readonly streams = new Set<ServerDuplexStream<object, object>>();
+  private inFlight = 0;
+
+  constructor(private readonly options: GrpcServerOptions) {
+    this.server = new Server({
+      'grpc.max_receive_message_length': MOST_MESSAGE_BYTES,
+      'grpc.max_concurrent_streams': MOST_STREAMS_OF_A_CONNECTION,
+      'grpc.keepalive_time_ms': KEEPALIVE_MS,
+      'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
+      'grpc.max_connection_idle_ms': IDLE_MS,
+      'grpc.enable_channelz': 0,
+    });
+    this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    this.listener = createServer({ noDelay: true }, (socket) => this.connected(socket));
+    this.listener.maxConnections = options.maxConnections;
+  }
+
+  /** Has to come before `listen`. */
+  add(service: ServiceDefinition, { unary = {}, streams = {} }: Handlers): void {
+    const implementation: UntypedServiceImplementation = {};
+    for (const [name, handler] of Object.entries(unary)) implementation[name] = this.unary(service[name]!.path, handler as Handler<object>);
+    for (const [name, handler] of Object.entries(streams))
+      implementation[name] = (stream: ServerDuplexStream<object, object>) =>
+        void this.serveStream(stream, service[name]!.path, handler as Handler<object>);
+    this.server.addService(strictly(service), implementation);
+  }
+
+  /** For services that bring their own answers: health and reflection. */
+  get services(): Pick<Server, 'addService'> {
+    return this.server;
+  }
+
+  /** @param port 0 for any free one. Answers which; rejects with the system's error, e.g. EADDRINUSE */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.listener.once('error', reject);
+      this.listener.listen({ port, host }, () => {
+        this.listener.off('error', reject);
+        resolve((this.listener.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  /** Takes no further connections, tells those that there are to go elsewhere, and cuts what is still there after `graceMs`. Resolves when all are closed. */
+  async close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>((resolve) => (this.listener.listening ? this.listener.close(() => resolve()) : resolve()));
+    for (const stream of this.streams)
+      fail(stream, new GrpcError(GrpcCode.Unavailable, 'this process ends: ask another one', 'decision_api.draining'));
+    this.injector.drain(graceMs);
+    const cut = setTimeout(() => this.sockets.forEach((socket) => socket.destroy()), graceMs);
+    await closed;
+    clearTimeout(cut);
+    this.injector.destroy();
+    this.server.forceShutdown();
+  }
+
+  private connected(socket: Socket): void {
+    this.sockets.add(socket);
+    socket.on('close', () => this.sockets.delete(socket));
+    // Errors end the connection, which is all that there is to do.
+    socket.on('error', () => {});
+    this.injector.injectConnection(socket);
+  }
+
+  private unary(name: string, handler: Handler<object>): handleUnaryCall<object, object> {
+    return (call, callback) => {
+      const answer = (): Promise<object> => {
+        const known = this.knownCall(call);
+        if (!known.isOver()) return handler(call.request as never, known);
+        throw new GrpcError(GrpcCode.DeadlineExceeded, 'the deadline had passed before anything was decided', 'deadline.passed');
+      };
+      this.counted(name, answer).then(
+        (message) => callback(null, message),
+        (error: GrpcError) => callback(statusOf(error)),
+      );
+    };
+  }
+
+  /** Reads on when answers have been written: a stream is never further ahead than MOST_OF_A_STREAM. */
+  private async serveStream(stream: ServerDuplexStream<object, object>, name: string, handler: Handler<object>): Promise<void> {
+    this.streams.add(stream);
+    const underWay = new Set<Promise<void>>();
+    // One after the other: each waits until the stream takes more.
+    let writing = Promise.resolve();
+    let failure: GrpcError | undefined;
+    try {
+      const call = this.knownCall(stream);
+      // The end of what is read is not the end of what is written.
+      for await (const request of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<object>) {
+        const work: Promise<void> = this.counted(name, () => handler(request as never, call))
+          .then((message) => (writing = writing.then(() => written(stream, message))))
+          .catch((error: GrpcError) => void (failure ??= error))
+          .finally(() => underWay.delete(work));
+        underWay.add(work);
+        if (underWay.size >= MOST_OF_A_STREAM) await Promise.race(underWay);
+        if (failure !== undefined) break;
+      }
+      await Promise.all(underWay);
+    } catch (error) {
+      // A caller that has left is told nothing.
+      if (!stream.cancelled) failure = grpcErrorOf(error, this.options.logger);
+    }
+    this.streams.delete(stream);
+    if (failure !== undefined) fail(stream, failure);
+    else if (!stream.cancelled) stream.end();
+  }
+
+  /** Rejects with nothing but a GrpcError. */
+  private async counted(name: string, handle: () => Promise<object>): Promise<object> {
+    const { counts, logger, maxInFlight } = this.options;
+    const isFull = this.inFlight >= maxInFlight;
+    this.inFlight++;
+    try {
+      if (isFull) throw tooManyCalls();
+      const message = await handle();
+      counts.count(name, 200);
+      return message;
+    } catch (error) {
+      const known = grpcErrorOf(error, logger);
+      counts.count(name, httpStatusOf(known.code));
+      throw known;
+    } finally {
+      this.inFlight--;
+    }
+  }
+
+  private knownCall(call: ServerUnaryCall<object, object> | ServerDuplexStream<object, object>): GrpcCall {
+    const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
+    const address = call.getPeer();
+    const port = address.lastIndexOf(':');
+    const peer = canonicalAddress(port === -1 ? address : address.slice(0, port));
+    const sent = header('x-request-id');
+    const deadline = call.getDeadline();
+    const deadlineMs = deadline instanceof Date ? deadline.getTime() : deadline;
+    return {
+      requestId: sent !== undefined && isRequestId(sent) ? sent : this.nextRequestId(),
+      caller: this.options.callerOf(header, peer),
+      peer,
+      isOver: () => call.cancelled || Date.now() >= deadlineMs,
+    };
+  }
+}
+
+/** The same service, which reads its messages to the letter. */
+function strictly(service: ServiceDefinition): ServiceDefinition {
+  const methods = Object.entries(service).map(([name, method]) => {
+    const { requestDeserialize } = method;
+    // Whatever is no reader yet would be put into one.
+    return [name, { ...method, requestDeserialize: (bytes: Buffer) => requestDeserialize(new StrictReader(bytes) as unknown as Buffer) }];
+  });
+  return Object.fromEntries(methods) as ServiceDefinition;
+}
+
+/** Resolves when the stream takes more. A caller that reads no answers is not sent more than this. */
+async function written(stream: ServerDuplexStream<object, object>, message: object): Promise<void> {
+  if (stream.cancelled || stream.write(message)) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      stream.off('drain', done);
+      stream.off('cancelled', done);
+      resolve();
+    };
+    stream.on('drain', done);
+    stream.on('cancelled', done);
+  });
+}
+
+function tooManyCalls(): GrpcError {
+  const detail = 'too many calls are under way: ask again later, and fewer at a time';
+  return new GrpcError(GrpcCode.Unavailable, detail, 'decision_api.too_many_calls', [], 1);
+}
+
+function fail(stream: ServerDuplexStream<object, object>, error: GrpcError): void {
+  stream.emit('error', statusOf(error));
+}
+
+function statusOf(error: GrpcError): Error & { code: number; details: string; metadata: Metadata } {
+  const metadata = new Metadata();
+  metadata.set('grpc-status-details-bin', detailsOf(error));
+  return Object.assign(error, { details: error.message, metadata });
+}
