@@ -1,10 +1,14 @@
 import * as fc from 'fast-check';
 import { merchantRules, RULE_LANGUAGE, startLimits, type MerchantSnapshot, type Rule } from '#limiter';
-import { burst, mutated } from '#limiter/testing';
-import { ruleSpec } from '../../../test/support/factories/rules.js';
+import { burst, mutated, ruleOf } from '#limiter/testing';
 import { parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
 
-const PLAIN: Rule = { ...ruleSpec({ onStoreFailure: 'closed' }), id: '17', limits: startLimits([burst()], 0) };
+const PLAIN = ruleOf('17', {
+  name: 'card payments',
+  match: { methods: ['POST'], paths: ['/transactions/**'] },
+  limits: startLimits([burst()], 0),
+  onStoreFailure: 'closed',
+});
 
 /** A rule with every part of the language. */
 const RICH: Rule = {

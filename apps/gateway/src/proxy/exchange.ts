@@ -22,7 +22,8 @@ import { answeredHeaders, forwardedHeaders } from './routed-headers.js';
 import type { Route } from './routes.js';
 import type { ShedReason } from './shedding.js';
 import { tellOf } from './told-requests.js';
-import { UpstreamCall, type CallOwner } from './upstream-call.js';
+import type { CallOwner } from './call-owner.js';
+import { UpstreamCall } from './upstream-call.js';
 import { problemOf, type UpstreamFailure } from './upstream-failure.js';
 import type { WatchedAnswer } from './watched-answer.js';
 

@@ -1,16 +1,15 @@
 import { endWithBody } from '#edge';
-import type { Criticality } from '#platform';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Flushable } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { EARLY_HINTS, hintHeaders, MOST_EARLY_HINTS, sendEarlyHints } from './early-hints.js';
+import type { CallOwner } from './call-owner.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase } from './proxy-metrics.js';
 import { type BodyOwner, RequestBody } from './request-body.js';
-import { CHUNKED, type RequestHead } from './request-hygiene.js';
-import type { ShedReason } from './shedding.js';
+import { CHUNKED } from './request-hygiene.js';
 import { allowedTrailers } from './trailers.js';
 import type { TunnelEnd } from './tunnel.js';
 import { UploadBody } from './upload-body.js';
@@ -24,41 +23,6 @@ import type { SlotSeeker, Waiter } from './upstream-slots.js';
 /** Further addresses that are tried for one request. */
 const MOST_RETRIES = 2;
 const NONE: readonly UpstreamAddress[] = [];
-
-/** The exchange for which the upstream is called. It is told what becomes of the call until it has ended. */
-export interface CallOwner {
-  readonly method: string;
-  readonly target: string;
-  readonly criticality: Criticality;
-  readonly head: RequestHead;
-  readonly ended: boolean;
-  /** The protocol that it asks for instead of HTTP. */
-  readonly upgrade?: string;
-  /** The headers for the upstream as a flat list of names and values, without those that depend on how the body is sent. */
-  headersForUpstream(): string[];
-  /**
-   * Hands the upstream's status and headers to the response.
-   *
-   * @returns the declared length of the answer's body in bytes, or -1
-   */
-  answered(status: number, rawHeaders: Buffer[]): number;
-  /**
-   * The upstream speaks that protocol from here on.
-   *
-   * @returns false if nobody wants to hear it
-   */
-  switched?(rawHeaders: Buffer[], upstream: TunnelEnd): boolean;
-  /** A piece of the answer's body is on its way to the client. */
-  passed(chunk: Buffer): void;
-  /** The answer is complete. */
-  completed(): void;
-  upstreamFailed(failure: UpstreamFailure, error: Error): void;
-  /** The body of the request is longer than it may be. */
-  bodyTooLong(): void;
-  /** The request has to be refused to protect others. */
-  shed(reason: ShedReason, problem: Problem): void;
-  failed(error: unknown): void;
-}
 
 /**
  * One request on its way to the upstream: its body is collected, it gets a slot, it is sent, and the answer is streamed to the client. It is

@@ -4,7 +4,6 @@ import type { RuleSpec } from '#limiter';
 import {
   type Actor,
   handOver,
-  MAX_RULES_PER_OWNER,
   type MerchantEdit,
   type MerchantEntity,
   MAX_PLANS,
@@ -21,8 +20,9 @@ import {
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import type { UnreadableRules } from '../rules/unreadable-rules.js';
-import { badBody, MAX_ERRORS } from '../http/validation.pipe.js';
 import type { AppliedChange, Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
+import { pagesOf } from './pages.js';
+import { aboutRulesOf, added, demandPlans, editOf, ownerName } from './planned-changes.js';
 import { isSelected, notSelected, type Selection } from './selection.js';
 
 /** What reads and writes; in apply all of it in one transaction. */
@@ -51,12 +51,6 @@ export interface Plan {
   /** The names of the protected rules that the document would change or delete. */
   readonly protectedRules: readonly string[];
 }
-
-/** Merchants of a page, as long as the page has not too many rules. */
-const MERCHANTS_AT_ONCE = 100;
-
-/** Rules of a page, roughly: a page is compared and written between two looks at the clock of the connection. */
-const RULES_AT_ONCE = 1_000;
 
 const NOBODY: ReadonlySet<string> = new Set();
 
@@ -295,54 +289,4 @@ export class Planner {
       after = page.at(-1)!.id;
     }
   }
-}
-
-/** Merchants or plans in pages of a bounded number of them and, one of them more or less, of rules. */
-export function* pagesOf<T extends { readonly rules: readonly unknown[] }>(merchants: Iterable<T>): Generator<T[]> {
-  let page: T[] = [];
-  let rules = 0;
-  for (const merchant of merchants) {
-    page.push(merchant);
-    rules += merchant.rules.length;
-    if (page.length < MERCHANTS_AT_ONCE && rules + MAX_RULES_PER_OWNER <= RULES_AT_ONCE) continue;
-    yield page;
-    [page, rules] = [[], 0];
-  }
-  if (page.length > 0) yield page;
-}
-
-function editOf(before: MerchantEntity, { id: _id, ...wanted }: Omit<ConfiguredMerchant, 'rules'>): MerchantEdit & { patch: PatchStep[] } {
-  const { name, timeZone, labels, plan } = before;
-  const patch = createPatch({ name, timeZone, labels, plan }, wanted) as PatchStep[];
-  // An unchanged time zone that was written again would count as an edit of the limits that follow it.
-  const { timeZone: wantedZone, ...others } = wanted;
-  return { before, changes: { ...others, ...(wantedZone !== timeZone && { timeZone: wantedZone }) }, patch };
-}
-
-function ownerName(owner: RuleOwner): string {
-  if (owner === null) return 'nobody';
-  return typeof owner === 'string' ? owner : `the plan ${owner.plan}`;
-}
-
-function aboutRulesOf(owner: RuleOwner): Pick<AppliedChange, 'kind' | 'merchantId' | 'plan'> {
-  if (owner === null) return { kind: 'default_rule', merchantId: null };
-  return typeof owner === 'string' ? { kind: 'rule', merchantId: owner } : { kind: 'plan_rule', merchantId: null, plan: owner.plan };
-}
-
-/** The database would refuse it too, and not say which merchant it is. */
-function demandPlans(given: Configuration['givenPlans'], known: ReadonlySet<string>): void {
-  const faults = [...given].flatMap(([plan, pointers]) =>
-    known.has(plan)
-      ? []
-      : pointers.map((pointer) => ({
-          pointer,
-          code: 'merchant.plan.not_found',
-          detail: `must be the name of a plan, and there is no plan ${JSON.stringify(plan)}`,
-        })),
-  );
-  if (faults.length > 0) throw badBody(faults.slice(0, MAX_ERRORS));
-}
-
-function added(value: unknown): PatchStep[] {
-  return [{ op: 'add', path: '', value }];
 }

@@ -1,6 +1,6 @@
 import { ruleSpec } from '../../../../test/support/factories/rules.js';
 import { readConfiguration } from './document.js';
-import { pagesOf } from './plan.js';
+import { pagesOf } from './pages.js';
 import { isSelected, selectionIn } from './selection.js';
 
 const risk = selectionIn('team=risk');
