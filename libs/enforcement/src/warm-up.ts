@@ -3,6 +3,7 @@ import { loadScripts, readBusyMerchants, type OnUnreadable } from '#limiter-redi
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import { NOBODY, rehearsed } from './rehearsal.js';
+import { rehearseOutage } from './rehearsed-outage.js';
 import type { RuleCache } from './rules/rule-cache.js';
 
 export interface WarmUpOptions {
@@ -42,6 +43,7 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
   const progress = { redisAnswered: false, merchants: 0, decisions: 0 };
   const over = new AbortController();
   const signal = AbortSignal.any([options.signal, over.signal]);
+  rehearseOutage();
   try {
     await withDeadline(connected(redis, signal), connectWithinMs);
     progress.redisAnswered = true;

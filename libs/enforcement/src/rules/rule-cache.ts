@@ -225,15 +225,18 @@ export class RuleCache {
   }
 
   private async read(merchantId: string, peer: string | undefined): Promise<KnownRules> {
-    await this.loadDefaults();
+    const defaults = this.loadDefaults();
     const entry = this.held.peek(merchantId);
     try {
       if (entry && !isDue(entry.readAgainAtMs, this.now)) {
+        await defaults;
         const known = await this.withFreshPlan(entry);
         if (known !== undefined) return known;
       }
       if (entry) entry.readAgainAtMs = FRESH;
-      return await this.adoptMerchant(merchantId, await this.options.cold.read(merchantId, { peer }), peer);
+      // At once: while Redis is silent, each would wait for it, and then for PostgreSQL.
+      const [snapshot] = await Promise.all([this.options.cold.read(merchantId, { peer }), defaults]);
+      return await this.adoptMerchant(merchantId, snapshot, peer);
     } catch (error) {
       if (!entry) throw error;
       if (entry.readAgainAtMs === FRESH) entry.readAgainAtMs = retryAt(this.now);
