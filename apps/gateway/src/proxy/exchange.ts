@@ -344,8 +344,7 @@ export class Exchange implements InboundRequest, CallOwner, Timed, AwaitedExchan
   private sendOwn(answer: OwnAnswer): void {
     const bodyLength = this.head.problem === null ? this.head.bodyLength : CHUNKED;
     const shown = this.plane.presented(answer, this);
-    const closes = sendAnswer(this.response, this.request, this.connection, this.requestId, shown, bodyLength);
-    if (closes) this.connection.closeAfterResponse();
+    if (sendAnswer(this.response, this.request, this.connection, this.requestId, shown, bodyLength)) this.connection.closeAfterResponse();
   }
 
   protected end(outcome: Outcome, status: number): void {
