@@ -5,6 +5,8 @@ import type { RuleSourceConnection } from './rules/rule-source.js';
 
 /** So many connections are enough: more reads than that are never made at once. */
 const POOL_SIZE = 8;
+/** Whoever asks PostgreSQL because Redis is away has no time for a new connection: the default rules and those of a merchant are read at once. */
+const KEPT_OPEN = 2;
 /** As long as the reader would wait for an answer. */
 const STATEMENT_TIMEOUT_MS = 2000;
 
@@ -14,7 +16,12 @@ const STATEMENT_TIMEOUT_MS = 2000;
  * @param applicationName what PostgreSQL calls these connections in pg_stat_activity
  */
 export function postgresRules(databaseUrl: string, applicationName = 'tollgate-enforcer'): RuleSourceConnection & ApiKeySource {
-  const dataSource = createDataSource(databaseUrl, { poolSize: POOL_SIZE, applicationName, statementTimeoutMs: STATEMENT_TIMEOUT_MS });
+  const dataSource = createDataSource(databaseUrl, {
+    poolSize: POOL_SIZE,
+    keptOpen: KEPT_OPEN,
+    applicationName,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+  });
   const reader = new RuleReader(dataSource);
   return {
     connect: (options: ConnectOptions) => connectWhenUp(dataSource, options),

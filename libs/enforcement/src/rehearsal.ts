@@ -8,6 +8,8 @@ export const REFUSED_IN_REHEARSAL = `${REHEARSED_PATH}/refused`;
 /** A merchant that is not there. */
 export const NOBODY = 'rehearsal-1';
 const MERCHANTS = [NOBODY, 'rehearsal-2', 'rehearsal-3'];
+/** Merchants that are not there, asked for at once: by two connections of the rule source. */
+export const NOBODIES = MERCHANTS.slice(0, 2);
 
 /** Rules that neither take nor leave anything in Redis, even if merchants have these names: what passes costs nothing, the rest is refused. */
 const RULES: readonly MerchantRules[] = MERCHANTS.map((merchantId) =>

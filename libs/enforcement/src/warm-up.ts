@@ -2,7 +2,7 @@ import type { RateLimiter } from '#limiter';
 import { loadScripts, readBusyMerchants, type OnUnreadable } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
-import { NOBODY, rehearsed } from './rehearsal.js';
+import { NOBODIES, rehearsed } from './rehearsal.js';
 import { rehearseOutage } from './rehearsed-outage.js';
 import type { RuleCache } from './rules/rule-cache.js';
 
@@ -70,8 +70,8 @@ async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { 
     const read = await Promise.allSettled(ids.map((id) => rules.load(id)));
     progress.merchants += read.filter(({ status }) => status === 'fulfilled').length;
   }
-  // Redis has no rules for it, so the rule source is asked, too.
-  await rules.load(NOBODY).catch(() => {});
+  // Redis has no rules for them, so the rule source is asked, too.
+  await Promise.allSettled(NOBODIES.map((id) => rules.load(id)));
   for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
     await Promise.all(Array.from({ length: DECISIONS_A_ROUND }, () => decide(limiter)));
     progress.decisions += DECISIONS_A_ROUND;

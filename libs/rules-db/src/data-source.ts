@@ -22,6 +22,8 @@ import { WebhookEntity } from './webhook.entity.js';
 export interface DataSourceSettings {
   /** The maximum of connections; 10 unless given. */
   readonly poolSize?: number;
+  /** So many connections stay open although nobody has needed them for ten seconds, once there were as many; none unless given. */
+  readonly keptOpen?: number;
   /** The name of these connections in pg_stat_activity. */
   readonly applicationName?: string;
   /** Milliseconds that one statement may take, 3,000 unless given; 0 sets no bound. */
@@ -44,10 +46,29 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
 /** The server ends a statement first. If it does not answer within so many milliseconds more, the connection is given up. */
 const SERVER_HEAD_START_MS = 1_000;
 
+const ENTITIES = [
+  MerchantEntity,
+  MerchantLabelEntity,
+  PlanEntity,
+  DeletedPlanEntity,
+  RuleEntity,
+  DefaultRulesVersionEntity,
+  DeletedMerchantEntity,
+  AuditEntity,
+  OutboxEntity,
+  ApiTokenEntity,
+  ApprovalEntity,
+  WebhookEntity,
+  IdempotencyKeyEntity,
+  MerchantApiKeyEntity,
+  OverrideEntity,
+  SwitchEntity,
+];
+
 /** The database of the rules, not yet connected: call `connectWhenUp` or `initialize`. */
 export function createDataSource(
   url: string,
-  { poolSize = 10, applicationName = 'tollgate', statementTimeoutMs = 3_000, maxWaiting, onShed }: DataSourceSettings = {},
+  { poolSize = 10, keptOpen = 0, applicationName = 'tollgate', statementTimeoutMs = 3_000, maxWaiting, onShed }: DataSourceSettings = {},
 ): DataSource {
   const options: DataSourceOptions = {
     type: 'postgres',
@@ -59,29 +80,13 @@ export function createDataSource(
     installExtensions: false,
     synchronize: false,
     logging: false,
-    entities: [
-      MerchantEntity,
-      MerchantLabelEntity,
-      PlanEntity,
-      DeletedPlanEntity,
-      RuleEntity,
-      DefaultRulesVersionEntity,
-      DeletedMerchantEntity,
-      AuditEntity,
-      OutboxEntity,
-      ApiTokenEntity,
-      ApprovalEntity,
-      WebhookEntity,
-      IdempotencyKeyEntity,
-      MerchantApiKeyEntity,
-      OverrideEntity,
-      SwitchEntity,
-    ],
+    entities: ENTITIES,
     migrations: MIGRATIONS,
     // A broken idle connection is replaced when the pool next needs it.
     poolErrorHandler: () => undefined,
     extra: {
       Client: DeadlineClient,
+      min: keptOpen,
       maxWaiting,
       onShed,
       keepAlive: true,
