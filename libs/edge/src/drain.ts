@@ -1,3 +1,5 @@
+import { Server as NetServer } from 'node:net';
+
 /** A connection as its end concerns it. */
 export interface Drainable {
   /** Whether no request is under way. */
@@ -40,18 +42,40 @@ export class Drain {
   }
 
   /**
-   * Closes the quiet connections, and from now on each that becomes quiet.
+   * Closes the connections as they become quiet, and cuts off what is still there after `graceMs`. Resolves when the server has closed all of them.
    *
-   * @param stopListening is called once no connection is idle any more, after half a second at the latest
+   * @param cutOff is called after the grace, behind the connections
    */
-  close(stopListening: () => void): void {
-    this.closing = { stopListening, looksLeft: QUIET_LOOKS };
-    this.look();
-    this.watch();
+  closeServer(server: NetServer, graceMs: number, cutOff: () => void = () => {}): Promise<void> {
+    return new Promise((resolve) => {
+      let listening = true;
+      const stopListening = (): void => {
+        // Node's HTTP server would also close connections that are idle at this instant.
+        if (listening) NetServer.prototype.close.call(server, () => resolve());
+        listening = false;
+      };
+      this.close(stopListening);
+      setTimeout(() => {
+        stopListening();
+        for (const connection of this.connections) connection.cut();
+        cutOff();
+      }, graceMs).unref();
+    });
   }
 
   end(): void {
     clearInterval(this.timer);
+  }
+
+  /**
+   * Closes the quiet connections, and from now on each that becomes quiet.
+   *
+   * @param stopListening is called once no connection is idle any more, after half a second at the latest
+   */
+  private close(stopListening: () => void): void {
+    this.closing = { stopListening, looksLeft: QUIET_LOOKS };
+    this.look();
+    this.watch();
   }
 
   private readonly look = (): void => {

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { createRequestIds, Drain, isRequestId } from '#edge';
 import { canonicalAddress } from '#addresses';
 import { type Logger, ProblemError } from '#platform';
@@ -68,19 +68,7 @@ export class DecisionServer {
   /** Drains, closes connections as soon as they are quiet, and cuts off what is still there after `graceMs`. Resolves when all are closed. */
   async close(graceMs: number): Promise<void> {
     this.drain();
-    let listening = true;
-    await new Promise<void>((resolve) => {
-      const stopListening = (): void => {
-        // Node's HTTP server would also close connections that are idle at this instant.
-        if (listening) NetServer.prototype.close.call(this.server, () => resolve());
-        listening = false;
-      };
-      this.draining.close(stopListening);
-      setTimeout(() => {
-        stopListening();
-        for (const connection of this.connections) connection.cut();
-      }, graceMs).unref();
-    });
+    await this.draining.closeServer(this.server, graceMs);
     this.draining.end();
     // Ends the look for late requests, too.
     this.server.close(() => {});

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
 import { Drain, type Drainable } from '#edge';
@@ -93,21 +93,9 @@ export class ProxyServer {
     this.drain();
     this.plane.closing = true;
     for (const connection of this.connections) (connection as Drainable).closeTunnel?.();
-    let listening = true;
-    const closed = new Promise<void>((resolve) => {
-      const stopListening = (): void => {
-        // Node's HTTP server would also close connections that are idle at this instant.
-        if (listening) NetServer.prototype.close.call(this.server, () => resolve());
-        listening = false;
-      };
-      this.draining.close(stopListening);
-      setTimeout(() => {
-        stopListening();
-        for (const connection of this.connections) connection.cut();
-        for (const socket of this.sockets) socket.destroy();
-      }, graceMs).unref();
+    await this.draining.closeServer(this.server, graceMs, () => {
+      for (const socket of this.sockets) socket.destroy();
     });
-    await closed;
     // Node counts a connection out a moment before it says that it is closed, which is when its request ends.
     for (let turns = 0; turns < MOST_TURNS && this.connections.size > 0; turns++) await nextTurn();
     this.draining.end();
