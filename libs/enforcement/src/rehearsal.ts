@@ -23,13 +23,15 @@ const RULES: readonly MerchantRules[] = MERCHANTS.map((merchantId) =>
   ),
 );
 
-function rehearsal({
+/** A rule of the rehearsal, with one token bucket. */
+export function rehearsal({
   id,
   priority,
   path,
   cost,
   capacity,
-}: Pick<Rule, 'id' | 'priority' | 'cost'> & { path: string; capacity: number }): Rule {
+  onStoreFailure = 'open',
+}: Pick<Rule, 'id' | 'priority' | 'cost'> & Partial<Pick<Rule, 'onStoreFailure'>> & { path: string; capacity: number }): Rule {
   return {
     id,
     name: 'rehearsal',
@@ -40,7 +42,7 @@ function rehearsal({
     match: { methods: ['POST'], paths: [path] },
     key: ['merchant'],
     cost,
-    onStoreFailure: 'open',
+    onStoreFailure,
     limits: startLimits(
       [{ name: 'rehearsal', algorithm: 'token_bucket', capacity, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
       0,

@@ -5,11 +5,10 @@ import {
   type MerchantSnapshot,
   merchantRules,
   RateLimiter,
-  startLimits,
   StoreUnavailableError,
 } from '#limiter';
 import { parseMerchantSnapshot, snapshotText } from '#limiter-redis';
-import { NOBODY, REHEARSED_PATH } from './rehearsal.js';
+import { NOBODY, rehearsal, REHEARSED_PATH } from './rehearsal.js';
 
 /** As often as V8 has to see code before it compiles it well enough. */
 const TURNS = 30;
@@ -20,22 +19,16 @@ const SNAPSHOT: MerchantSnapshot = {
   version: 1,
   exists: true,
   timeZone: 'Europe/Berlin',
-  rules: (['local', 'closed'] as const).map((onStoreFailure, i) => ({
-    id: String(i + 1),
-    name: 'rehearsal',
-    layer: 'merchant',
-    priority: i + 1,
-    enabled: true,
-    mode: 'enforce',
-    match: { methods: ['POST'], paths: [`${REHEARSED_PATH}/${onStoreFailure}/**`] },
-    key: ['merchant'],
-    cost: 1,
-    onStoreFailure,
-    limits: startLimits(
-      [{ name: 'rehearsal', algorithm: 'token_bucket', capacity: 10, refillTokens: 1, refillIntervalMs: 1000, refill: 'greedy' }],
-      0,
-    ),
-  })),
+  rules: (['local', 'closed'] as const).map((onStoreFailure, i) =>
+    rehearsal({
+      id: String(i + 1),
+      priority: i + 1,
+      path: `${REHEARSED_PATH}/${onStoreFailure}/**`,
+      cost: 1,
+      capacity: 10,
+      onStoreFailure,
+    }),
+  ),
 };
 
 /**
