@@ -1,7 +1,7 @@
 import { applyFile } from './api/apply-file.js';
-import { asJson, ABOUT_CONNECTION, reason, select } from './api/options.js';
+import { asJson, ABOUT_CONNECTION, mostDeleted, reason, select } from './api/options.js';
 import { afterHelp, newCommand } from './shared/command.js';
-import { Faults, wholeNumber } from './shared/options.js';
+import { Faults } from './shared/options.js';
 
 const ABOUT = `The file is YAML or JSON, in the form in which export writes it; - stands for the standard input. What is stored becomes what the file says, in
 one transaction; a second time nothing changes. Rules are told apart by their names. A rule of a merchant of the file, or a default rule if the
@@ -13,14 +13,7 @@ export function command() {
   return newCommand('apply', 'Makes merchants and rules what a file says.')
     .argument('<file>', 'the file, or -')
     .option('--dry-run', 'say what would change, and change nothing', false)
-    .addOption(
-      wholeNumber(
-        '--max-delete-percent <n>',
-        'the most that may be deleted of the rules that the file manages',
-        { min: 0, max: 100, default: 10 },
-        faults,
-      ),
-    )
+    .addOption(mostDeleted('the rules that the file manages', faults))
     .option('--delete-merchants', 'delete merchants that the file lacks', false)
     .option('--delete-plans', 'delete plans that the file lacks and no merchant has', false)
     .addOption(select(faults))

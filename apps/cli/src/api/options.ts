@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import type { Faults } from '../shared/options.js';
+import { type Faults, wholeNumber } from '../shared/options.js';
 
 /** Options that several commands have. */
 export const asJson = () => new Option('--json', 'print JSON instead of a table');
@@ -51,6 +51,10 @@ export function select(faults: Faults) {
     return text;
   });
 }
+
+/** @param what of which so much may go */
+export const mostDeleted = (what: string, faults: Faults) =>
+  wholeNumber('--max-delete-percent <n>', `the most that may be deleted of ${what}`, { min: 0, max: 100, default: 10 }, faults);
 
 /** An argument that is an id of the database or a version. */
 export function wholeArgument(text: string): string {

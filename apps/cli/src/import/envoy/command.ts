@@ -1,10 +1,10 @@
 import { stringify } from 'yaml';
 import { applyContent } from '../../api/apply-file.js';
 import { readYamlTexts } from '../../api/file.js';
-import { ABOUT_CONNECTION, asJson, reason } from '../../api/options.js';
+import { ABOUT_CONNECTION, asJson, mostDeleted, reason } from '../../api/options.js';
 import { failed } from '../../shared/command-error.js';
 import { afterHelp, newCommand } from '../../shared/command.js';
-import { Faults, wholeNumber } from '../../shared/options.js';
+import { Faults } from '../../shared/options.js';
 import { print } from '../../shared/output.js';
 import { DOMAIN_LABEL, rulesOfRatelimit, type Translation } from './rules-of-ratelimit.js';
 
@@ -18,14 +18,7 @@ export function envoyCommand() {
     .argument('<file>', 'the file, or - for the standard input')
     .option('--dry-run', 'say what would change, and change nothing', false)
     .option('--print', 'print the rules as a file for apply, and ask nobody', false)
-    .addOption(
-      wholeNumber(
-        '--max-delete-percent <n>',
-        'the most that may be deleted of the rules of the domain',
-        { min: 0, max: 100, default: 10 },
-        faults,
-      ),
-    )
+    .addOption(mostDeleted('the rules of the domain', faults))
     .addOption(reason())
     .addOption(asJson())
     .addHelpText(
