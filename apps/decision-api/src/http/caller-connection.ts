@@ -45,7 +45,7 @@ export class CallerConnection implements Drainable {
   }
 
   /** Who makes a call. The same credentials as before need not be hashed again. @throws ProblemError */
-  callerOf(request: IncomingMessage, callers: Callers): string {
+  callerOf(request: Pick<IncomingMessage, 'headers'>, callers: Callers): string {
     const sent = callers.credentialIn(request);
     if (this.known === undefined || this.known.sent !== sent) this.known = { sent, caller: callers.named(sent, this.peer) };
     return this.known.caller;
