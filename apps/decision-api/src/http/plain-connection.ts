@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type PlainHead, plainHead } from './plain-head.js';
+import { beginsWith, bodyStart, type PlainHead, plainHead } from './plain-head.js';
 
 export interface PlainConnectionOptions {
   /** Serves a request whose path it knows, and calls `answered` on the connection once, perhaps before it returns. False: it is nobody's here. */
@@ -61,22 +61,18 @@ export class PlainConnection {
   };
 
   private served(chunk: Buffer): boolean {
-    const head = this.headOf(chunk);
-    if (head === undefined || chunk.length !== head.bytes.length + head.bodyBytes) return false;
+    const { lastHead } = this;
+    const head = lastHead !== undefined && beginsWith(chunk, lastHead) ? lastHead : plainHead(chunk);
+    const bodyAt = head === undefined ? -1 : bodyStart(chunk, head);
+    if (head === undefined || bodyAt === -1) return false;
     this.isBusy = true;
-    if (this.options.serve(head, chunk.subarray(head.bytes.length), this)) {
-      if (this.lastHead === undefined) this.socket.setTimeout(this.options.keepAliveMs);
+    if (this.options.serve(head, chunk.subarray(bodyAt), this)) {
+      if (lastHead === undefined) this.socket.setTimeout(this.options.keepAliveMs);
       this.lastHead = head;
       return true;
     }
     this.isBusy = false;
     return false;
-  }
-
-  private headOf(chunk: Buffer): PlainHead | undefined {
-    const bytes = this.lastHead?.bytes;
-    const isLast = bytes !== undefined && bytes.length < chunk.length && bytes.compare(chunk, 0, bytes.length) === 0;
-    return isLast ? this.lastHead : plainHead(chunk);
   }
 
   private leave(chunk: Buffer): void {

@@ -1,26 +1,55 @@
-import { plainHead } from './plain-head.js';
+import { beginsWith, bodyStart, plainHead } from './plain-head.js';
 
 const LINES = ['POST /v1/check HTTP/1.1', 'Host: x', 'Content-Type: application/json', 'Content-Length: 2'];
 
 const head = (...lines: string[]) => plainHead(Buffer.from(`${lines.join('\r\n')}\r\n\r\n{}`, 'latin1'));
 
-test('a plain head is read: its path, the length of its body, and who asks', () => {
-  const read = head(
+test('a plain head is read: its path, where its length stands, and who asks', () => {
+  const lines = [
     ...LINES,
     'Authorization: Bearer t',
     'x-tollgate-token:  u\t',
     'X-Request-Id: r-1',
     'Connection: Keep-Alive',
     'Accept: */*',
-  );
-  expect(read).toEqual({
-    bytes: expect.any(Buffer),
-    path: '/v1/check',
-    bodyBytes: 2,
-    requestId: 'r-1',
-    headers: { authorization: 'Bearer t', 'x-tollgate-token': 'u' },
+  ];
+  const { before, behind, ...read } = head(...lines)!;
+  expect(read).toEqual({ path: '/v1/check', requestId: 'r-1', headers: { authorization: 'Bearer t', 'x-tollgate-token': 'u' } });
+  expect(`${before}|${behind}`).toBe(`${lines.join('\r\n').replace('Content-Length: 2', 'Content-Length: |')}\r\n\r\n`);
+});
+
+describe('the head of before', () => {
+  const bytesOf = (length: string, body: string, lines = LINES) =>
+    Buffer.from(`${lines.slice(0, 3).join('\r\n')}\r\nContent-Length: ${length}\r\n\r\n${body}`);
+  const before = plainHead(bytesOf('2', '{}'))!;
+
+  it.each([
+    ['the same length', '2', '{}', 2],
+    ['another length', '12', '{"merchant":}'.slice(0, 12), 12],
+    ['a body that is not whole', '3', '{}', undefined],
+    ['more behind the body', '1', '{}', undefined],
+  ])('is known with %s', (_what, length, body, read) => {
+    const chunk = bytesOf(length, body);
+    expect(beginsWith(chunk, before)).toBe(true);
+    const at = bodyStart(chunk, before);
+    expect(at === -1 ? undefined : chunk.length - at).toBe(read);
   });
-  expect(read!.bytes.toString().endsWith('\r\n\r\n')).toBe(true);
+
+  it.each([
+    ['a length with zeros in front', bytesOf('02', '{}')],
+    ['no length', bytesOf('', '{}')],
+    ['no body', bytesOf('0', '')],
+    ['a length of very many digits', bytesOf('2000000', '{}')],
+    ['a length with a fraction', bytesOf('2.0', '{}')],
+    ['another header', bytesOf('2', '{}', [LINES[0]!, LINES[1]!, 'Content-Type: text/plain'])],
+    ['a header more', bytesOf('2\r\nTransfer-Encoding: chunked', '{}')],
+    ['half of it', bytesOf('2', '{}').subarray(0, 40)],
+    ['its last byte missing', bytesOf('2', '').subarray(0, -1)],
+    ['its last byte missing behind a longer length', bytesOf('123456', '').subarray(0, -1)],
+    ['nothing', Buffer.alloc(0)],
+  ])('is not taken for one with %s', (_what, chunk) => {
+    expect(beginsWith(chunk, before) && bodyStart(chunk, before) !== -1).toBe(false);
+  });
 });
 
 test('a request id that could do harm is none', () => {
@@ -28,7 +57,7 @@ test('a request id that could do harm is none', () => {
 });
 
 test('an inherited name is a header like any other', () => {
-  expect(head(...LINES, '__proto__: x', 'constructor: y')?.bodyBytes).toBe(2);
+  expect(head(...LINES, '__proto__: x', 'constructor: y')?.path).toBe('/v1/check');
 });
 
 test.each([
