@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import {
   type handleUnaryCall,
@@ -5,7 +6,6 @@ import {
   Server,
   ServerCredentials,
   type ServerDuplexStream,
-  type ServerUnaryCall,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
@@ -13,6 +13,8 @@ import { createRequestIds, isRequestId } from '#edge';
 import { canonicalAddress } from '#addresses';
 import type { Logger } from '#platform';
 import { StrictReader } from './strict-reader.js';
+import { streamsOf } from './http2-streams.js';
+import { isPlainCall, timeoutMs, UnaryCall, type UnaryMethod } from './unary-call.js';
 import { detailsOf, GrpcCode, GrpcError, grpcErrorOf, httpStatusOf } from './grpc-error.js';
 
 /** A call, whatever carries it. */
@@ -25,6 +27,14 @@ export interface GrpcCall {
   readonly peer: string;
   /** Whether nobody waits for the answer any more: the caller has left, or its deadline has passed. */
   readonly isOver: () => boolean;
+}
+
+/** What the carrier of a call knows of it. */
+interface CarriedCall {
+  readonly cancelled: boolean;
+  readonly metadata: { readonly get: (name: string) => readonly (string | Buffer)[] };
+  getPeer(): string;
+  getDeadline(): Date | number;
 }
 
 /** Answers a message by a message, or throws what `grpcErrorOf` knows. */
@@ -68,6 +78,7 @@ export class GrpcServer {
   private readonly sockets = new Set<Socket>();
   private readonly nextRequestId = createRequestIds();
   private readonly streams = new Set<ServerDuplexStream<object, object>>();
+  private readonly unaryMethods = new Map<string, UnaryMethod>();
   private inFlight = 0;
 
   constructor(private readonly options: GrpcServerOptions) {
@@ -79,7 +90,9 @@ export class GrpcServer {
       'grpc.max_connection_idle_ms': IDLE_MS,
       'grpc.enable_channelz': 0,
     });
-    this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
+    const streams = streamsOf(this.server, () => this.server.createConnectionInjector(ServerCredentials.createInsecure()));
+    this.injector = streams.injector;
+    streams.take((stream, headers) => this.takes(stream, headers));
     this.listener = createServer({ noDelay: true }, (socket) => this.connected(socket));
     this.listener.maxConnections = options.maxConnections;
   }
@@ -87,11 +100,17 @@ export class GrpcServer {
   /** Has to come before `listen`. */
   add(service: ServiceDefinition, { unary = {}, streams = {} }: Handlers): void {
     const implementation: UntypedServiceImplementation = {};
-    for (const [name, handler] of Object.entries(unary)) implementation[name] = this.unary(service[name]!.path, handler as Handler<object>);
+    const strict = strictly(service);
+    for (const [name, handler] of Object.entries(unary)) {
+      const { path, requestDeserialize: read, responseSerialize: write } = strict[name]!;
+      const answer = this.answerOf(path, handler as Handler<object>);
+      implementation[name] = this.unary(answer);
+      this.unaryMethods.set(path, { read, write, answer });
+    }
     for (const [name, handler] of Object.entries(streams))
       implementation[name] = (stream: ServerDuplexStream<object, object>) =>
         void this.serveStream(stream, service[name]!.path, handler as Handler<object>);
-    this.server.addService(strictly(service), implementation);
+    this.server.addService(strict, implementation);
   }
 
   /** For services that bring their own answers: health and reflection. */
@@ -131,18 +150,31 @@ export class GrpcServer {
     this.injector.injectConnection(socket);
   }
 
-  private unary(name: string, handler: Handler<object>): handleUnaryCall<object, object> {
-    return (call, callback) => {
-      const answer = (): Promise<object> => {
+  /** Takes the streams of plain unary calls, which cost half as much without grpc-js. All others are its own. */
+  private takes(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): boolean {
+    const method = this.unaryMethods.get(headers[':path'] as string);
+    if (method === undefined || !isPlainCall(headers)) return false;
+    const withinMs = timeoutMs(headers['grpc-timeout'] as string | undefined);
+    if (withinMs === undefined) return false;
+    new UnaryCall(stream, headers, method, withinMs, MOST_MESSAGE_BYTES);
+    return true;
+  }
+
+  private answerOf(name: string, handler: Handler<object>): (request: object, call: CarriedCall) => Promise<object> {
+    return (request, call) =>
+      this.counted(name, () => {
         const known = this.knownCall(call);
-        if (!known.isOver()) return handler(call.request as never, known);
+        if (!known.isOver()) return handler(request as never, known);
         throw new GrpcError(GrpcCode.DeadlineExceeded, 'the deadline had passed before anything was decided', 'deadline.passed');
-      };
-      this.counted(name, answer).then(
+      });
+  }
+
+  private unary(answer: (request: object, call: CarriedCall) => Promise<object>): handleUnaryCall<object, object> {
+    return (call, callback) =>
+      void answer(call.request, call).then(
         (message) => callback(null, message),
         (error: GrpcError) => callback(statusOf(error)),
       );
-    };
   }
 
   /** Reads on when answers have been written: a stream is never further ahead than MOST_OF_A_STREAM. */
@@ -193,7 +225,7 @@ export class GrpcServer {
     }
   }
 
-  private knownCall(call: ServerUnaryCall<object, object> | ServerDuplexStream<object, object>): GrpcCall {
+  private knownCall(call: CarriedCall): GrpcCall {
     const header = (name: string): string | undefined => call.metadata.get(name)[0]?.toString();
     const address = call.getPeer();
     const port = address.lastIndexOf(':');
