@@ -35,6 +35,32 @@ export function isPlainCall(headers: IncomingHttpHeaders): boolean {
   return headers[':method'] === 'POST' && GRPC_TYPES.has(type) && encoding === 'identity';
 }
 
+/** Who has made a call, by what it has shown. */
+export interface KnownCaller {
+  readonly authorization: string | undefined;
+  readonly token: string | undefined;
+  /** Remote address of the connection, in canonical text. */
+  readonly peer: string;
+  readonly caller: string;
+}
+
+/** What the calls of one connection have in common. */
+export interface CallConnection {
+  /** Remote address and port. */
+  readonly peer: string;
+  /** Who made the last call. */
+  known: KnownCaller | undefined;
+}
+
+export interface UnaryCallOptions {
+  readonly method: UnaryMethod;
+  readonly connection: CallConnection;
+  /** Milliseconds until its deadline. */
+  readonly withinMs: number;
+  /** Of its message. */
+  readonly mostBytes: number;
+}
+
 /** A unary call on a stream of node:http2. It has what a call of grpc-js has, as far as somebody asks for it. */
 export class UnaryCall {
   private readonly deadlineMs: number;
@@ -43,14 +69,12 @@ export class UnaryCall {
   private bytes = 0;
   private isAnswered = false;
 
-  /** @param withinMs until its deadline @param mostBytes of its message */
   constructor(
     private readonly stream: ServerHttp2Stream,
     private readonly headers: IncomingHttpHeaders,
-    private readonly method: UnaryMethod,
-    private readonly withinMs: number,
-    private readonly mostBytes: number,
+    private readonly options: UnaryCallOptions,
   ) {
+    const { withinMs } = options;
     this.deadlineMs = Date.now() + withinMs;
     this.timer = withinMs === Infinity ? undefined : setTimeout(this.onDeadline, timerMs(withinMs));
     stream.on('error', ignored).on('data', this.onData).on('end', this.onEnd).on('close', this.onClose);
@@ -72,17 +96,20 @@ export class UnaryCall {
   };
 
   getPeer(): string {
-    const { remoteAddress, remotePort } = this.stream.session!.socket;
-    return `${remoteAddress}:${remotePort}`;
+    return this.options.connection.peer;
+  }
+
+  get connection(): CallConnection {
+    return this.options.connection;
   }
 
   private readonly onData = (chunk: Buffer): void => {
     if (this.isAnswered) return;
     this.bytes += chunk.length;
     this.chunks.push(chunk);
-    const announced = this.announced();
-    if (announced > this.mostBytes || this.bytes > this.mostBytes + FRAME_HEAD_BYTES)
-      this.fail(new GrpcError(GrpcCode.ResourceExhausted, `a message is larger than ${this.mostBytes} bytes`, 'message.too_large'));
+    const { mostBytes } = this.options;
+    if (this.announced() > mostBytes || this.bytes > mostBytes + FRAME_HEAD_BYTES)
+      this.fail(new GrpcError(GrpcCode.ResourceExhausted, `a message is larger than ${mostBytes} bytes`, 'message.too_large'));
   };
 
   /** 0 until the head of the message is there. */
@@ -106,24 +133,26 @@ export class UnaryCall {
   private ask(bytes: Buffer): void {
     let request: object;
     try {
-      request = this.method.read(bytes);
+      request = this.options.method.read(bytes);
     } catch {
       this.fail(new GrpcError(GrpcCode.Internal, 'the message cannot be read', 'message.malformed'));
       return;
     }
-    this.method.answer(request, this).then(
+    this.options.method.answer(request, this).then(
       (message) => this.succeed(message),
       (error: GrpcError) => this.fail(error),
     );
   }
 
   private succeed(message: object): void {
+    let frame: Buffer;
+    try {
+      frame = framed(this.options.method.write(message));
+    } catch {
+      this.fail(new GrpcError(GrpcCode.Internal, 'the answer cannot be written', 'decision_api.failed'));
+      return;
+    }
     if (!this.begins()) return;
-    const bytes = this.method.write(message);
-    const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + bytes.length);
-    frame[0] = 0;
-    frame.writeUInt32BE(bytes.length, 1);
-    frame.set(bytes, FRAME_HEAD_BYTES);
     const { stream } = this;
     stream.respond(HEADERS, { waitForTrailers: true });
     stream.on('wantTrailers', () => stream.sendTrailers(OK));
@@ -160,6 +189,14 @@ export class UnaryCall {
     this.chunks = [];
     clearTimeout(this.timer);
   };
+}
+
+function framed(bytes: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + bytes.length);
+  frame[0] = 0;
+  frame.writeUInt32BE(bytes.length, 1);
+  frame.set(bytes, FRAME_HEAD_BYTES);
+  return frame;
 }
 
 /** What goes wrong on a stream ends it, which is all that there is to do. */

@@ -42,6 +42,6 @@ const aDecision = fc
 test('a decision is written as JSON.stringify writes it, whatever stands in it', () => {
   fc.assert(
     fc.property(aDecision, (decision) => expect(decisionText(decision)).toBe(JSON.stringify(shownDecision(decision)))),
-    runs(300),
+    runs(100),
   );
 });
