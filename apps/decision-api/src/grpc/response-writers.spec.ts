@@ -54,12 +54,10 @@ const rateLimitResponses = fc.record({
 test.each<[string, fc.Arbitrary<object>, (message: object) => Uint8Array, string, string]>([
   ['a check', checkResponses, writtenCheckResponse, 'tollgate.v1.DecisionService', 'Check'],
   ['Envoy', rateLimitResponses, writtenRateLimitResponse, 'envoy.service.ratelimit.v3.RateLimitService', 'ShouldRateLimit'],
-])('the answer to %s is read as what protobufjs writes for it', (_what, messages, written, service, method) => {
-  const { responseSerialize, responseDeserialize } = serviceNamed(service)[method]!;
+])('the answer to %s is what protobufjs writes for it', (_what, messages, written, service, method) => {
+  const { responseSerialize } = serviceNamed(service)[method]!;
   fc.assert(
-    fc.property(messages, (message) => {
-      expect(responseDeserialize(Buffer.from(written(message)))).toEqual(responseDeserialize(responseSerialize(message)));
-    }),
+    fc.property(messages, (message) => expect(Buffer.from(written(message)).equals(responseSerialize(message))).toBe(true)),
     runs(60),
   );
 });
