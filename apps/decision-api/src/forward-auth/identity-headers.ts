@@ -6,10 +6,10 @@ import { ProblemError } from '#platform';
 
 const USER = line(128);
 
-/** @throws ProblemError if there is none, not one, or none that could be a merchant's */
+/** An empty text is what proxies send that know of no merchant. @throws ProblemError if there is none, not one, or none that could be a merchant's */
 export function merchantIn(rawHeaders: readonly string[]): string {
-  const [encoded, ...more] = rawValues(rawHeaders, 'x-merchant-id');
-  if (encoded === undefined) throw unidentified(401, 'identity.missing', 'the header X-Merchant-Id is missing');
+  const [encoded = '', ...more] = rawValues(rawHeaders, 'x-merchant-id');
+  if (encoded === '' && more.length === 0) throw unidentified(401, 'identity.missing', 'the header X-Merchant-Id is missing');
   if (more.length > 0) throw unidentified(400, 'identity.repeated', 'there is more than one header X-Merchant-Id');
   const merchant = utf8(encoded);
   if (!isMerchantId(merchant)) throw unidentified(400, 'identity.malformed', 'the header X-Merchant-Id is no id of a merchant');

@@ -1,0 +1,282 @@
+/**
+ * Real proxies with the configurations of `integrations/`, in front of one API: what their clients see, and what the API does. A proxy that this machine has not and
+ * cannot fetch is skipped, loudly.
+ */
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { burst } from '#limiter/testing';
+import { obtainProxy } from '../../../scripts/services/fetch-proxies.mjs';
+import { ruleSpec } from '../../support/factories/rules.js';
+import type { RunningApp } from '../../support/processes.js';
+import { type ProxyName, type RunningProxy, startProxy } from '../../support/proxies.js';
+import { until } from '../../support/until.js';
+import { House } from '../gateway/house.js';
+
+const TOKEN = 'a-random-token-of-this-test-0123456789';
+const CAPACITY = 5;
+
+/** A way to ask, by the port of its configuration. */
+interface Way {
+  readonly title: string;
+  readonly proxy: ProxyName;
+  readonly port: number;
+  /** Whether the client gets the problem details of Tollgate. */
+  readonly body?: boolean;
+  /** Whether a request that passes tells the client of its limit. */
+  readonly tells?: boolean;
+  /** Whether its own time-out for Tollgate can be set, and what happens then. */
+  readonly bounded?: boolean;
+}
+
+const WAYS: readonly Way[] = [
+  { title: 'nginx', proxy: 'nginx', port: 8100, body: false },
+  { title: 'HAProxy', proxy: 'haproxy', port: 8101 },
+  { title: 'Caddy', proxy: 'caddy', port: 8102 },
+  { title: 'Traefik', proxy: 'traefik', port: 8103, tells: false, bounded: false },
+  { title: 'Envoy by its rate limit service', proxy: 'envoy', port: 10_000 },
+  { title: 'Envoy by ext_authz over gRPC', proxy: 'envoy', port: 10_001 },
+  { title: 'Envoy by ext_authz over HTTP', proxy: 'envoy', port: 10_002 },
+];
+const NAMES = [...new Set(WAYS.map(({ proxy }) => proxy))];
+
+const found = await Promise.all(NAMES.map(async (name) => [name, await obtainProxy(name)] as const));
+const present = found.flatMap(([name, proxy]) => ('missing' in proxy ? [] : [name]));
+for (const [name, proxy] of found) if ('missing' in proxy) console.warn(`NOT TESTED: ${name}, because ${proxy.missing}`);
+const ways = WAYS.filter(({ proxy }) => present.includes(proxy));
+const absent = WAYS.filter(({ proxy }) => !present.includes(proxy));
+
+let house: House;
+let api: RunningApp;
+const proxies = new Map<ProxyName, RunningProxy>();
+
+const DECISIONS = {
+  // On a busy machine Redis is late, and no rule is to act by its onStoreFailure then.
+  STORE_TIMEOUT_MS: '5000',
+  DECISION_API_TOKENS: `test:${createHash('sha256').update(TOKEN).digest('hex')}`,
+};
+
+beforeAll(async () => {
+  house = await House.open();
+  await house.store(Object.fromEntries(ways.map(({ port }) => [merchantOf(port), rules()])));
+  api = await house.decisionApi(DECISIONS);
+  await Promise.all(present.map(async (name) => proxies.set(name, await start(name, (text) => text.replaceAll(BRIEF, '60s')))));
+});
+
+afterAll(async () => {
+  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
+  await house.close();
+});
+
+/** The time for which a proxy waits for Tollgate. Decisions take longer where a machine is busy. */
+const BRIEF = /\b(?:250ms|0\.25s)\b/g;
+
+/** In letters: ports in a configuration are replaced. */
+const merchantOf = (port: number): string => `by-${[...String(port)].map((digit) => 'abcdefghij'[Number(digit)]).join('')}`;
+
+/** The limits come back in a day: the number of requests that pass does not depend on time. */
+function rules() {
+  const of = (name: string, paths: string[], capacity: number, changes = {}) =>
+    ruleSpec({
+      name,
+      match: { methods: [], paths },
+      limits: [burst({ capacity, refillTokens: 1, refillIntervalMs: 86_400_000 })],
+      onStoreFailure: 'closed',
+      ...changes,
+    });
+  return [
+    of('burst', ['/transactions'], CAPACITY),
+    of('who', ['/who/**'], 1, { key: ['merchant', 'user', 'ip', 'host'] }),
+    // Nothing passes.
+    of('closed', ['/closed/**'], 1, { cost: 2 }),
+  ];
+}
+
+/** Envoy has a listener for each way, with a merchant each. */
+async function start(name: ProxyName, edit: (text: string) => string): Promise<RunningProxy> {
+  const { port } = house.upstream.address() as AddressInfo;
+  const ports = { 8000: port, 8090: api.ports.main, 8091: api.ports.grpc! };
+  const ownFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((what) => `${what}_temp_path ${what};`).join(' ');
+  return startProxy(name, {
+    ports,
+    edit: (text) =>
+      edit(ofMerchants(name, text))
+        .replaceAll('REPLACE-WITH-A-TOKEN-OF-DECISION_API_TOKENS', TOKEN)
+        .replace(/^http \{$/m, `http {\n  ${ownFolders}`),
+  });
+}
+
+function ofMerchants(name: ProxyName, text: string): string {
+  const ports = WAYS.filter(({ proxy }) => proxy === name).map(({ port }) => port);
+  const parts = text.split(/(?=^ {4}- name: (?:rate_limit_service|ext_authz_by_grpc|ext_authz_by_http)$)/m);
+  const [before, listeners] = name === 'envoy' ? [parts[0]!, parts.slice(1)] : ['', parts];
+  return before + listeners.map((part, i) => part.replaceAll(/\bacme\b/g, merchantOf(ports[i] ?? ports[0]!))).join('');
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: string;
+}
+
+/** A request whose path is sent as it is written. */
+function send(port: number, path: string, { method = 'POST', key = 'demo-key', headers = {} as Record<string, string> } = {}) {
+  return new Promise<Answered>((resolve, reject) => {
+    const outgoing = request({
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      agent: false,
+      headers: { 'x-api-key': key, 'content-length': '0', ...headers },
+    });
+    outgoing.on('error', reject).on('response', (response) => {
+      let body = '';
+      response.setEncoding('utf8').on('data', (text) => (body += text));
+      response.on('error', reject).on('end', () => resolve({ status: response.statusCode!, headers: response.headers, body }));
+    });
+    outgoing.end();
+  });
+}
+
+const portOf = ({ proxy, port }: Way): number => proxies.get(proxy)!.ports.get(port)!;
+
+/** The paths with which requests have reached the API, of those that begin so. */
+const received = (start: string): string[] => house.received.map(({ url }) => url!).filter((url) => url.startsWith(start));
+
+for (const { title } of absent) test.skip(`${title}: a real one`, () => {});
+
+describe.each(ways)('$title', (way) => {
+  const { port, body: ofTollgate = true, tells = true } = way;
+
+  test('a burst passes up to the capacity, and the rest is refused with the headers of limits, away from the API', async () => {
+    const path = `/transactions?by=${port}`;
+    const answers = await Promise.all(Array.from({ length: 12 }, () => send(portOf(way), path)));
+    const passed = answers.filter(({ status }) => status === 200);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect([passed.length, refused.length]).toEqual([CAPACITY, 12 - CAPACITY]);
+    expect(received(path)).toHaveLength(CAPACITY);
+    for (const { headers } of tells ? passed : [])
+      expect(headers).toMatchObject({ ratelimit: expect.stringMatching(/^"burst";r=\d;t=\d+$/) });
+    for (const { headers, body } of refused) {
+      expect(headers).toMatchObject({
+        'retry-after': expect.stringMatching(/^\d+$/),
+        ratelimit: expect.stringMatching(/^"burst";r=0;t=\d+$/),
+        'ratelimit-policy': expect.stringMatching(/^"burst";q=5;w=\d+$/),
+        'content-type': 'application/problem+json',
+      });
+      expect(JSON.parse(body)).toMatchObject({ status: 429, ...(ofTollgate && { code: 'quota.exceeded' }) });
+    }
+  });
+
+  test('nobody is another merchant, user, address or host than the proxy says, and no other request', async () => {
+    const ask = (headers: Record<string, string> = {}) => send(portOf(way), `/who/${port}`, { headers });
+    expect((await ask()).status).toBe(200);
+    const forged = {
+      'x-merchant-id': 'nobody',
+      'x-user-id': 'ann',
+      'x-forwarded-for': '192.0.2.7',
+      'x-real-ip': '192.0.2.7',
+      'x-forwarded-host': 'other.example',
+      'x-original-host': 'other.example',
+      'x-forwarded-method': 'GET',
+      'x-forwarded-uri': '/free',
+      'x-original-method': 'GET',
+      'x-original-uri': '/free',
+      'x-original-url': 'http://other.example/free',
+      'x-tollgate-token': 'wrong',
+      authorization: 'Bearer wrong',
+    };
+    expect((await ask(forged)).status).toBe(429);
+    for (const [name, value] of Object.entries(forged)) expect([name, (await ask({ [name]: value })).status]).toEqual([name, 429]);
+    expect((await send(portOf(way), `/free?by=${port}`, { headers: forged })).status).toBe(200);
+    const { headers } = house.received.find(({ url }) => url === `/free?by=${port}`)!;
+    expect([headers['x-merchant-id'], headers['x-user-id']]).toEqual([merchantOf(port), undefined]);
+    expect(headers['x-tollgate-token']).not.toBe(TOKEN);
+    for (const key of ['', 'unknown']) expect([key, (await send(portOf(way), `/free?of=${port}`, { key })).status]).toEqual([key, 401]);
+    expect(received(`/free?of=${port}`)).toEqual([]);
+  });
+
+  test('no spelling of a path comes round the rule for it', async () => {
+    const spellings = [
+      '/closed/x',
+      '/closed//x',
+      '//closed/x',
+      '/closed/x?y',
+      '/./closed/x',
+      '/open/../closed/x',
+      '/open/%2e%2e/closed/x',
+      '/%63losed/x',
+      '/closed%2fx',
+    ];
+    for (const path of spellings) {
+      const before = house.received.length;
+      const { status } = await send(portOf(way), path);
+      expect([path, [400, 429].includes(status), status, house.received.length - before]).toEqual([path, true, status, 0]);
+    }
+  });
+});
+
+/** Edits a configuration as its comments say, so that requests pass while Tollgate is gone. */
+function open(text: string): string {
+  return (
+    text
+      // nginx
+      .replace('# error_page 502 504 = @unlimited;', 'error_page 502 504 = @unlimited;')
+      // HAProxy
+      .replace(/^ *http-request deny .*tollgate.*\n/m, '')
+      // Caddy
+      .replace(/^\t\t# (@gone|handle @gone|\t|\})/gm, '\t\t$1')
+      // Envoy
+      .replaceAll('failure_mode_deny: true', 'failure_mode_deny: false')
+      .replaceAll('failure_mode_allow: false', 'failure_mode_allow: true')
+  );
+}
+
+describe('Tollgate is gone', () => {
+  const doors: { readonly title: string; readonly port: number; readonly passes: boolean; readonly bounded: boolean }[] = [];
+  const started: RunningProxy[] = [];
+
+  /** What each door answers, which has reached the API. */
+  async function ask(only: readonly (typeof doors)[number][], path: string) {
+    return Promise.all(
+      only.map(async ({ title, port, passes }) => {
+        const marked = `${path}?of=${port}`;
+        const { status } = await send(port, marked);
+        return [title, passes, status, received(marked).length] as const;
+      }),
+    );
+  }
+
+  const expected = (only: readonly (typeof doors)[number][]) =>
+    only.map(({ title, passes }) => [title, passes, ...(passes ? [200, 1] : [503, 0])]);
+
+  beforeAll(async () => {
+    const begin = async (name: ProxyName, passes: boolean) => {
+      const proxy = await start(name, passes ? open : (text) => text);
+      started.push(proxy);
+      for (const { title, proxy: its, port, bounded = true } of ways)
+        if (its === name) doors.push({ title, port: proxy.ports.get(port)!, passes, bounded });
+    };
+    await Promise.all(present.flatMap((name) => (name === 'traefik' ? [begin(name, false)] : [begin(name, false), begin(name, true)])));
+  });
+
+  afterAll(() => Promise.all(started.map((proxy) => proxy.stop())));
+
+  test('and does not answer: each proxy waits for its own time, and refuses or lets pass as it is configured', async () => {
+    api.signal('SIGSTOP');
+    const bounded = doors.filter((door) => door.bounded);
+    expect(await ask(bounded, '/stopped')).toEqual(expected(bounded));
+  });
+
+  test('and its connections are refused: likewise', async () => {
+    await api.kill();
+    expect(await ask(doors, '/killed')).toEqual(expected(doors));
+  });
+
+  test('and comes back: all of them ask again', async () => {
+    const ports = { DECISION_API_PORT: String(api.ports.main), DECISION_API_GRPC_PORT: String(api.ports.grpc) };
+    api = await house.decisionApi({ ...DECISIONS, ...ports });
+    for (const { title, port } of doors) await until(`${title} asks again`, async () => (await send(port, '/closed/x')).status === 429);
+  });
+});
