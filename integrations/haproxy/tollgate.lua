@@ -76,7 +76,8 @@ core.register_action("tollgate", { "http-req" }, function(txn)
     if policy then
       txn:set_var("txn.rate_limit_policy", policy)
     end
-  elseif status > 200 and first(response.headers, "x-request-id") then
+  elseif status > 0 and (status < 500 or first(response.headers, "x-request-id")) then
+    -- Of Tollgate: what HAProxy itself answers if there is none has no such header.
     refuse(txn, response)
   else
     txn:set_var("txn.tollgate", "gone")

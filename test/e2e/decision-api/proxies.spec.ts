@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { burst } from '#limiter/testing';
 import { obtainProxy } from '../../../scripts/services/fetch-proxies.mjs';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -60,7 +60,8 @@ beforeAll(async () => {
   house = await House.open();
   await house.store(Object.fromEntries(ways.map(({ port }) => [merchantOf(port), rules()])));
   api = await house.decisionApi(DECISIONS);
-  await Promise.all(present.map(async (name) => proxies.set(name, await start(name, (text) => text.replaceAll(BRIEF, '60s')))));
+  // Open: whatever Tollgate does not refuse passes, errors included.
+  await Promise.all(present.map(async (name) => proxies.set(name, await start(name, (text) => open(text).replaceAll(BRIEF, '60s')))));
 });
 
 afterAll(async () => {
@@ -139,6 +140,20 @@ function send(port: number, path: string, { method = 'POST', key = 'demo-key', h
   });
 }
 
+/** The status of what is answered to these bytes; 0 if the connection just ends. */
+function raw(port: number, bytes: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes, 'latin1'));
+    // A connection may stay open for a second after its answer.
+    socket.setEncoding('latin1').on('data', (chunk: string) => statusOf((text += chunk)) > 0 && socket.destroy());
+    socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? resolve(statusOf(text)) : reject(error)));
+    socket.on('close', () => resolve(statusOf(text)));
+  });
+}
+
+const statusOf = (text: string): number => Number(/^HTTP\/1\.1 ([2-5]\d\d)/m.exec(text)?.[1] ?? 0);
+
 const portOf = ({ proxy, port }: Way): number => proxies.get(proxy)!.ports.get(port)!;
 
 /** The paths with which requests have reached the API, of those that begin so. */
@@ -214,6 +229,59 @@ describe.each(ways)('$title', (way) => {
       const { status } = await send(portOf(way), path);
       expect([path, [400, 429].includes(status), status, house.received.length - before]).toEqual([path, true, status, 0]);
     }
+  });
+
+  test('nothing that a client sends makes Tollgate seem gone', async () => {
+    const line = (target: string, method = 'GET', more = '', host = 'x') =>
+      `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\nX-Api-Key: demo-key\r\nConnection: close\r\n${more}\r\n`;
+    const padded = (bytes: number) => line('/closed/x', 'GET', `X-Pad: ${'x'.repeat(bytes)}\r\n`);
+    const many = (count: number) => line('/closed/x', 'GET', Array.from({ length: count }, (_, i) => `X-Pad-${i}: x\r\n`).join(''));
+    const hostile: Record<string, string> = {
+      ...Object.fromEntries(
+        [4_000, 8_000, 9_000, 12_000, 14_000, 14_800, 15_200, 15_600, 16_000, 20_000, 40_000].map((bytes) => [
+          `${bytes} bytes of headers`,
+          padded(bytes),
+        ]),
+      ),
+      ...Object.fromEntries(
+        [4_000, 8_000, 8_100, 8_200, 9_000, 14_000, 15_600, 20_000].map((bytes) => [
+          `${bytes} bytes of query`,
+          line(`/closed/x?${'x'.repeat(bytes)}`),
+        ]),
+      ),
+      ...Object.fromEntries([80, 90, 95, 100, 120].map((count) => [`${count} headers`, many(count)])),
+      'a method of its own': line('/closed/x', 'FROB'),
+      'a long method': line('/closed/x', 'X'.repeat(40)),
+      'a method in small letters': line('/closed/x', 'get'),
+      'a byte that is no ASCII': line('/closed/x\xff'),
+      'characters that are not for paths': line('/closed/x|"<>'),
+      'half of an escape': line('/closed/%'),
+      'a zero': line('/closed/%00'),
+      'the whole of an address': line('http://x/closed/x'),
+      'a host with strange characters': line('/closed/x', 'GET', '', 'x/../y'),
+      'an empty host': line('/closed/x', 'GET', '', ''),
+      'two hosts': line('/closed/x', 'GET', 'Host: y\r\n'),
+      'bytes that are no UTF-8': line('/closed/x', 'GET', 'X-Odd: \xff\xfe\r\nCookie: \xc3\r\n'),
+      'a connection of the headers that the proxy sets': line(
+        '/closed/x',
+        'GET',
+        'Connection: x-merchant-id, x-forwarded-uri, x-tollgate-token\r\n',
+      ),
+      'an upgrade': line(
+        '/closed/x',
+        'GET',
+        'Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: MDEyMzQ1Njc4OTAxMjM0NQ==\r\n',
+      ),
+      'a client that waits for 100': line('/closed/x', 'POST', 'Expect: 100-continue\r\nContent-Length: 3\r\n') + 'abc',
+      'a body in chunks': line('/closed/x', 'POST', 'Transfer-Encoding: chunked\r\n') + '3\r\nabc\r\n0\r\n\r\n',
+      'a request id that is none': line('/closed/x', 'GET', 'X-Request-Id: a b;c\r\n'),
+      'two addresses': line('/closed/x', 'GET', 'X-Forwarded-For: a\r\nX-Forwarded-For: b\r\nForwarded: for=x\r\n'),
+    };
+    const before = house.received.length;
+    const answers: Record<string, number> = {};
+    for (const [what, bytes] of Object.entries(hostile)) answers[what] = await raw(portOf(way), bytes);
+    expect(Object.entries(answers).filter(([, status]) => !(status >= 400 && status < 500))).toEqual([]);
+    expect(house.received.slice(before).map(({ url, method }) => `${method} ${url!.slice(0, 30)}`)).toEqual([]);
   });
 });
 
