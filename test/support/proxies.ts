@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../../scripts/paths.mjs';
 import { freePort } from '../../scripts/ports.mjs';
-import { obtainProxy, type ProxyName } from '../../scripts/services/fetch-proxies.mjs';
+import type { FoundProxy, ProxyName } from '../../scripts/services/fetch-proxies.mjs';
 import { startServer } from '../../scripts/services/server.mjs';
 import { Tether } from '../../scripts/tether.mjs';
 import { until } from './until.js';
 
 export type { ProxyName };
+export type Program = Exclude<FoundProxy, { missing: string }>;
 
 /** How each is started in a folder that has its configuration. */
 const ARGUMENTS: Record<ProxyName, readonly string[]> = {
@@ -39,6 +40,7 @@ export interface RunningProxy {
 }
 
 export interface ProxyOptions {
+  readonly program: Program;
   /** By the ports of the configurations: 8000 the API, 8090 and 8091 the decision API. */
   readonly ports: Readonly<Record<number, number>>;
   /** Changes a file of the configuration. */
@@ -48,9 +50,7 @@ export interface ProxyOptions {
 const tether = new Tether();
 
 /** Starts a proxy with a copy of its configuration, and waits until it listens. @throws with the end of its log */
-export async function startProxy(name: ProxyName, { ports, edit }: ProxyOptions): Promise<RunningProxy> {
-  const found = await obtainProxy(name);
-  if ('missing' in found) throw new Error(`${name}: ${found.missing}`);
+export async function startProxy(name: ProxyName, { program: { program, env }, ports, edit }: ProxyOptions): Promise<RunningProxy> {
   const own = new Map<number, number>();
   for (const port of [...LISTENING[name], 9901]) own.set(port, await freePort('0.0.0.0'));
   const folder = mkdtempSync(join(tmpdir(), `tollgate-${name}-`));
@@ -63,9 +63,9 @@ export async function startProxy(name: ProxyName, { ports, edit }: ProxyOptions)
     );
   }
   const server = startServer({
-    program: found.program,
+    program,
     args: [...ARGUMENTS[name]],
-    surroundings: { cwd: folder, env: { ...process.env, ...found.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder } },
+    surroundings: { cwd: folder, env: { ...process.env, ...env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_DATA_HOME: folder } },
     tether,
     signals: ['SIGTERM', 'SIGKILL'],
     patienceMs: 5_000,
