@@ -50,7 +50,18 @@ export interface ProxyOptions {
 const tether = new Tether();
 
 /** Starts a proxy with a copy of its configuration, and waits until it listens. @throws with the end of its log */
-export async function startProxy(name: ProxyName, { program: { program, env }, ports, edit }: ProxyOptions): Promise<RunningProxy> {
+export async function startProxy(name: ProxyName, options: ProxyOptions): Promise<RunningProxy> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await launch(name, options);
+    } catch (error) {
+      // A free port may be gone by the time that a proxy wants it.
+      if (attempt === 3 || !/in use/i.test(String(error))) throw error;
+    }
+  }
+}
+
+async function launch(name: ProxyName, { program: { program, env }, ports, edit }: ProxyOptions): Promise<RunningProxy> {
   const own = new Map<number, number>();
   for (const port of [...LISTENING[name], 9901]) own.set(port, await freePort('0.0.0.0'));
   const folder = mkdtempSync(join(tmpdir(), `tollgate-${name}-`));
