@@ -15,7 +15,7 @@ test('a plain head is read: its path, where its length stands, and who asks', ()
   ];
   const { before, behind, ...read } = head(...lines)!;
   expect(read).toEqual({ path: '/v1/check', requestId: 'r-1', headers: { authorization: 'Bearer t', 'x-tollgate-token': 'u' } });
-  expect(`${before}|${behind}`).toBe(`${lines.join('\r\n').replace('Content-Length: 2', 'Content-Length: |')}\r\n\r\n`);
+  expect([before, behind].map(String).join('|')).toBe(`${lines.join('\r\n').replace('Content-Length: 2', 'Content-Length: |')}\r\n\r\n`);
 });
 
 describe('the head of before', () => {
