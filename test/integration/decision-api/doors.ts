@@ -6,8 +6,10 @@ import { merchantRules, MemoryBucketStore, NewerRulesError, RateLimiter, type De
 import { Health } from '#platform';
 import { CallerLimit } from '../../../apps/decision-api/src/callers/caller-limit.js';
 import { Callers } from '../../../apps/decision-api/src/callers/callers.js';
+import type { CertifiedCallers } from '../../../apps/decision-api/src/callers/certified-callers.js';
 import { Decisions } from '../../../apps/decision-api/src/decisions/decisions.js';
 import { GrpcDoors } from '../../../apps/decision-api/src/grpc/grpc-doors.js';
+import type { TlsDoor } from '../../../apps/decision-api/src/tls/tls-door.js';
 
 export const TOKEN = 'a-random-token-of-this-test-0123456789';
 
@@ -69,7 +71,21 @@ export interface Doors {
   readonly doors: GrpcDoors;
 }
 
-export async function openDoors(enforcer: MemoryEnforcer, { maxInFlight = 1_000, callerPerSecond = 0 } = {}): Promise<Doors> {
+export interface DoorsOptions {
+  readonly maxInFlight?: number;
+  readonly callerPerSecond?: number;
+  readonly tls?: TlsDoor;
+  readonly certified?: CertifiedCallers;
+}
+
+/** Whoever has the token may ask. */
+export const tokenCallers = (certified?: CertifiedCallers): Callers =>
+  new Callers([{ name: 'test', digest: createHash('sha256').update(TOKEN).digest() }], certified);
+
+export async function openDoors(
+  enforcer: MemoryEnforcer,
+  { maxInFlight = 1_000, callerPerSecond = 0, tls, certified }: DoorsOptions = {},
+): Promise<Doors> {
   const errors: unknown[] = [];
   const counts: string[] = [];
   const health = new Health();
@@ -84,7 +100,7 @@ export async function openDoors(enforcer: MemoryEnforcer, { maxInFlight = 1_000,
   const doors = new GrpcDoors({
     decisions: decisionsOf('strict'),
     strictDecisions: decisionsOf('strict'),
-    callers: new Callers([{ name: 'test', digest: createHash('sha256').update(TOKEN).digest() }]),
+    callers: tokenCallers(certified),
     // Of a clock that stands still.
     limit: new CallerLimit(callerPerSecond, () => 1_000),
     headersOf: rateLimitHeaders,
@@ -94,6 +110,7 @@ export async function openDoors(enforcer: MemoryEnforcer, { maxInFlight = 1_000,
     counts: { count: (call, status) => counts.push(`${call} ${status}`) },
     maxInFlight,
     maxConnections: 100,
+    tls,
   });
   return { port: await doors.listen(0, '127.0.0.1'), health, errors, counts, doors };
 }
