@@ -13,14 +13,26 @@ import type { TlsDoor } from '../../../apps/decision-api/src/tls/tls-door.js';
 
 export const TOKEN = 'a-random-token-of-this-test-0123456789';
 
-/** Whoever keeps the rules and buckets of a test. Time stands still. */
+/** Whoever keeps the rules and buckets of a test. Time stands still unless a test moves it. */
 export class MemoryEnforcer {
   readonly rules = new Map<string, readonly Rule[]>();
   defaults: readonly Rule[] = [];
+  nowMs = 1_000;
   /** Verdicts by their claims. */
   private readonly claims = new Map<string, Verdict>();
-  private readonly store = new MemoryBucketStore(() => 1_000);
-  private readonly limiter = new RateLimiter(this.store, this.store, { nowMs: () => 1_000 });
+  private limiter = this.newLimiter();
+
+  /** Without rules, and with full buckets. */
+  begin(): void {
+    this.rules.clear();
+    this.defaults = [];
+    this.limiter = this.newLimiter();
+  }
+
+  private newLimiter(): RateLimiter {
+    const store = new MemoryBucketStore(() => this.nowMs);
+    return new RateLimiter(store, store, { nowMs: () => this.nowMs });
+  }
 
   check = (descriptor: Descriptor, answer: (outcome: Outcome) => void): void => this.checked(descriptor, answer);
 
