@@ -1,17 +1,18 @@
 import 'reflect-metadata';
+import { readCertificateOrExit } from '#edge';
 import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import cluster from 'node:cluster';
 import { GatewayModule } from './gateway.module.js';
 import { Gateway } from './gateway.js';
+import { tlsFiles } from './proxy-settings.js';
 import { openRoutesOrExit } from './routes/index.js';
-import { readCertificateOrExit } from './tls/open-certificate.js';
-import { demandTlsTogether } from './tls/tls-faults.js';
+import { demandTls } from './tls/tls-faults.js';
 import { startTracing } from './tracing/index.js';
 import { registerPool, runPrimary, serveAsWorker, tellThatItServes } from './workers/index.js';
 
-const config = loadConfigOrExit('gateway', demandTlsTogether);
+const config = loadConfigOrExit('gateway', demandTls);
 const routes = openRoutesOrExit(config);
-const certificate = readCertificateOrExit(config);
+const certificate = readCertificateOrExit('GATEWAY_TLS', tlsFiles(config));
 setProblemTypeBase(config.problemTypeBase);
 
 if (cluster.isPrimary && config.gatewayWorkers > 1) await runPrimary(config);

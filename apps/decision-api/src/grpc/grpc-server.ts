@@ -9,9 +9,10 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
-import { createRequestIds, isRequestId } from '#edge';
+import { createRequestIds, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import type { Logger } from '#platform';
+import type { TlsDoor } from '../tls/tls-door.js';
 import { StrictReader } from './strict-reader.js';
 import { streamsOf } from './http2-streams.js';
 import { type CallConnection, isPlainCall, type KnownCaller, timeoutMs, UnaryCall, type UnaryMethod } from './unary-call.js';
@@ -55,11 +56,13 @@ export interface GrpcServerOptions {
   readonly logger: Pick<Logger, 'error'>;
   /** Told of every call and every message of a stream, with the HTTP status that stands for its answer. */
   readonly counts: { count(call: string, status: number): void };
-  /** Who makes a call. @param header of the call, by its name in lower case @throws ProblemError */
-  readonly callerOf: (header: (name: string) => string | undefined, peer: string) => string;
+  /** Who makes a call. @param header of the call, by its name in lower case @param shown on its connection @throws ProblemError */
+  readonly callerOf: (header: (name: string) => string | undefined, peer: string, shown: ShownCertificate | null) => string;
   /** Calls begun and not answered, messages of streams included; further ones are refused. */
   readonly maxInFlight: number;
   readonly maxConnections: number;
+  /** Undefined: calls come without TLS. */
+  readonly tls?: TlsDoor | undefined;
 }
 
 /** The body of a request is 64 KiB of it at most, and headers as much as a proxy lets through. */
@@ -80,6 +83,8 @@ export class GrpcServer {
   private readonly injector: ReturnType<Server['createConnectionInjector']>;
   private readonly listener: NetServer;
   private readonly sockets = new Set<Socket>();
+  /** What was shown on connections, by their address and port: a call knows no more of its own. */
+  private readonly shown = new Map<string, ShownCertificate>();
   private readonly nextRequestId = createRequestIds();
   private readonly streams = new Set<ServerDuplexStream<object, object>>();
   private readonly unaryMethods = new Map<string, UnaryMethod>();
@@ -98,7 +103,9 @@ export class GrpcServer {
     const streams = streamsOf(this.server, () => this.server.createConnectionInjector(ServerCredentials.createInsecure()));
     this.injector = streams.injector;
     streams.take((stream, headers) => this.takes(stream, headers));
-    this.listener = createServer({ noDelay: true }, (socket) => this.connected(socket));
+    this.listener =
+      options.tls?.http2Listener((socket, shown) => this.connected(socket, shown)) ??
+      createServer({ noDelay: true }, (socket) => this.connected(socket, null));
     this.listener.maxConnections = options.maxConnections;
   }
 
@@ -140,16 +147,24 @@ export class GrpcServer {
     for (const stream of this.streams)
       fail(stream, new GrpcError(GrpcCode.Unavailable, 'this process ends: ask another one', 'decision_api.draining'));
     this.injector.drain(graceMs);
-    const cut = setTimeout(() => this.sockets.forEach((socket) => socket.destroy()), graceMs);
+    const cut = setTimeout(() => {
+      this.options.tls?.handshakes.cut();
+      this.sockets.forEach((socket) => socket.destroy());
+    }, graceMs);
     await closed;
     clearTimeout(cut);
     this.injector.destroy();
     this.server.forceShutdown();
   }
 
-  private connected(socket: Socket): void {
+  private connected(socket: Socket, shown: ShownCertificate | null): void {
     this.sockets.add(socket);
-    socket.on('close', () => this.sockets.delete(socket));
+    const name = `${socket.remoteAddress}:${socket.remotePort}`;
+    if (shown !== null) this.shown.set(name, shown);
+    socket.on('close', () => {
+      this.sockets.delete(socket);
+      this.shown.delete(name);
+    });
     // Errors end the connection, which is all that there is to do.
     socket.on('error', () => {});
     this.injector.injectConnection(socket);
@@ -260,10 +275,12 @@ export class GrpcServer {
     const before = connection?.known;
     if (before !== undefined && before.authorization === authorization && before.token === token) return before;
     const address = call.getPeer();
+    const shown = this.shown.get(address) ?? null;
     const port = address.lastIndexOf(':');
     const peer = canonicalAddress(port === -1 ? address : address.slice(0, port));
-    const known = { authorization, token, peer, caller: this.options.callerOf(header, peer) };
-    if (connection !== undefined) connection.known = known;
+    const known = { authorization, token, peer, caller: this.options.callerOf(header, peer, shown) };
+    // A certificate is looked at each time: it may end while the connection goes on.
+    if (connection !== undefined && shown === null) connection.known = known;
     return known;
   }
 }

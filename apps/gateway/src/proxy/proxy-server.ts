@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
-import { Drain, type Drainable } from '#edge';
+import { Drain, type Drainable, type PairOfFiles, secureContext, type ShownCertificate, shownCertificate } from '#edge';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
 import { Http2Connection } from './http2-connection.js';
@@ -12,16 +12,7 @@ import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
 import type { Routing } from './routes.js';
-import type { ShownCertificate } from './client-message.js';
-import {
-  createTlsServer,
-  http2Session,
-  type PairOfFiles,
-  secureContext,
-  shownCertificate,
-  type TlsOptions,
-  type TlsServer,
-} from './tls-server.js';
+import { createTlsServer, http2Session, type TlsOptions, type TlsServer } from './tls-server.js';
 
 const CONNECTION = Symbol('connection');
 
