@@ -25,7 +25,9 @@ interface Way {
   readonly body?: boolean;
   /** Whether a request that passes tells the client of its limit. */
   readonly tells?: boolean;
-  /** Whether its own time-out for Tollgate can be set, and what happens then. */
+  /** With what it refuses while Tollgate is gone. */
+  readonly gone?: number;
+  /** Whether its own time-out for Tollgate can be set. */
   readonly bounded?: boolean;
 }
 
@@ -33,7 +35,7 @@ const WAYS: readonly Way[] = [
   { title: 'nginx', proxy: 'nginx', port: 8100, body: false },
   { title: 'HAProxy', proxy: 'haproxy', port: 8101 },
   { title: 'Caddy', proxy: 'caddy', port: 8102 },
-  { title: 'Traefik', proxy: 'traefik', port: 8103, tells: false, bounded: false },
+  { title: 'Traefik', proxy: 'traefik', port: 8103, tells: false, gone: 500, bounded: false },
   { title: 'Envoy by its rate limit service', proxy: 'envoy', port: 10_000 },
   { title: 'Envoy by ext_authz over gRPC', proxy: 'envoy', port: 10_001 },
   { title: 'Envoy by ext_authz over HTTP', proxy: 'envoy', port: 10_002 },
@@ -70,7 +72,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   const settled = await Promise.allSettled(begun);
-  await Promise.all(settled.map((each) => each.status === 'fulfilled' && each.value.stop()));
+  await Promise.all(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value.stop()] : [])));
   await house.close();
 });
 
@@ -356,7 +358,13 @@ function open(text: string): string {
 }
 
 describe('Tollgate is gone', () => {
-  const doors: { readonly title: string; readonly port: number; readonly passes: boolean; readonly bounded: boolean }[] = [];
+  const doors: {
+    readonly title: string;
+    readonly port: number;
+    readonly passes: boolean;
+    readonly gone: number;
+    readonly bounded: boolean;
+  }[] = [];
 
   /** What each door answers, which has reached the API. */
   async function ask(only: readonly (typeof doors)[number][], path: string) {
@@ -370,13 +378,13 @@ describe('Tollgate is gone', () => {
   }
 
   const expected = (only: readonly (typeof doors)[number][]) =>
-    only.map(({ title, passes }) => [title, passes, ...(passes ? [200, 1] : [503, 0])]);
+    only.map(({ title, passes, gone }) => [title, passes, ...(passes ? [200, 1] : [gone, 0])]);
 
   beforeAll(async () => {
     const begin = async (name: ProxyName, passes: boolean) => {
       const proxy = await start(name, passes ? open : (text) => text);
-      for (const { title, proxy: its, port, bounded = true } of ways)
-        if (its === name) doors.push({ title, port: proxy.ports.get(port)!, passes, bounded });
+      for (const { title, proxy: its, port, gone = 503, bounded = true } of ways)
+        if (its === name) doors.push({ title, port: proxy.ports.get(port)!, passes, gone, bounded });
     };
     await Promise.all(present.flatMap((name) => (name === 'traefik' ? [begin(name, false)] : [begin(name, false), begin(name, true)])));
   });
