@@ -1,7 +1,11 @@
 /** The decision API as a process, beside a gateway: the same rules, the same buckets. */
 import { createHash } from 'node:crypto';
-import { Metadata } from '@grpc/grpc-js';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { burst } from '#limiter/testing';
+import { makeAuthority, makeCertificate } from '../../support/certificates.js';
 import { clientOf, serviceOf, unary } from '../../support/grpc-client.js';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
@@ -222,6 +226,42 @@ test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC a
     status: 400,
     code: 'descriptor.limit_override',
   });
+});
+
+test('by TLS a caller is known by its certificate, and files that are replaced are used without a restart', async () => {
+  const [server, next, authority] = [
+    makeCertificate({ dnsNames: ['localhost'] }),
+    makeCertificate({ dnsNames: ['localhost'] }),
+    makeAuthority(),
+  ];
+  const caller = makeCertificate({ commonNames: ['envoy'], by: authority });
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-decision-api-'));
+  const paths = ['cert.pem', 'key.pem', 'ca.pem'].map((name) => join(folder, name)) as [string, string, string];
+  [server.cert, server.key, authority.cert].forEach((text, i) => writeFileSync(paths[i]!, text));
+  const secure = await house.decisionApi({
+    ...PATIENT,
+    DECISION_API_TLS_CERT: paths[0],
+    DECISION_API_TLS_KEY: paths[1],
+    DECISION_API_TLS_CLIENT_CA: paths[2],
+    DECISION_API_TLS_CALLER_NAME: 'cn',
+    DECISION_API_TLS_CALLERS: 'envoy, nginx',
+  });
+  const decisions = serviceOf('tollgate/v1/decision.proto', 'tollgate.v1.DecisionService');
+  const ask = async (ca: string, shows?: { readonly cert: string; readonly key: string }) => {
+    const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
+    const ssl = credentials.createSsl(Buffer.from(ca), pem(shows?.key), pem(shows?.cert));
+    const options = { 'grpc.ssl_target_name_override': 'localhost', 'grpc.use_local_subchannel_pool': 1 };
+    const client = new Client(`127.0.0.1:${secure.ports.grpc!}`, ssl, options);
+    const answer = await unary(client, decisions, 'Check', { merchant: 'shared', cost: 0 }, new Metadata());
+    client.close();
+    return answer;
+  };
+  expect(await ask(server.cert, caller)).toMatchObject({ allowed: true });
+  expect(await ask(server.cert)).toMatchObject({ code: 16 });
+  writeFileSync(paths[0], next.cert);
+  writeFileSync(paths[1], next.key);
+  await until(async () => expect(await ask(next.cert, caller)).toMatchObject({ allowed: true }));
+  rmSync(folder, { recursive: true });
 });
 
 test('nobody without a token is answered', async () => {

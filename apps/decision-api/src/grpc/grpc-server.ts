@@ -9,9 +9,10 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
-import { createRequestIds, isRequestId } from '#edge';
+import { createRequestIds, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import type { Logger } from '#platform';
+import type { TlsDoor } from '../tls/tls-door.js';
 import { StrictReader } from './strict-reader.js';
 import { detailsOf, GrpcCode, GrpcError, grpcErrorOf, httpStatusOf } from './grpc-error.js';
 
@@ -41,11 +42,13 @@ export interface GrpcServerOptions {
   readonly logger: Pick<Logger, 'error'>;
   /** Told of every call and every message of a stream, with the HTTP status that stands for its answer. */
   readonly counts: { count(call: string, status: number): void };
-  /** Who makes a call. @param header of the call, by its name in lower case @throws ProblemError */
-  readonly callerOf: (header: (name: string) => string | undefined, peer: string) => string;
+  /** Who makes a call. @param header of the call, by its name in lower case @param shown on its connection @throws ProblemError */
+  readonly callerOf: (header: (name: string) => string | undefined, peer: string, shown: ShownCertificate | null) => string;
   /** Calls begun and not answered, messages of streams included; further ones are refused. */
   readonly maxInFlight: number;
   readonly maxConnections: number;
+  /** Undefined: calls come without TLS. */
+  readonly tls?: TlsDoor | undefined;
 }
 
 /** The body of a request is 64 KiB of it at most, and headers as much as a proxy lets through. */
@@ -66,6 +69,8 @@ export class GrpcServer {
   private readonly injector: ReturnType<Server['createConnectionInjector']>;
   private readonly listener: NetServer;
   private readonly sockets = new Set<Socket>();
+  /** What was shown on connections, by their address and port: a call knows no more of its own. */
+  private readonly shown = new Map<string, ShownCertificate>();
   private readonly nextRequestId = createRequestIds();
   private readonly streams = new Set<ServerDuplexStream<object, object>>();
   private inFlight = 0;
@@ -80,7 +85,9 @@ export class GrpcServer {
       'grpc.enable_channelz': 0,
     });
     this.injector = this.server.createConnectionInjector(ServerCredentials.createInsecure());
-    this.listener = createServer({ noDelay: true }, (socket) => this.connected(socket));
+    this.listener =
+      options.tls?.http2Listener((socket, shown) => this.connected(socket, shown)) ??
+      createServer({ noDelay: true }, (socket) => this.connected(socket, null));
     this.listener.maxConnections = options.maxConnections;
   }
 
@@ -116,16 +123,24 @@ export class GrpcServer {
     for (const stream of this.streams)
       fail(stream, new GrpcError(GrpcCode.Unavailable, 'this process ends: ask another one', 'decision_api.draining'));
     this.injector.drain(graceMs);
-    const cut = setTimeout(() => this.sockets.forEach((socket) => socket.destroy()), graceMs);
+    const cut = setTimeout(() => {
+      this.options.tls?.handshakes.cut();
+      this.sockets.forEach((socket) => socket.destroy());
+    }, graceMs);
     await closed;
     clearTimeout(cut);
     this.injector.destroy();
     this.server.forceShutdown();
   }
 
-  private connected(socket: Socket): void {
+  private connected(socket: Socket, shown: ShownCertificate | null): void {
     this.sockets.add(socket);
-    socket.on('close', () => this.sockets.delete(socket));
+    const name = `${socket.remoteAddress}:${socket.remotePort}`;
+    if (shown !== null) this.shown.set(name, shown);
+    socket.on('close', () => {
+      this.sockets.delete(socket);
+      this.shown.delete(name);
+    });
     // Errors end the connection, which is all that there is to do.
     socket.on('error', () => {});
     this.injector.injectConnection(socket);
@@ -203,7 +218,7 @@ export class GrpcServer {
     const deadlineMs = deadline instanceof Date ? deadline.getTime() : deadline;
     return {
       requestId: sent !== undefined && isRequestId(sent) ? sent : this.nextRequestId(),
-      caller: this.options.callerOf(header, peer),
+      caller: this.options.callerOf(header, peer, this.shown.get(address) ?? null),
       peer,
       isOver: () => call.cancelled || Date.now() >= deadlineMs,
     };

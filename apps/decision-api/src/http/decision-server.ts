@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { createRequestIds, Drain, isRequestId } from '#edge';
+import { createRequestIds, Drain, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import { type Logger, ProblemError } from '#platform';
 import type { Callers } from '../callers/callers.js';
+import type { TlsDoor } from '../tls/tls-door.js';
 import { type Answer, problemAnswer, sendAnswer } from './answer.js';
 import { type Call, routeName, type Routes } from './call.js';
 import type { CallCounts } from './call-counts.js';
@@ -27,6 +28,8 @@ export interface DecisionServerOptions {
   readonly requestTimeoutMs: number;
   /** The longest that an answer may take, beyond which a silent connection is closed. */
   readonly longestAnswerMs: number;
+  /** Undefined: calls come without TLS. */
+  readonly tls?: TlsDoor | undefined;
 }
 
 const KEEP_ALIVE_MS = 65_000;
@@ -68,36 +71,37 @@ export class DecisionServer {
   /** Drains, closes connections as soon as they are quiet, and cuts off what is still there after `graceMs`. Resolves when all are closed. */
   async close(graceMs: number): Promise<void> {
     this.drain();
-    await this.draining.closeServer(this.server, graceMs);
+    await this.draining.closeServer(this.server, graceMs, () => this.options.tls?.handshakes.cut());
     this.draining.end();
     // Ends the look for late requests, too.
     this.server.close(() => {});
   }
 
   private createServer(): Server {
-    const { headersTimeoutMs, requestTimeoutMs, longestAnswerMs, maxConnections } = this.options;
-    const server = createServer({
+    const { headersTimeoutMs, requestTimeoutMs, longestAnswerMs, maxConnections, tls } = this.options;
+    const http = {
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
       maxHeaderSize: MOST_HEADER_BYTES,
       noDelay: true,
-    });
+    };
+    const server = tls?.httpServer(http, (socket, shown) => this.connected(socket, shown)) ?? createServer(http);
     server.timeout = longestAnswerMs + requestTimeoutMs;
     server.maxConnections = maxConnections;
     // Bounded by bytes already. A limit by number makes node drop headers silently, perhaps the one with the identity.
     server.maxHeadersCount = 0;
     // Callers that close their sending side after a call are answered.
     (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
-    server.on('connection', (socket: Socket) => this.connected(socket));
+    if (tls === undefined) server.on('connection', (socket: Socket) => this.connected(socket, null));
     server.on('request', (request, response) => void this.serve(request, response));
     server.on('clientError', onClientError);
     return server;
   }
 
-  private connected(socket: Socket): void {
-    const connection = new CallerConnection(socket, canonicalAddress(socket.remoteAddress ?? ''));
+  private connected(socket: Socket, shown: ShownCertificate | null): void {
+    const connection = new CallerConnection(socket, canonicalAddress(socket.remoteAddress ?? ''), shown);
     this.connections.add(connection);
     this.ofSocket.set(socket, connection);
     socket.on('end', () => connection.ended());
