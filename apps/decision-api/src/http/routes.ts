@@ -26,6 +26,7 @@ export interface RouteDependencies {
 
 /** All calls by HTTP. */
 export function createRoutes({ decisions, strictDecisions, waiters, limit, headersOf, trusts }: RouteDependencies): Routes {
+  const door = { decisions: strictDecisions, limit, headersOf };
   return {
     '/v1/check': checkCall(decisions, limit, headersOf),
     '/v1/check/batch': batchCall(decisions, limit),
@@ -33,8 +34,8 @@ export function createRoutes({ decisions, strictDecisions, waiters, limit, heade
     '/v1/settle': settleCall(decisions, limit),
     '/v1/wait': waitCall(waiters, limit),
     '/json': jsonCall(decisions, limit, headersOf),
-    '/v1/forward-auth': forwardAuthCall(strictDecisions, limit, headersOf, trusts),
-    [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(strictDecisions, limit, headersOf, trusts),
+    '/v1/forward-auth': forwardAuthCall(door, trusts),
+    [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(door, trusts),
   };
 }
 
