@@ -21,7 +21,7 @@ export interface Call {
 
 export interface Route {
   /** Undefined: all that there are. */
-  readonly method?: 'POST' | undefined;
+  readonly method?: 'GET' | 'POST' | undefined;
   /** @throws ProblemError, and what `errors.ts` knows */
   readonly handle: (call: Call) => Promise<Answer>;
 }
