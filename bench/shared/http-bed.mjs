@@ -109,6 +109,7 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
       UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`,
       GATEWAY_PORT: '0',
       GATEWAY_MANAGEMENT_PORT: '0',
+      GATEWAY_WORKERS: '1',
       ...env,
     },
   });

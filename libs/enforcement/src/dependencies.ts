@@ -18,8 +18,11 @@ import { RefusalLog } from './reports/refusal-log.js';
 import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
+import { Hedge } from './rules/hedge.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
 import { RuleCache } from './rules/rule-cache.js';
+import { HURRIED_READS } from './rules/rule-source.js';
+import { PART_BEFORE_RULE_SOURCE } from './rules/rules-in-time.js';
 import { LiveGateways } from './sharing/live-gateways.js';
 import { MeasuredSpareCapacity } from './sharing/spare-capacity.js';
 
@@ -76,7 +79,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     /** In front of `store`: remembers what it has refused. */
     buckets,
     limiter,
-    claims: createClaims(redis, store, ignored),
+    claims: createClaims(redis, store, ignored, storeTimeoutMs),
     gateways,
     spareCapacity,
     decisions,
@@ -86,9 +89,9 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages): RedisClaimStore {
+function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
   const nowMs = () => Date.now() + store.clockOffsetMs;
-  return new RedisClaimStore(redis, nowMs, (what) => ignored.add({ kind: 'claim', ...what }));
+  return new RedisClaimStore(redis, { nowMs, deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
 }
 
 function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {
@@ -128,6 +131,7 @@ function createRuleCache(
       snapshots,
       ruleSource: settings.ruleSource,
       redisAvailable: () => store.readable,
+      hedge: new Hedge({ afterMs: PART_BEFORE_RULE_SOURCE * settings.storeTimeoutMs, atOnce: HURRIED_READS }),
       unknownIds: new LookupAllowance({
         perSecond: settings.unknownLookupsPerSecond,
         perPeerPerSecond: settings.unknownLookupsPerPeer,

@@ -43,6 +43,7 @@ beforeAll(async () => {
     'batch-each',
     'never',
     'forwarded',
+    'repeated',
     'many',
     'peek',
     'by-grpc',
@@ -189,6 +190,21 @@ test('a proxy asks by a sub-request, and is answered as its client is to be', as
   expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringContaining('"burst";r=0')]);
   expect((await ask({ ...forwarded, 'x-forwarded-uri': '/a/../b' })).status).toBe(400);
   expect((await ask({ 'x-forwarded-uri': '/a' })).status).toBe(400);
+});
+
+test('Envoy asks by HTTP below a prefix, and the request is the one that it repeats there', async () => {
+  const ask = (path: string, method = 'POST') =>
+    fetch(`${api.url}/v1/ext-authz${path}`, {
+      method,
+      headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'repeated', 'x-forwarded-uri': '/a' },
+    });
+  for (let i = 0; i < 3; i++) expect([(await ask('/transactions?x=1')).status, i]).toEqual([200, i]);
+  const refused = await ask('/transactions?x=1');
+  expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringContaining('"burst";r=0')]);
+  expect(await refused.json()).toMatchObject({ code: 'quota.exceeded' });
+  expect((await ask('/a%2fb', 'GET')).status).toBe(400);
+  expect([(await ask('')).status, (await ask('x')).status]).toEqual([404, 404]);
+  expect(await house.metric(api, /^tollgate_decision_api_calls_total\{call="\/v1\/ext-authz\/\*\*",status_class="4xx"/)).toBe(2);
 });
 
 test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC and by JSON', async () => {

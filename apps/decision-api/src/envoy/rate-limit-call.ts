@@ -79,6 +79,8 @@ async function decided(
   beside: readonly string[],
   { decisions, requestId }: Asked,
 ): Promise<MadeDecision | 'refused' | undefined> {
+  // The client's doing: after an error Envoy lets its request pass, unless it is told otherwise.
+  if (entries.some(({ value }) => value.length > MOST_CHARACTERS)) return 'refused';
   const request = describedRequest(domain, entries, beside);
   const names = request.merchant !== domain;
   // Another merchant than there are has no way around its limits; a domain that nobody knows has none, as in envoyproxy/ratelimit.
@@ -168,8 +170,8 @@ export function demandRateLimitCall({ domain, descriptors }: RateLimitCall): voi
       throw invalid(`/descriptors/${i}/entries`, `must have 1 to ${MOST_ENTRIES} items`);
     if (!(hits >= 0 && hits <= MOST_HITS)) throw invalid(`/descriptors/${i}/hits_addend`, `must be a whole number from 0 to ${MOST_HITS}`);
     if (entries.some(({ key }) => key === '')) throw invalid(`/descriptors/${i}/entries`, 'must have keys that are not empty');
-    if (entries.some(({ key, value }) => key.length + value.length > MOST_CHARACTERS))
-      throw invalid(`/descriptors/${i}/entries`, `must be at most ${MOST_CHARACTERS} characters each`);
+    if (entries.some(({ key }) => key.length > MOST_CHARACTERS))
+      throw invalid(`/descriptors/${i}/entries`, `must have keys of at most ${MOST_CHARACTERS} characters`);
   });
 }
 

@@ -5,6 +5,8 @@ import type { Answer } from './answer.js';
 export interface Call {
   readonly method: string;
   readonly query: URLSearchParams;
+  /** Path and query as they came. */
+  readonly target: string;
   /** The caller's own, if it was valid, otherwise generated; harmless characters only. */
   readonly requestId: string;
   /** The name of the caller. */
@@ -26,5 +28,11 @@ export interface Route {
   readonly handle: (call: Call) => Promise<Answer>;
 }
 
-/** By path. */
+/** By path. One that ends in `/**` is for all paths below it. */
 export type Routes = Readonly<Record<string, Route>>;
+
+/** The name under which the routes have a path; undefined if there is none. */
+export function routeName(routes: Routes, path: string): string | undefined {
+  if (Object.hasOwn(routes, path)) return path;
+  return Object.keys(routes).find((name) => name.endsWith('/**') && path.startsWith(name.slice(0, -2)));
+}

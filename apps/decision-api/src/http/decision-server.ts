@@ -6,7 +6,7 @@ import { type Logger, ProblemError } from '#platform';
 import type { Callers } from '../callers/callers.js';
 import type { TlsDoor } from '../tls/tls-door.js';
 import { type Answer, problemAnswer, sendAnswer } from './answer.js';
-import type { Call, Routes } from './call.js';
+import { type Call, routeName, type Routes } from './call.js';
 import type { CallCounts } from './call-counts.js';
 import { CallerConnection } from './caller-connection.js';
 import { answerOfError } from './errors.js';
@@ -120,9 +120,10 @@ export class DecisionServer {
     counts.inFlight++;
     connection.began();
     const { path, query } = targetOf(request.url ?? '');
-    const answer = isFull ? problemAnswer(tooManyCalls(), requestId) : await this.answer(request, { path, query, connection, requestId });
+    const name = routeName(routes, path);
+    const answer = isFull ? problemAnswer(tooManyCalls(), requestId) : await this.answer(request, { name, query, connection, requestId });
     counts.inFlight--;
-    counts.count(Object.hasOwn(routes, path) ? path : 'unknown', answer.status);
+    counts.count(name ?? 'unknown', answer.status);
     connection.answered();
     if (response.destroyed) return;
     try {
@@ -133,17 +134,18 @@ export class DecisionServer {
     }
   }
 
-  private async answer(request: IncomingMessage, { path, query, connection, requestId }: Asked): Promise<Answer> {
+  private async answer(request: IncomingMessage, { name, query, connection, requestId }: Asked): Promise<Answer> {
     const { callers, logger, routes } = this.options;
     try {
       const caller = connection.callerOf(request, callers);
-      const route = Object.hasOwn(routes, path) ? routes[path]! : undefined;
-      if (route === undefined) throw new ProblemError({ status: 404, code: 'route.not_found', detail: 'there is no such call' });
+      if (name === undefined) throw new ProblemError({ status: 404, code: 'route.not_found', detail: 'there is no such call' });
+      const route = routes[name]!;
       const method = request.method ?? '';
       if (route.method !== undefined && route.method !== method) throw methodNotAllowed(route.method);
       const call: Call = {
         method,
         query,
+        target: request.url ?? '',
         requestId,
         caller,
         peer: connection.peer,
@@ -160,7 +162,8 @@ export class DecisionServer {
 
 /** Where a call came, and by what it is told from others. */
 interface Asked {
-  readonly path: string;
+  /** Of its route; undefined if there is none. */
+  readonly name: string | undefined;
   readonly query: URLSearchParams;
   readonly connection: CallerConnection;
   readonly requestId: string;

@@ -5,10 +5,12 @@ import type { CallerLimit } from '../callers/caller-limit.js';
 import { Decisions } from '../decisions/decisions.js';
 import type { Waiters } from '../decisions/waiters.js';
 import { jsonCall } from '../envoy/json-call.js';
+import { EXT_AUTHZ_PREFIX } from '../envoy/prefixed-request.js';
 import { batchCall } from './batch-call.js';
 import type { Routes } from './call.js';
 import { checkCall } from './check-call.js';
 import { refundCall, settleCall } from './claim-calls.js';
+import { extAuthzCall } from './ext-authz-call.js';
 import { forwardAuthCall } from './forward-auth-call.js';
 import { waitCall } from './wait-call.js';
 import { documentCall } from '../openapi/document-call.js';
@@ -34,6 +36,7 @@ export function createRoutes({ decisions, strictDecisions, waiters, limit, heade
     '/openapi.json': documentCall(limit),
     '/json': jsonCall(decisions, limit, headersOf),
     '/v1/forward-auth': forwardAuthCall(strictDecisions, limit, headersOf, trusts),
+    [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(strictDecisions, limit, headersOf, trusts),
   };
 }
 

@@ -28,7 +28,9 @@ it('docs/schema/decision-api.openapi.json is what the tables of fields say; npm 
 });
 
 it('every call is in it, and no other', () => {
-  const routes = Object.keys(createRoutes({} as never)).filter((path) => path !== '/openapi.json');
+  const routes = Object.keys(createRoutes({} as never))
+    .filter((path) => path !== '/openapi.json')
+    .map((path) => path.replace('**', '{path}'));
   expect(Object.keys(document.paths as object).sort()).toEqual(routes.sort());
 });
 

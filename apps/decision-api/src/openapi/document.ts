@@ -136,6 +136,19 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     ],
     others: { 429: REFUSAL },
   },
+  '/v1/ext-authz/{path}': {
+    id: 'extAuthz',
+    summary: 'Answers ext_authz of Envoy by HTTP',
+    description:
+      'By any method, that of the request, and from proxies in TRUSTED_PROXIES only; the path and query of the request, slashes and all, stand behind the prefix. 200 without a body, or the refusal of a gateway.',
+    parameters: [
+      { name: 'path', in: 'path', required: true, description: 'The path of the request.', schema: { type: 'string' } },
+      header('X-Merchant-Id', 'The merchant that makes the request.', true),
+      header('X-User-Id', 'Its user.'),
+      header('X-Forwarded-For', 'The client.'),
+    ],
+    others: { 429: REFUSAL },
+  },
   '/json': {
     id: 'shouldRateLimit',
     summary: 'What Envoy asks, as envoyproxy/ratelimit has it in JSON',

@@ -48,12 +48,13 @@ export class ProxyServer {
 
   /**
    * @param port 0 for any free one
+   * @param exclusive not shared with the other workers of this gateway
    * @returns the port that is listened on; rejects with the system's error, e.g. EADDRINUSE
    */
-  listen(port: number, host?: string): Promise<number> {
+  listen(port: number, host?: string, { exclusive = false } = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen({ port, host }, () => {
+      this.server.listen({ port, host, exclusive }, () => {
         this.server.off('error', reject);
         resolve((this.server.address() as AddressInfo).port);
       });
