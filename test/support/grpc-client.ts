@@ -38,16 +38,17 @@ export function sendBytes(
   path: string,
   bytes: Uint8Array,
   headers: Record<string, string>,
-): Promise<{ status: number; grpc: string | undefined }> {
+): Promise<{ status: number; grpc: string | undefined; message: string | undefined }> {
   return new Promise((resolve, reject) => {
     const session = connect(`http://127.0.0.1:${port}`);
     session.on('error', reject);
     const known = { 'content-type': 'application/grpc', te: 'trailers' };
     const stream = session.request({ ':method': 'POST', ':path': path, ...known, ...headers });
-    const found = { status: 0, grpc: undefined as string | undefined };
+    const found = { status: 0, grpc: undefined as string | undefined, message: undefined as string | undefined };
     const note = (received: Record<string, unknown>): void => {
       found.status = Number(received[':status'] ?? found.status);
       found.grpc = (received['grpc-status'] as string | undefined) ?? found.grpc;
+      found.message = (received['grpc-message'] as string | undefined) ?? found.message;
     };
     stream.on('response', note);
     stream.on('trailers', note);

@@ -21,11 +21,21 @@ export interface Call {
   readonly left: AbortSignal;
 }
 
+/** How a call is made that comes as one whole, plain request. */
+export interface PlainRoute {
+  /** Of the body. A larger one is left to `handle`. */
+  readonly mostBytes: number;
+  /** Answers once, perhaps before it returns, or throws what `handle` rejects with. The same as `handle` answers to the same call without a query. */
+  readonly handle: (body: Buffer, call: Pick<Call, 'caller' | 'requestId'>, answered: (outcome: Answer | Error) => void) => void;
+}
+
 export interface Route {
   /** Undefined: all that there are. */
   readonly method?: 'POST' | undefined;
   /** @throws ProblemError, and what `errors.ts` knows */
   readonly handle: (call: Call) => Promise<Answer>;
+  /** For calls that are made very often. */
+  readonly plain?: PlainRoute | undefined;
 }
 
 /** By path. One that ends in `/**` is for all paths below it. */

@@ -47,7 +47,7 @@ export class CallerConnection implements Drainable {
   }
 
   /** Who makes a call. The same credentials as before need not be hashed again. @throws ProblemError */
-  callerOf(request: IncomingMessage, callers: Callers): string {
+  callerOf(request: Pick<IncomingMessage, 'headers'>, callers: Callers): string {
     // Looked at each time: it may end while the connection goes on.
     if (this.shown !== null) return callers.named('', this.peer, this.shown);
     const sent = callers.credentialIn(request);

@@ -9,7 +9,9 @@ import { type Answer, problemAnswer, sendAnswer } from './answer.js';
 import { type Call, routeName, type Routes } from './call.js';
 import type { CallCounts } from './call-counts.js';
 import { CallerConnection } from './caller-connection.js';
-import { answerOfError } from './errors.js';
+import { answerOfError, tooManyCalls } from './errors.js';
+import { PlainCalls } from './plain-calls.js';
+import { PlainConnection } from './plain-connection.js';
 import { BodyBudget, readJsonObject } from './request-body.js';
 
 export interface DecisionServerOptions {
@@ -44,10 +46,13 @@ export class DecisionServer {
   private readonly draining = new Drain(this.connections);
   private readonly budget: BodyBudget;
   private readonly nextRequestId = createRequestIds();
+  private readonly plainCalls: PlainCalls;
   private isDraining = false;
 
   constructor(private readonly options: DecisionServerOptions) {
     this.budget = new BodyBudget(options.maxBufferedBytes);
+    const { nextRequestId, budget } = this;
+    this.plainCalls = new PlainCalls({ ...options, budget, nextRequestId, keepAliveMs: KEEP_ALIVE_MS, isDraining: () => this.isDraining });
     this.server = this.createServer();
   }
 
@@ -94,13 +99,29 @@ export class DecisionServer {
     server.maxHeadersCount = 0;
     // Callers that close their sending side after a call are answered.
     (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
-    if (tls === undefined) server.on('connection', (socket: Socket) => this.connected(socket, null));
+    if (tls === undefined) this.readPlainly(server);
     server.on('request', (request, response) => void this.serve(request, response));
     server.on('clientError', onClientError);
     return server;
   }
 
-  private connected(socket: Socket, shown: ShownCertificate | null): void {
+  /** Connections begin as sockets, whose plain requests are answered without node's streams. Those of TLS begin as connections of node:http. */
+  private readPlainly(server: Server): void {
+    const [speakHttp] = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      const connection = this.connected(socket, null);
+      new PlainConnection(socket, {
+        serve: (head, body, plain) => this.plainCalls.serve(head, body, connection, plain),
+        handOver: speakHttp!.bind(server),
+        late: (late) => onClientError(Object.assign(new Error('no request'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), late),
+        firstRequestMs: this.options.headersTimeoutMs,
+        keepAliveMs: KEEP_ALIVE_MS,
+      });
+    });
+  }
+
+  private connected(socket: Socket, shown: ShownCertificate | null): CallerConnection {
     const connection = new CallerConnection(socket, canonicalAddress(socket.remoteAddress ?? ''), shown);
     this.connections.add(connection);
     this.ofSocket.set(socket, connection);
@@ -109,6 +130,7 @@ export class DecisionServer {
       this.connections.delete(connection);
       connection.ended();
     });
+    return connection;
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -189,16 +211,6 @@ function methodNotAllowed(allowed: string): ProblemError {
     code: 'route.method_not_allowed',
     detail: `this is asked by ${allowed}`,
     headers: { allow: allowed },
-  });
-}
-
-function tooManyCalls(): ProblemError {
-  return new ProblemError({
-    status: 503,
-    type: 'temporary-reduced-capacity',
-    code: 'decision_api.too_many_calls',
-    detail: 'too many calls are under way: ask again later, and fewer at a time',
-    headers: { 'retry-after': '1' },
   });
 }
 
