@@ -173,7 +173,10 @@ const received = (start: string): string[] => house.received.map(({ url }) => ur
 
 for (const { title } of absent) test.skip(`${title}: a real one`, () => {});
 
-describe.each(ways)('$title', (way) => {
+// Not describe.each, which wants one at least.
+for (const way of ways) describe(way.title, () => testsOf(way));
+
+function testsOf(way: Way): void {
   const { port, body: ofTollgate = true, tells = true } = way;
 
   test('a burst passes up to the capacity, and the rest is refused with the headers of limits, away from the API', async () => {
@@ -296,7 +299,7 @@ describe.each(ways)('$title', (way) => {
     expect(house.received.slice(before).map(({ url, method }) => `${method} ${url!.slice(0, 30)}`)).toEqual([]);
     expect((await send(portOf(way), '/closed/x')).status).toBe(429);
   });
-});
+}
 
 // For machines without one.
 test('what ForwardAuth of Traefik 3 sends is understood, without a real one', async () => {
@@ -357,7 +360,7 @@ function open(text: string): string {
   );
 }
 
-describe('Tollgate is gone', () => {
+(ways.length > 0 ? describe : describe.skip)('Tollgate is gone', () => {
   const doors: {
     readonly title: string;
     readonly port: number;
