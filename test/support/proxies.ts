@@ -87,6 +87,9 @@ async function launch(name: ProxyName, { program: { program, env }, ports, edit 
   };
   try {
     for (const port of LISTENING[name]) await until(`${name} listens`, () => server.hasExited() || accepts(own.get(port)!), 30_000);
+    // It listens before it has read its routes.
+    if (name === 'traefik')
+      await until('Traefik has routes', async () => (await fetch(`http://127.0.0.1:${own.get(8103)}/`)).status !== 404);
     if (server.hasExited()) throw new Error(`${name} has ended:\n${server.lastLines()}`);
   } catch (error) {
     await stop();

@@ -8,6 +8,7 @@ import { burst } from '#limiter/testing';
 import { makeAuthority, makeCertificate } from '../../support/certificates.js';
 import { clientOf, serviceOf, unary } from '../../support/grpc-client.js';
 import { ruleSpec } from '../../support/factories/rules.js';
+import { answerChecker } from '../../support/documented-answers.js';
 import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
@@ -19,6 +20,9 @@ const HASH = createHash('sha256').update(TOKEN).digest('hex');
 let house: House;
 let gateway: RunningApp;
 let api: RunningApp;
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a document whose parts fail the test if they are not there
+let document: any;
+let faultsOf: ReturnType<typeof answerChecker>;
 
 const ANY = { methods: [], paths: [] };
 /** On a busy machine Redis is late, and no rule is to act by its onStoreFailure then. */
@@ -44,6 +48,7 @@ beforeAll(async () => {
     'peek',
     'by-grpc',
     'shop',
+    'examples',
   ];
   await house.store({
     ...Object.fromEntries(merchants.map((id) => [id, [of()]])),
@@ -52,6 +57,8 @@ beforeAll(async () => {
     quick: [of({ limits: [quick] })],
   });
   [gateway, api] = await Promise.all([house.gateway(PATIENT), house.decisionApi({ ...PATIENT, DECISION_API_TOKENS: `test:${HASH}` })]);
+  document = await (await fetch(`${api.url}/openapi.json`, { headers: { authorization: `Bearer ${TOKEN}` } })).json();
+  faultsOf = answerChecker(document);
 });
 
 afterAll(() => house.close());
@@ -63,13 +70,16 @@ interface Answered {
   readonly body: any;
 }
 
+/** What is answered is what the OpenAPI document says. */
 async function call(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answered> {
   const response = await fetch(api.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  const answered = { status: response.status, headers: response.headers, body: await response.json() };
+  expect(faultsOf({ path, contentType: response.headers.get('content-type'), ...answered })).toEqual([]);
+  return answered;
 }
 
 const check = (merchant: string, more = {}) => call('/v1/check', { merchant, method: 'POST', path: '/transactions', ...more });
@@ -94,11 +104,27 @@ test('with asStatus a refusal is what a gateway answers', async () => {
   const refused = await call('/v1/check?asStatus=true', { merchant: 'status' });
   const atGateway = await house.send(gateway, 'status');
   expect(refused.status).toBe(429);
+  const { detail: _said, ...shown } = document.paths['/v1/check'].post.responses[429].content['application/problem+json'].example;
+  expect(refused.body).toMatchObject(shown as object);
   for (const name of ['ratelimit-policy', 'content-type']) expect(refused.headers.get(name)).toBe(atGateway.headers[name]);
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   const { requestId: _, detail: __, ...problem } = refused.body;
   expect(JSON.parse(atGateway.body)).toMatchObject(problem);
   expect((await call('/v1/check?asStatus=true', { merchant: 'nobody' })).status).toBe(403);
+});
+
+test('the examples of the document are answered as it says', async () => {
+  const exampleOf = (path: string) => document.paths[path].post.requestBody.content['application/json'].example;
+  const answerOf = (path: string) => Object.keys(document.paths[path].post.responses[200].content['application/json'].example as object);
+  const asked = await call('/v1/check', { ...exampleOf('/v1/check'), merchant: 'examples' });
+  expect(Object.keys(asked.body as object).sort()).toEqual(answerOf('/v1/check').sort());
+  const { claim } = asked.body as { claim: string };
+  const settled = await call('/v1/settle', { ...exampleOf('/v1/settle'), claim });
+  expect([settled.status, Object.keys(settled.body as object)]).toEqual([200, answerOf('/v1/settle')]);
+  const { mode, checks } = exampleOf('/v1/check/batch');
+  const batch = await call('/v1/check/batch', { mode, checks: [{ ...checks[0], merchant: 'examples' }] });
+  expect(batch.body).toMatchObject({ mode: 'all', allowed: true, decisions: [{ reason: 'allowed' }] });
+  expect((await fetch(`${api.url}/openapi.json`)).status).toBe(401);
 });
 
 test('a claim is refunded once, and a later look finds the tokens', async () => {

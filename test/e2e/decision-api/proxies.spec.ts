@@ -25,7 +25,9 @@ interface Way {
   readonly body?: boolean;
   /** Whether a request that passes tells the client of its limit. */
   readonly tells?: boolean;
-  /** Whether its own time-out for Tollgate can be set, and what happens then. */
+  /** With what it refuses while Tollgate is gone. */
+  readonly gone?: number;
+  /** Whether its own time-out for Tollgate can be set. */
   readonly bounded?: boolean;
 }
 
@@ -33,7 +35,7 @@ const WAYS: readonly Way[] = [
   { title: 'nginx', proxy: 'nginx', port: 8100, body: false },
   { title: 'HAProxy', proxy: 'haproxy', port: 8101 },
   { title: 'Caddy', proxy: 'caddy', port: 8102 },
-  { title: 'Traefik', proxy: 'traefik', port: 8103, tells: false, bounded: false },
+  { title: 'Traefik', proxy: 'traefik', port: 8103, tells: false, gone: 500, bounded: false },
   { title: 'Envoy by its rate limit service', proxy: 'envoy', port: 10_000 },
   { title: 'Envoy by ext_authz over gRPC', proxy: 'envoy', port: 10_001 },
   { title: 'Envoy by ext_authz over HTTP', proxy: 'envoy', port: 10_002 },
@@ -51,6 +53,8 @@ const absent = WAYS.filter(({ proxy }) => !present.includes(proxy));
 let house: House;
 let api: RunningApp;
 const proxies = new Map<ProxyName, RunningProxy>();
+/** All that were started, or may yet be. */
+const begun: Promise<RunningProxy>[] = [];
 
 const DECISIONS = {
   // On a busy machine Redis is late, and no rule is to act by its onStoreFailure then.
@@ -67,7 +71,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
+  const settled = await Promise.allSettled(begun);
+  await Promise.all(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value.stop()] : [])));
   await house.close();
 });
 
@@ -98,11 +103,11 @@ function rules() {
 }
 
 /** Envoy has a listener for each way, with a merchant each. */
-async function start(name: ProxyName, edit: (text: string) => string): Promise<RunningProxy> {
+function start(name: ProxyName, edit: (text: string) => string): Promise<RunningProxy> {
   const { port } = house.upstream.address() as AddressInfo;
   const ports = { 8000: port, 8090: api.ports.main, 8091: api.ports.grpc! };
   const ownFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((what) => `${what}_temp_path ${what};`).join(' ');
-  return startProxy(name, {
+  const starting = startProxy(name, {
     program: programs.get(name)!,
     ports,
     edit: (text) =>
@@ -110,6 +115,8 @@ async function start(name: ProxyName, edit: (text: string) => string): Promise<R
         .replaceAll('REPLACE-WITH-A-TOKEN-OF-DECISION_API_TOKENS', TOKEN)
         .replace(/^http \{$/m, `http {\n  ${ownFolders}`),
   });
+  begun.push(starting);
+  return starting;
 }
 
 function ofMerchants(name: ProxyName, text: string): string {
@@ -351,8 +358,13 @@ function open(text: string): string {
 }
 
 describe('Tollgate is gone', () => {
-  const doors: { readonly title: string; readonly port: number; readonly passes: boolean; readonly bounded: boolean }[] = [];
-  const started: RunningProxy[] = [];
+  const doors: {
+    readonly title: string;
+    readonly port: number;
+    readonly passes: boolean;
+    readonly gone: number;
+    readonly bounded: boolean;
+  }[] = [];
 
   /** What each door answers, which has reached the API. */
   async function ask(only: readonly (typeof doors)[number][], path: string) {
@@ -366,19 +378,16 @@ describe('Tollgate is gone', () => {
   }
 
   const expected = (only: readonly (typeof doors)[number][]) =>
-    only.map(({ title, passes }) => [title, passes, ...(passes ? [200, 1] : [503, 0])]);
+    only.map(({ title, passes, gone }) => [title, passes, ...(passes ? [200, 1] : [gone, 0])]);
 
   beforeAll(async () => {
     const begin = async (name: ProxyName, passes: boolean) => {
       const proxy = await start(name, passes ? open : (text) => text);
-      started.push(proxy);
-      for (const { title, proxy: its, port, bounded = true } of ways)
-        if (its === name) doors.push({ title, port: proxy.ports.get(port)!, passes, bounded });
+      for (const { title, proxy: its, port, gone = 503, bounded = true } of ways)
+        if (its === name) doors.push({ title, port: proxy.ports.get(port)!, passes, gone, bounded });
     };
     await Promise.all(present.flatMap((name) => (name === 'traefik' ? [begin(name, false)] : [begin(name, false), begin(name, true)])));
   });
-
-  afterAll(() => Promise.all(started.map((proxy) => proxy.stop())));
 
   test('and does not answer: each proxy waits for its own time, and refuses or lets pass as it is configured', async () => {
     api.signal('SIGSTOP');

@@ -57,6 +57,7 @@ test('Redis is frozen: a gateway is ready all the same, and acts by its rules', 
 
 test('Redis is frozen: rules that are not at hand come from PostgreSQL before Redis is given up', async () => {
   await house.store({ acme: [ruleSpec({ match: { methods: [], paths: ['/limited/**'] } })] });
+  // Redis' own deadline for rules would be three seconds, and nobody waits longer than two.
   const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
   house.redisServer.freeze();
   try {

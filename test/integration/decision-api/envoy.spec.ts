@@ -164,6 +164,15 @@ describe('ShouldRateLimit answers as envoyproxy/ratelimit', () => {
     expect((await hits(0)).statuses[0]).toMatchObject({ code: 'OK', limitRemaining: 17 });
   });
 
+  it('when its turn in a queue has come', async () => {
+    const smooth = { name: 's', algorithm: 'leaky_bucket', capacity: 2, drainTokens: 1, drainIntervalMs: 150 };
+    enforcer.rules.set('queue', [ruleOf({ name: 'q', limits: [{ ...smooth, onLimit: { delay: { maxWaitMs: 1_000 } } }] })]);
+    expect(await answer([{ x: 'y' }], { domain: 'queue' })).toMatch(/^OK/);
+    const startMs = performance.now();
+    expect(await answer([{ x: 'y' }], { domain: 'queue' })).toMatch(/^OK/);
+    expect(performance.now() - startMs).toBeGreaterThan(140);
+  });
+
   it('with the time until the window ends, the headers of the gateway, and a problem as the body of what is refused', async () => {
     const call = () => ask('basic', [descriptorOf({ one_per_minute: 'headers' })]);
     const passed = await call();

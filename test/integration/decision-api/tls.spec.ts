@@ -1,8 +1,10 @@
 /** TLS with callers of the decision API, on real sockets with certificates that were made for it: both doors, who is known by a certificate, and what handshakes may do. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
 import { connect as connectTls, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { startLimits } from '#limiter';
@@ -12,8 +14,9 @@ import { jsonAnswer } from '../../../apps/decision-api/src/http/answer.js';
 import { CallCounts } from '../../../apps/decision-api/src/http/call-counts.js';
 import { DecisionServer } from '../../../apps/decision-api/src/http/decision-server.js';
 import { TlsDoor, type TlsDoorOptions } from '../../../apps/decision-api/src/tls/tls-door.js';
+import { ROOT } from '../../../scripts/paths.mjs';
 import { makeAuthority, makeCertificate, type MadeCertificate } from '../../support/certificates.js';
-import { serviceOf, unary } from '../../support/grpc-client.js';
+import { framed, sendBytes, serviceOf, unary } from '../../support/grpc-client.js';
 import { until } from '../../support/until.js';
 import { type Doors, type DoorsOptions, MemoryEnforcer, openDoors, TOKEN, tokenCallers } from './doors.js';
 
@@ -250,6 +253,63 @@ describe('by gRPC', () => {
     expect(await check(first)).toMatchObject({ allowed: true });
     expect(await check(second)).toMatchObject({ allowed: true });
     expect([await check(first), await check(second)]).toMatchObject([{ code: 8 }, { code: 8 }]);
+  });
+
+  test.each<[string, Buffer, Record<string, string>, object]>([
+    ['bytes that are no message', framed(Buffer.alloc(11, 0xff)), {}, { grpc: '13' }],
+    ['a message that announces 4 GiB', framed(Buffer.from([1]), { length: 0xffff_ffff }), {}, { grpc: '8' }],
+    ['less than announced', framed(Buffer.from([0x0a]), { length: 100 }), {}, {}],
+    ['a broken compression', framed(Buffer.from([1]), { compressed: 1 }), { 'grpc-encoding': 'gzip' }, {}],
+    ['a deadline that has passed', framed(Buffer.from([0x0a, 4, ...Buffer.from('acme')])), { 'grpc-timeout': '0n' }, { grpc: '4' }],
+    ['another content type', framed(Buffer.alloc(0)), { 'content-type': 'text/plain' }, { status: 415 }],
+  ])('%s is an error, takes nothing, and harms nobody', async (_case, bytes, headers, expected) => {
+    const { port, errors } = await openGrpc();
+    const tls = { ca: SERVER.cert, servername: 'localhost', ...shown(envoy) };
+    const answer = await sendBytes(port, '/tollgate.v1.DecisionService/Check', bytes, headers, tls);
+    expect(answer).toMatchObject(expected);
+    expect(answer.grpc).not.toBe('0');
+    expect(await check(clientOf(port, envoy))).toMatchObject({ allowed: true, limit: { remaining: 2 } });
+    expect(errors).toEqual([]);
+  });
+
+  test('what is no HTTP/2 behind the handshake ends the connection', async () => {
+    const { port, errors } = await openGrpc();
+    const socket = await openTls(port, { ALPNProtocols: ['h2'], ...shown(envoy) });
+    socket.write(Buffer.alloc(1_000, 0x58));
+    await received(socket).catch(() => '');
+    expect(await check(clientOf(port, envoy))).toMatchObject({ allowed: true });
+    expect(errors).toEqual([]);
+  });
+
+  test('health is answered to whoever has spoken TLS', async () => {
+    const { port } = await openGrpc();
+    const folder = join(ROOT, 'node_modules/grpc-health-check/proto');
+    const health = serviceOf('health/v1/health.proto', 'grpc.health.v1.Health', folder);
+    expect(await unary(clientOf(port), health, 'Check', { service: '' }, new Metadata())).toEqual({ status: 'SERVING' });
+  });
+
+  test('a caller that reads no answers is not read on, and is answered when it reads', async () => {
+    const { port, counts } = await openGrpc();
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { ca: SERVER.cert, servername: 'localhost', ...shown(envoy) });
+    ends.push(() => session.destroy());
+    const { path, requestSerialize } = decisions['CheckStream']!;
+    const stream = session.request({ ':method': 'POST', ':path': path, 'content-type': 'application/grpc', te: 'trailers' });
+    const all = 2_000;
+    const messages = Array.from({ length: all }, (_, id) => framed(requestSerialize({ id: id + 1, request: { merchant: 'acme' } })));
+    stream.end(Buffer.concat(messages));
+    let [seen, same] = [0, 0];
+    const other = clientOf(port, envoy);
+    // Calls on another connection are answered meanwhile, until nothing more is taken of the stream.
+    await until(async () => {
+      await check(other);
+      same = counts.length - seen === 1 ? same + 1 : 0;
+      seen = counts.length;
+      return same === 20 && counts.length > 100;
+    });
+    expect(counts.filter((each) => each.includes('CheckStream')).length).toBeLessThan(all);
+    stream.resume();
+    await once(stream, 'end');
+    await until(() => counts.filter((each) => each.includes('CheckStream')).length === all);
   });
 
   test('nothing but HTTP/2 is negotiated, and whoever negotiates nothing is not served', async () => {

@@ -31,7 +31,7 @@ export interface PlainRoute {
 
 export interface Route {
   /** Undefined: all that there are. */
-  readonly method?: 'POST' | undefined;
+  readonly method?: 'GET' | 'POST' | undefined;
   /** @throws ProblemError, and what `errors.ts` knows */
   readonly handle: (call: Call) => Promise<Answer>;
   /** For calls that are made very often. */

@@ -13,6 +13,7 @@ import { refundCall, settleCall } from './claim-calls.js';
 import { extAuthzCall } from './ext-authz-call.js';
 import { forwardAuthCall } from './forward-auth-call.js';
 import { waitCall } from './wait-call.js';
+import { documentCall } from '../openapi/document-call.js';
 
 export interface RouteDependencies {
   readonly decisions: Decisions;
@@ -26,15 +27,17 @@ export interface RouteDependencies {
 
 /** All calls by HTTP. */
 export function createRoutes({ decisions, strictDecisions, waiters, limit, headersOf, trusts }: RouteDependencies): Routes {
+  const door = { decisions: strictDecisions, limit, headersOf };
   return {
     '/v1/check': checkCall(decisions, limit, headersOf),
     '/v1/check/batch': batchCall(decisions, limit),
     '/v1/refund': refundCall(decisions, limit),
     '/v1/settle': settleCall(decisions, limit),
     '/v1/wait': waitCall(waiters, limit),
+    '/openapi.json': documentCall(limit),
     '/json': jsonCall(decisions, limit, headersOf),
-    '/v1/forward-auth': forwardAuthCall(strictDecisions, limit, headersOf, trusts),
-    [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(strictDecisions, limit, headersOf, trusts),
+    '/v1/forward-auth': forwardAuthCall(door, trusts),
+    [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(door, trusts),
   };
 }
 
