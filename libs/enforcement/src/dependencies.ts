@@ -19,7 +19,8 @@ import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
-import { RuleCache } from './rules/rule-cache.js';
+import { NO_STORED_RULES, RedisRules } from './rules/redis-rules.js';
+import { type ColdReader, RuleCache } from './rules/rule-cache.js';
 import { LiveGateways } from './sharing/live-gateways.js';
 import { MeasuredSpareCapacity } from './sharing/spare-capacity.js';
 
@@ -124,16 +125,7 @@ function createRuleCache(
   ignored: IgnoredMessages,
 ): RuleCache {
   return new RuleCache({
-    cold: new ColdRules({
-      snapshots,
-      ruleSource: settings.ruleSource,
-      redisAvailable: () => store.readable,
-      unknownIds: new LookupAllowance({
-        perSecond: settings.unknownLookupsPerSecond,
-        perPeerPerSecond: settings.unknownLookupsPerPeer,
-        atOnce: READS_AT_ONCE,
-      }),
-    }),
+    cold: createColdReader(settings, snapshots, () => store.readable),
     makeTake: redisTake,
     storeNow: () => Date.now() + store.clockOffsetMs,
     onNewerRule: ({ id, language }) =>
@@ -145,4 +137,12 @@ function createRuleCache(
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });
+}
+
+function createColdReader(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): ColdReader {
+  const { ruleSource, storedRules, unknownLookupsPerSecond: perSecond, unknownLookupsPerPeer: perPeerPerSecond } = settings;
+  if (!storedRules) return NO_STORED_RULES;
+  if (ruleSource === undefined) return new RedisRules({ snapshots, redisAvailable });
+  const unknownIds = new LookupAllowance({ perSecond, perPeerPerSecond, atOnce: READS_AT_ONCE });
+  return new ColdRules({ snapshots, ruleSource, redisAvailable, unknownIds });
 }
