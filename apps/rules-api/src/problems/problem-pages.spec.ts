@@ -89,6 +89,7 @@ const SOURCES = [
   'apps/rules-api/src/rules/rules.service.ts',
   'apps/rules-api/src/rules/unreadable-rules.ts',
   'apps/rules-api/src/tokens/tokens.service.ts',
+  'libs/edge/src/identity-refusals.ts',
   'libs/edge/src/path-problems.ts',
   'libs/edge/src/refusals.ts',
   'libs/platform/src/bearer-token.ts',
