@@ -12,6 +12,7 @@ export { createPathReader, type PathReader } from './path-policy.js';
 export { TARGET_CHARACTERS, TARGET_FORM } from './path-problems.js';
 export { isPreflight } from './preflight.js';
 export { Problem } from './problem-answer.js';
+export { PassingBody, unreadableByHead } from './readable-body.js';
 export { type HeadersOf, rateLimitHeaders, REROUTED, type ShownLimit } from './rate-limit-headers.js';
 export { type Refusal, refusal, refusalOf, refusalWithoutVerdict, unavailable } from './refusals.js';
 export { createRequestIds, isRequestId } from './request-id.js';
