@@ -1,7 +1,7 @@
 --[[
 Purpose    Writes receipts of decisions down, and drops the oldest.
 Guarantee  A merchant writes MINUTES_AT_ONCE times as many at once as it may write a minute, and no more than that a minute from then on (GCRA), so it
-           pushes out no more of the others' than that. There are never more receipts than may be kept, but for a while after that number was
+           pushes out no more of the others' than that. What passed fits only while half of that is left, so that refusals have the other half. There are never more receipts than may be kept, but for a while after that number was
            lowered; those that are too old go. The hash names what is in the stream and nothing else.
 
 KEYS  1  the stream: i id of the request, m merchant, o 1 if it passed, t when it was by this clock in milliseconds, r the rest as JSON
@@ -35,12 +35,14 @@ local function share(key, wanted)
   demand(key, 'string')
   local at_once_ms = 60000 * MINUTES_AT_ONCE
   local used_until = math.min(math.max(tonumber(call('GET', key) or 0) or 0, now_ms), now_ms + at_once_ms)
-  local fits = math.min(wanted, math.floor((now_ms + at_once_ms - used_until) / interval_ms + 1e-6))
-  if fits > 0 then
-    used_until = used_until + fits * interval_ms
+  local room = math.floor((now_ms + at_once_ms - used_until) / interval_ms + 1e-6)
+  local refused = math.min(wanted.refused, room)
+  local passed = math.max(0, math.min(wanted.passed, room - refused - math.floor(at_once_ms / interval_ms / 2)))
+  if refused + passed > 0 then
+    used_until = used_until + (refused + passed) * interval_ms
     call('SET', key, string.format('%.0f', used_until), 'PX', string.format('%.0f', used_until - now_ms + 1000))
   end
-  return fits
+  return { refused = refused, passed = passed }
 end
 
 local function write(merchant, request, passed, age_ms, rest)
@@ -53,17 +55,21 @@ local function write(merchant, request, passed, age_ms, rest)
 end
 
 local MEMBERS = 6
+local function outcome_at(at) return ARGV[at + 3] == '1' and 'passed' or 'refused' end
+
 local wanted = {}
 for at = 4, #ARGV, MEMBERS do
-  local owner = tonumber(ARGV[at])
-  wanted[owner] = (wanted[owner] or 0) + 1
+  local owner, outcome = tonumber(ARGV[at]), outcome_at(at)
+  wanted[owner] = wanted[owner] or { refused = 0, passed = 0 }
+  wanted[owner][outcome] = wanted[owner][outcome] + 1
 end
-for owner, count in pairs(wanted) do wanted[owner] = share(KEYS[owner], count) end
+local fits = {}
+for owner, counts in pairs(wanted) do fits[owner] = share(KEYS[owner], counts) end
 local written = 0
 for at = 4, #ARGV, MEMBERS do
-  local owner = tonumber(ARGV[at])
-  if wanted[owner] > 0 then
-    wanted[owner] = wanted[owner] - 1
+  local counts, outcome = fits[tonumber(ARGV[at])], outcome_at(at)
+  if counts[outcome] > 0 then
+    counts[outcome] = counts[outcome] - 1
     write(ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4], ARGV[at + 5])
     written = written + 1
   end

@@ -55,7 +55,7 @@ describe('a webhook', () => {
   });
 
   it('is tested', async () => {
-    const test = await api.ask('POST', `${path}/test`, {});
+    const test = await api.ask('POST', `${path}/test`);
     expect([test.status, test.body.event]).toEqual([202, 'webhook.test']);
     const delivered = `${path}/deliveries/${test.body.id as string}`;
     await until(async () => (await api.ask('GET', delivered)).body.state === 'delivered');

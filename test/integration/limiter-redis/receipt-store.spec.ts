@@ -87,6 +87,12 @@ test('a flood of one merchant pushes nobody out: beyond its share nothing is wri
   expect(await redis.ttl(receiptShareKey('quiet'))).toBeLessThan(30 * 60);
 });
 
+test('requests that passed use up at most half of the share of a merchant, and leave the rest to refusals', async () => {
+  const bounds = { most: 1000, perMinute: 2 };
+  expect(await store.add(many(60, 'passed', { allowed: true }), bounds)).toBe(25);
+  expect(await store.add(many(60, 'refused', { allowed: false }), bounds)).toBe(25);
+});
+
 test('unknown merchants share one quota of receipts', async () => {
   const unknown = Array.from({ length: 600 }, (_, i) => receipt(`r${i}`, { merchantId: `random ${i}`, isKnownMerchant: false }));
   expect(await store.add(unknown, BOUNDS)).toBe(500);

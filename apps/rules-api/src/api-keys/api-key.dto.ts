@@ -9,7 +9,9 @@ import { API_KEY_FIELDS, API_KEY_ROTATION_FIELDS } from './api-key-fields.js';
 
 export class CreateApiKeyDto extends tableDto('api_key', API_KEY_FIELDS) {}
 
-export class RotateApiKeyDto extends tableDto('api_key', API_KEY_ROTATION_FIELDS) {}
+export class RotateApiKeyDto extends tableDto('api_key', API_KEY_ROTATION_FIELDS) {
+  static override readonly mayBeAbsent = true;
+}
 
 /** The query of the list of a merchant's keys. */
 export class ApiKeyQueryDto extends PageQueryDto {

@@ -6,7 +6,9 @@ import { tableDto } from '../http/table-dto.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { APPROVE_FIELDS, REJECT_FIELDS } from './approval-fields.js';
 
-export class ApproveDto extends tableDto('approval', APPROVE_FIELDS) {}
+export class ApproveDto extends tableDto('approval', APPROVE_FIELDS) {
+  static override readonly mayBeAbsent = true;
+}
 
 export class RejectDto extends tableDto('approval', REJECT_FIELDS) {}
 

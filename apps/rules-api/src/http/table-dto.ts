@@ -6,6 +6,8 @@ export interface TableDto<T extends object = object> {
   readonly fields: Fields;
   /** What codes of faults begin with. */
   readonly code: string;
+  /** A request without a body says the same as one with `{}`: nothing has to be said, and nothing is replaced by it. */
+  readonly mayBeAbsent?: boolean;
   /** What must hold between fields that are right one by one: the faults of a value with every default filled in. */
   faultsOf?(value: T): readonly Fault[];
 }

@@ -37,6 +37,16 @@ function errorsOf(body: unknown): unknown {
 }
 
 describe('ValidationPipe', () => {
+  it('takes no body for an empty one where that is said, and only there', () => {
+    class Tyres extends tableDto('tyres', WHEEL) {
+      static override readonly mayBeAbsent = true;
+    }
+    class Rims extends tableDto('rims', WHEEL) {}
+    expect(pipe.transform(undefined, { type: 'body', metatype: Tyres })).toEqual({ size: 5 });
+    expect(() => pipe.transform(null, { type: 'body', metatype: Tyres })).toThrow('the body must be a JSON object');
+    expect(() => pipe.transform(undefined, { type: 'body', metatype: Rims })).toThrow('the body must be a JSON object');
+  });
+
   it('fills in defaults and leaves values as they are', () => {
     expect(transform({ name: 'a' })).toEqual({ name: 'a', colour: 'red', fast: false, wheels: [], spare: { size: 5 } });
     expect(transform({ name: 'a', wheels: [{}, { size: 2 }] })).toMatchObject({ wheels: [{ size: 5 }, { size: 2 }] });

@@ -19,7 +19,7 @@ export const MAX_DEPTH = 16;
 export class ValidationPipe implements PipeTransform {
   transform(value: unknown, { type, metatype }: ArgumentMetadata): unknown {
     if ((type !== 'body' && type !== 'query') || !isTableDto(metatype)) return value;
-    return validated(value, metatype, type);
+    return validated(value === undefined && metatype.mayBeAbsent === true ? {} : value, metatype, type);
   }
 }
 

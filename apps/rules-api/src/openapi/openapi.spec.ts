@@ -164,7 +164,8 @@ describe('the OpenAPI document', () => {
       }
       if (['POST', 'PUT', 'PATCH'].includes(method)) {
         needs('400', '413', '415');
-        expect([name, operation.requestBody]).toEqual([name, expect.objectContaining({ required: true })]);
+        const required = !/\/(rotate|approve|test|retry)$/.test(path);
+        expect([name, operation.requestBody]).toEqual([name, expect.objectContaining({ required })]);
       }
       expect(parameters.filter((parameter) => path.includes(`{${parameter}}`))).toHaveLength(path.split('{').length - 1);
     }

@@ -15,6 +15,7 @@ import { CreateOverrideDto } from '../overrides/override.dto.js';
 import { SwitchDto } from '../switches/switch.dto.js';
 import { CreateTokenDto, RotateTokenDto } from '../tokens/token.dto.js';
 import { MERCHANT_KEY_SCHEME, TOKEN_SCHEME } from './operations.js';
+import type { TableDto } from '../http/table-dto.js';
 import { RotateSecretDto, SendDto, WebhookDto, WebhookPatch } from '../webhooks/webhook.dto.js';
 import { RESOURCES } from '../resources.js';
 import { operationId } from './operation-ids.js';
@@ -75,6 +76,7 @@ export function openApiDocument(app: INestApplication, url: string): OpenAPIObje
   schemas[WebhookPatch.name] = patchSchema(schemas[WebhookDto.name]!);
   closeObjects(schemas);
   addRuleExamples(document);
+  markOptionalBodies(document);
   return document;
 }
 
@@ -90,6 +92,16 @@ function addRuleExamples({ components = {}, paths }: OpenAPIObject): void {
       const schema = content?.schema;
       if (content && schema && '$ref' in schema && RULE_BODIES.has(schema.$ref)) content.examples = references;
     }
+  }
+}
+
+/** Bodies that are only for those who want to say more. */
+function markOptionalBodies({ paths }: OpenAPIObject): void {
+  const optional = new Set(TABLE_DTOS.filter(({ mayBeAbsent }: TableDto) => mayBeAbsent).map(({ name }) => `#/components/schemas/${name}`));
+  for (const { post } of Object.values(paths)) {
+    const body = post?.requestBody;
+    const schema = body && 'content' in body ? body.content['application/json']?.schema : undefined;
+    if (body && 'content' in body && schema && '$ref' in schema && optional.has(schema.$ref)) body.required = false;
   }
 }
 

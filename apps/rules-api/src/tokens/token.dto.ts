@@ -6,7 +6,9 @@ import { ROTATION_FIELDS, TOKEN_FIELDS } from './token-fields.js';
 
 export class CreateTokenDto extends tableDto('token', TOKEN_FIELDS) {}
 
-export class RotateTokenDto extends tableDto('token', ROTATION_FIELDS) {}
+export class RotateTokenDto extends tableDto('token', ROTATION_FIELDS) {
+  static override readonly mayBeAbsent = true;
+}
 
 /** A token as the API shows it, without the token. */
 export class TokenView extends RotatingSecretView {

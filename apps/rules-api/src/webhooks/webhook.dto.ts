@@ -11,9 +11,13 @@ export class WebhookDto extends tableDto('webhook', WEBHOOK_FIELDS) {}
 /** The document's name for a merge patch of a webhook; its schema is made from that of WebhookDto. */
 export class WebhookPatch {}
 
-export class RotateSecretDto extends tableDto('webhook', ROTATE_SECRET_FIELDS) {}
+export class RotateSecretDto extends tableDto('webhook', ROTATE_SECRET_FIELDS) {
+  static override readonly mayBeAbsent = true;
+}
 
-export class SendDto extends tableDto('webhook', SEND_FIELDS) {}
+export class SendDto extends tableDto('webhook', SEND_FIELDS) {
+  static override readonly mayBeAbsent = true;
+}
 
 /** A webhook as the API shows it, without its secret. */
 export class WebhookView extends VersionedView {

@@ -70,6 +70,13 @@ test.each([
   expect(queue.take()).toEqual([]);
 });
 
+test('requests that passed use up at most half of each bound, and leave the rest to refusals', () => {
+  const { queue, refuse } = bed({ perSecond: 40, passedOneIn: 1 });
+  for (let i = 0; i < 100; i++) queue.offer('r', of('m'), NO_MATCHING_RULE);
+  refuse('m', 100);
+  expect(queue.take().map(({ outcome }) => outcome.allowed)).toEqual([...Array<boolean>(5).fill(true), ...Array<boolean>(5).fill(false)]);
+});
+
 test('a request without an id is not noted', () => {
   const { queue } = bed();
   queue.offer('', of('a'), RULES_UNAVAILABLE);

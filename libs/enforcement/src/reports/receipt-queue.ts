@@ -26,6 +26,9 @@ export interface ReceiptQueueOptions {
 /** Seconds in which Redis may be away before receipts are dropped. */
 const SECONDS_KEPT = 5;
 
+/** What passed may use up this part of each bound: somebody will ask about the refusals. */
+const PART_OF_PASSED = 0.5;
+
 /** Why a decision was not noted. Fit for a label. */
 export type NotNoted = 'merchant_rate' | 'rate' | 'queue_full';
 
@@ -52,7 +55,7 @@ export class ReceiptQueue {
     const isSampled = outcome.allowed && outcome.reason !== 'rerouted';
     if (isSampled && --this.untilSample > 0) return;
     if (isSampled) this.untilSample = this.nextSample();
-    if (requestId !== '' && this.options.perSecond > 0) this.note(requestId, descriptor, outcome);
+    if (requestId !== '' && this.options.perSecond > 0) this.note(requestId, descriptor, outcome, isSampled ? PART_OF_PASSED : 1);
   }
 
   /** What has been noted since the last time. */
@@ -69,16 +72,16 @@ export class ReceiptQueue {
     this.notNoted.queue_full += all.length - this.noted.length;
   }
 
-  private note(requestId: string, descriptor: Descriptor, outcome: Outcome): void {
+  private note(requestId: string, descriptor: Descriptor, outcome: Outcome, part: number): void {
     const atMs = this.options.now();
     const { merchantId } = descriptor;
     const share = this.options.isMerchant(merchantId) ? merchantId : NO_MERCHANT;
-    const bound = this.bound.metBy(share, atMs);
+    const bound = this.bound.metBy(share, atMs, part);
     if (bound !== undefined) {
       this.notNoted[bound]++;
       return;
     }
-    if (this.noted.length >= this.mostWaiting) {
+    if (this.noted.length >= this.mostWaiting * part) {
       this.notNoted.queue_full++;
       return;
     }

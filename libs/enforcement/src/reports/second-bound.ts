@@ -16,16 +16,21 @@ export class SecondBound {
     this.perMerchant = Math.max(1, Math.ceil(perSecond / PART_OF_ONE_MERCHANT));
   }
 
-  /** The bound that stands in the way; undefined: none. @param nowMs of a clock that never steps back */
-  metBy(merchantId: string, nowMs: number): 'rate' | 'merchant_rate' | undefined {
+  /**
+   * The bound that stands in the way; undefined: none.
+   *
+   * @param nowMs of a clock that never steps back
+   * @param part of both bounds that this may use up, from 0 to 1: the rest is left to what matters more
+   */
+  metBy(merchantId: string, nowMs: number, part = 1): 'rate' | 'merchant_rate' | undefined {
     const second = Math.floor(nowMs / 1000);
     if (second !== this.second) {
       this.second = second;
       this.inSecond = 0;
       this.byMerchant.clear();
     }
-    if (this.inSecond >= this.perSecond) return 'rate';
-    return (this.byMerchant.get(merchantId) ?? 0) >= this.perMerchant ? 'merchant_rate' : undefined;
+    if (this.inSecond >= this.perSecond * part) return 'rate';
+    return (this.byMerchant.get(merchantId) ?? 0) >= this.perMerchant * part ? 'merchant_rate' : undefined;
   }
 
   /** It is done. */
