@@ -91,6 +91,8 @@ const SOURCES = [
   'apps/rules-api/src/tokens/tokens.service.ts',
   'libs/edge/src/identity-refusals.ts',
   'libs/edge/src/path-problems.ts',
+  'libs/node-middleware/src/describe.ts',
+  'libs/node-middleware/src/passage.ts',
   'libs/edge/src/refusals.ts',
   'libs/platform/src/bearer-token.ts',
   'libs/platform/src/http-app.ts',
