@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from '../scripts/paths.mjs';
 import { loadText } from './gateway-limiting.mjs';
 import { figure, interleaved, median, ratios } from './shared/figures.mjs';
+import { halfLoad } from './shared/half-load.mjs';
 import { announced, load, perBusySecond, startDecisionApi, warmUp } from './shared/http-bed.mjs';
 
 export const title = 'decision API: a check against a constant of node:http';
@@ -27,6 +28,9 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   );
   // The load generator needs more of its core than the constant does of its own.
   const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map(perBusySecond);
+  const half = await halfLoad(results['check'] ?? [], rounds, say, (rate) =>
+    load(workshop, server, { ...common, seconds, warmupSeconds, perSecond: rate, quick }),
+  );
   return [
     figure('decision API: /v1/check / a constant of node:http', ratios(perSecond('check'), perSecond('constant')), {
       goal: { atLeast: 0.7 },
@@ -37,5 +41,6 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
       details: { p99Ms: median((results['check'] ?? []).map(({ p99Ms }) => p99Ms)) },
     }),
     figure('  the constant', perSecond('constant'), { unit: '/s' }),
+    figure('decision API: p99 of /v1/check at half load', half, { unit: 'ms', goal: { atMost: 2 } }),
   ];
 }

@@ -10,6 +10,7 @@ const BENCHES = [
   'gateway-peers',
   'identity',
   'decision-api',
+  'decision-api-grpc',
   'conditions',
   'protocols',
   'latency',

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { installMissing, demandNode } from './install.mjs';
 import { ROOT } from './paths.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
+import { pythonOfProtos } from './check/protobuf.mjs';
 
 /** @typedef {{ ok: boolean } | { skipped: string }} Outcome */
 
@@ -26,6 +27,7 @@ const CHECKS = [
   ['who imports whom, and cycles', tool('depcruise', 'apps', 'libs', 'migrations')],
   ['Python', ruff],
   ['Lua', luacheck],
+  ['protobuf files', pythonOfProtos],
 ];
 
 demandNode();

@@ -8,5 +8,7 @@ await build();
 const { ruleSchema } = await importBuilt('libs/limiter/src/rule-schema.js');
 const { configurationSchema } = await importBuilt('apps/rules-api/src/configuration/configuration-schema.js');
 const { routesSchema } = await importBuilt('apps/gateway/src/routes/routes-schema.js');
+const { openApiDocument } = await importBuilt('apps/decision-api/src/openapi/document.js');
 for (const [name, schema] of Object.entries({ rule: ruleSchema(), configuration: configurationSchema(), routes: routesSchema() }))
   writeFileSync(join(ROOT, `docs/schema/${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
+writeFileSync(join(ROOT, 'docs/schema/decision-api.openapi.json'), `${JSON.stringify(openApiDocument(), null, 2)}\n`);

@@ -10,8 +10,9 @@ import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { AnswerReader } from './answer-reader.mjs';
 import { fail, Measurement } from './measurement.mjs';
+import { inTurn } from './pace.mjs';
 
-const { port, connections, callers, post, perSecond = Infinity, ca, ...times } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
+const { port, connections, callers, post, perSecond, ca, ...times } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'));
 
 /** @type {Buffer[]} */
 const requests = post === undefined ? callers.map(get) : post.bodies.map(posted);
@@ -31,6 +32,7 @@ function posted(body) {
 }
 
 const measurement = new Measurement();
+const askInTurn = inTurn({ perSecond, most: connections, isOver: () => measurement.over });
 let next = 0;
 
 function openConnection() {
@@ -75,28 +77,6 @@ function tlsSocket(arrived) {
   const socket = connectTls({ port, host: '127.0.0.1', servername: 'localhost', ca });
   socket.setNoDelay(true);
   return socket.on('data', (buffer) => arrived(buffer, buffer.length));
-}
-
-/** Connections that wait until the next request is due, at a steady rate. @type {(() => void)[]} */
-const waiting = [];
-let asked = 0;
-const startedAt = performance.now();
-
-/** @param {() => void} ask */
-function askInTurn(ask) {
-  if (perSecond === Infinity) ask();
-  else waiting.push(ask);
-}
-
-if (perSecond !== Infinity) {
-  setInterval(() => {
-    const due = ((performance.now() - startedAt) / 1000) * perSecond;
-    const count = measurement.over ? 0 : Math.min(waiting.length, Math.max(0, Math.floor(due) - asked));
-    asked += count;
-    for (const ask of waiting.splice(0, count)) ask();
-    // What could not be asked in time is not made up for.
-    asked = Math.max(asked, Math.floor(due) - connections);
-  }, 1);
 }
 
 for (let i = 0; i < connections; i++) openConnection();

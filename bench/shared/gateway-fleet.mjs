@@ -46,6 +46,7 @@ export async function startGateways(workshop, stores) {
         UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`,
         GATEWAY_PORT: '0',
         GATEWAY_MANAGEMENT_PORT: '0',
+        GATEWAY_WORKERS: '1',
         // Every merchant that is asked for stays in memory: what is measured is how a change reaches gateways that know the merchant.
         RULE_CACHE_MB: '1024',
         // Four gateways share one core here.

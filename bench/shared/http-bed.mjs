@@ -47,6 +47,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @typedef {object} LoadOptions
  * @property {string[]} merchants that ask in turn
  * @property {{ path: string, bodies: string[] }} [post] what is sent in turn, instead of GET by merchants
+ * @property {{ path: string, messages: string[] }} [grpc] what is called in turn, by gRPC; the status of what is answered is 0
  * @property {string[]} [callers] the headers that say who asks, instead of X-Merchant-Id of the merchants
  * @property {number} seconds
  * @property {number} warmupSeconds
@@ -109,6 +110,7 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
       UPSTREAM_URL: `http://127.0.0.1:${upstream.port}`,
       GATEWAY_PORT: '0',
       GATEWAY_MANAGEMENT_PORT: '0',
+      GATEWAY_WORKERS: '1',
       ...env,
     },
   });
@@ -122,26 +124,30 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
  * A decision API on the measured core, and merchants with a rule that lets everything pass.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {string} redisUrl
- * @returns {Promise<{ server: Server, merchants: string[] }>}
+ * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], databaseUrl: string }>}
  */
 export async function startDecisionApi(workshop, redisUrl) {
   const databaseUrl = await emptyDatabase(workshop);
   const merchants = await writeMerchants(redisUrl, 'ruled', MERCHANTS, true, { endless: true });
-  const job = workshop.node(bundleOf('decision-api'), {
-    measured: true,
-    env: {
-      DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl,
-      DECISION_API_PORT: '0',
-      DECISION_API_MANAGEMENT_PORT: '0',
-      // Its one caller asks as often as it is answered.
-      DECISION_API_CALLER_PER_SECOND: '1000000',
-    },
-  });
+  const job = workshop.node(bundleOf('decision-api'), { measured: true, env: decisionApiEnvironment(redisUrl, databaseUrl) });
   const listens = JSON.parse(await job.line((text) => text.includes('decision API listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
-  return { server: { port: listens.port, pid: job.pid }, merchants };
+  const [server, grpc] = [listens.port, listens.grpcPort].map((port) => ({ port, pid: job.pid }));
+  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, databaseUrl };
+}
+
+/** @param {string} redisUrl @param {string} databaseUrl @returns {Record<string, string>} */
+export function decisionApiEnvironment(redisUrl, databaseUrl) {
+  return {
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    DECISION_API_PORT: '0',
+    DECISION_API_GRPC_PORT: '0',
+    DECISION_API_MANAGEMENT_PORT: '0',
+    // Its one caller asks as often as it is answered.
+    DECISION_API_CALLER_PER_SECOND: '1000000',
+  };
 }
 
 /** @param {string} url */
@@ -200,18 +206,19 @@ export async function load(workshop, server, options) {
     status = '200',
     perSecond,
   } = options;
-  const { ca, http2 = false, post } = options;
+  const { ca, http2 = false, post, grpc } = options;
   const settings = {
     port: server.port,
-    ...(http2 ? { connections: HTTP2_CONNECTIONS, streams: CONNECTIONS / HTTP2_CONNECTIONS } : { connections: CONNECTIONS }),
+    ...(http2 || grpc ? { connections: HTTP2_CONNECTIONS, streams: CONNECTIONS / HTTP2_CONNECTIONS } : { connections: CONNECTIONS }),
     warmupMs: warmupSeconds * 1000,
     measureMs: seconds * 1000,
     callers,
     post,
+    grpc,
     perSecond,
     ca,
   };
-  const script = join(ROOT, 'bench', 'load', http2 ? 'http2-load.mjs' : 'http-load.mjs');
+  const script = join(ROOT, 'bench', 'load', grpc ? 'grpc-load.mjs' : http2 ? 'http2-load.mjs' : 'http-load.mjs');
   // A thousand tokens are more than an argument may be.
   const file = join(workshop.directory(), 'load.json');
   writeFileSync(file, JSON.stringify(settings));

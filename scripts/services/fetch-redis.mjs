@@ -60,7 +60,7 @@ function installByApt() {
 
 function unpackByApt() {
   // On Debian and Ubuntu the program itself lies in redis-tools.
-  const failure = unpack(['redis-tools', ...missingLibraries()]);
+  const failure = unpack(['redis-tools', ...missingLibraries('redis-tools')]);
   const [server, program] = ['redis-check-rdb', 'redis-server'].map((name) => join(TOOLS, 'usr', 'bin', name));
   if (!failure && !existsSync(/** @type {string} */ (program)) && existsSync(/** @type {string} */ (server)))
     cpSync(/** @type {string} */ (server), /** @type {string} */ (program));
@@ -109,19 +109,31 @@ export function obtainFaketime() {
   return find();
 }
 
-/** The libraries' packages that redis-tools needs, and those that they need, which this system has not installed. */
-function missingLibraries() {
+/**
+ * The libraries' packages that packages need, and those that they need, which this system has not installed.
+ * @param {string[]} of
+ * @returns {Set<string>}
+ */
+export function missingLibraries(...of) {
+  /** @type {Set<string>} */
   const missing = new Set();
-  const queue = ['redis-tools'];
-  for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-    const { stdout } = spawnSync('apt-cache', ['depends', '--important', name], { encoding: 'utf8' });
-    for (const [, needed = ''] of stdout.matchAll(/^  (?:Pre)?Depends: (lib\S+)$/gm)) {
-      if (missing.has(needed) || spawnSync('dpkg', ['-s', needed], { encoding: 'utf8' }).stdout.includes('install ok installed')) continue;
-      missing.add(needed);
-      queue.push(needed);
-    }
+  // A generation at a time: each look into the lists takes a third of a second.
+  for (let names = of; names.length > 0;) {
+    const { stdout } = spawnSync('apt-cache', ['depends', '--important', ...names], { encoding: 'utf8' });
+    const needed = new Set([...stdout.matchAll(/^  (?:Pre)?Depends: (lib\S+)$/gm)].map(([, name = '']) => name));
+    names = notInstalled([...needed].filter((name) => !missing.has(name)));
+    for (const name of names) missing.add(name);
   }
   return missing;
+}
+
+/** @param {string[]} names */
+function notInstalled(names) {
+  if (names.length === 0) return [];
+  // eslint-disable-next-line no-template-curly-in-string -- dpkg's own language
+  const { stdout } = spawnSync('dpkg-query', ['--show', '--showformat=${Package} ${Status}\n', ...names], { encoding: 'utf8' });
+  const installed = new Set([...stdout.matchAll(/^(\S+) .*\binstalled$/gm)].map(([, name = '']) => name));
+  return names.filter((name) => !installed.has(name));
 }
 
 /**

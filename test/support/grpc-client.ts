@@ -1,5 +1,5 @@
 /** A client of gRPC that knows nothing but the published messages, and one that sends bytes. */
-import { connect } from 'node:http2';
+import { connect, type SecureClientSessionOptions } from 'node:http2';
 import { join } from 'node:path';
 import { type CallOptions, Client, credentials, type Metadata, type ServiceError } from '@grpc/grpc-js';
 import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
@@ -38,16 +38,18 @@ export function sendBytes(
   path: string,
   bytes: Uint8Array,
   headers: Record<string, string>,
-): Promise<{ status: number; grpc: string | undefined }> {
+  tls?: SecureClientSessionOptions,
+): Promise<{ status: number; grpc: string | undefined; message: string | undefined }> {
   return new Promise((resolve, reject) => {
-    const session = connect(`http://127.0.0.1:${port}`);
+    const session = connect(`${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, tls);
     session.on('error', reject);
     const known = { 'content-type': 'application/grpc', te: 'trailers' };
     const stream = session.request({ ':method': 'POST', ':path': path, ...known, ...headers });
-    const found = { status: 0, grpc: undefined as string | undefined };
+    const found = { status: 0, grpc: undefined as string | undefined, message: undefined as string | undefined };
     const note = (received: Record<string, unknown>): void => {
       found.status = Number(received[':status'] ?? found.status);
       found.grpc = (received['grpc-status'] as string | undefined) ?? found.grpc;
+      found.message = (received['grpc-message'] as string | undefined) ?? found.message;
     };
     stream.on('response', note);
     stream.on('trailers', note);

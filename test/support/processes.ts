@@ -74,6 +74,7 @@ export async function startApp(name: AppName, env: Record<string, string>, optio
     env: {
       ...inherited(),
       TOLLGATE_ADMIN_TOKEN: ADMIN_TOKEN,
+      GATEWAY_WORKERS: '1',
       ...env,
       [names.main]: String(main),
       [names.management]: String(management),

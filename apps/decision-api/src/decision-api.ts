@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createTrust, enforcerOptions, headersIn } from '#edge';
+import { createTrust, enforcerOptions, headersIn, type PairOfFiles, registerCertificate } from '#edge';
 import { Enforcer } from '#enforcement';
 import { counterBy, gauge } from '#metrics';
 import type { Config, Health, Logger } from '#platform';
@@ -12,12 +12,15 @@ import { CallCounts } from './http/call-counts.js';
 import { GrpcDoors } from './grpc/grpc-doors.js';
 import { DecisionServer } from './http/decision-server.js';
 import { createDecisions, createRoutes } from './http/routes.js';
+import { type CallerTls, createCallerTls, registerHandshakes } from './tls/caller-tls.js';
 
 export interface DecisionApiOptions {
   readonly config: Config<'decision-api'>;
   readonly logger: Logger;
   readonly health: Health;
   readonly registry: Registry;
+  /** What is in the files of the certificate; they are read unless it is given. */
+  readonly certificate?: PairOfFiles | undefined;
 }
 
 /** How long an answer may take beyond what a caller asks to wait: rules that have to be read first. */
@@ -33,6 +36,7 @@ export class DecisionApi {
   readonly callerLimit: CallerLimit;
   private readonly server: DecisionServer;
   private readonly grpc: GrpcDoors;
+  private readonly tls: CallerTls | undefined;
   private readonly stopping = new AbortController();
   private listening = false;
 
@@ -41,7 +45,8 @@ export class DecisionApi {
     this.enforcer = new Enforcer({ ...enforcerOptions(config, 'tollgate-decision-api'), logger, registry });
     const headersOf = headersIn(config.rateLimitHeaders, config.rateLimitReset);
     this.decisions = createDecisions(this.enforcer, headersOf, config, false);
-    this.callers = new Callers(config.decisionApiTokens);
+    this.tls = createCallerTls(config, logger, options.certificate);
+    this.callers = new Callers(config.decisionApiTokens, this.tls?.certified);
     this.callerLimit = new CallerLimit(config.decisionApiCallerPerSecond);
     const waiters = new Waiters({
       decisions: this.decisions,
@@ -60,7 +65,10 @@ export class DecisionApi {
     const routes = createRoutes({ ...doors, waiters });
     const counts = new CallCounts();
     registerCalls(registry, counts, waiters);
-    this.grpc = new GrpcDoors({ ...doors, callers: this.callers, counts, health, logger, maxInFlight, maxConnections });
+    registerCertificate(registry, this.tls?.files);
+    registerHandshakes(registry, this.tls);
+    const tls = this.tls?.door;
+    this.grpc = new GrpcDoors({ ...doors, callers: this.callers, counts, health, logger, maxInFlight, maxConnections, tls });
     this.server = new DecisionServer({
       routes,
       callers: this.callers,
@@ -72,6 +80,7 @@ export class DecisionApi {
       headersTimeoutMs: config.clientHeadersTimeoutMs,
       requestTimeoutMs: 2 * config.clientHeadersTimeoutMs,
       longestAnswerMs: config.decisionApiMaxWaitMs + LONGEST_DECISION_MS,
+      tls,
     });
   }
 
@@ -86,7 +95,8 @@ export class DecisionApi {
     const port = await this.server.listen(config.decisionApiPort, config.decisionApiHost);
     const grpcPort = await this.grpc.listen(config.decisionApiGrpcPort, config.decisionApiHost);
     this.listening = true;
-    logger.info({ port, grpcPort, callers: config.decisionApiTokens.length }, 'decision API listens');
+    this.tls?.files.open();
+    logger.info({ port, grpcPort, callers: config.decisionApiTokens.length, tls: this.tls !== undefined }, 'decision API listens');
   }
 
   /** Goes on serving for a while in which load balancers can see that this process is unready, then finishes what is in flight. */
@@ -106,6 +116,7 @@ export class DecisionApi {
 
   async stop(): Promise<void> {
     this.stopping.abort();
+    this.tls?.files.close();
     await this.enforcer.close();
   }
 }

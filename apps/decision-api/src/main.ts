@@ -1,14 +1,17 @@
 import 'reflect-metadata';
+import { readCertificateOrExit } from '#edge';
 import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
 import { DecisionApiModule } from './decision-api.module.js';
+import { demandTls, TLS_PREFIX, tlsFiles } from './tls/tls-settings.js';
 
-const config = loadConfigOrExit('decision-api');
+const config = loadConfigOrExit('decision-api', demandTls);
+const certificate = readCertificateOrExit(TLS_PREFIX, tlsFiles(config));
 const logger = createLogger('decision-api', config.logLevel);
 setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('decision-api');
 
-const app = await createHttpApp(DecisionApiModule.register({ config, logger, health, registry }), {
+const app = await createHttpApp(DecisionApiModule.register({ config, logger, health, registry, certificate }), {
   logger,
   registry,
   requestIdInLogs: false,

@@ -7,9 +7,10 @@ import { HAS_MANAGEMENT_TOKEN, SwitchesController } from './switches/switches.co
 
 @Module({})
 export class GatewayModule {
-  static register(options: GatewayOptions): DynamicModule {
+  static register(gateway: Gateway, options: GatewayOptions): DynamicModule {
     const { managementToken } = options.config;
-    const gateway = new Gateway(options);
+    const { enforcer } = gateway;
+    const switches = new SwitchesHere({ switches: () => enforcer.switches, switchHere: (here) => enforcer.switchHere(here) });
     return {
       module: GatewayModule,
       imports: [ManagementModule.register({ ...options, managementToken })],
@@ -17,7 +18,7 @@ export class GatewayModule {
       providers: [
         GatewayService,
         { provide: Gateway, useValue: gateway },
-        { provide: SwitchesHere, useValue: new SwitchesHere(gateway.enforcer) },
+        { provide: SwitchesHere, useValue: switches },
         { provide: HAS_MANAGEMENT_TOKEN, useValue: managementToken !== undefined },
       ],
     };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createIdentifier, createTrust, headersIn, type Trust } from '#edge';
+import { CertificateFiles, createIdentifier, createTrust, headersIn, type PairOfFiles, registerCertificate, type Trust } from '#edge';
 import type { Enforcer } from '#enforcement';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
@@ -9,17 +9,8 @@ import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';
 import { registerIssuer } from './identity/issuer-metrics.js';
 import { createIssuer, type Issuer } from './identity/issuer.js';
-import { CertificateFiles, registerCertificate } from './tls/certificate-files.js';
-import {
-  AccessLog,
-  type Admit,
-  createCriticalityOf,
-  type PairOfFiles,
-  ProxyMetrics,
-  type ProxyOptions,
-  ProxyServer,
-} from './proxy/index.js';
-import { overloadSettings, proxyLimits, tlsSettings } from './proxy-settings.js';
+import { AccessLog, type Admit, createCriticalityOf, ProxyMetrics, type ProxyOptions, ProxyServer } from './proxy/index.js';
+import { overloadSettings, proxyLimits, tlsFiles, tlsSettings } from './proxy-settings.js';
 import { createAdmit } from './rate-limit/admission.js';
 import { createDescribe } from './rate-limit/describe.js';
 import { createIdentityRefusal } from './rate-limit/identity-refusals.js';
@@ -149,7 +140,7 @@ export class Gateway {
 
   private openCertificate(): CertificateFiles | undefined {
     const { certificate: pair, config, logger } = this.options;
-    const { tlsCert: cert, tlsKey: key, tlsClientCa: clientCa } = config;
+    const { cert, key, clientCa } = tlsFiles(config);
     if (cert === undefined || key === undefined) return undefined;
     return new CertificateFiles({ paths: { cert, key, clientCa }, pair, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
   }

@@ -1,25 +1,39 @@
 import 'reflect-metadata';
+import { readCertificateOrExit } from '#edge';
 import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
+import cluster from 'node:cluster';
 import { GatewayModule } from './gateway.module.js';
+import { Gateway } from './gateway.js';
+import { tlsFiles } from './proxy-settings.js';
 import { openRoutesOrExit } from './routes/index.js';
-import { readCertificateOrExit } from './tls/open-certificate.js';
-import { demandTlsTogether } from './tls/tls-faults.js';
+import { demandTls } from './tls/tls-faults.js';
 import { startTracing } from './tracing/index.js';
+import { registerPool, runPrimary, serveAsWorker, tellThatItServes } from './workers/index.js';
 
-const config = loadConfigOrExit('gateway', demandTlsTogether);
+const config = loadConfigOrExit('gateway', demandTls);
 const routes = openRoutesOrExit(config);
-const certificate = readCertificateOrExit(config);
-const logger = createLogger('gateway', config.logLevel);
+const certificate = readCertificateOrExit('GATEWAY_TLS', tlsFiles(config));
 setProblemTypeBase(config.problemTypeBase);
-const health = new Health();
-const registry = createRegistry('gateway');
 
-const tracing = await startTracing(config);
-const app = await createHttpApp(GatewayModule.register({ config, logger, health, registry, tracing, routes, certificate }), {
-  logger,
-  registry,
-  requestIdInLogs: false,
-});
-runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
-await app.listen(config.gatewayManagementPort, config.managementHost);
-logger.info({ managementUrl: await app.getUrl() }, 'management listens');
+if (cluster.isPrimary && config.gatewayWorkers > 1) await runPrimary(config);
+else await runGateway();
+
+async function runGateway(): Promise<void> {
+  const logger = createLogger('gateway', config.logLevel);
+  const health = new Health();
+  const registry = createRegistry('gateway');
+  const tracing = await startTracing(config);
+  const options = { config, logger, health, registry, tracing, routes, certificate };
+  const gateway = new Gateway(options);
+  const app = await createHttpApp(GatewayModule.register(gateway, options), { logger, registry, requestIdInLogs: false });
+  runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
+  if (cluster.isWorker) {
+    serveAsWorker({ health, registry, enforcer: gateway.enforcer });
+    await app.init();
+    tellThatItServes();
+    return;
+  }
+  registerPool(registry, undefined);
+  await app.listen(config.gatewayManagementPort, config.managementHost);
+  logger.info({ managementUrl: await app.getUrl() }, 'management listens');
+}

@@ -1,6 +1,12 @@
 /** What the configuration says about the proxy, in the proxy's words. */
+import type { TlsFiles } from '#edge';
 import type { Config } from '#platform';
 import type { OverloadSettings } from './proxy/index.js';
+
+/** Where the certificate lies that clients are shown, and who vouches for them. */
+export function tlsFiles({ tlsCert: cert, tlsKey: key, tlsClientCa: clientCa }: Config<'gateway'>): TlsFiles {
+  return { cert, key, clientCa };
+}
 
 /** How clients speak to it where there is a certificate. */
 export function tlsSettings({ tlsClientCert, http2, http2MaxStreams }: Config<'gateway'>) {

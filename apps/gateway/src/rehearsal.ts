@@ -37,7 +37,7 @@ export async function rehearseRequests({ proxy, signal, withinMs = WITHIN_MS }: 
   try {
     const origin = new URL(`http://${HOST}:${await listen(upstream)}`);
     server = new ProxyServer(rehearsalProxy(proxy, origin));
-    const port = await server.listen(0, HOST);
+    const port = await server.listen(0, HOST, { exclusive: true });
     await withDeadline(play(agent, port, signal, progress), withinMs);
   } catch {
     // A client's first request is a little slower then.
@@ -93,6 +93,6 @@ function send(options: RequestOptions): Promise<void> {
 function listen(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, HOST, () => resolve((server.address() as AddressInfo).port));
+    server.listen({ port: 0, host: HOST, exclusive: true }, () => resolve((server.address() as AddressInfo).port));
   });
 }

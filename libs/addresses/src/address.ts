@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** The address, as IPv4 if it is an IPv4-mapped IPv6 address; null if the text is no address. */
@@ -9,5 +9,6 @@ export function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
 
 /** The one spelling of an IP address, as bucket keys have it. What is no address stays as it is. */
 export function canonicalAddress(text: string): string {
-  return parseAddress(text)?.toString() ?? text;
+  // What is an IPv4 address for node is written in the one way that there is.
+  return isIPv4(text) ? text : (parseAddress(text)?.toString() ?? text);
 }

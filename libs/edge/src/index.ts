@@ -1,3 +1,5 @@
+export { CertificateFiles, registerCertificate } from './certificate-files.js';
+export { type CertificatePart, namesIn } from './certificate-names.js';
 export { clientAddress } from './client-address.js';
 export { Drain, type Drainable } from './drain.js';
 export { enforcerOptions } from './enforcer-options.js';
@@ -8,6 +10,7 @@ export { HEADER_BAD_REQUEST, HEADER_CHALLENGE, HEADER_UNAUTHORIZED, identityRefu
 export { KnownAddresses } from './known-addresses.js';
 export { headersIn, tightestOf } from './legacy-headers.js';
 export { endInOnePiece, endWithBody } from './one-piece.js';
+export { readCertificate, readCertificateOrExit, type TlsFiles } from './open-certificate.js';
 export { createPathReader, type PathReader } from './path-policy.js';
 export { TARGET_CHARACTERS, TARGET_FORM } from './path-problems.js';
 export { isPreflight } from './preflight.js';
@@ -16,4 +19,14 @@ export { PassingBody, unreadableByHead } from './readable-body.js';
 export { type HeadersOf, rateLimitHeaders, REROUTED, type ShownLimit } from './rate-limit-headers.js';
 export { type Refusal, refusal, refusalOf, refusalWithoutVerdict, unavailable } from './refusals.js';
 export { createRequestIds, isRequestId } from './request-id.js';
+export { tlsFaults } from './tls-faults.js';
+export {
+  createTlsServer,
+  type PairOfFiles,
+  secureContext,
+  type ShownCertificate,
+  shownCertificate,
+  tlsServerOptions,
+  type TlsServerOptions,
+} from './tls-server.js';
 export { createTrust, type Trust } from './trust.js';

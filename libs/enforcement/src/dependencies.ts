@@ -18,9 +18,12 @@ import { RefusalLog } from './reports/refusal-log.js';
 import { Reports } from './reports/reports.js';
 import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
+import { Hedge } from './rules/hedge.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
 import { NO_STORED_RULES, RedisRules } from './rules/redis-rules.js';
 import { type ColdReader, RuleCache } from './rules/rule-cache.js';
+import { HURRIED_READS } from './rules/rule-source.js';
+import { PART_BEFORE_RULE_SOURCE } from './rules/rules-in-time.js';
 import { LiveGateways } from './sharing/live-gateways.js';
 import { MeasuredSpareCapacity } from './sharing/spare-capacity.js';
 
@@ -77,7 +80,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     /** In front of `store`: remembers what it has refused. */
     buckets,
     limiter,
-    claims: createClaims(redis, store, ignored),
+    claims: createClaims(redis, store, ignored, storeTimeoutMs),
     gateways,
     spareCapacity,
     decisions,
@@ -87,9 +90,9 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages): RedisClaimStore {
+function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
   const nowMs = () => Date.now() + store.clockOffsetMs;
-  return new RedisClaimStore(redis, nowMs, (what) => ignored.add({ kind: 'claim', ...what }));
+  return new RedisClaimStore(redis, { nowMs, deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
 }
 
 function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {
@@ -144,5 +147,6 @@ function createColdReader(settings: EnforcerSettings, snapshots: RedisSnapshotSt
   if (!storedRules) return NO_STORED_RULES;
   if (ruleSource === undefined) return new RedisRules({ snapshots, redisAvailable });
   const unknownIds = new LookupAllowance({ perSecond, perPeerPerSecond, atOnce: READS_AT_ONCE });
-  return new ColdRules({ snapshots, ruleSource, redisAvailable, unknownIds });
+  const hedge = new Hedge({ afterMs: PART_BEFORE_RULE_SOURCE * settings.storeTimeoutMs, atOnce: HURRIED_READS });
+  return new ColdRules({ snapshots, ruleSource, redisAvailable, hedge, unknownIds });
 }

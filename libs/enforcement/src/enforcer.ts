@@ -1,5 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { type AnswerFacts, NewerRulesError, rerouted, rerouteOf, type Descriptor, type Rule, type Switch, type Verdict } from '#limiter';
+import {
+  type AnswerFacts,
+  NewerRulesError,
+  rerouted,
+  rerouteOf,
+  StoreUnavailableError,
+  type Descriptor,
+  type Rule,
+  type Switch,
+  type Verdict,
+} from '#limiter';
 import { type ClaimOutcome, leaveGateways, MOST_BUSY_MERCHANTS, reportLoad, writeBusyMerchants, type PlatformLoad } from '#limiter-redis';
 import { retryUntilDone, withDeadline } from '#waiting';
 import { createDependencies, type Dependencies } from './dependencies.js';
@@ -11,10 +21,9 @@ import { rehearsedRules } from './rehearsal.js';
 import { UnknownRoutes } from './reports/unknown-routes.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
+import { rulesInTime } from './rules/rules-in-time.js';
 import { warmUp } from './warm-up.js';
 
-/** A first request of a merchant may take this long to learn its rules. While Redis is away it gets no longer than a take. */
-const RULES_DEADLINE_MS = 2000;
 /** How often a request starts over because its rules turn out to be outdated. */
 const MAX_RELOADS = 3;
 const SUMMARY_EVERY_MS = 2000;
@@ -22,8 +31,6 @@ const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 const LOOK_AT_SWITCHES_EVERY_MS = 1000;
 /** What is on is said again so often: nobody should be able to forget it. */
 const REMIND_OF_SWITCHES_EVERY_MS = 60_000;
-/** To read it, to end it, and to look who was faster. */
-const MOST_CALLS_OF_A_CLAIM = 3;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
 
@@ -71,12 +78,13 @@ export class Enforcer {
    */
   async open(signal: AbortSignal = this.closing.signal): Promise<void> {
     const ended = AbortSignal.any([signal, this.closing.signal]);
-    const { changes, redis, rules, limiter, ignored, spareCapacity, buckets, reports } = this.dependencies;
+    const { changes, redis, rules, ruleSource, limiter, ignored, spareCapacity, buckets, reports } = this.dependencies;
     void this.connectRuleSource(ended);
     void changes.start();
     void this.readDefaultRules(ended);
     const startedMs = performance.now();
-    const outcome = await warmUp({ redis, rules, limiter, changesKnown: changes.firstAnswer, signal: ended, onUnreadable: ignored.add });
+    const changesKnown = changes.firstAnswer;
+    const outcome = await warmUp({ redis, rules, ruleSource, limiter, changesKnown, signal: ended, onUnreadable: ignored.add });
     this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
     if (ended.aborted) return;
     // From now on the others count this one, and it knows how many there are.
@@ -130,17 +138,17 @@ export class Enforcer {
     const { buckets, claims } = this.dependencies;
     const shared = reservations.filter(({ store }) => store === buckets);
     if (shared.length === 0) return undefined;
-    return withDeadline(claims.keep(shared, forMs), this.settings.storeTimeoutMs).catch(() => undefined);
+    return claims.keep(shared, forMs).catch(() => undefined);
   }
 
   /** Gives back what a claim stands for, as if the request had never come. Rejects if Redis does not answer in time: it may be done then, and to ask again does no harm. */
   refundClaim(name: string): Promise<ClaimOutcome> {
-    return this.endClaim(this.dependencies.claims.refund(name));
+    return this.endClaim(() => this.dependencies.claims.refund(name));
   }
 
   /** The request of a claim is over: like the release of a reservation. Rejects as `refundClaim` does. @param answer what is known of it */
   settleClaim(name: string, answer?: AnswerFacts): Promise<ClaimOutcome> {
-    return this.endClaim(this.dependencies.claims.settle(name, answer));
+    return this.endClaim(() => this.dependencies.claims.settle(name, answer));
   }
 
   /** What is switched on now, for this process or for all. */
@@ -205,8 +213,9 @@ export class Enforcer {
     this.logSummary();
   }
 
-  private async endClaim(ending: Promise<ClaimOutcome>): Promise<ClaimOutcome> {
-    const outcome = await withDeadline(ending, MOST_CALLS_OF_A_CLAIM * this.settings.storeTimeoutMs);
+  private async endClaim(end: () => Promise<ClaimOutcome>): Promise<ClaimOutcome> {
+    if (!this.dependencies.store.readable) throw new StoreUnavailableError('Redis is not answering');
+    const outcome = await end();
     if ('keys' in outcome) this.dependencies.buckets.forget(outcome.keys);
     return outcome;
   }
@@ -216,8 +225,7 @@ export class Enforcer {
     watch?.rulesSought();
     const { rules, store } = this.dependencies;
     const { merchantId, ip } = descriptor;
-    const deadlineMs = store.readable ? RULES_DEADLINE_MS : this.settings.storeTimeoutMs;
-    withDeadline(rules.load(merchantId, ip), deadlineMs).then(
+    rulesInTime(rules.load(merchantId, ip), () => store.readable, this.settings.storeTimeoutMs).then(
       (loaded) => {
         watch?.rulesFound();
         this.checkBy(loaded, descriptor, answer, requestId);

@@ -1,12 +1,10 @@
 import { isLabels, isMerchantId } from '#limiter';
 import { apiKeysByPrefix, connectWhenUp, createDataSource, RuleReader, type ConnectOptions, type StoredApiKey } from '#rules-db';
 import type { ApiKeySource, KnownApiKey } from './keys/api-key-source.js';
-import type { RuleSourceConnection } from './rules/rule-source.js';
+import { HURRIED_READS, type RuleSourceConnection } from './rules/rule-source.js';
 
 /** So many connections are enough: more reads than that are never made at once. */
 const POOL_SIZE = 8;
-/** Whoever asks PostgreSQL because Redis is away has no time for a new connection: the default rules and those of a merchant are read at once. */
-const KEPT_OPEN = 2;
 /** As long as the reader would wait for an answer. */
 const STATEMENT_TIMEOUT_MS = 2000;
 
@@ -18,7 +16,8 @@ const STATEMENT_TIMEOUT_MS = 2000;
 export function postgresRules(databaseUrl: string, applicationName = 'tollgate-enforcer'): RuleSourceConnection & ApiKeySource {
   const dataSource = createDataSource(databaseUrl, {
     poolSize: POOL_SIZE,
-    keptOpen: KEPT_OPEN,
+    // Whoever asks because Redis is away has no time for a new connection.
+    keptOpen: HURRIED_READS,
     applicationName,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
   });
@@ -28,6 +27,7 @@ export function postgresRules(databaseUrl: string, applicationName = 'tollgate-e
     snapshot: (merchantId) => reader.snapshot(merchantId),
     defaultRules: () => reader.defaultRules(),
     plan: (name) => reader.plan(name),
+    rehearse: () => reader.rehearse(HURRIED_READS),
     apiKeys: async (prefixes) => (await apiKeysByPrefix(dataSource, prefixes)).flatMap(readable),
     close: async () => {
       if (dataSource.isInitialized) await dataSource.destroy();

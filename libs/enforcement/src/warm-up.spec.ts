@@ -43,18 +43,30 @@ function setUp() {
       answer({} as CheckOutcome)
     ),
   };
+  let rehearsals = 0;
+  const ruleSource = {
+    rehearse: () => (rehearsals++, redis.busy === null ? Promise.reject(new Error('no tables')) : Promise.resolve()),
+  };
   const stopping = new AbortController();
   const run = (limits: { connectWithinMs?: number; warmWithinMs?: number } = {}) =>
-    warmUp({ redis: redis as unknown as Redis, rules, limiter, changesKnown: Promise.resolve(), signal: stopping.signal, ...limits });
-  return { redis, rules, limiter, stopping, read, decided, run, defaultsRead: () => defaults };
+    warmUp({
+      redis: redis as unknown as Redis,
+      rules,
+      ruleSource,
+      limiter,
+      changesKnown: Promise.resolve(),
+      signal: stopping.signal,
+      ...limits,
+    });
+  return { redis, rules, ruleSource, limiter, stopping, read, decided, run, defaultsRead: () => defaults, rehearsals: () => rehearsals };
 }
 
 test('the warm-up reads no rules before changes are listened for', async () => {
-  const { limiter, read, redis, rules, defaultsRead } = setUp();
+  const { limiter, read, redis, rules, ruleSource, defaultsRead } = setUp();
   redis.busy = JSON.stringify(['m1']);
   let known!: () => void;
   const changesKnown = new Promise<void>((resolve) => (known = resolve));
-  const warm = warmUp({ redis: redis as unknown as Redis, rules, limiter, changesKnown, signal: new AbortController().signal });
+  const warm = warmUp({ redis: redis as unknown as Redis, rules, ruleSource, limiter, changesKnown, signal: new AbortController().signal });
   // Nothing else is waited for: microtasks are enough for all that could happen.
   for (let i = 0; i < 100; i++) await Promise.resolve();
   expect([read.length, defaultsRead()]).toEqual([0, 0]);
@@ -64,10 +76,10 @@ test('the warm-up reads no rules before changes are listened for', async () => {
 });
 
 test('the warm-up reads the rules of the busiest merchants, loads the scripts and decides a few hundred times', async () => {
-  const { redis, read, decided, run, defaultsRead } = setUp();
+  const { redis, read, decided, run, defaultsRead, rehearsals } = setUp();
   redis.busy = JSON.stringify(Array.from({ length: 120 }, (_, i) => `m${i}`));
   expect(await run()).toEqual({ redisAnswered: true, merchants: 120, decisions: 400 });
-  expect(defaultsRead()).toBe(1);
+  expect([defaultsRead(), rehearsals()]).toEqual([1, 1]);
   expect(read).toEqual([...Array.from({ length: 120 }, (_, i) => `m${i}`), ...NOBODIES]);
   expect(redis.loaded).toHaveLength(4);
   expect(decided).toHaveLength(400);

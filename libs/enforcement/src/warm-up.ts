@@ -5,10 +5,13 @@ import type { Redis } from 'ioredis';
 import { NOBODIES, rehearsed } from './rehearsal.js';
 import { rehearseOutage } from './rehearsed-outage.js';
 import type { RuleCache } from './rules/rule-cache.js';
+import type { RuleSourceConnection } from './rules/rule-source.js';
 
 export interface WarmUpOptions {
   readonly redis: Redis;
   readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
+  /** Undefined: there is none. */
+  readonly ruleSource: Pick<RuleSourceConnection, 'rehearse'> | undefined;
   readonly limiter: Pick<RateLimiter, 'check'>;
   /** Resolves when rules can be read that need not be read again: see ChangeFeed. */
   readonly changesKnown: Promise<void>;
@@ -57,7 +60,7 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
 }
 
 async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
-  const { redis, rules, limiter } = options;
+  const { redis, rules, ruleSource, limiter } = options;
   await options.changesKnown;
   const [busy] = await Promise.all([
     readBusyMerchants(redis, options.onUnreadable),
@@ -72,6 +75,7 @@ async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { 
   }
   // Redis has no rules for them, so the rule source is asked, too.
   await Promise.allSettled(NOBODIES.map((id) => rules.load(id)));
+  await ruleSource?.rehearse?.().catch(() => {});
   for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
     await Promise.all(Array.from({ length: DECISIONS_A_ROUND }, () => decide(limiter)));
     progress.decisions += DECISIONS_A_ROUND;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type AnswerFacts, compiledCharge, type Reservation } from '#limiter';
+import { withDeadline } from '#waiting';
 import type { Redis } from 'ioredis';
 import { type Claim, claimOf, claimText, MOST_CLAIM_CHARACTERS, parseClaim } from './claim-format.js';
 import type { ClaimedTake } from './claimed-take.js';
@@ -39,24 +40,28 @@ export function isClaimName(text: string): boolean {
   return NAME.test(text);
 }
 
-/** What decisions took, under names, so that any process can give it back. All methods reject with ioredis' error when Redis is away. */
+export interface ClaimStoreOptions {
+  /** What time it is at Redis. */
+  readonly nowMs: () => number;
+  /** How long each call waits for Redis, in milliseconds of running time; unbounded unless given. */
+  readonly deadlineMs?: number;
+  /** Told of what stands there and is no claim that this version can read. */
+  readonly onUnreadable?: (what: Pick<Unreadable, 'reason' | 'detail'>) => void;
+}
+
+/** What decisions took, under names, so that any process can give it back. All methods reject when Redis is away, or silent. */
 export class RedisClaimStore {
-  /**
-   * @param nowMs what time it is at Redis
-   * @param onUnreadable told of what stands there and is no claim that this version can read
-   */
   constructor(
     private readonly redis: Redis,
-    private readonly nowMs: () => number,
-    private readonly onUnreadable: (what: Pick<Unreadable, 'reason' | 'detail'>) => void = () => {},
+    private readonly options: ClaimStoreOptions,
   ) {}
 
   /** The name of a new claim. Undefined if it would be too large to be kept. If it rejects, nobody ever learns the name, and what was taken stays taken. */
   async keep(reservations: readonly Reservation[], forMs: number): Promise<string | undefined> {
-    const text = claimText(claimOf(reservations, this.nowMs()));
+    const text = claimText(claimOf(reservations, this.options.nowMs()));
     if (text.length > MOST_CLAIM_CHARACTERS) return undefined;
     const name = randomBytes(NAME_BYTES).toString('base64url');
-    await this.redis.set(claimKey(name), text, 'PX', forMs);
+    await this.inTime(this.redis.set(claimKey(name), text, 'PX', forMs));
     return name;
   }
 
@@ -76,20 +81,32 @@ export class RedisClaimStore {
   private async end(name: string, end: ClaimEnd, given: (claim: Claim) => readonly ClaimedTake[]): Promise<ClaimOutcome> {
     if (!isClaimName(name)) return NOT_FOUND;
     const key = claimKey(name);
-    const text = await this.redis.get(key).catch(nothingOfOtherType);
+    const text = await this.read(key);
     if (text === null) return NOT_FOUND;
     const before = endedBefore(text);
     if (before !== undefined) return before;
     const claim = parseClaim(text);
     if (!('value' in claim)) {
-      this.onUnreadable(claim);
+      this.options.onUnreadable?.(claim);
       return NOT_FOUND;
     }
     const takes = given(claim.value);
-    const reply = (await script.runPacked(this.redis, () => packClaimEnd(takes, { key, text, ended: ENDED[end] }))) as number[];
+    const reply = (await this.inTime(
+      script.runPacked(this.redis, () => packClaimEnd(takes, { key, text, ended: ENDED[end] })),
+    )) as number[];
     if (reply[0] === 1) return { outcome: end, given: reply[1]!, edited: reply[2]!, keys: takes.map((take) => take.key) };
     // Somebody else was faster.
-    return endedBefore((await this.redis.get(key).catch(nothingOfOtherType)) ?? '') ?? NOT_FOUND;
+    return endedBefore((await this.read(key)) ?? '') ?? NOT_FOUND;
+  }
+
+  private read(key: string): Promise<string | null> {
+    return this.inTime(this.redis.get(key).catch(nothingOfOtherType));
+  }
+
+  /** Each call by itself: what answers goes on answering, and what is frozen is waited for once. */
+  private inTime<T>(call: Promise<T>): Promise<T> {
+    const { deadlineMs } = this.options;
+    return deadlineMs === undefined ? call : withDeadline(call, deadlineMs);
   }
 }
 

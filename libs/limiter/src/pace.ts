@@ -10,6 +10,17 @@ export function quotaWindowMs(limit: LimitSpec | LimitNumbers): number {
   return limitAlgorithm(limit).quotaWindowMs(limit, Math.max(1, capacityOf(limit)));
 }
 
+type Pace = NonNullable<ReturnType<NonNullable<ReturnType<typeof limitAlgorithm>['paceOf']>>>;
+
+/** The numbers of a limit never change, and it is asked at each decision. */
+const paces = new WeakMap<LimitSpec, Pace | 'none'>();
+
+function paceOf(limit: LimitSpec): Pace | undefined {
+  let pace = paces.get(limit);
+  if (pace === undefined) paces.set(limit, (pace = limitAlgorithm(limit).paceOf?.(limit) ?? 'none'));
+  return pace === 'none' ? undefined : pace;
+}
+
 /** Milliseconds until more quota is there than now, at most; 0 if all of it is. */
 export function msToMoreQuota(
   limit: LimitSpec,
@@ -18,6 +29,6 @@ export function msToMoreQuota(
   const missing = capacityOf(limit) - withheld - remaining;
   if (missing <= 0) return 0;
   if (nextStepMs !== undefined) return nextStepMs;
-  const pace = limitAlgorithm(limit).paceOf?.(limit);
+  const pace = paceOf(limit);
   return pace === undefined ? resetAfterMs : Math.max(1, resetAfterMs - (Math.ceil(missing / pace.tokens) - 1) * pace.everyMs);
 }

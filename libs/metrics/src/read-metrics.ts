@@ -27,9 +27,12 @@ export function counterBy<L extends string>(
   });
 }
 
+/** What several processes of one app say together: their sum, or the largest or smallest of what each says. */
+export type Together = 'sum' | 'max' | 'min';
+
 /** A gauge of a number that somebody else keeps. */
-export function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  gaugeBy(registry, name, help, [], () => [[[], read()]]);
+export function gauge(registry: Registry, name: string, help: string, read: () => number, together: Together = 'sum'): void {
+  gaugeBy(registry, name, help, [], () => [[[], read()]], together);
 }
 
 /** The same by labels. @param read the values of the labels, in the order of their names, and what is now */
@@ -39,10 +42,12 @@ export function gaugeBy<L extends string>(
   help: string,
   labelNames: readonly L[],
   read: () => Iterable<readonly [values: readonly string[], value: number]>,
+  together: Together = 'sum',
 ): void {
   new Gauge({
     name,
     help,
+    aggregator: together,
     labelNames: [...labelNames],
     registers: [registry],
     collect() {

@@ -6,6 +6,7 @@ import { RETRY_VARIABLES } from './retry-variables.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
 import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
+import { usableCores } from './usable-cores.js';
 import { UPSTREAM_VARIABLES } from './upstream-variables.js';
 import { WEBSOCKET_VARIABLES } from './websocket-variables.js';
 import { wholeNumber, zeroOr, oneOf, host, port, expected, type Variable } from './variable.js';
@@ -15,6 +16,9 @@ export type UnknownMerchantPolicy = (typeof UNKNOWN_MERCHANT_POLICIES)[number];
 
 export const PATH_POLICIES = ['strict', 'normalize'] as const;
 export type PathPolicy = (typeof PATH_POLICIES)[number];
+
+const MOST_WORKERS = 128;
+const workers = wholeNumber(1, MOST_WORKERS, ', or cores');
 
 function filePath(text: string): string | undefined {
   if (text === '') return undefined;
@@ -43,6 +47,13 @@ export const GATEWAY_VARIABLES = {
     default: '8081',
     meaning: "port of the gateway's health and metrics; 0 takes any free one",
     parse: port,
+  },
+  gatewayWorkers: {
+    name: 'GATEWAY_WORKERS',
+    apps: ['gateway'],
+    default: 'cores',
+    meaning: 'processes that serve the port together; cores: as many as this process may use cores, in a container its share of them',
+    parse: (text: string): number => (text === 'cores' ? Math.min(MOST_WORKERS, usableCores()) : workers(text)),
   },
   ...UPSTREAM_VARIABLES,
   trustedProxies: {

@@ -7,8 +7,11 @@ const MAX_DEPTH = 32;
 const BYTE_ORDER_MARK = 0xefbbbf;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
+/** Both kinds of brackets, which differ in one bit. */
+const [OPENING, CLOSING, BRACKET_KIND] = [0x5b, 0x5d, 0x20];
+
+/** It keeps nothing between two bodies. */
+const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Decodes a JSON body. A body that is not UTF-8 is refused: otherwise two different names could be stored as one, with U+FFFD where
@@ -19,7 +22,7 @@ const CLOSING = new Set([0x5d, 0x7d]);
 export function jsonText(body: Buffer): string {
   demandDepth(body);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(body);
+    return decoder.decode(body);
   } catch (error) {
     throw notUtf8(error);
   }
@@ -56,8 +59,8 @@ function depthOf(body: Buffer): number {
       if (byte === BACKSLASH) at++;
       else if (byte === QUOTE) inText = false;
     } else if (byte === QUOTE) inText = true;
-    else if (OPENING.has(byte)) deepest = Math.max(deepest, ++depth);
-    else if (CLOSING.has(byte)) depth--;
+    else if ((byte & ~BRACKET_KIND) === OPENING) deepest = Math.max(deepest, ++depth);
+    else if ((byte & ~BRACKET_KIND) === CLOSING) depth--;
   }
   return deepest;
 }

@@ -4,7 +4,7 @@ import { expected, oneOf, type Variable, wholeNumber } from './variable.js';
 export const CLIENT_CERTIFICATES = ['optional', 'required'] as const;
 
 /** A file of this machine. Only its form is checked here; what is in it is read when the app starts. */
-function optionalPath(text: string): string | undefined {
+export function optionalPath(text: string): string | undefined {
   if (text === '') return undefined;
   return text.length <= 4096 && !text.includes('\0') ? text : expected('the path of a file');
 }

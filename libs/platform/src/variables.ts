@@ -1,3 +1,4 @@
+import { DECISION_API_TLS_VARIABLES } from './decision-api-tls-variables.js';
 import { DECISION_API_VARIABLES } from './decision-api-variables.js';
 import { GATEWAY_VARIABLES } from './gateway-variables.js';
 import { DEFAULT_PROBLEM_TYPE_BASE } from './problem-types.js';
@@ -177,6 +178,7 @@ export const VARIABLES = {
   },
   ...GATEWAY_VARIABLES,
   ...DECISION_API_VARIABLES,
+  ...DECISION_API_TLS_VARIABLES,
   logLevel: {
     name: 'LOG_LEVEL',
     apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],

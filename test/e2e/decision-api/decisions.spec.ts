@@ -2,12 +2,16 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Metadata } from '@grpc/grpc-js';
+import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { burst } from '#limiter/testing';
 import { ROOT } from '../../../scripts/paths.mjs';
+import { makeAuthority, makeCertificate } from '../../support/certificates.js';
 import { clientOf, serviceOf, unary } from '../../support/grpc-client.js';
 import { ruleSpec } from '../../support/factories/rules.js';
+import { answerChecker } from '../../support/documented-answers.js';
 import { listedMetrics, servedMetrics } from '../../support/metric-list.js';
 import type { RunningApp } from '../../support/processes.js';
 import { until } from '../../support/until.js';
@@ -21,6 +25,9 @@ let gateway: RunningApp;
 let api: RunningApp;
 /** The example of a service with the middleware, as a process. */
 let service: Awaited<ReturnType<typeof startService>> | undefined;
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a document whose parts fail the test if they are not there
+let document: any;
+let faultsOf: ReturnType<typeof answerChecker>;
 
 const ANY = { methods: [], paths: [] };
 /** On a busy machine Redis is late, and no rule is to act by its onStoreFailure then. */
@@ -41,11 +48,13 @@ beforeAll(async () => {
     'batch-each',
     'never',
     'forwarded',
+    'repeated',
     'many',
     'peek',
     'by-grpc',
     'shop',
     'in-process',
+    'examples',
   ];
   await house.store({
     ...Object.fromEntries(merchants.map((id) => [id, [of()]])),
@@ -58,6 +67,8 @@ beforeAll(async () => {
     house.decisionApi({ ...PATIENT, DECISION_API_TOKENS: `test:${HASH}` }),
     startService(),
   ]);
+  document = await (await fetch(`${api.url}/openapi.json`, { headers: { authorization: `Bearer ${TOKEN}` } })).json();
+  faultsOf = answerChecker(document);
 });
 
 afterAll(async () => {
@@ -72,13 +83,16 @@ interface Answered {
   readonly body: any;
 }
 
+/** What is answered is what the OpenAPI document says. */
 async function call(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answered> {
   const response = await fetch(api.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
   });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  const answered = { status: response.status, headers: response.headers, body: await response.json() };
+  expect(faultsOf({ path, contentType: response.headers.get('content-type'), ...answered })).toEqual([]);
+  return answered;
 }
 
 const check = (merchant: string, more = {}) => call('/v1/check', { merchant, method: 'POST', path: '/transactions', ...more });
@@ -127,11 +141,27 @@ test('with asStatus a refusal is what a gateway answers', async () => {
   const refused = await call('/v1/check?asStatus=true', { merchant: 'status' });
   const atGateway = await house.send(gateway, 'status');
   expect(refused.status).toBe(429);
+  const { detail: _said, ...shown } = document.paths['/v1/check'].post.responses[429].content['application/problem+json'].example;
+  expect(refused.body).toMatchObject(shown as object);
   for (const name of ['ratelimit-policy', 'content-type']) expect(refused.headers.get(name)).toBe(atGateway.headers[name]);
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
   const { requestId: _, detail: __, ...problem } = refused.body;
   expect(JSON.parse(atGateway.body)).toMatchObject(problem);
   expect((await call('/v1/check?asStatus=true', { merchant: 'nobody' })).status).toBe(403);
+});
+
+test('the examples of the document are answered as it says', async () => {
+  const exampleOf = (path: string) => document.paths[path].post.requestBody.content['application/json'].example;
+  const answerOf = (path: string) => Object.keys(document.paths[path].post.responses[200].content['application/json'].example as object);
+  const asked = await call('/v1/check', { ...exampleOf('/v1/check'), merchant: 'examples' });
+  expect(Object.keys(asked.body as object).sort()).toEqual(answerOf('/v1/check').sort());
+  const { claim } = asked.body as { claim: string };
+  const settled = await call('/v1/settle', { ...exampleOf('/v1/settle'), claim });
+  expect([settled.status, Object.keys(settled.body as object)]).toEqual([200, answerOf('/v1/settle')]);
+  const { mode, checks } = exampleOf('/v1/check/batch');
+  const batch = await call('/v1/check/batch', { mode, checks: [{ ...checks[0], merchant: 'examples' }] });
+  expect(batch.body).toMatchObject({ mode: 'all', allowed: true, decisions: [{ reason: 'allowed' }] });
+  expect((await fetch(`${api.url}/openapi.json`)).status).toBe(401);
 });
 
 test('a claim is refunded once, and a later look finds the tokens', async () => {
@@ -199,6 +229,21 @@ test('a proxy asks by a sub-request, and is answered as its client is to be', as
   expect((await ask({ 'x-forwarded-uri': '/a' })).status).toBe(400);
 });
 
+test('Envoy asks by HTTP below a prefix, and the request is the one that it repeats there', async () => {
+  const ask = (path: string, method = 'POST') =>
+    fetch(`${api.url}/v1/ext-authz${path}`, {
+      method,
+      headers: { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'repeated', 'x-forwarded-uri': '/a' },
+    });
+  for (let i = 0; i < 3; i++) expect([(await ask('/transactions?x=1')).status, i]).toEqual([200, i]);
+  const refused = await ask('/transactions?x=1');
+  expect([refused.status, refused.headers.get('ratelimit')]).toEqual([429, expect.stringContaining('"burst";r=0')]);
+  expect(await refused.json()).toMatchObject({ code: 'quota.exceeded' });
+  expect((await ask('/a%2fb', 'GET')).status).toBe(400);
+  expect([(await ask('')).status, (await ask('x')).status]).toEqual([404, 404]);
+  expect(await house.metric(api, /^tollgate_decision_api_calls_total\{call="\/v1\/ext-authz\/\*\*",status_class="4xx"/)).toBe(2);
+});
+
 test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC and by JSON', async () => {
   const client = clientOf(api.ports.grpc!);
   const metadata = new Metadata();
@@ -244,6 +289,42 @@ test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC a
     status: 400,
     code: 'descriptor.limit_override',
   });
+});
+
+test('by TLS a caller is known by its certificate, and files that are replaced are used without a restart', async () => {
+  const [server, next, authority] = [
+    makeCertificate({ dnsNames: ['localhost'] }),
+    makeCertificate({ dnsNames: ['localhost'] }),
+    makeAuthority(),
+  ];
+  const caller = makeCertificate({ commonNames: ['envoy'], by: authority });
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-decision-api-'));
+  const paths = ['cert.pem', 'key.pem', 'ca.pem'].map((name) => join(folder, name)) as [string, string, string];
+  [server.cert, server.key, authority.cert].forEach((text, i) => writeFileSync(paths[i]!, text));
+  const secure = await house.decisionApi({
+    ...PATIENT,
+    DECISION_API_TLS_CERT: paths[0],
+    DECISION_API_TLS_KEY: paths[1],
+    DECISION_API_TLS_CLIENT_CA: paths[2],
+    DECISION_API_TLS_CALLER_NAME: 'cn',
+    DECISION_API_TLS_CALLERS: 'envoy, nginx',
+  });
+  const decisions = serviceOf('tollgate/v1/decision.proto', 'tollgate.v1.DecisionService');
+  const ask = async (ca: string, shows?: { readonly cert: string; readonly key: string }) => {
+    const pem = (text: string | undefined) => (text === undefined ? null : Buffer.from(text));
+    const ssl = credentials.createSsl(Buffer.from(ca), pem(shows?.key), pem(shows?.cert));
+    const options = { 'grpc.ssl_target_name_override': 'localhost', 'grpc.use_local_subchannel_pool': 1 };
+    const client = new Client(`127.0.0.1:${secure.ports.grpc!}`, ssl, options);
+    const answer = await unary(client, decisions, 'Check', { merchant: 'shared', cost: 0 }, new Metadata());
+    client.close();
+    return answer;
+  };
+  expect(await ask(server.cert, caller)).toMatchObject({ allowed: true });
+  expect(await ask(server.cert)).toMatchObject({ code: 16 });
+  writeFileSync(paths[0], next.cert);
+  writeFileSync(paths[1], next.key);
+  await until(async () => expect(await ask(next.cert, caller)).toMatchObject({ allowed: true }));
+  rmSync(folder, { recursive: true });
 });
 
 test('nobody without a token is answered', async () => {

@@ -1,6 +1,6 @@
 import { readBusyMerchants, writeBusyMerchants } from '#limiter-redis';
 import { until } from '../../support/until.js';
-import { rule } from '../../support/factories/rules.js';
+import { rule, ruleSpec } from '../../support/factories/rules.js';
 import { House } from './house.js';
 
 let house: House;
@@ -50,6 +50,20 @@ test('Redis is frozen: a gateway is ready all the same, and acts by its rules', 
     expect(gateway.logs.find(({ msg }) => msg === 'warmed up')).toMatchObject({ redisAnswered: false });
     // Nobody knows this merchant, and PostgreSQL says so.
     await until(async () => expect((await house.send(gateway, 'nobody')).status).toBe(403));
+  } finally {
+    house.redisServer.thaw();
+  }
+});
+
+test('Redis is frozen: rules that are not at hand come from PostgreSQL before Redis is given up', async () => {
+  await house.store({ acme: [ruleSpec({ match: { methods: [], paths: ['/limited/**'] } })] });
+  // Redis' own deadline for rules would be three seconds, and nobody waits longer than two.
+  const gateway = await house.gateway({ STORE_TIMEOUT_MS: '5000' });
+  house.redisServer.freeze();
+  try {
+    // No rule matches, so nothing is taken.
+    expect((await house.send(gateway, 'acme', { path: '/free' })).status).toBe(200);
+    expect(await house.metric(gateway, /^tollgate_store_available/)).toBe(1);
   } finally {
     house.redisServer.thaw();
   }

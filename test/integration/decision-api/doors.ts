@@ -6,19 +6,33 @@ import { merchantRules, MemoryBucketStore, NewerRulesError, RateLimiter, type De
 import { Health } from '#platform';
 import { CallerLimit } from '../../../apps/decision-api/src/callers/caller-limit.js';
 import { Callers } from '../../../apps/decision-api/src/callers/callers.js';
+import type { CertifiedCallers } from '../../../apps/decision-api/src/callers/certified-callers.js';
 import { Decisions } from '../../../apps/decision-api/src/decisions/decisions.js';
 import { GrpcDoors } from '../../../apps/decision-api/src/grpc/grpc-doors.js';
+import type { TlsDoor } from '../../../apps/decision-api/src/tls/tls-door.js';
 
 export const TOKEN = 'a-random-token-of-this-test-0123456789';
 
-/** Whoever keeps the rules and buckets of a test. Time stands still. */
+/** Whoever keeps the rules and buckets of a test. Time stands still unless a test moves it. */
 export class MemoryEnforcer {
   readonly rules = new Map<string, readonly Rule[]>();
   defaults: readonly Rule[] = [];
+  nowMs = 1_000;
   /** Verdicts by their claims. */
   private readonly claims = new Map<string, Verdict>();
-  private readonly store = new MemoryBucketStore(() => 1_000);
-  private readonly limiter = new RateLimiter(this.store, this.store, { nowMs: () => 1_000 });
+  private limiter = this.newLimiter();
+
+  /** Without rules, and with full buckets. */
+  begin(): void {
+    this.rules.clear();
+    this.defaults = [];
+    this.limiter = this.newLimiter();
+  }
+
+  private newLimiter(): RateLimiter {
+    const store = new MemoryBucketStore(() => this.nowMs);
+    return new RateLimiter(store, store, { nowMs: () => this.nowMs });
+  }
 
   check = (descriptor: Descriptor, answer: (outcome: Outcome) => void): void => this.checked(descriptor, answer);
 
@@ -69,7 +83,21 @@ export interface Doors {
   readonly doors: GrpcDoors;
 }
 
-export async function openDoors(enforcer: MemoryEnforcer, { maxInFlight = 1_000, callerPerSecond = 0 } = {}): Promise<Doors> {
+export interface DoorsOptions {
+  readonly maxInFlight?: number;
+  readonly callerPerSecond?: number;
+  readonly tls?: TlsDoor;
+  readonly certified?: CertifiedCallers;
+}
+
+/** Whoever has the token may ask. */
+export const tokenCallers = (certified?: CertifiedCallers): Callers =>
+  new Callers([{ name: 'test', digest: createHash('sha256').update(TOKEN).digest() }], certified);
+
+export async function openDoors(
+  enforcer: MemoryEnforcer,
+  { maxInFlight = 1_000, callerPerSecond = 0, tls, certified }: DoorsOptions = {},
+): Promise<Doors> {
   const errors: unknown[] = [];
   const counts: string[] = [];
   const health = new Health();
@@ -84,7 +112,7 @@ export async function openDoors(enforcer: MemoryEnforcer, { maxInFlight = 1_000,
   const doors = new GrpcDoors({
     decisions: decisionsOf('strict'),
     strictDecisions: decisionsOf('strict'),
-    callers: new Callers([{ name: 'test', digest: createHash('sha256').update(TOKEN).digest() }]),
+    callers: tokenCallers(certified),
     // Of a clock that stands still.
     limit: new CallerLimit(callerPerSecond, () => 1_000),
     headersOf: rateLimitHeaders,
@@ -94,6 +122,7 @@ export async function openDoors(enforcer: MemoryEnforcer, { maxInFlight = 1_000,
     counts: { count: (call, status) => counts.push(`${call} ${status}`) },
     maxInFlight,
     maxConnections: 100,
+    tls,
   });
   return { port: await doors.listen(0, '127.0.0.1'), health, errors, counts, doors };
 }

@@ -164,6 +164,15 @@ describe('ShouldRateLimit answers as envoyproxy/ratelimit', () => {
     expect((await hits(0)).statuses[0]).toMatchObject({ code: 'OK', limitRemaining: 17 });
   });
 
+  it('when its turn in a queue has come', async () => {
+    const smooth = { name: 's', algorithm: 'leaky_bucket', capacity: 2, drainTokens: 1, drainIntervalMs: 150 };
+    enforcer.rules.set('queue', [ruleOf({ name: 'q', limits: [{ ...smooth, onLimit: { delay: { maxWaitMs: 1_000 } } }] })]);
+    expect(await answer([{ x: 'y' }], { domain: 'queue' })).toMatch(/^OK/);
+    const startMs = performance.now();
+    expect(await answer([{ x: 'y' }], { domain: 'queue' })).toMatch(/^OK/);
+    expect(performance.now() - startMs).toBeGreaterThan(140);
+  });
+
   it('with the time until the window ends, the headers of the gateway, and a problem as the body of what is refused', async () => {
     const call = () => ask('basic', [descriptorOf({ one_per_minute: 'headers' })]);
     const passed = await call();
@@ -177,10 +186,12 @@ describe('ShouldRateLimit answers as envoyproxy/ratelimit', () => {
 });
 
 describe('what a client can bring about', () => {
-  it('is refused, and no error that Envoy might let pass: a merchant that does not exist, a path that servers read in different ways', async () => {
+  it('is refused, and no error that Envoy might let pass: a merchant that does not exist, a path that servers read in different ways, a value that is too long', async () => {
     expect(await answer([{ merchant: 'nobody' }])).toBe('OVER_LIMIT: OVER_LIMIT no limit 0');
     expect(await answer([{ merchant: '' }])).toBe('OVER_LIMIT: OVER_LIMIT no limit 0');
     expect(await answer([{ path: '/a/../b' }])).toBe('OVER_LIMIT: OVER_LIMIT no limit 0');
+    expect(await answer([{ path: `/${'a'.repeat(8_192)}` }])).toBe('OVER_LIMIT: OVER_LIMIT no limit 0');
+    expect(await answer([{ any: 'v'.repeat(60_000) }])).toBe('OVER_LIMIT: OVER_LIMIT no limit 0');
     expect(await answer([{ key2: 'beside' }, { path: '/a//b' }])).toBe('OVER_LIMIT: OK 20 MINUTE 20, OVER_LIMIT no limit 0');
   });
 
@@ -204,7 +215,7 @@ describe('a call that cannot be answered', () => {
     ['with too many descriptors', 'another', Array.from({ length: 65 }, () => entries), {}, 3, '/descriptors must have 1 to 64 items'],
     ['with an empty descriptor', 'another', [{ entries: [] }], {}, 3, '/descriptors/0/entries must have 1 to 32 items'],
     ['with an empty key', 'another', [descriptorOf({ '': 'v' })], {}, 3, 'keys that are not empty'],
-    ['with a long value', 'another', [descriptorOf({ k: 'v'.repeat(8_192) })], {}, 3, 'at most 8192 characters each'],
+    ['with a long key', 'another', [descriptorOf({ ['k'.repeat(8_193)]: 'v' })], {}, 3, 'keys of at most 8192 characters'],
     ['with too many hits', 'another', [entries], { hitsAddend: 4_000_000_000 }, 3, 'from 0 to 1000000000'],
     ['with a limit of its own', 'another', [{ ...entries, limit: { requestsPerUnit: 5, unit: 'MINUTE' } }], {}, 12, 'write a rule for it'],
     ['while the rules cannot be read', 'unreadable', [entries], {}, 14, 'cannot be read'],

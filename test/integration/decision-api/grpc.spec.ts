@@ -221,6 +221,23 @@ describe('a deadline', () => {
     expect(await left(merchant)).toBe(3);
   });
 
+  it('that passes while the call waits ends it, and what is taken then is given back', async () => {
+    const merchant = newMerchant();
+    const late = new MemoryEnforcer();
+    late.rules.set(merchant, [rule()]);
+    let answered = (): void => {};
+    late.check = (descriptor, answer) => late.checked(descriptor, (outcome) => (answered = () => answer(outcome)));
+    const slow = await openDoors(late);
+    const bytes = Buffer.concat([Buffer.from([0x0a, merchant.length]), Buffer.from(merchant)]);
+    const asked = sendBytes(slow.port, CHECK, framed(bytes), { 'grpc-timeout': '300m' });
+    await until(() => late.levelOf(merchant) === 2);
+    expect(await asked).toMatchObject({ grpc: '4' });
+    answered();
+    await until(() => late.levelOf(merchant) === 3);
+    expect(slow.counts).toEqual([`${CHECK} 200`]);
+    await slow.doors.close(1_000);
+  });
+
   it('that is none is an error', async () => {
     expect(await sendBytes(doors.port, CHECK, framed(Buffer.alloc(0)), { 'grpc-timeout': 'soon' })).toMatchObject({ grpc: '13' });
   });
@@ -289,6 +306,11 @@ describe('what is no call', () => {
     expect(answer).toMatchObject(expected);
     expect(answer.grpc).not.toBe('0');
     expect(await check({ merchant: newMerchant() })).toMatchObject({ allowed: true });
+  });
+
+  it('is found to be none without grpc-js, which would say it in other words', async () => {
+    const answer = await sendBytes(doors.port, CHECK, framed(Buffer.from([0xff])));
+    expect(answer).toEqual({ status: 200, grpc: '13', message: encodeURI('the message cannot be read') });
   });
 
   it('another path is no method', async () => {

@@ -19,8 +19,8 @@ beforeAll(async () => {
   await Promise.all([redis, other].map((each) => new Promise((resolve) => each.once('ready', resolve))));
   await loadScripts(redis);
   store = new RedisBucketStore(redis, { deadlineMs: 5000 });
-  here = new RedisClaimStore(redis, Date.now);
-  there = new RedisClaimStore(other, Date.now, ({ reason }) => unreadable.push(reason));
+  here = new RedisClaimStore(redis, { nowMs: Date.now });
+  there = new RedisClaimStore(other, { nowMs: Date.now, onUnreadable: ({ reason }) => unreadable.push(reason) });
 });
 
 beforeEach(() => redis.flushall());
@@ -155,4 +155,11 @@ test('a key of another type is no claim', async () => {
   const name = 'b'.repeat(22);
   await redis.sadd(claimKey(name), 'x');
   expect(short(await there.settle(name))).toBe('not_found');
+});
+
+test('a Redis that is silent is waited for once, not once a call', async () => {
+  const silent = { get: () => new Promise(() => {}), set: () => new Promise(() => {}) } as unknown as Redis;
+  const claims = new RedisClaimStore(silent, { nowMs: Date.now, deadlineMs: 1 });
+  await expect(claims.refund('a'.repeat(22))).rejects.toThrow('no answer within 1 ms');
+  await expect(claims.keep([], 1000)).rejects.toThrow('no answer within 1 ms');
 });

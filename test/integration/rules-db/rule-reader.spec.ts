@@ -1,3 +1,4 @@
+import { MOST_SWITCHES } from '#limiter';
 import type { DataSource } from 'typeorm';
 import { isReadable, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -38,6 +39,18 @@ describe('RuleReader', () => {
     expect(await reader.snapshot('b')).toEqual({ merchantId: 'b', version: 1, exists: true, timeZone: 'UTC', rules: [] });
     expect(await reader.snapshot('nobody')).toBeNull();
     expect(await reader.snapshot("' OR 1=1 --")).toBeNull();
+  });
+
+  it('rehearses on as many connections as are asked for, for nobody', async () => {
+    const asked: unknown[] = [];
+    const rehearsing = new RuleReader({
+      query: (sql: string, parameters: unknown[] = []) => (asked.push(...parameters), dataSource.query(sql, parameters)),
+    } as DataSource);
+    await rehearsing.rehearse(2);
+    const { master: pool } = dataSource.driver as unknown as { master: { totalCount: number } };
+    expect(pool.totalCount).toBeGreaterThanOrEqual(2);
+    // Who could be asked for, and how many switches are read at most.
+    expect(new Set(asked)).toEqual(new Set(['', MOST_SWITCHES]));
   });
 
   it('walks all merchants in chunks, each once', async () => {

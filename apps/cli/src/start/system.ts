@@ -132,6 +132,7 @@ function environmentOfApps(
     RULES_API_PORT: String(ports.rulesApi),
     PROBLEM_TYPE_BASE: env['PROBLEM_TYPE_BASE'] || `http://${hosts.rulesApi}:${ports.rulesApi}/problems/`,
     GATEWAY_PORT: String(ports.gateway),
+    GATEWAY_WORKERS: env['GATEWAY_WORKERS'] || '1',
     GATEWAY_MANAGEMENT_PORT: String(ports.gatewayManagement),
     DECISION_API_PORT: String(ports.decisionApi),
     DECISION_API_GRPC_PORT: String(ports.decisionApiGrpc),

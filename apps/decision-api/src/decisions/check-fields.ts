@@ -37,7 +37,17 @@ const HEADERS: CustomField<Readonly<Record<string, string | readonly string[]>>>
     const fits = entries.length <= MOST_HEADERS && entries.every(([name, each]) => HEADER_NAME.test(name) && isHeaderValue(each));
     return fits ? [] : [headersFault(place, 'malformed')];
   },
-  schema: { type: 'object', maxProperties: MOST_HEADERS },
+  schema: {
+    type: 'object',
+    maxProperties: MOST_HEADERS,
+    propertyNames: { pattern: HEADER_NAME.source },
+    additionalProperties: {
+      anyOf: [
+        { type: 'string', maxLength: MOST_CHARACTERS },
+        { type: 'array', maxItems: MOST_VALUES, items: { type: 'string', maxLength: MOST_CHARACTERS } },
+      ],
+    },
+  },
   example: { 'X-Channel': 'web' },
   explanation: 'The headers of the request. One that comes several times has a list of values; cookies stand in Cookie.',
 };

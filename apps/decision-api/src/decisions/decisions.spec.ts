@@ -22,7 +22,7 @@ function house(outcomeOf: (merchant: string, given: string[]) => Outcome, enforc
         answer(outcomeOf(merchantId, given));
       },
       claim: () => Promise.resolve('claim'),
-      refundClaim: () => Promise.reject(new Error('no answer within 75 ms')),
+      refundClaim: () => Promise.reject(new Error('no answer within 25 ms')),
       settleClaim: () => Promise.resolve({ outcome: 'not_found' }),
       ...enforcer,
     },

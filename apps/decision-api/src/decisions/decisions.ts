@@ -1,5 +1,5 @@
 import type { HeadersOf, PathReader, Problem } from '#edge';
-import { type ClaimOutcome, type Enforcer, isVerdict } from '#enforcement';
+import { type ClaimOutcome, type Enforcer, isVerdict, type Outcome } from '#enforcement';
 import type { AnswerFacts } from '#limiter';
 import { type CheckRequest, descriptorOf } from './check-request.js';
 import { decisionOf, type MadeDecision } from './decision.js';
@@ -46,6 +46,25 @@ export class Decisions {
   }
 
   /**
+   * Decides as `check` does about a request that wants no claim, without a promise: calls back once, perhaps before it returns.
+   *
+   * @throws PathRefusedError
+   */
+  checkThen(request: CheckRequest, requestId: string, answer: (decision: MadeDecision | Error) => void): void {
+    const { headersOf } = this.options;
+    this.ask(request, this.targetOf(request), requestId, (outcome) => {
+      let decision: MadeDecision | Error;
+      try {
+        decision = decisionOf(outcome, headersOf);
+      } catch (error) {
+        // The enforcer calls back for others, too.
+        decision = error as Error;
+      }
+      answer(decision);
+    });
+  }
+
+  /**
    * Decides about several requests: about each for itself, or about all together. All together pass, or none: what was taken for some of them is given back if another
    * is refused. They are asked side by side, so that for a moment others may be refused by what is given back then.
    *
@@ -83,9 +102,13 @@ export class Decisions {
   }
 
   private decide(request: CheckRequest, target: string, requestId: string): Promise<MadeDecision> {
-    const { enforcer, headersOf, pathCaseSensitive } = this.options;
-    const descriptor = descriptorOf(request, target, !pathCaseSensitive);
-    return new Promise((resolve) => enforcer.check(descriptor, (outcome) => resolve(decisionOf(outcome, headersOf)), requestId));
+    const { headersOf } = this.options;
+    return new Promise((resolve) => this.ask(request, target, requestId, (outcome) => resolve(decisionOf(outcome, headersOf))));
+  }
+
+  private ask(request: CheckRequest, target: string, requestId: string, answer: (outcome: Outcome) => void): void {
+    const { enforcer, pathCaseSensitive } = this.options;
+    enforcer.check(descriptorOf(request, target, !pathCaseSensitive), answer, requestId);
   }
 
   private async claimed(decision: MadeDecision): Promise<MadeDecision> {

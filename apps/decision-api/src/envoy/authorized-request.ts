@@ -3,6 +3,7 @@ import { parseAddress } from '#addresses';
 import { isMerchantId, line } from '#limiter';
 import { ProblemError } from '#platform';
 import type { CheckRequest } from '../decisions/check-request.js';
+import { HOST, METHOD, TARGET, WITHOUT_BODY } from '../decisions/request-texts.js';
 
 /** envoy.service.auth.v3.AttributeContext as it is decoded. */
 export interface AttributeContext {
@@ -21,11 +22,7 @@ interface AttributedRequest {
   readonly body: string;
 }
 
-const METHOD = /^[A-Z][A-Z-]{0,31}$/;
-const TARGET = /^\/[\x21-\x7e]{0,8191}$/;
-const HOST = /^[\x21-\x7e]{1,255}$/;
 const USER = line(128);
-const WITHOUT_BODY = ['GET', 'HEAD', 'OPTIONS'];
 const IDENTITY = ['x-merchant-id', 'x-user-id'];
 /** Of the caller, or of other doors. */
 const OURS = /^(?::|x-tollgate-|x-envoy-auth-partial-body$)/;

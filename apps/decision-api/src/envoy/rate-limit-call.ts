@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describedRequest, type DescriptorEntry, descriptorText } from '#envoy';
 import { isVerdict } from '#enforcement';
 import { isMerchantId, quotaWindowMs, type Limit } from '#limiter';
@@ -50,7 +51,7 @@ const REFUSED: DescriptorStatus = { code: 'OVER_LIMIT', limitRemaining: 0 };
 
 /**
  * Decides about a call of Envoy's rate limit filter: each descriptor is a request, and the call passes if all of them do. Then all of them are charged; otherwise none
- * is.
+ * is. What waits its turn is answered when its turn has come.
  *
  * @throws GrpcError if nothing can be decided, so that what happens is for Envoy's failure_mode_deny to say
  */
@@ -61,6 +62,9 @@ export async function rateLimit({ domain, descriptors }: RateLimitCall, asked: A
   );
   const isUndecided = made.some((each) => each !== undefined && typeof each !== 'string' && !isDecided(each));
   const isRefused = made.some((each) => each === 'refused' || (isMade(each) && !each.allowed));
+  const waitMs = Math.max(0, ...made.filter(isMade).map((each) => each.waitMs));
+  // Envoy knows no other way to hold a request that waits its turn in a queue.
+  if (waitMs > 0 && !isUndecided && !isRefused) await sleep(waitMs);
   const givesBack = isUndecided || isRefused || asked.isOver();
   if (givesBack) for (const each of made.filter(isMade)) asked.decisions.giveBack(each);
   if (isUndecided) throw new GrpcError(GrpcCode.Unavailable, 'the rules cannot be read at the moment', 'rules.unavailable', [], 1);
@@ -79,6 +83,8 @@ async function decided(
   beside: readonly string[],
   { decisions, requestId }: Asked,
 ): Promise<MadeDecision | 'refused' | undefined> {
+  // The client's doing: after an error Envoy lets its request pass, unless it is told otherwise.
+  if (entries.some(({ value }) => value.length > MOST_CHARACTERS)) return 'refused';
   const request = describedRequest(domain, entries, beside);
   const names = request.merchant !== domain;
   // Another merchant than there are has no way around its limits; a domain that nobody knows has none, as in envoyproxy/ratelimit.
@@ -168,8 +174,8 @@ export function demandRateLimitCall({ domain, descriptors }: RateLimitCall): voi
       throw invalid(`/descriptors/${i}/entries`, `must have 1 to ${MOST_ENTRIES} items`);
     if (!(hits >= 0 && hits <= MOST_HITS)) throw invalid(`/descriptors/${i}/hits_addend`, `must be a whole number from 0 to ${MOST_HITS}`);
     if (entries.some(({ key }) => key === '')) throw invalid(`/descriptors/${i}/entries`, 'must have keys that are not empty');
-    if (entries.some(({ key, value }) => key.length + value.length > MOST_CHARACTERS))
-      throw invalid(`/descriptors/${i}/entries`, `must be at most ${MOST_CHARACTERS} characters each`);
+    if (entries.some(({ key }) => key.length > MOST_CHARACTERS))
+      throw invalid(`/descriptors/${i}/entries`, `must have keys of at most ${MOST_CHARACTERS} characters`);
   });
 }
 

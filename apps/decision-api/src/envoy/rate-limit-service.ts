@@ -3,6 +3,7 @@ import type { HeadersOf } from '#edge';
 import type { CallerLimit } from '../callers/caller-limit.js';
 import type { Decisions } from '../decisions/decisions.js';
 import type { GrpcCall, Handlers } from '../grpc/grpc-server.js';
+import { writtenRateLimitResponse } from '../grpc/response-writers.js';
 import { durationOf } from '../grpc/json-values.js';
 import {
   type DescriptorStatus,
@@ -33,6 +34,7 @@ export interface RateLimitServiceOptions {
 /** envoy.service.ratelimit.v3.RateLimitService, in place of envoyproxy/ratelimit. */
 export function rateLimitService({ decisions, limit, headersOf }: RateLimitServiceOptions): Handlers {
   return {
+    writers: { ShouldRateLimit: writtenRateLimitResponse },
     unary: {
       ShouldRateLimit: async (message: RateLimitMessage, { caller, requestId, isOver }: GrpcCall) => {
         const call = callOf(message);

@@ -68,7 +68,8 @@ test.each([
   ['no merchant', { ...PLAIN, 'X-Merchant-Id': [] }, undefined, 'identity.missing'],
   ['two merchants', { ...PLAIN, 'X-Merchant-Id': ['a', 'b'] }, undefined, 'identity.repeated'],
   ['a merchant that is no UTF-8', { ...PLAIN, 'X-Merchant-Id': '\u00ff' }, undefined, 'identity.malformed'],
-  ['an empty merchant', { ...PLAIN, 'X-Merchant-Id': '' }, undefined, 'identity.malformed'],
+  ['an empty merchant', { ...PLAIN, 'X-Merchant-Id': '' }, undefined, 'identity.missing'],
+  ['an empty merchant beside another', { ...PLAIN, 'X-Merchant-Id': ['', 'b'] }, undefined, 'identity.repeated'],
   ['two users', { ...PLAIN, 'X-User-Id': ['a', 'b'] }, undefined, 'identity.user_repeated'],
   ['a user that is none', { ...PLAIN, 'X-User-Id': '\u0001' }, undefined, 'identity.user_malformed'],
 ])('%s is refused', (_what, headers, peer, code) => {

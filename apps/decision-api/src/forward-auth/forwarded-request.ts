@@ -1,9 +1,10 @@
-import { isUtf8 } from 'node:buffer';
-import { clientAddress, headerValues, type KnownAddresses, rawValues } from '#edge';
-import { isMerchantId, line } from '#limiter';
+import { clientAddress, type KnownAddresses, rawValues } from '#edge';
 import { ProblemError } from '#platform';
 import { TOKEN_HEADER } from '../callers/callers.js';
 import type { CheckRequest } from '../decisions/check-request.js';
+import { HOST, METHOD, TARGET, WITHOUT_BODY } from '../decisions/request-texts.js';
+import { clientHeaders } from './client-headers.js';
+import { merchantIn, userIn } from './identity-headers.js';
 
 /** In which proxies say what they were asked: those of Traefik and Caddy, and those that nginx is mostly given. */
 const METHOD_HEADERS = ['x-forwarded-method', 'x-original-method'];
@@ -22,13 +23,8 @@ const OF_THE_PROXY = new Set([
   ...URI_HEADERS,
 ]);
 
-const METHOD = /^[A-Z][A-Z-]{0,31}$/;
-const TARGET = /^\/[\x21-\x7e]{0,8191}$/;
-const HOST = /^[\x21-\x7e]{1,255}$/;
 /** As ingress-nginx sends it. */
 const ORIGIN = /^https?:\/\/[^/?#]*/i;
-const USER = line(128);
-const WITHOUT_BODY = ['GET', 'HEAD', 'OPTIONS'];
 
 /** The sub-request of a proxy. */
 export interface SubRequest {
@@ -63,7 +59,7 @@ export function forwardedRequest({ rawHeaders, peer }: SubRequest, known: KnownA
     method,
     path,
     host: hostIn(rawHeaders),
-    headers: clientHeaders(rawHeaders),
+    headers: clientHeaders(rawHeaders, OF_THE_PROXY),
     bodyUnknown: !WITHOUT_BODY.includes(method),
   };
 }
@@ -91,50 +87,8 @@ function malformed(what: string, why: string): ProblemError {
   return new ProblemError({ status: 400, code: 'forward_auth.header_malformed', detail: `the ${what} of the request ${why}` });
 }
 
-function merchantIn(rawHeaders: readonly string[]): string {
-  const [encoded, ...more] = rawValues(rawHeaders, 'x-merchant-id');
-  if (encoded === undefined) throw unidentified(401, 'identity.missing', 'the header X-Merchant-Id is missing');
-  if (more.length > 0) throw unidentified(400, 'identity.repeated', 'there is more than one header X-Merchant-Id');
-  const merchant = utf8(encoded);
-  if (!isMerchantId(merchant)) throw unidentified(400, 'identity.malformed', 'the header X-Merchant-Id is no id of a merchant');
-  return merchant;
-}
-
-/** An empty text is what proxies send that know of no user. */
-function userIn(rawHeaders: readonly string[]): string | undefined {
-  const [encoded = '', ...more] = rawValues(rawHeaders, 'x-user-id');
-  if (more.length > 0) throw unidentified(400, 'identity.user_repeated', 'there is more than one header X-User-Id');
-  if (encoded === '') return undefined;
-  const user = utf8(encoded);
-  if (user === undefined || USER.fault(user) !== undefined)
-    throw unidentified(400, 'identity.user_malformed', 'the header X-User-Id is no id of a user');
-  return user;
-}
-
-function unidentified(status: 400 | 401, code: string, detail: string): ProblemError {
-  return new ProblemError({ status, type: 'unidentified-merchant', code, detail });
-}
-
 /** One that is no host, or is said twice, is none that rules could match. */
 function hostIn(rawHeaders: readonly string[]): string | undefined {
   const hosts = HOST_HEADERS.flatMap((name) => rawValues(rawHeaders, name));
   return hosts.length === 1 && HOST.test(hosts[0]!) ? hosts[0] : undefined;
-}
-
-/** What the client has sent, as far as the proxy passes it on to here. */
-function clientHeaders(rawHeaders: readonly string[]): Record<string, readonly string[]> {
-  const headers: Record<string, readonly string[]> = Object.create(null) as Record<string, readonly string[]>;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase();
-    // What other doors of Tollgate say of a request is said by no client: rules that look at it would be chosen by clients.
-    if (!OF_THE_PROXY.has(name) && !name.startsWith('x-tollgate-') && headers[name] === undefined)
-      headers[name] = headerValues(rawHeaders, name);
-  }
-  return headers;
-}
-
-/** Undefined if the bytes are none: replacing them would make two different values the same. */
-function utf8(latin1: string): string | undefined {
-  const bytes = Buffer.from(latin1, 'latin1');
-  return isUtf8(bytes) ? bytes.toString('utf8') : undefined;
 }

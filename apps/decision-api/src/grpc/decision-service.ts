@@ -10,6 +10,7 @@ import { answerFacts, REFUND_FIELDS, SETTLEMENT_FIELDS } from '../http/claim-cal
 import { validObject } from '../http/valid-body.js';
 import { GrpcCode, GrpcError, grpcErrorOf } from './grpc-error.js';
 import type { GrpcCall, Handlers } from './grpc-server.js';
+import { type CheckResponseMessage, writtenCheckResponse } from './response-writers.js';
 import { durationOf, jsonOf, objectOf, type ProtobufStruct, type ProtobufValue } from './json-values.js';
 
 interface Header {
@@ -74,6 +75,7 @@ export function decisionService({ decisions, limit, logger }: DecisionServiceOpt
         return { outcome: outcomeOf(await decisions.settle(claim, response && answerFacts(response))) };
       },
     },
+    writers: { Check: writtenCheckResponse },
     streams: {
       CheckStream: async ({ id, request }: StreamMessage, call: GrpcCall) => {
         try {
@@ -95,21 +97,20 @@ async function givenBack(decisions: Decisions, decision: MadeDecision): Promise<
 }
 
 /** @throws ProblemError */
-function checkRequestOf({ apiKey, headers, jwt, body, cost, wantClaim, ...texts }: CheckMessage): CheckRequest {
-  const given = Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
-  return validObject(
-    {
-      ...given,
-      ...(apiKey && { apiKey: { id: apiKey.id, labels: apiKey.labels } }),
-      ...(headers.length > 0 && { headers: headersOf(headers) }),
-      ...(jwt && { jwt: objectOf(jwt) }),
-      ...(body && { body: jsonOf(body) }),
-      ...(cost !== undefined && { cost }),
-      ...(wantClaim && { wantClaim }),
-    },
-    CHECK_FIELDS,
-  );
+function checkRequestOf(message: CheckMessage): CheckRequest {
+  const { apiKey, headers, jwt, body, cost, wantClaim } = message;
+  const given: Record<string, unknown> = {};
+  for (const name of TEXTS) if (message[name] !== '') given[name] = message[name];
+  if (apiKey) given['apiKey'] = { id: apiKey.id, labels: apiKey.labels };
+  if (headers.length > 0) given['headers'] = headersOf(headers);
+  if (jwt) given['jwt'] = objectOf(jwt);
+  if (body) given['body'] = jsonOf(body);
+  if (cost !== undefined) given['cost'] = cost;
+  if (wantClaim) given['wantClaim'] = true;
+  return validObject(given, CHECK_FIELDS);
 }
+
+const TEXTS = ['merchant', 'user', 'ip', 'country', 'method', 'path', 'host'] as const;
 
 function settlementOf({ claim, answer }: SettleMessage): Record<string, unknown> {
   if (answer === null) return { claim };
@@ -128,7 +129,7 @@ function headersOf(headers: readonly Header[]): Record<string, string[]> {
   return Object.fromEntries(byName);
 }
 
-function responseOf(decision: MadeDecision): object {
+function responseOf(decision: MadeDecision): CheckResponseMessage {
   const { allowed, reason, status, rule, limits, retryAfterMs, waitMs, claim = '' } = decision;
   const tightest = limits.find((each) => each.rule === rule && each.remaining === decision.remaining && each.limit === decision.limit);
   return {
@@ -144,11 +145,19 @@ function responseOf(decision: MadeDecision): object {
   };
 }
 
-function limitOf({ rule, name, allowed, limit, remaining, retryAfterMs, resetAfterMs }: LimitDecision): object {
+function limitOf({
+  rule,
+  name,
+  allowed,
+  limit,
+  remaining,
+  retryAfterMs,
+  resetAfterMs,
+}: LimitDecision): CheckResponseMessage['limits'][number] {
   return { rule, name, allowed, limit, remaining, retryAfter: waitOf(retryAfterMs), resetAfter: durationOf(resetAfterMs) };
 }
 
-function waitOf(retryAfterMs: RetryAfter | 'unknown'): object | undefined {
+function waitOf(retryAfterMs: RetryAfter | 'unknown'): ReturnType<typeof durationOf> | undefined {
   return typeof retryAfterMs === 'number' ? durationOf(retryAfterMs) : undefined;
 }
 

@@ -8,6 +8,7 @@ import { authorizationService } from '../envoy/authorization-service.js';
 import { rateLimitService } from '../envoy/rate-limit-service.js';
 import type { CallCounts } from '../http/call-counts.js';
 import { decisionService } from './decision-service.js';
+import type { TlsDoor } from '../tls/tls-door.js';
 import { GrpcHealth } from './grpc-health.js';
 import { GrpcServer } from './grpc-server.js';
 import { protos, serviceNamed } from './protos.js';
@@ -26,6 +27,8 @@ export interface GrpcDoorsOptions {
   readonly counts: Pick<CallCounts, 'count'>;
   readonly maxInFlight: number;
   readonly maxConnections: number;
+  /** Undefined: calls come without TLS. */
+  readonly tls?: TlsDoor | undefined;
 }
 
 const DECISION_SERVICE = 'tollgate.v1.DecisionService';
@@ -38,15 +41,16 @@ export class GrpcDoors {
   private readonly health: GrpcHealth;
 
   constructor(options: GrpcDoorsOptions) {
-    const { callers, counts, health, logger, maxInFlight, maxConnections } = options;
+    const { callers, counts, health, logger, maxInFlight, maxConnections, tls } = options;
     this.server = new GrpcServer({
       logger,
       counts,
       maxInFlight,
       maxConnections,
-      callerOf: (header, peer) => {
+      tls,
+      callerOf: (header, peer, shown) => {
         const names = ['authorization', 'x-tollgate-token'];
-        return callers.named(callers.credentialIn({ headers: Object.fromEntries(names.map((name) => [name, header(name)])) }), peer);
+        return callers.named(callers.credentialIn({ headers: Object.fromEntries(names.map((name) => [name, header(name)])) }), peer, shown);
       },
     });
     this.server.add(serviceNamed(DECISION_SERVICE), decisionService(options));

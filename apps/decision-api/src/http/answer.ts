@@ -13,11 +13,17 @@ export interface Answer {
 
 export const EMPTY_ANSWER: Answer = { status: 200, headers: [] };
 
+const NO_HEADERS: readonly string[] = [];
 const JSON_TYPE = ['Content-Type', 'application/json'];
 const PROBLEM_TYPE = ['Content-Type', PROBLEM_CONTENT_TYPE];
 
-export function jsonAnswer(value: unknown, status = 200, headers: readonly string[] = []): Answer {
-  return { status, headers: [...JSON_TYPE, ...headers], body: JSON.stringify(value) };
+export function jsonAnswer(value: unknown, status = 200, headers: readonly string[] = NO_HEADERS): Answer {
+  return jsonTextAnswer(JSON.stringify(value), status, headers);
+}
+
+/** @param text JSON */
+export function jsonTextAnswer(text: string, status = 200, headers: readonly string[] = NO_HEADERS): Answer {
+  return { status, headers: headers.length === 0 ? JSON_TYPE : [...JSON_TYPE, ...headers], body: text };
 }
 
 export function problemAnswer(problem: ProblemError, requestId: string): Answer {

@@ -1,4 +1,4 @@
-import { type CustomField, type Fault, type Fields, isPlainObject } from '#limiter';
+import { type CustomField, type Fault, type Fields, isPlainObject, objectSchema } from '#limiter';
 import type { CallerLimit } from '../callers/caller-limit.js';
 import { CHECK_FIELDS } from '../decisions/check-fields.js';
 import type { CheckRequest } from '../decisions/check-request.js';
@@ -24,7 +24,7 @@ const CHECKS: CustomField<readonly Readonly<Record<string, unknown>>[]> = {
         : [{ pointer: `${pointer}/${i}`, code: `${code}.wrong_type`, detail: 'must be an object' }],
     );
   },
-  schema: { type: 'array', minItems: 1, maxItems: MOST_CHECKS },
+  schema: { type: 'array', minItems: 1, maxItems: MOST_CHECKS, items: objectSchema(CHECK_FIELDS) },
   explanation: 'The requests, each as POST /v1/check takes it.',
 };
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Drainable } from '#edge';
+import type { Drainable, ShownCertificate } from '#edge';
 import type { Callers } from '../callers/callers.js';
 
 /** Calls of one connection at once: whoever does not wait for answers has to wait here. */
@@ -17,6 +17,8 @@ export class CallerConnection implements Drainable {
     private readonly socket: Socket,
     /** In canonical text. */
     readonly peer: string,
+    /** What was shown when the connection began. */
+    private readonly shown: ShownCertificate | null = null,
   ) {}
 
   /** Whoever asks here has gone, or sends nothing more. */
@@ -45,7 +47,9 @@ export class CallerConnection implements Drainable {
   }
 
   /** Who makes a call. The same credentials as before need not be hashed again. @throws ProblemError */
-  callerOf(request: IncomingMessage, callers: Callers): string {
+  callerOf(request: Pick<IncomingMessage, 'headers'>, callers: Callers): string {
+    // Looked at each time: it may end while the connection goes on.
+    if (this.shown !== null) return callers.named('', this.peer, this.shown);
     const sent = callers.credentialIn(request);
     if (this.known === undefined || this.known.sent !== sent) this.known = { sent, caller: callers.named(sent, this.peer) };
     return this.known.caller;

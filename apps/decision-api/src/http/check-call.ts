@@ -3,9 +3,10 @@ import type { CallerLimit } from '../callers/caller-limit.js';
 import { CHECK_FIELDS } from '../decisions/check-fields.js';
 import { type MadeDecision, refusalOfDecision } from '../decisions/decision.js';
 import type { Decisions } from '../decisions/decisions.js';
-import { type Answer, jsonAnswer, refusalAnswer } from './answer.js';
-import type { Route } from './call.js';
-import { shownDecision } from './shown-decision.js';
+import { type Answer, jsonTextAnswer, refusalAnswer } from './answer.js';
+import type { PlainRoute, Route } from './call.js';
+import { jsonObject } from './request-body.js';
+import { decisionText } from './shown-decision.js';
 import { demandKnown, truthIn, validObject } from './valid-body.js';
 
 /** The body of a request is 64 KiB of it at most, and headers as much as a proxy lets through. */
@@ -23,11 +24,26 @@ export function checkCall(decisions: Decisions, limit: CallerLimit, headersOf: H
       const decision = await decisions.check(request, call.requestId);
       return decisionAnswer(decision, call.requestId, asStatus, headersOf);
     },
+    plain: { mostBytes: MOST_CHECK_BYTES, handle: plainCheck(decisions, limit) },
   };
 }
 
+function plainCheck(decisions: Decisions, limit: CallerLimit): PlainRoute['handle'] {
+  return (body, { caller, requestId }, answered) => {
+    const request = validObject(jsonObject(body), CHECK_FIELDS);
+    limit.demand(caller, 1);
+    const tell = (decision: MadeDecision | Error): void => answered(decision instanceof Error ? decision : shownAnswer(decision));
+    if (request.wantClaim === true) decisions.check(request, requestId).then(tell, tell);
+    else decisions.checkThen(request, requestId, tell);
+  };
+}
+
+function shownAnswer(decision: MadeDecision, headers?: readonly string[]): Answer {
+  return jsonTextAnswer(decisionText(decision), 200, headers);
+}
+
 export function decisionAnswer(decision: MadeDecision, requestId: string, asStatus: boolean, headersOf: HeadersOf): Answer {
-  if (!asStatus) return jsonAnswer(shownDecision(decision));
+  if (!asStatus) return shownAnswer(decision);
   if (!decision.allowed) return refusalAnswer(refusalOfDecision(decision, requestId, headersOf));
-  return jsonAnswer(shownDecision(decision), 200, decision.headers);
+  return shownAnswer(decision, decision.headers);
 }

@@ -1,14 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { createRequestIds, Drain, isRequestId } from '#edge';
+import { createRequestIds, Drain, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import { type Logger, ProblemError } from '#platform';
 import type { Callers } from '../callers/callers.js';
+import type { TlsDoor } from '../tls/tls-door.js';
 import { type Answer, problemAnswer, sendAnswer } from './answer.js';
-import type { Call, Routes } from './call.js';
+import { type Call, routeName, type Routes } from './call.js';
 import type { CallCounts } from './call-counts.js';
 import { CallerConnection } from './caller-connection.js';
-import { answerOfError } from './errors.js';
+import { answerOfError, tooManyCalls } from './errors.js';
+import { PlainCalls } from './plain-calls.js';
+import { PlainConnection } from './plain-connection.js';
 import { BodyBudget, readJsonObject } from './request-body.js';
 
 export interface DecisionServerOptions {
@@ -27,6 +30,8 @@ export interface DecisionServerOptions {
   readonly requestTimeoutMs: number;
   /** The longest that an answer may take, beyond which a silent connection is closed. */
   readonly longestAnswerMs: number;
+  /** Undefined: calls come without TLS. */
+  readonly tls?: TlsDoor | undefined;
 }
 
 const KEEP_ALIVE_MS = 65_000;
@@ -41,10 +46,13 @@ export class DecisionServer {
   private readonly draining = new Drain(this.connections);
   private readonly budget: BodyBudget;
   private readonly nextRequestId = createRequestIds();
+  private readonly plainCalls: PlainCalls;
   private isDraining = false;
 
   constructor(private readonly options: DecisionServerOptions) {
     this.budget = new BodyBudget(options.maxBufferedBytes);
+    const { nextRequestId, budget } = this;
+    this.plainCalls = new PlainCalls({ ...options, budget, nextRequestId, keepAliveMs: KEEP_ALIVE_MS, isDraining: () => this.isDraining });
     this.server = this.createServer();
   }
 
@@ -68,36 +76,53 @@ export class DecisionServer {
   /** Drains, closes connections as soon as they are quiet, and cuts off what is still there after `graceMs`. Resolves when all are closed. */
   async close(graceMs: number): Promise<void> {
     this.drain();
-    await this.draining.closeServer(this.server, graceMs);
+    await this.draining.closeServer(this.server, graceMs, () => this.options.tls?.handshakes.cut());
     this.draining.end();
     // Ends the look for late requests, too.
     this.server.close(() => {});
   }
 
   private createServer(): Server {
-    const { headersTimeoutMs, requestTimeoutMs, longestAnswerMs, maxConnections } = this.options;
-    const server = createServer({
+    const { headersTimeoutMs, requestTimeoutMs, longestAnswerMs, maxConnections, tls } = this.options;
+    const http = {
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: TIMEOUTS_CHECKED_EVERY_MS,
       maxHeaderSize: MOST_HEADER_BYTES,
       noDelay: true,
-    });
+    };
+    const server = tls?.httpServer(http, (socket, shown) => this.connected(socket, shown)) ?? createServer(http);
     server.timeout = longestAnswerMs + requestTimeoutMs;
     server.maxConnections = maxConnections;
     // Bounded by bytes already. A limit by number makes node drop headers silently, perhaps the one with the identity.
     server.maxHeadersCount = 0;
     // Callers that close their sending side after a call are answered.
     (server as { httpAllowHalfOpen?: boolean }).httpAllowHalfOpen = true;
-    server.on('connection', (socket: Socket) => this.connected(socket));
+    if (tls === undefined) this.readPlainly(server);
     server.on('request', (request, response) => void this.serve(request, response));
     server.on('clientError', onClientError);
     return server;
   }
 
-  private connected(socket: Socket): void {
-    const connection = new CallerConnection(socket, canonicalAddress(socket.remoteAddress ?? ''));
+  /** Connections begin as sockets, whose plain requests are answered without node's streams. Those of TLS begin as connections of node:http. */
+  private readPlainly(server: Server): void {
+    const [speakHttp] = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      const connection = this.connected(socket, null);
+      new PlainConnection(socket, {
+        serve: (head, body, plain) => this.plainCalls.serve(head, body, connection, plain),
+        handOver: speakHttp!.bind(server),
+        late: (late) => onClientError(Object.assign(new Error('no request'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), late),
+        firstRequestMs: this.options.headersTimeoutMs,
+        keepAliveMs: KEEP_ALIVE_MS,
+      });
+    });
+  }
+
+  private connected(socket: Socket, shown: ShownCertificate | null): CallerConnection {
+    const connection = new CallerConnection(socket, canonicalAddress(socket.remoteAddress ?? ''), shown);
     this.connections.add(connection);
     this.ofSocket.set(socket, connection);
     socket.on('end', () => connection.ended());
@@ -105,6 +130,7 @@ export class DecisionServer {
       this.connections.delete(connection);
       connection.ended();
     });
+    return connection;
   }
 
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -116,9 +142,10 @@ export class DecisionServer {
     counts.inFlight++;
     connection.began();
     const { path, query } = targetOf(request.url ?? '');
-    const answer = isFull ? problemAnswer(tooManyCalls(), requestId) : await this.answer(request, { path, query, connection, requestId });
+    const name = routeName(routes, path);
+    const answer = isFull ? problemAnswer(tooManyCalls(), requestId) : await this.answer(request, { name, query, connection, requestId });
     counts.inFlight--;
-    counts.count(Object.hasOwn(routes, path) ? path : 'unknown', answer.status);
+    counts.count(name ?? 'unknown', answer.status);
     connection.answered();
     if (response.destroyed) return;
     try {
@@ -129,17 +156,18 @@ export class DecisionServer {
     }
   }
 
-  private async answer(request: IncomingMessage, { path, query, connection, requestId }: Asked): Promise<Answer> {
+  private async answer(request: IncomingMessage, { name, query, connection, requestId }: Asked): Promise<Answer> {
     const { callers, logger, routes } = this.options;
     try {
       const caller = connection.callerOf(request, callers);
-      const route = Object.hasOwn(routes, path) ? routes[path]! : undefined;
-      if (route === undefined) throw new ProblemError({ status: 404, code: 'route.not_found', detail: 'there is no such call' });
+      if (name === undefined) throw new ProblemError({ status: 404, code: 'route.not_found', detail: 'there is no such call' });
+      const route = routes[name]!;
       const method = request.method ?? '';
       if (route.method !== undefined && route.method !== method) throw methodNotAllowed(route.method);
       const call: Call = {
         method,
         query,
+        target: request.url ?? '',
         requestId,
         caller,
         peer: connection.peer,
@@ -156,7 +184,8 @@ export class DecisionServer {
 
 /** Where a call came, and by what it is told from others. */
 interface Asked {
-  readonly path: string;
+  /** Of its route; undefined if there is none. */
+  readonly name: string | undefined;
   readonly query: URLSearchParams;
   readonly connection: CallerConnection;
   readonly requestId: string;
@@ -182,16 +211,6 @@ function methodNotAllowed(allowed: string): ProblemError {
     code: 'route.method_not_allowed',
     detail: `this is asked by ${allowed}`,
     headers: { allow: allowed },
-  });
-}
-
-function tooManyCalls(): ProblemError {
-  return new ProblemError({
-    status: 503,
-    type: 'temporary-reduced-capacity',
-    code: 'decision_api.too_many_calls',
-    detail: 'too many calls are under way: ask again later, and fewer at a time',
-    headers: { 'retry-after': '1' },
   });
 }
 

@@ -20,3 +20,23 @@ function claimUnavailable(): ProblemError {
     headers: { 'retry-after': '1' },
   });
 }
+
+export function tooManyCalls(): ProblemError {
+  return new ProblemError({
+    status: 503,
+    type: 'temporary-reduced-capacity',
+    code: 'decision_api.too_many_calls',
+    detail: 'too many calls are under way: ask again later, and fewer at a time',
+    headers: { 'retry-after': '1' },
+  });
+}
+
+export function tooManyBodies(): ProblemError {
+  return new ProblemError({
+    status: 503,
+    type: 'temporary-reduced-capacity',
+    code: 'decision_api.too_many_bodies',
+    detail: 'too many bodies of calls are in memory: ask again later, and fewer at a time',
+    headers: { 'retry-after': '1' },
+  });
+}

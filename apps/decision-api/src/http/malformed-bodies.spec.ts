@@ -6,7 +6,8 @@ import { CHECK_FIELDS, WAIT_FIELDS } from '../decisions/check-fields.js';
 import { descriptorOf } from '../decisions/check-request.js';
 import { BATCH_FIELDS } from './batch-call.js';
 import { answerFacts, REFUND_FIELDS, SETTLEMENT_FIELDS } from './claim-calls.js';
-import { validObject } from './valid-body.js';
+import { isPlainlyValid } from './plainly-valid.js';
+import { faultsOf, validObject } from './valid-body.js';
 
 const WHOLE = {
   merchant: 'acme',
@@ -78,6 +79,28 @@ test.each([
     }),
     runs(100),
   );
+});
+
+test('what needs no longer look has no faults by the longer look', () => {
+  const { apiKey: _, ...plain } = WHOLE;
+  const tables = [
+    [plain, CHECK_FIELDS],
+    [{ ...plain, maxWaitMs: 10 }, WAIT_FIELDS],
+    [{ claim: CLAIM }, REFUND_FIELDS],
+  ] as const;
+  for (const [whole, fields] of tables) {
+    expect(isPlainlyValid(whole, fields)).toBe(true);
+    fc.assert(
+      fc.property(mutated(whole), (damaged) => {
+        if (typeof damaged !== 'object' || damaged === null || Array.isArray(damaged)) return;
+        const object = damaged as Record<string, unknown>;
+        if (isPlainlyValid(object, fields)) expect(faultsOf(object, fields, '')).toEqual([]);
+      }),
+      runs(100),
+    );
+  }
+  for (const odd of [{}, { merchant: undefined }, { ...plain, ['__proto__']: 1 }, JSON.parse('{"merchant":"a","__proto__":{}}')])
+    expect(isPlainlyValid(odd as Record<string, unknown>, CHECK_FIELDS)).toBe(false);
 });
 
 test.each([

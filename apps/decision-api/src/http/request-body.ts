@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isPlainObject } from '#limiter';
 import { jsonText, ProblemError } from '#platform';
+import { tooManyBodies } from './errors.js';
 
 /** How many bytes of bodies are in memory, of all calls together. */
 export class BodyBudget {
@@ -31,14 +32,20 @@ export async function readJsonObject(
   mostBytes: number,
   budget: BodyBudget,
 ): Promise<Readonly<Record<string, unknown>>> {
-  if (!JSON_TYPE.test(request.headers['content-type'] ?? ''))
+  if (!isJsonType(request.headers['content-type'] ?? ''))
     throw new ProblemError({ status: 415, code: 'body.wrong_media_type', detail: 'expected a body of content type application/json' });
-  const text = jsonText(await readBytes(request, mostBytes, budget));
-  if (text === '') throw new ProblemError({ status: 400, code: 'body.missing', detail: 'expected a JSON object, got nothing' });
-  return objectIn(text);
+  return jsonObject(await readBytes(request, mostBytes, budget));
 }
 
-function objectIn(text: string): Readonly<Record<string, unknown>> {
+/** @param contentType as a header says it; empty: there is none */
+export function isJsonType(contentType: string): boolean {
+  return contentType === 'application/json' || JSON_TYPE.test(contentType);
+}
+
+/** @throws ProblemError 400 */
+export function jsonObject(body: Buffer): Readonly<Record<string, unknown>> {
+  const text = jsonText(body);
+  if (text === '') throw new ProblemError({ status: 400, code: 'body.missing', detail: 'expected a JSON object, got nothing' });
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -67,7 +74,7 @@ function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudg
       bytes += chunk.length;
       if (problem !== undefined) return;
       if (bytes > mostBytes) giveUp(tooLarge(mostBytes));
-      else if (!budget.take(chunk.length)) giveUp(TOO_MANY_BODIES());
+      else if (!budget.take(chunk.length)) giveUp(tooManyBodies());
       else {
         held += chunk.length;
         chunks.push(chunk);
@@ -93,12 +100,3 @@ function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudg
 function tooLarge(mostBytes: number): ProblemError {
   return new ProblemError({ status: 413, code: 'body.too_large', detail: `the body is larger than ${mostBytes} bytes` });
 }
-
-const TOO_MANY_BODIES = (): ProblemError =>
-  new ProblemError({
-    status: 503,
-    type: 'temporary-reduced-capacity',
-    code: 'decision_api.too_many_bodies',
-    detail: 'too many bodies of calls are in memory: ask again later, and fewer at a time',
-    headers: { 'retry-after': '1' },
-  });

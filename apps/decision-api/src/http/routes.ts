@@ -5,12 +5,15 @@ import type { CallerLimit } from '../callers/caller-limit.js';
 import { Decisions } from '../decisions/decisions.js';
 import type { Waiters } from '../decisions/waiters.js';
 import { jsonCall } from '../envoy/json-call.js';
+import { EXT_AUTHZ_PREFIX } from '../envoy/prefixed-request.js';
 import { batchCall } from './batch-call.js';
 import type { Routes } from './call.js';
 import { checkCall } from './check-call.js';
 import { refundCall, settleCall } from './claim-calls.js';
+import { extAuthzCall } from './ext-authz-call.js';
 import { forwardAuthCall } from './forward-auth-call.js';
 import { waitCall } from './wait-call.js';
+import { documentCall } from '../openapi/document-call.js';
 
 export interface RouteDependencies {
   readonly decisions: Decisions;
@@ -24,14 +27,17 @@ export interface RouteDependencies {
 
 /** All calls by HTTP. */
 export function createRoutes({ decisions, strictDecisions, waiters, limit, headersOf, trusts }: RouteDependencies): Routes {
+  const door = { decisions: strictDecisions, limit, headersOf };
   return {
     '/v1/check': checkCall(decisions, limit, headersOf),
     '/v1/check/batch': batchCall(decisions, limit),
     '/v1/refund': refundCall(decisions, limit),
     '/v1/settle': settleCall(decisions, limit),
     '/v1/wait': waitCall(waiters, limit),
+    '/openapi.json': documentCall(limit),
     '/json': jsonCall(decisions, limit, headersOf),
-    '/v1/forward-auth': forwardAuthCall(strictDecisions, limit, headersOf, trusts),
+    '/v1/forward-auth': forwardAuthCall(door, trusts),
+    [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(door, trusts),
   };
 }
 

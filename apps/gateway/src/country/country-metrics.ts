@@ -4,7 +4,7 @@ import type { CountryFile } from './country-file.js';
 
 /** Registered without a file too, so that dashboards and alerts find it. */
 export function registerCountryFile(registry: Registry, file: CountryFile | undefined): void {
-  gauge(registry, 'tollgate_country_file_age_seconds', 'Since the file of countries in use was made.', () => file?.ageSeconds ?? 0);
+  gauge(registry, 'tollgate_country_file_age_seconds', 'Since the file of countries in use was made.', () => file?.ageSeconds ?? 0, 'max');
   counterBy(registry, 'tollgate_country_file_reads_total', 'Readings of the file of countries, by their outcome.', ['outcome'], () =>
     (['read', 'failed'] as const).map((outcome) => [[outcome], file?.counts[outcome] ?? 0] as const),
   );

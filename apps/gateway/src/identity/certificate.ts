@@ -1,8 +1,8 @@
 import type { X509Certificate } from 'node:crypto';
+import { type CertificatePart, namesIn } from '#edge';
 import { type CacheEntry, SieveCache } from '#enforcement';
 import { isMerchantId } from '#limiter';
 import type { Caller, CertificateProblem, CredentialReader } from './caller.js';
-import { type CertificatePart, namesIn } from './certificate-names.js';
 import { type CertificateHeader, forwardedNames } from './forwarded-certificate.js';
 
 /** What a request has of certificates. */

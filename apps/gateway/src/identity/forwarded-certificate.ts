@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { X509Certificate } from 'node:crypto';
-import { namesIn, type CertificatePart } from './certificate-names.js';
+import { type CertificatePart, namesIn } from '#edge';
 
 /** The headers in which a proxy says with which certificate its client came. */
 export type CertificateHeader = 'client-cert' | 'x-forwarded-client-cert';

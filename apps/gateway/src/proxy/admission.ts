@@ -1,7 +1,6 @@
-import type { IdentityHeaders } from '#edge';
+import type { IdentityHeaders, ShownCertificate } from '#edge';
 import type { AnswerFacts, BodyFacts } from '#limiter';
 import type { Caller, KeyHeaders } from '../identity/index.js';
-import type { ShownCertificate } from './client-message.js';
 import type { RequestTrace } from './request-trace.js';
 
 /** What admission is told about a request. */

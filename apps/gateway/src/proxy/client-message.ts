@@ -1,5 +1,3 @@
-import type { X509Certificate } from 'node:crypto';
-
 /**
  * A request as its client's connection hands it over: what is used of node's IncomingMessage, so that a stream of HTTP/2 can be one as well.
  * The names are those of HTTP/1.1: Host is a header, and a body without a length is `Transfer-Encoding: chunked`.
@@ -51,13 +49,6 @@ export interface ClientResponse {
   readonly socket?: { write(text: string, encoding: 'latin1'): unknown } | null;
   /** 102: something comes, later. */
   writeProcessing(): void;
-}
-
-/** The certificate that a client has shown on its connection. */
-export interface ShownCertificate {
-  readonly certificate: X509Certificate;
-  /** Whether an authority that the gateway believes has signed it. */
-  readonly verified: boolean;
 }
 
 /** What an answer has to know of the connection on which it is given. */

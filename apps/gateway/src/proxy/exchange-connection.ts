@@ -1,4 +1,5 @@
-import type { AnsweredConnection, ClientResponse, ShownCertificate } from './client-message.js';
+import type { ShownCertificate } from '#edge';
+import type { AnsweredConnection, ClientResponse } from './client-message.js';
 
 /** The connection on which an exchange takes place. */
 export interface ExchangeConnection extends AnsweredConnection {

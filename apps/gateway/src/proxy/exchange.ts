@@ -1,10 +1,10 @@
-import { headerValues, rawValues } from '#edge';
+import { headerValues, rawValues, type ShownCertificate } from '#edge';
 import type { Criticality } from '#platform';
 import { type BodyFacts, MOST_BODY_BYTES } from '#limiter';
 import type { Admission, InboundRequest } from './admission.js';
 import { sendAnswer, type OwnAnswer } from './answer.js';
 import { bodyToRead } from './collected-body.js';
-import type { ClientRequest, ClientResponse, ShownCertificate } from './client-message.js';
+import type { ClientRequest, ClientResponse } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
 import type { AwaitedExchange } from './half-closed-client.js';
 import type { Caller } from '../identity/index.js';

@@ -1,9 +1,8 @@
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
-import type { ShownCertificate } from './client-message.js';
 import type { DataPlane, Timed } from './data-plane.js';
-import type { Drainable } from '#edge';
+import type { Drainable, ShownCertificate } from '#edge';
 import { EventRate } from './event-rate.js';
 import { Http2Exchange, type SharedConnection } from './http2-exchange.js';
 import { Http2Presence } from './http2-presence.js';

@@ -1,5 +1,5 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
-import type { ShownCertificate } from './client-message.js';
+import type { ShownCertificate } from '#edge';
 import type { DataPlane, Timed } from './data-plane.js';
 import { Exchange } from './exchange.js';
 import type { ExchangeConnection } from './exchange-connection.js';

@@ -7,7 +7,7 @@ export type { OverloadSettings } from './upstream-places.js';
 export type { ProxyLogger } from './failure-log.js';
 export type { ProxyOptions } from './proxy-options.js';
 export { ProxyServer } from './proxy-server.js';
-export type { PairOfFiles, TlsOptions } from './tls-server.js';
+export type { TlsOptions } from './tls-server.js';
 export { isTraceContext, type RequestTrace, type RequestTracer } from './request-trace.js';
 export { HeaderKind, headerKind } from './header-kind.js';
 export type { RouteOptions, Routing } from './routes.js';

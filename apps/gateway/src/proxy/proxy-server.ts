@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
-import { Drain, type Drainable } from '#edge';
+import { Drain, type Drainable, type PairOfFiles, secureContext, type ShownCertificate, shownCertificate } from '#edge';
 import { ClientConnection } from './client-connection.js';
 import { DataPlane } from './data-plane.js';
 import { Http2Connection } from './http2-connection.js';
@@ -12,16 +12,7 @@ import { isUnknownMethod } from './methods.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
 import type { Routing } from './routes.js';
-import type { ShownCertificate } from './client-message.js';
-import {
-  createTlsServer,
-  http2Session,
-  type PairOfFiles,
-  secureContext,
-  shownCertificate,
-  type TlsOptions,
-  type TlsServer,
-} from './tls-server.js';
+import { createTlsServer, http2Session, type TlsOptions, type TlsServer } from './tls-server.js';
 
 const CONNECTION = Symbol('connection');
 
@@ -57,12 +48,13 @@ export class ProxyServer {
 
   /**
    * @param port 0 for any free one
+   * @param exclusive not shared with the other workers of this gateway
    * @returns the port that is listened on; rejects with the system's error, e.g. EADDRINUSE
    */
-  listen(port: number, host?: string): Promise<number> {
+  listen(port: number, host?: string, { exclusive = false } = {}): Promise<number> {
     return new Promise((resolve, reject) => {
       this.server.once('error', reject);
-      this.server.listen({ port, host }, () => {
+      this.server.listen({ port, host, exclusive }, () => {
         this.server.off('error', reject);
         resolve((this.server.address() as AddressInfo).port);
       });

@@ -14,5 +14,11 @@ export function registerRoutes(registry: Registry, routes: RoutesFile | undefine
       [['refused'], routes?.refused ?? 0],
     ],
   );
-  gauge(registry, 'tollgate_routes_valid', '1 while the routes are those of the routes file.', () => ((routes?.isValid ?? true) ? 1 : 0));
+  gauge(
+    registry,
+    'tollgate_routes_valid',
+    '1 while the routes are those of the routes file.',
+    () => ((routes?.isValid ?? true) ? 1 : 0),
+    'min',
+  );
 }

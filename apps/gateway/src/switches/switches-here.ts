@@ -15,7 +15,8 @@ import { ProblemError } from '#platform';
 
 /** As much of an enforcer as switches need. */
 export interface Switchable {
-  readonly switches: readonly Switch[];
+  /** Everything that is on, for this gateway or for all. */
+  switches(): readonly Switch[] | Promise<readonly Switch[]>;
   switchHere(switches: readonly Switch[]): void;
 }
 
@@ -28,9 +29,8 @@ export class SwitchesHere {
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** Everything that is on, for this gateway or for all. */
-  get all(): readonly Switch[] {
-    return this.enforcer.switches;
+  async all(): Promise<readonly Switch[]> {
+    return this.enforcer.switches();
   }
 
   /** @throws ProblemError 400 that names every wrong field, 404, 409 */

@@ -21,12 +21,12 @@ export class SwitchesController {
   ) {}
 
   @Get()
-  get(): Switched {
-    return { on: this.switches.all };
+  async get(): Promise<Switched> {
+    return { on: await this.switches.all() };
   }
 
   @Put(':name')
-  put(@Param('name') name: string, @Body() body: unknown): Switched {
+  async put(@Param('name') name: string, @Body() body: unknown): Promise<Switched> {
     if (!this.hasToken) {
       const detail = 'limits can be switched off here only where MANAGEMENT_TOKEN is set, so that nobody else does it';
       throw new ProblemError({ status: 403, code: 'switch.token_needed', detail });

@@ -1,9 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { CertificateFiles, type PairOfFiles } from '#edge';
 import { makeAuthority, makeCertificate } from '../../../../test/support/certificates.js';
-import type { PairOfFiles } from '../proxy/index.js';
-import { CertificateFiles } from './certificate-files.js';
 
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'tollgate-certificate-'))));

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { readCertificate } from '#edge';
 import { makeAuthority, makeCertificate } from '../../../../test/support/certificates.js';
-import { readCertificate } from './open-certificate.js';
 
 let folder: string;
 beforeAll(() => (folder = mkdtempSync(join(tmpdir(), 'tollgate-certificate-'))));
@@ -14,22 +14,22 @@ const { key: otherKey } = makeCertificate();
 
 /** Null: the file is not there. */
 function read({ certFile = cert as string | null, keyFile = key as string | null, caFile = null as string | null }) {
-  const paths = { tlsCert: join(folder, 'cert.pem'), tlsKey: join(folder, 'key.pem'), tlsClientCa: join(folder, 'ca.pem') };
+  const paths = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem'), clientCa: join(folder, 'ca.pem') };
   for (const [path, text] of [
-    [paths.tlsCert, certFile],
-    [paths.tlsKey, keyFile],
-    [paths.tlsClientCa, caFile],
+    [paths.cert, certFile],
+    [paths.key, keyFile],
+    [paths.clientCa, caFile],
   ] as const) {
     rmSync(path, { force: true });
     if (text !== null) writeFileSync(path, text);
   }
-  return readCertificate({ ...paths, tlsClientCa: caFile === null ? undefined : paths.tlsClientCa });
+  return readCertificate('GATEWAY_TLS', { ...paths, clientCa: caFile === null ? undefined : paths.clientCa });
 }
 
 it('the files of a certificate are read', () => {
   expect(read({})).toEqual({ cert, key, clientCa: undefined });
   expect(read({ caFile: clientCa })).toEqual({ cert, key, clientCa });
-  expect(readCertificate({ tlsCert: undefined, tlsKey: undefined, tlsClientCa: undefined })).toBeUndefined();
+  expect(readCertificate('GATEWAY_TLS', { cert: undefined, key: undefined, clientCa: undefined })).toBeUndefined();
 });
 
 it.each([

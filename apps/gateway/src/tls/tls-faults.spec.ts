@@ -1,4 +1,4 @@
-import { demandTlsTogether } from './tls-faults.js';
+import { demandTls } from './tls-faults.js';
 
 const NONE = {
   tlsCert: undefined,
@@ -15,7 +15,7 @@ it.each([
   ['certificates that a proxy tells of', { identity: ['certificate'], clientCertHeader: 'client-cert' }],
   ['a pair and authorities of clients', { tlsCert: 'c', tlsKey: 'k', tlsClientCa: 'ca', tlsClientCert: 'required' }],
 ] as const)('%s is a configuration', (_case, config) => {
-  expect(() => demandTlsTogether({ ...NONE, ...config })).not.toThrow();
+  expect(() => demandTls({ ...NONE, ...config })).not.toThrow();
 });
 
 it.each([
@@ -25,5 +25,5 @@ it.each([
   ['GATEWAY_TLS_CLIENT_CA: is not set', { tlsCert: 'c', tlsKey: 'k', tlsClientCert: 'required' }],
   ['GATEWAY_TLS_CLIENT_CA or CLIENT_CERT_HEADER', { tlsCert: 'c', tlsKey: 'k', identity: ['certificate', 'header'] }],
 ] as const)('a gateway says "%s", and does not start', (fault, config) => {
-  expect(() => demandTlsTogether({ ...NONE, ...config })).toThrow(fault);
+  expect(() => demandTls({ ...NONE, ...config })).toThrow(fault);
 });

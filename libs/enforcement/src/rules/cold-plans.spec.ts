@@ -1,6 +1,7 @@
 import type { PlanSnapshot } from '#limiter';
 import type { Found } from '#limiter-redis';
 import { ColdRules } from './cold-rules.js';
+import { Hedge } from './hedge.js';
 import { RulesUnavailableError } from './rule-source.js';
 
 /** What Redis and the rule source have, and what was written back. */
@@ -24,6 +25,7 @@ function setUp(found: Found<PlanSnapshot> | 'away', stored: PlanSnapshot | null 
       plan: () => (asked++, stored === 'away' ? Promise.reject(new Error('away')) : Promise.resolve(stored)),
     },
     redisAvailable: () => true,
+    hedge: new Hedge({ afterMs: 5, atOnce: 1, time: { after: () => () => {} } }),
     unknownIds: { allows: () => true, take: () => true, giveBack: () => {} },
   });
   return { cold, written, asked: () => asked };

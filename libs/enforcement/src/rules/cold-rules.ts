@@ -2,6 +2,7 @@ import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limi
 import type { Found, UnreadableText } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import { Gate } from './gate.js';
+import type { Hedge } from './hedge.js';
 import type { LookupAllowance } from './lookup-allowance.js';
 import { RulesUnavailableError, TOO_MANY_UNKNOWN_IDS, TooManyUnknownError, type RuleSource, type SnapshotSource } from './rule-source.js';
 
@@ -10,6 +11,8 @@ export interface ColdRulesOptions {
   ruleSource: RuleSource;
   /** False while Redis does not answer: then it is not even asked. */
   redisAvailable: () => boolean;
+  /** When the rule source is asked although Redis may still answer. */
+  hedge: Hedge;
   /** For ids that Redis does not know. */
   unknownIds: Pick<LookupAllowance, 'allows' | 'take' | 'giveBack'>;
   /** Reads of the rule source at once, and waiting for one; more are refused, so that a flood of unknown ids cannot sink it. */
@@ -23,6 +26,9 @@ export interface ColdRulesOptions {
 /** Reads of the rule source, unless told otherwise. */
 export const READS_AT_ONCE = 8;
 
+/** Redis has not said anything yet. */
+const NOTHING: Found<never> = { value: null };
+
 export interface ReadOptions {
   /** Ignores what Redis has if it is not newer than this version, because a bucket was written under newer rules. */
   newerThan?: number | undefined;
@@ -31,8 +37,9 @@ export interface ReadOptions {
 }
 
 /**
- * Reads rules that are not in this process: once from Redis, and if Redis has none that can be read or is away, once from the rule source. Rejects
- * with RulesUnavailableError when neither answers in time, or the rule source may not be asked.
+ * Reads rules that are not in this process: once from Redis, and if Redis has none that can be read or is away, once from the rule source. While Redis is
+ * silent, the rule source is asked beside it, and whoever answers first is believed: otherwise a request that meets a frozen Redis waits for the one and then for
+ * the other. Rejects with RulesUnavailableError when neither answers in time, or the rule source may not be asked.
  */
 export class ColdRules {
   private readonly gate: Gate;
@@ -43,19 +50,27 @@ export class ColdRules {
 
   /** The merchant's rules, or null if there is no such merchant. */
   async read(merchantId: string, { newerThan = -1, peer = '' }: ReadOptions = {}): Promise<MerchantSnapshot | null> {
-    const { value, unreadable } = await this.fromRedis((source) => source.find(merchantId));
+    const { first, second } = await this.options.hedge.sooner(
+      this.fromRedis((source) => source.find(merchantId)),
+      () => this.lookUp(merchantId, peer),
+    );
+    const { value, unreadable } = first ?? NOTHING;
     if (value && value.version > newerThan) return existing(value);
     // Something stands in Redis under its name, even if it cannot be read: such a merchant was created once.
     const isKnown = value !== null || unreadable !== undefined;
-    const stored = isKnown ? await this.fromRuleSource((source) => source.snapshot(merchantId)) : await this.lookUp(merchantId, peer);
+    const stored = await (isKnown ? this.fromRuleSource((source) => source.snapshot(merchantId)) : second());
     if (stored) this.tellOthers(stored, unreadable);
     return existing(stored);
   }
 
   async readDefaultRules(newerThan = -1): Promise<DefaultRulesSnapshot> {
-    const { value, unreadable } = await this.fromRedis((source) => source.findDefaultRules());
+    const { first, second } = await this.options.hedge.sooner(
+      this.fromRedis((source) => source.findDefaultRules()),
+      () => this.fromRuleSource((source) => source.defaultRules()),
+    );
+    const { value, unreadable } = first ?? NOTHING;
     if (value && value.version > newerThan) return value;
-    const stored = await this.fromRuleSource((source) => source.defaultRules());
+    const stored = await second();
     if (unreadable) this.options.snapshots.mendDefaultRules(stored, unreadable).catch(() => {});
     return stored;
   }
@@ -65,9 +80,13 @@ export class ColdRules {
    * still names the plan: one that has just left it, or one that joins it again.
    */
   async readPlan(name: string, newerThan = -1): Promise<PlanSnapshot | null> {
-    const { value, unreadable } = await this.fromRedis((source) => source.findPlan(name));
+    const { first, second } = await this.options.hedge.sooner(
+      this.fromRedis((source) => source.findPlan(name)),
+      () => this.fromRuleSource((source) => source.plan(name)),
+    );
+    const { value, unreadable } = first ?? NOTHING;
     if (value?.exists && value.version > newerThan) return value;
-    const stored = await this.fromRuleSource((source) => source.plan(name));
+    const stored = await second();
     if (!stored?.exists) return null;
     const { snapshots } = this.options;
     (unreadable ? snapshots.mendPlan(stored, unreadable) : snapshots.writePlan(stored)).catch(() => {});
@@ -94,11 +113,11 @@ export class ColdRules {
   }
 
   private async fromRedis<T>(find: (source: SnapshotSource) => Promise<Found<T>>): Promise<Found<T>> {
-    if (!this.options.redisAvailable()) return { value: null };
+    if (!this.options.redisAvailable()) return NOTHING;
     try {
       return await find(this.options.snapshots);
     } catch {
-      return { value: null };
+      return NOTHING;
     }
   }
 

@@ -12,8 +12,8 @@ export interface DefaultRulesOptions {
 }
 
 /**
- * The default rules, which all merchants share, and the switches that are on. A change marks them stale, and the next request reads them again; if that
- * fails, the old ones go on.
+ * The default rules, which all merchants share, and the switches that are on. When they change they are read again at once, because nearly every request needs them:
+ * the next one does not wait for that, unless it comes before. If that fails, the old ones go on.
  */
 export class DefaultRules {
   private snapshot: DefaultRulesSnapshot | undefined;
@@ -25,6 +25,8 @@ export class DefaultRules {
   private rulesOfThisProcess: readonly Rule[] = [];
   private readAgainAtMs = NOW;
   private loading: Promise<DefaultRulesSnapshot> | undefined;
+  /** How often they have changed. */
+  private changes = 0;
 
   constructor(private readonly options: DefaultRulesOptions) {}
 
@@ -51,13 +53,18 @@ export class DefaultRules {
   }
 
   changed(): void {
+    this.changes++;
     this.readAgainAtMs = NOW;
+    this.readIfChanged();
   }
 
   /** Reads them if they are missing or outdated; requests share one read. Rejects if nothing is at hand either. */
   async load(): Promise<DefaultRulesSnapshot> {
     if (this.snapshot && this.isFresh) return this.snapshot;
-    this.loading ??= this.read().finally(() => (this.loading = undefined));
+    this.loading ??= this.read().finally(() => {
+      this.loading = undefined;
+      this.readIfChanged();
+    });
     return this.loading;
   }
 
@@ -86,15 +93,25 @@ export class DefaultRules {
     this.effective = { ...snapshot, rules: here.length === 0 ? snapshot.rules : [...snapshot.rules, ...here], switches };
   }
 
+  /** One read at a time, and never for nothing. Until there are some, whoever wants them asks. */
+  private readIfChanged(): void {
+    if (this.readAgainAtMs === NOW && this.snapshot !== undefined && this.loading === undefined) void this.load();
+  }
+
   private async read(): Promise<DefaultRulesSnapshot> {
-    // Before the read: a change that comes during it makes them stale again.
-    this.readAgainAtMs = FRESH;
+    const { changes } = this;
+    // What has changed, all requests wait for. When what failed is tried again, the old ones go on.
+    if (this.readAgainAtMs !== NOW) this.readAgainAtMs = FRESH;
+    let next = FRESH;
     try {
       return this.adopt(await this.options.read());
     } catch (error) {
-      if (this.readAgainAtMs === FRESH) this.readAgainAtMs = this.snapshot ? retryAt(this.options.now) : NOW;
+      next = this.snapshot ? retryAt(this.options.now) : NOW;
       if (this.snapshot) return this.snapshot;
       throw error;
+    } finally {
+      // A change that came during the read may have been missed.
+      if (this.changes === changes) this.readAgainAtMs = next;
     }
   }
 }

@@ -23,10 +23,15 @@ export interface RuleSource {
   plan(name: string): Promise<PlanSnapshot | null>;
 }
 
+/** Of reads for requests that have waited for Redis already, so many at once find a connection that is open: one of the default rules, and one of a merchant. */
+export const HURRIED_READS = 2;
+
 /** A rule source that has to be connected to, and let go. */
 export interface RuleSourceConnection extends RuleSource {
   /** Tries until it is there; rejects only when the signal aborts. `onFailure` is told of each attempt that failed. */
   connect(options: { readonly signal: AbortSignal; readonly onFailure: (error: unknown) => void }): Promise<void>;
+  /** Reads for nobody, on as many connections as are kept open, so that the first merchant waits neither for a plan of a statement nor for the compiler. */
+  rehearse?(): Promise<void>;
   /** Also if it was never connected. */
   close(): Promise<void>;
 }

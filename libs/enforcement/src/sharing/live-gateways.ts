@@ -26,6 +26,6 @@ export class LiveGateways {
 
   register(registry: Registry): void {
     const help = 'Gateways that were alive when Redis was last asked: among so many local limits are shared.';
-    gauge(registry, 'tollgate_live_gateways', help, () => this.count);
+    gauge(registry, 'tollgate_live_gateways', help, () => this.count, 'max');
   }
 }

@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import { counterBy, gaugeBy } from '#metrics';
 import type { Logger } from '#platform';
 import type { Registry } from 'prom-client';
-import type { PairOfFiles } from '../proxy/index.js';
+import type { PairOfFiles } from './tls-server.js';
 
 /** Where the files lie. */
 export interface CertificatePaths {
@@ -46,7 +46,7 @@ const UNREADABLE = 'unreadable';
 const NOTHING_BAD = { fingerprint: '', isSaid: false };
 
 /**
- * The files of the gateway's certificate, read again and again. What cannot be used, be it a key that does not fit or half of a change, is said once, and the
+ * The files of the certificate that clients are shown, read again and again. What cannot be used, be it a key that does not fit or half of a change, is said once, and the
  * pair of before stays in use.
  */
 export class CertificateFiles {

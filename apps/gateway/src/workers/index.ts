@@ -1,0 +1,3 @@
+export { registerPool } from './pool-metrics.js';
+export { runPrimary } from './primary.js';
+export { serveAsWorker, tellThatItServes } from './worker.js';

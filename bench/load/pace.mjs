@@ -1,0 +1,21 @@
+/** When requests are made: as often as they are answered, or at a steady rate. */
+
+/**
+ * @param {{ perSecond?: number, most: number, isOver: () => boolean }} settings most: what could not be asked in time, and is more than so many, is not made up for
+ * @returns {(ask: () => void) => void} asks when it is time for it
+ */
+export function inTurn({ perSecond = Infinity, most, isOver }) {
+  if (perSecond === Infinity) return (ask) => ask();
+  /** Who waits until the next request is due. @type {(() => void)[]} */
+  const waiting = [];
+  let asked = 0;
+  const startedAt = performance.now();
+  setInterval(() => {
+    const due = ((performance.now() - startedAt) / 1000) * perSecond;
+    const count = isOver() ? 0 : Math.min(waiting.length, Math.max(0, Math.floor(due) - asked));
+    asked += count;
+    for (const ask of waiting.splice(0, count)) ask();
+    asked = Math.max(asked, Math.floor(due) - most);
+  }, 1);
+  return (ask) => void waiting.push(ask);
+}

@@ -1,0 +1,133 @@
+/** A gateway of several processes is one gateway: one port, one management port, and nobody notices that one of them ends. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { request } from 'undici';
+import { PATIENCE } from '../../support/patience.mjs';
+import type { RunningApp } from '../../support/processes.js';
+import { until } from '../../support/until.js';
+import { rule } from '../../support/factories/rules.js';
+import { House } from './house.js';
+
+const TOKEN = 'management-token-of-the-tests';
+const WITHIN_MS = 20_000 * PATIENCE;
+
+let house: House;
+let gateway: RunningApp;
+
+beforeAll(async () => {
+  house = await House.open();
+  await house.write('acme', [rule({ capacity: 20, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  await house.write('busy', [rule({ capacity: 1_000_000, refillTokens: 1_000_000 })]);
+  gateway = await house.gateway({ GATEWAY_WORKERS: '2', MANAGEMENT_TOKEN: TOKEN, DRAIN_DELAY_MS: '200' });
+  await until(async () => expect(await metric('tollgate_workers_serving')).toBe(2), WITHIN_MS);
+});
+afterAll(() => house.close());
+
+const headers = { authorization: `Bearer ${TOKEN}` };
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(`${gateway.managementUrl}/metrics`, { headers })).text();
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' '))), 0);
+}
+
+/** Each on a connection of its own, so that every worker gets some. */
+async function status(merchant: string): Promise<number> {
+  const { statusCode, body } = await request(`${gateway.url}/transactions`, {
+    method: 'POST',
+    headers: { 'x-merchant-id': merchant, connection: 'close' },
+    body: '{}',
+  });
+  await body.dump();
+  return statusCode;
+}
+
+const statuses = (merchant: string, count: number) => Promise.all(Array.from({ length: count }, () => status(merchant)));
+const counted = (all: readonly number[], code: number) => all.filter((each) => each === code).length;
+
+/** The processes that a process has started, guards of its end aside. */
+function workersOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => statOf(name)?.parent === pid && statOf(name)?.name.startsWith('node'))
+    .map(Number);
+}
+
+function statOf(pid: string): { name: string; parent: number } | undefined {
+  try {
+    const [, name = '', parent] = /\((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? [];
+    return { name, parent: Number(parent) };
+  } catch {
+    return undefined;
+  }
+}
+
+const isAlive = (pid: number) => statOf(String(pid)) !== undefined;
+
+test('all workers take from the same buckets, and the management port counts what all of them did', async () => {
+  const all = await statuses('acme', 50);
+  expect([counted(all, 200), counted(all, 429)]).toEqual([20, 30]);
+  expect(await metric('tollgate_decisions_total')).toBe(50);
+  expect(workersOf(gateway.pid)).toHaveLength(2);
+});
+
+test('it is ready with the checks of its workers, and says how many serve', async () => {
+  const answer = await fetch(`${gateway.managementUrl}/readyz`);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject({
+    ready: true,
+    checks: [
+      { name: 'rules', ok: true },
+      { name: 'store', ok: true },
+      { name: 'workers', ok: true, detail: '2 of 2 workers serve' },
+    ],
+  });
+});
+
+test('a worker that dies is replaced, and a switch of this gateway alone reaches every worker, the later ones included', async () => {
+  const put = (on: boolean) =>
+    fetch(`${gateway.managementUrl}/switches/kill`, {
+      method: 'PUT',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ on, merchantId: 'acme' }),
+    });
+  expect((await put(true)).status).toBe(200);
+  await until(async () => expect(counted(await statuses('acme', 20), 200)).toBe(20), WITHIN_MS);
+  expect(await (await fetch(`${gateway.managementUrl}/switches`, { headers })).json()).toMatchObject({ on: [{ name: 'kill' }] });
+  const [killed] = workersOf(gateway.pid);
+  process.kill(killed!, 'SIGKILL');
+  await until(() => expect(isAlive(killed!)).toBe(false), WITHIN_MS);
+  expect(counted(await statuses('busy', 20), 200)).toBe(20);
+  await until(async () => expect(await metric('tollgate_workers_serving')).toBe(2), WITHIN_MS);
+  expect(await metric('tollgate_worker_deaths_total')).toBe(1);
+  expect(counted(await statuses('acme', 20), 200)).toBe(20);
+  expect((await put(false)).status).toBe(200);
+  await until(async () => expect(counted(await statuses('acme', 20), 429)).toBe(20), WITHIN_MS);
+});
+
+test('a reload replaces all workers and loses no request', async () => {
+  const before = workersOf(gateway.pid);
+  const reloaded = new AbortController();
+  const seen: number[] = [];
+  const clients = Array.from({ length: 4 }, async () => {
+    while (!reloaded.signal.aborted) seen.push(await status('busy'));
+  });
+  gateway.signal('SIGHUP');
+  await gateway.waitForLog(({ msg }) => msg === 'reloaded', WITHIN_MS).finally(() => reloaded.abort());
+  await Promise.all(clients);
+  expect(new Set(seen)).toEqual(new Set([200]));
+  const after = workersOf(gateway.pid);
+  expect(after).toHaveLength(2);
+  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+});
+
+test('workers that all cannot serve end the gateway', async () => {
+  const port = String(gateway.ports.main);
+  const second = await house.gateway({ GATEWAY_WORKERS: '2', GATEWAY_PORT: port }, { untilReady: false }).catch(() => undefined);
+  expect(await (second?.exited ?? 1)).toBe(1);
+});
+
+test('workers end without their primary', async () => {
+  const workers = workersOf(gateway.pid);
+  await gateway.kill();
+  await until(() => expect(workers.filter(isAlive)).toEqual([]), WITHIN_MS);
+});
