@@ -74,7 +74,12 @@ module.exports = {
       severity: 'error',
       from: { path: '^libs/enforcement/' },
       to: {
-        path: ['^libs/(edge|platform|rule-sync|simulation)/', '^migrations/', 'node_modules/(@nestjs|fastify|undici)/', '^(node:)?https?$'],
+        path: [
+          '^libs/(edge|node-middleware|platform|rule-sync|simulation)/',
+          '^migrations/',
+          'node_modules/(@nestjs|fastify|undici)/',
+          '^(node:)?https?$',
+        ],
       },
     },
     {
@@ -87,7 +92,7 @@ module.exports = {
     {
       name: 'doors-go-through-enforcement',
       severity: 'error',
-      from: { path: '^(apps/(gateway|decision-api)|libs/edge)/' },
+      from: { path: '^(apps/(gateway|decision-api)|libs/(edge|node-middleware))/' },
       to: { path: ['^libs/(limiter-redis|rules-db|rule-sync)/', 'node_modules/(ioredis|pg|typeorm)/'] },
     },
     {
@@ -124,6 +129,20 @@ module.exports = {
       severity: 'error',
       from: { path: '^libs/envoy/' },
       to: { path: ['^libs/(?!envoy/)', '^migrations/'] },
+    },
+    {
+      name: 'nobody-needs-the-middleware',
+      comment: 'It is a door, as the gateway is one: other services stand on it, and nothing of ours.',
+      severity: 'error',
+      from: { path: '^(apps|libs|migrations)/', pathNot: '^libs/node-middleware/' },
+      to: { path: '^libs/node-middleware/' },
+    },
+    {
+      name: 'only-the-nest-part-of-the-middleware-knows-nest',
+      comment: 'A service of Express or Fastify need not have Nest. Types of Fastify are no import when it runs.',
+      severity: 'error',
+      from: { path: '^libs/node-middleware/src/', pathNot: '^libs/node-middleware/src/nest/' },
+      to: { path: ['^libs/node-middleware/src/nest/', 'node_modules/@nestjs/'] },
     },
     {
       name: 'addresses-know-no-library',

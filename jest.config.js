@@ -9,8 +9,9 @@ const common = {
   moduleNameMapper: {
     '^#limiter/testing$': '<rootDir>/libs/limiter/testing/index.ts',
     '^#migrations$': '<rootDir>/migrations/index.ts',
-    '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|envoy|waiting|metrics|jwt|edge)$':
+    '^#(limiter|limiter-redis|enforcement|rules-db|rule-sync|platform|simulation|addresses|envoy|waiting|metrics|jwt|edge|node-middleware)$':
       '<rootDir>/libs/$1/src/index.ts',
+    '^#node-middleware/nest$': '<rootDir>/libs/node-middleware/src/nest/index.ts',
     '^#scripts/(.*)$': '<rootDir>/scripts/$1',
     '^fast-check$': '<rootDir>/test/support/seeded-fast-check.mjs',
     ...testPackages(),

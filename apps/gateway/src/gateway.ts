@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CertificateFiles, createTrust, headersIn, type PairOfFiles, registerCertificate, type Trust } from '#edge';
+import { CertificateFiles, createIdentifier, createTrust, headersIn, type PairOfFiles, registerCertificate, type Trust } from '#edge';
 import type { Enforcer } from '#enforcement';
 import type { Config, Health, Logger } from '#platform';
 import type { Registry } from 'prom-client';
 import { createEnforcer } from './create-enforcer.js';
-import { createIdentifier } from './identity/index.js';
 import { CountryFile } from './country/country-file.js';
 import { registerCountryFile } from './country/country-metrics.js';
 import { createCredentialReader } from './identity/credentials.js';

@@ -6,6 +6,14 @@ export function pathProblem(rule: string, what: string): Problem {
   return new Problem(400, 'Bad Request', 'ambiguous-path', 'path.ambiguous', detail, { extensions: { rule } });
 }
 
+export const TARGET_FORM = new Problem(
+  400,
+  'Bad Request',
+  'bad-request',
+  'target.malformed',
+  'The request target has to be a path that starts with a slash.',
+);
+
 export const TARGET_CHARACTERS = new Problem(
   400,
   'Bad Request',

@@ -20,7 +20,8 @@ import { StoreHealth } from './reports/store-health.js';
 import { ColdRules, READS_AT_ONCE } from './rules/cold-rules.js';
 import { Hedge } from './rules/hedge.js';
 import { LookupAllowance } from './rules/lookup-allowance.js';
-import { RuleCache } from './rules/rule-cache.js';
+import { NO_STORED_RULES, RedisRules } from './rules/redis-rules.js';
+import { type ColdReader, RuleCache } from './rules/rule-cache.js';
 import { HURRIED_READS } from './rules/rule-source.js';
 import { PART_BEFORE_RULE_SOURCE } from './rules/rules-in-time.js';
 import { LiveGateways } from './sharing/live-gateways.js';
@@ -127,17 +128,7 @@ function createRuleCache(
   ignored: IgnoredMessages,
 ): RuleCache {
   return new RuleCache({
-    cold: new ColdRules({
-      snapshots,
-      ruleSource: settings.ruleSource,
-      redisAvailable: () => store.readable,
-      hedge: new Hedge({ afterMs: PART_BEFORE_RULE_SOURCE * settings.storeTimeoutMs, atOnce: HURRIED_READS }),
-      unknownIds: new LookupAllowance({
-        perSecond: settings.unknownLookupsPerSecond,
-        perPeerPerSecond: settings.unknownLookupsPerPeer,
-        atOnce: READS_AT_ONCE,
-      }),
-    }),
+    cold: createColdReader(settings, snapshots, () => store.readable),
     makeTake: redisTake,
     storeNow: () => Date.now() + store.clockOffsetMs,
     onNewerRule: ({ id, language }) =>
@@ -149,4 +140,13 @@ function createRuleCache(
     maxBytes: settings.ruleCacheBytes,
     defaultForUnknown: settings.defaultForUnknown,
   });
+}
+
+function createColdReader(settings: EnforcerSettings, snapshots: RedisSnapshotStore, redisAvailable: () => boolean): ColdReader {
+  const { ruleSource, storedRules, unknownLookupsPerSecond: perSecond, unknownLookupsPerPeer: perPeerPerSecond } = settings;
+  if (!storedRules) return NO_STORED_RULES;
+  if (ruleSource === undefined) return new RedisRules({ snapshots, redisAvailable });
+  const unknownIds = new LookupAllowance({ perSecond, perPeerPerSecond, atOnce: READS_AT_ONCE });
+  const hedge = new Hedge({ afterMs: PART_BEFORE_RULE_SOURCE * settings.storeTimeoutMs, atOnce: HURRIED_READS });
+  return new ColdRules({ snapshots, ruleSource, redisAvailable, hedge, unknownIds });
 }

@@ -15,8 +15,10 @@ export interface EnforcerLogger {
 export interface EnforcerOptions {
   /** Where snapshots and buckets are: redis:// or rediss://. */
   readonly redisUrl: string;
-  /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. */
-  readonly ruleSource: RuleSourceConnection;
+  /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. Without one, what Redis does not know does not exist. */
+  readonly ruleSource?: RuleSourceConnection | undefined;
+  /** False: no rules are stored anywhere, and nobody looks for any. Each id is a merchant then, and the rules are those of `rulesHere`. */
+  readonly storedRules?: boolean;
   /** The truth about API keys, where callers are known by them. */
   readonly apiKeySource?: ApiKeySource | undefined;
   readonly logger: EnforcerLogger;
@@ -60,14 +62,15 @@ export interface EnforcerOptions {
   readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries'>> &
-  Pick<EnforcerOptions, 'apiKeySource' | 'retries'>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource'>> &
+  Pick<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
   const { ruleCacheBytes = 128 * 2 ** 20 } = options;
   return {
     storeTimeoutMs: 25,
+    storedRules: true,
     defaultForUnknown: false,
     unknownLookupsPerSecond: 60,
     unknownLookupsPerPeer: 15,

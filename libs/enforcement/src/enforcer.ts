@@ -6,6 +6,7 @@ import {
   rerouteOf,
   StoreUnavailableError,
   type Descriptor,
+  type Rule,
   type Switch,
   type Verdict,
 } from '#limiter';
@@ -160,6 +161,14 @@ export class Enforcer {
     this.dependencies.rules.switchHere(switches);
   }
 
+  /**
+   * Rules of this process alone, which apply to all merchants as default rules do; they replace those of before. Their buckets are shared with every process that has
+   * the same rules. Ids are as `Rule` says, and of no stored rule.
+   */
+  rulesHere(rules: readonly Rule[]): void {
+    this.dependencies.rules.rulesHere(rules);
+  }
+
   /** The API keys in use; undefined where nobody is known by one. */
   get apiKeys(): ApiKeys | undefined {
     return this.dependencies.apiKeys;
@@ -200,7 +209,7 @@ export class Enforcer {
     storeHealth.stop();
     redis.disconnect();
     subscriber.disconnect();
-    await ruleSource.close();
+    await ruleSource?.close();
     this.logSummary();
   }
 
@@ -299,6 +308,8 @@ export class Enforcer {
   /** They are read first by the enforcers that start after this one. */
   private async tellBusyMerchants(): Promise<void> {
     const { redis, rules } = this.dependencies;
+    // Nobody has rules that could be read first.
+    if (!this.settings.storedRules) return;
     const merchantIds = rules.firstMerchants(MOST_BUSY_MERCHANTS);
     await withDeadline(writeBusyMerchants(redis, merchantIds), this.settings.storeTimeoutMs).catch(() => {});
   }
@@ -309,7 +320,7 @@ export class Enforcer {
       if (!logged) this.settings.logger.warn({ err }, 'PostgreSQL is away; merchants that are not in Redis cannot be served');
       logged = true;
     };
-    await this.dependencies.ruleSource.connect({ signal, onFailure }).catch(() => {});
+    await this.dependencies.ruleSource?.connect({ signal, onFailure }).catch(() => {});
   }
 
   /** Once they have been read, the feed of changes keeps them fresh. */

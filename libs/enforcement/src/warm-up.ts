@@ -10,7 +10,8 @@ import type { RuleSourceConnection } from './rules/rule-source.js';
 export interface WarmUpOptions {
   readonly redis: Redis;
   readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
-  readonly ruleSource: Pick<RuleSourceConnection, 'rehearse'>;
+  /** Undefined: there is none. */
+  readonly ruleSource: Pick<RuleSourceConnection, 'rehearse'> | undefined;
   readonly limiter: Pick<RateLimiter, 'check'>;
   /** Resolves when rules can be read that need not be read again: see ChangeFeed. */
   readonly changesKnown: Promise<void>;
@@ -74,7 +75,7 @@ async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { 
   }
   // Redis has no rules for them, so the rule source is asked, too.
   await Promise.allSettled(NOBODIES.map((id) => rules.load(id)));
-  await ruleSource.rehearse?.().catch(() => {});
+  await ruleSource?.rehearse?.().catch(() => {});
   for (let round = 0; round < ROUNDS && !signal.aborted; round++) {
     await Promise.all(Array.from({ length: DECISIONS_A_ROUND }, () => decide(limiter)));
     progress.decisions += DECISIONS_A_ROUND;

@@ -1,10 +1,13 @@
 /** The decision API as a process, beside a gateway: the same rules, the same buckets. */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { burst } from '#limiter/testing';
+import { ROOT } from '../../../scripts/paths.mjs';
 import { makeAuthority, makeCertificate } from '../../support/certificates.js';
 import { clientOf, serviceOf, unary } from '../../support/grpc-client.js';
 import { ruleSpec } from '../../support/factories/rules.js';
@@ -20,6 +23,8 @@ const HASH = createHash('sha256').update(TOKEN).digest('hex');
 let house: House;
 let gateway: RunningApp;
 let api: RunningApp;
+/** The example of a service with the middleware, as a process. */
+let service: Awaited<ReturnType<typeof startService>> | undefined;
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a document whose parts fail the test if they are not there
 let document: any;
 let faultsOf: ReturnType<typeof answerChecker>;
@@ -48,6 +53,7 @@ beforeAll(async () => {
     'peek',
     'by-grpc',
     'shop',
+    'in-process',
     'examples',
   ];
   await house.store({
@@ -56,12 +62,19 @@ beforeAll(async () => {
     slots: [of({ limits: [slots] })],
     quick: [of({ limits: [quick] })],
   });
-  [gateway, api] = await Promise.all([house.gateway(PATIENT), house.decisionApi({ ...PATIENT, DECISION_API_TOKENS: `test:${HASH}` })]);
+  [gateway, api, service] = await Promise.all([
+    house.gateway(PATIENT),
+    house.decisionApi({ ...PATIENT, DECISION_API_TOKENS: `test:${HASH}` }),
+    startService(),
+  ]);
   document = await (await fetch(`${api.url}/openapi.json`, { headers: { authorization: `Bearer ${TOKEN}` } })).json();
   faultsOf = answerChecker(document);
 });
 
-afterAll(() => house.close());
+afterAll(async () => {
+  await service?.ended();
+  await house.close();
+});
 
 interface Answered {
   readonly status: number;
@@ -98,6 +111,30 @@ test('a merchant has one budget, whichever door its requests came through', asyn
   expect([status, body.allowed, body.reason, body.status]).toEqual([200, false, 'over_limit', 429]);
   expect(body.limits).toEqual([expect.objectContaining({ name: 'burst', allowed: false, remaining: 0 })]);
 });
+
+test('a service with the middleware takes from the same budget, and ends by itself', async () => {
+  const ask = () => fetch(`${service!.url}/transactions`, { method: 'POST', headers: { 'X-Merchant-Id': 'in-process' } });
+  expect((await house.send(gateway, 'in-process', { method: 'POST' })).status).toBe(200);
+  expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+  const refused = await ask();
+  const atGateway = await house.send(gateway, 'in-process', { method: 'POST' });
+  expect([refused.status, atGateway.status]).toEqual([429, 429]);
+  for (const name of ['ratelimit-policy', 'content-type']) expect(refused.headers.get(name)).toBe(atGateway.headers[name]);
+  const { requestId: _, detail: __, ...problem } = (await refused.json()) as Record<string, unknown>;
+  expect(JSON.parse(atGateway.body)).toMatchObject(problem);
+  expect((await fetch(`${service!.url}/readyz`)).status).toBe(200);
+  expect(await service!.ended()).toEqual([0, null]);
+});
+
+async function startService() {
+  const env = { ...process.env, REDIS_URL: house.redisServer.url, DATABASE_URL: house.database.url, PORT: '0', ...PATIENT };
+  const child = spawn(process.execPath, [join(ROOT, 'integrations/express/server.mjs')], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  let said = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text));
+  const port = await until('the service listens', () => /^listens on (\d+)$/m.exec(said)?.[1] ?? null, 60_000);
+  return { url: `http://127.0.0.1:${port}`, ended: () => (child.kill('SIGTERM'), exited) };
+}
 
 test('with asStatus a refusal is what a gateway answers', async () => {
   for (let i = 0; i < 3; i++) expect((await call('/v1/check?asStatus=true', { merchant: 'status' })).status).toBe(200);

@@ -1,10 +1,9 @@
-import type { Trust } from '#edge';
+import { createClientOf, type IdentitySource, type Trust } from '#edge';
 import type { ApiKeys } from '#enforcement';
 import type { IdentityKind } from '#platform';
 import { createKeyReader, type KeyedRequest } from './api-key.js';
 import { type CertificateReaderOptions, type CertifiedRequest, createCertificateReader } from './certificate.js';
 import { type BY_HEADER, type CredentialReader, inOrder, type Named, readHeader } from './caller.js';
-import { createClientOf, type IdentitySource } from './identifier.js';
 import type { KnownTokens } from './known-tokens.js';
 import { createTokenReader } from './token.js';
 

@@ -1,7 +1,6 @@
-import { createIdentifier, type Identity } from './identifier.js';
 import { inspectHead } from '../proxy/request-hygiene.js';
 import { canonicalAddress } from '#addresses';
-import { createTrust } from '#edge';
+import { createIdentifier, createTrust, type Identity } from '#edge';
 
 const trusts = createTrust(['127.0.0.1/32', '::1', '10.0.0.0/8', '2001:db8:1::/48']);
 const identify = createIdentifier({ trusts });

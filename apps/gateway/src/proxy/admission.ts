@@ -1,6 +1,6 @@
+import type { IdentityHeaders, ShownCertificate } from '#edge';
 import type { AnswerFacts, BodyFacts } from '#limiter';
-import type { Caller, IdentityHeaders, KeyHeaders } from '../identity/index.js';
-import type { ShownCertificate } from '#edge';
+import type { Caller, KeyHeaders } from '../identity/index.js';
 import type { RequestTrace } from './request-trace.js';
 
 /** What admission is told about a request. */

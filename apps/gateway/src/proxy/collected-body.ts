@@ -1,9 +1,9 @@
+import { unreadableByHead } from '#edge';
 import { type BodyFacts, NO_BODY, readBody, unreadableBody } from '#limiter';
 import type { ClientRequest } from './client-message.js';
 import type { DataPlane } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
 import { PROBLEMS, type Problem } from './problems.js';
-import { unreadableByHead } from './readable-body.js';
 import { RequestBody } from './request-body.js';
 import type { RequestHead } from './request-hygiene.js';
 import type { ShedReason } from './shedding.js';

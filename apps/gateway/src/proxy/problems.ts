@@ -1,4 +1,4 @@
-import { Problem, TARGET_CHARACTERS } from '#edge';
+import { Problem, TARGET_CHARACTERS, TARGET_FORM } from '#edge';
 import { METHODS } from './methods.js';
 
 export { Problem };
@@ -16,7 +16,7 @@ export const PROBLEMS = {
   hostDiffers: badRequest('host.differs', 'The Host header and :authority name different hosts.'),
   scheme: badRequest('target.scheme', 'The scheme of the request is not https, as that of its connection is.'),
   hostInvalid: badRequest('host.malformed', 'The Host header is not a host with an optional port.'),
-  targetForm: badRequest('target.malformed', 'The request target has to be a path that starts with a slash.'),
+  targetForm: TARGET_FORM,
   targetCharacters: TARGET_CHARACTERS,
   transferEncoding: badRequest('transfer_encoding.not_supported', 'The only supported Transfer-Encoding is "chunked".'),
   transferEncodingInHttp10: badRequest('transfer_encoding.in_http_1_0', 'HTTP/1.0 has no Transfer-Encoding.'),

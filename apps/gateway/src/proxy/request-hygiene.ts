@@ -1,5 +1,5 @@
-import { isRequestId } from '#edge';
-import type { IdentityHeaders, KeyHeaders } from '../identity/index.js';
+import { type IdentityHeaders, isRequestId } from '#edge';
+import type { KeyHeaders } from '../identity/index.js';
 import { HeaderKind, headerKind } from './header-kind.js';
 import { addConnectionOptions } from './hop-by-hop.js';
 import { PROBLEMS, type Problem } from './problems.js';

@@ -1,8 +1,7 @@
-import { headerValues } from '#edge';
+import { headerValues, PassingBody, unreadableByHead } from '#edge';
 import type { AnswerFacts, AnswerHead } from '#limiter';
 import type { DataPlane } from './data-plane.js';
 import type { MerchantLoad } from './merchant-load.js';
-import { PassingBody, unreadableByHead } from './readable-body.js';
 
 /** What has come of an answer for which a charge waits. It holds nothing up: the client gets each piece as if nobody looked. */
 export class WatchedAnswer {

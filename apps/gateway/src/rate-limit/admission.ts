@@ -1,11 +1,11 @@
-import { type HeadersOf, rateLimitHeaders, refusalOf, refusalWithoutVerdict, REROUTED } from '#edge';
+import { type HeadersOf, isPreflight, rateLimitHeaders, refusalOf, refusalWithoutVerdict, REROUTED } from '#edge';
 import { isVerdict, type Enforcer, type Outcome } from '#enforcement';
 import { BY_HEADER, type CredentialReader, type Named } from '../identity/index.js';
 import type { Descriptor } from '#limiter';
 import type { Admission, Admit, RequestTrace } from '../proxy/index.js';
 import type { Describe } from './describe.js';
 import type { IdentityRefusal } from './identity-refusals.js';
-import { isPreflight, PreflightCounts } from './preflight.js';
+import { PreflightCounts } from './preflight.js';
 
 type Request = Parameters<Admit>[0];
 

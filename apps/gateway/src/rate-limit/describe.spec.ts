@@ -1,5 +1,4 @@
-import { createTrust } from '#edge';
-import { createIdentifier } from '../identity/index.js';
+import { createIdentifier, createTrust } from '#edge';
 import { createDescribe } from './describe.js';
 
 const identify = createIdentifier({ trusts: createTrust(['10.0.0.0/8']) });

@@ -1,5 +1,6 @@
+import type { Identifier, IdentityProblem, IdentitySource } from '#edge';
 import type { Descriptor, RequestFacts } from '#limiter';
-import type { Identifier, IdentityProblem, IdentitySource } from '../identity/index.js';
+import type { Caller } from '../identity/index.js';
 import { type CountryOf, type CountrySources, FactsWithCountry } from './facts-with-country.js';
 import { retryKeyOf, type RetriedRequest } from './retry-key.js';
 
@@ -20,6 +21,7 @@ export interface DescribeOptions {
  * by the rules that look at them.
  */
 export interface DescribedRequest extends IdentitySource, RequestFacts, Pick<RetriedRequest, 'receivedValues'> {
+  readonly caller?: Caller | null;
   readonly head: IdentitySource['head'] & RetriedRequest['head'];
   readonly method: string;
   /** As the path policy has left it. */

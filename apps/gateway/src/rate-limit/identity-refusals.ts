@@ -1,6 +1,14 @@
-import { type Refusal, refusal, unavailable } from '#edge';
+import {
+  HEADER_BAD_REQUEST,
+  HEADER_CHALLENGE,
+  HEADER_UNAUTHORIZED,
+  type IdentityProblem,
+  type Refusal,
+  unavailable,
+  unidentified,
+} from '#edge';
 import type { IdentityKind } from '#platform';
-import type { CredentialProblem, IdentityProblem } from '../identity/index.js';
+import type { CredentialProblem } from '../identity/index.js';
 
 export interface IdentityRefusalOptions {
   /** By what the gateway knows merchants, in order. */
@@ -20,12 +28,15 @@ export function createIdentityRefusal({ kinds, apiKeyHeader = '' }: IdentityRefu
   const missing = `The request does not say for which merchant it is. This gateway accepts: ${accepted.join('; ')}.`;
   const challenge = challengesFor(kinds);
   const unauthorized = (said: Unauthorized, requestId: string) =>
-    problem(401, said, requestId, ['WWW-Authenticate', said[2] === undefined ? challenge : `${BEARER}, error="${said[2]}"`]);
+    unidentified(401, [said[0], said[1]], requestId, [
+      'WWW-Authenticate',
+      said[2] === undefined ? challenge : `${BEARER}, error="${said[2]}"`,
+    ]);
 
   return (why, requestId) => {
     if (why === 'no_identity') return unauthorized(['identity.missing', missing], requestId);
     if (isOf(UNAUTHORIZED, why)) return unauthorized(UNAUTHORIZED[why], requestId);
-    if (isOf(BAD_REQUEST, why)) return problem(400, BAD_REQUEST[why], requestId);
+    if (isOf(BAD_REQUEST, why)) return unidentified(400, BAD_REQUEST[why], requestId);
     const [code, detail] = UNAVAILABLE[why];
     return unavailable(code, detail, requestId);
   };
@@ -42,7 +53,7 @@ const BEARER = 'Bearer realm="tollgate"';
 
 /** RFC 9110 wants one for each way that is open. */
 function challengesFor(kinds: readonly IdentityKind[]): string {
-  return [...new Set(kinds.map((kind) => (kind === 'header' || kind === 'certificate' ? 'Merchant realm="tollgate"' : BEARER)))].join(', ');
+  return [...new Set(kinds.map((kind) => (kind === 'header' || kind === 'certificate' ? HEADER_CHALLENGE : BEARER)))].join(', ');
 }
 
 /** Code, detail, and the error of RFC 6750 if a credential was sent. */
@@ -50,7 +61,7 @@ type Unauthorized = readonly [code: string, detail: string, error?: 'invalid_tok
 type Said = readonly [code: string, detail: string];
 
 const UNAUTHORIZED = {
-  untrusted_peer: ['identity.not_trusted', 'The header X-Merchant-Id is not believed from this address.'],
+  ...HEADER_UNAUTHORIZED,
   invalid_token: ['identity.token_invalid', 'The token is not valid.', 'invalid_token'],
   expired_token: ['identity.token_expired', 'The token has expired.', 'invalid_token'],
   token_not_yet_valid: ['identity.token_not_yet_valid', 'The token is not valid yet.', 'invalid_token'],
@@ -80,10 +91,7 @@ const UNAUTHORIZED = {
 } as const satisfies Record<string, Unauthorized>;
 
 const BAD_REQUEST = {
-  duplicate_identity: ['identity.repeated', 'There is more than one X-Merchant-Id header.'],
-  invalid_identity: ['identity.malformed', 'The header X-Merchant-Id is no merchant id: 1 to 128 characters, no control characters.'],
-  duplicate_user: ['identity.user_repeated', 'There is more than one X-User-Id header.'],
-  invalid_user: ['identity.user_malformed', 'The header X-User-Id is no user: 1 to 128 characters, no control characters.'],
+  ...HEADER_BAD_REQUEST,
   duplicate_authorization: ['identity.authorization_repeated', 'There is more than one Authorization header.'],
   duplicate_certificate: ['identity.certificate_repeated', 'A proxy says more than once which certificate its client has.'],
   duplicate_api_key: ['identity.api_key_repeated', 'There is more than one API key.'],
@@ -98,9 +106,4 @@ const UNAVAILABLE = {
 
 function isOf<T extends object>(table: T, key: string): key is Extract<keyof T, string> {
   return Object.hasOwn(table, key);
-}
-
-function problem(status: 400 | 401, [code, detail]: Unauthorized, requestId: string, headers: readonly string[] = []): Refusal {
-  const title = status === 400 ? 'Bad Request' : 'Unauthorized';
-  return refusal({ status, type: 'unidentified-merchant', code, title, detail, requestId, headers });
 }

@@ -1,11 +1,10 @@
 import type { IdentityKind } from '#platform';
-import { createTrust } from '#edge';
-import { createIdentifier } from '../identity/index.js';
+import { createIdentifier, createTrust, isPreflight } from '#edge';
 import type { Admission } from '../proxy/index.js';
 import { createAdmit } from './admission.js';
 import { createDescribe } from './describe.js';
 import { createIdentityRefusal } from './identity-refusals.js';
-import { isPreflight, PreflightCounts } from './preflight.js';
+import { PreflightCounts } from './preflight.js';
 
 const ASKS = { origin: ['https://shop.example'], 'access-control-request-method': ['POST'] };
 

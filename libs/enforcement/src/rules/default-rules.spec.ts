@@ -1,4 +1,5 @@
 import type { Switch } from '#limiter';
+import { ruleOf } from '#limiter/testing';
 import { DefaultRules } from './default-rules.js';
 import { RETRY_MS } from './freshness.js';
 import { RulesUnavailableError } from './rule-source.js';
@@ -56,6 +57,20 @@ test('switches of this process stand beside those that all have, and outlive a n
   expect(rules.current?.switches).toEqual([KILL]);
   rules.switchHere([]);
   expect(rules.current?.switches).toEqual([KILL]);
+});
+
+test('rules of this process stand beside those that all have, through every change of either', async () => {
+  const { rules } = setUp([]);
+  const here = [ruleOf('4503599627370496', { capacity: 2 })];
+  rules.rulesHere(here);
+  expect(rules.current).toBeUndefined();
+  await rules.load();
+  expect(rules.current?.rules).toEqual(here);
+  rules.changed();
+  await rules.load();
+  expect(rules.current).toMatchObject({ version: 2, rules: here });
+  rules.rulesHere([]);
+  expect(rules.current?.rules).toEqual([]);
 });
 
 describe('when they change', () => {

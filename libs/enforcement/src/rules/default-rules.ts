@@ -1,4 +1,4 @@
-import { isOn, type DefaultRulesSnapshot, type Switch } from '#limiter';
+import { isOn, type DefaultRulesSnapshot, type Rule, type Switch } from '#limiter';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
 
 export interface DefaultRulesOptions {
@@ -17,11 +17,12 @@ export interface DefaultRulesOptions {
  */
 export class DefaultRules {
   private snapshot: DefaultRulesSnapshot | undefined;
-  /** The snapshot with the switches that are on now. */
+  /** The snapshot with the rules of this process, and the switches that are on now. */
   private effective: DefaultRulesSnapshot | undefined;
   /** When the next switch ends. */
   private nextEndMs = Infinity;
   private ofThisProcess: readonly Switch[] = [];
+  private rulesOfThisProcess: readonly Rule[] = [];
   private readAgainAtMs = NOW;
   private loading: Promise<DefaultRulesSnapshot> | undefined;
   /** How often they have changed. */
@@ -38,6 +39,12 @@ export class DefaultRules {
   /** Switches of this process alone, beside those that all have. */
   switchHere(switches: readonly Switch[]): void {
     this.ofThisProcess = switches;
+    this.applySwitches();
+  }
+
+  /** Rules of this process alone, beside those that all have. Their ids are of no stored rule. */
+  rulesHere(rules: readonly Rule[]): void {
+    this.rulesOfThisProcess = rules;
     this.applySwitches();
   }
 
@@ -82,7 +89,8 @@ export class DefaultRules {
     const nowMs = this.options.storeNow();
     const switches = [...(snapshot.switches ?? []), ...this.ofThisProcess].filter((each) => isOn(each, nowMs));
     this.nextEndMs = Math.min(...switches.map(({ untilMs }) => untilMs ?? Infinity));
-    this.effective = { ...snapshot, switches };
+    const here = this.rulesOfThisProcess;
+    this.effective = { ...snapshot, rules: here.length === 0 ? snapshot.rules : [...snapshot.rules, ...here], switches };
   }
 
   /** One read at a time, and never for nothing. Until there are some, whoever wants them asks. */

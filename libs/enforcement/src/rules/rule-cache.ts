@@ -8,6 +8,7 @@ import {
   type NewerRule,
   type OverrideTime,
   type PlanSnapshot,
+  type Rule,
   type Switch,
 } from '#limiter';
 import { InFlightMap } from '#waiting';
@@ -21,7 +22,11 @@ import { RulesUnavailableError } from './rule-source.js';
 export type { KnownRules };
 
 export interface ColdReader {
-  read(merchantId: string, options?: { newerThan?: number | undefined; peer?: string | undefined }): Promise<MerchantSnapshot | null>;
+  /** @param options.known whether the rules of this merchant are in memory: it existed not long ago */
+  read(
+    merchantId: string,
+    options?: { newerThan?: number | undefined; peer?: string | undefined; known?: boolean },
+  ): Promise<MerchantSnapshot | null>;
   readDefaultRules(newerThan?: number): Promise<DefaultRulesSnapshot>;
   /** Null: there is no such plan. */
   readPlan(name: string, newerThan?: number): Promise<PlanSnapshot | null>;
@@ -184,7 +189,9 @@ export class RuleCache {
   private async readNewer(merchantId: string, entry: HeldMerchant | undefined, peer: string | undefined): Promise<KnownRules> {
     const [snapshot, defaults] = await Promise.all([
       // An unknown id has default rules only: nothing else of it could be newer.
-      entry?.snapshot === null ? null : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer }),
+      entry?.snapshot === null
+        ? null
+        : this.options.cold.read(merchantId, { newerThan: entry?.snapshot.version, peer, known: entry !== undefined }),
       this.defaults.readNewer(),
     ]);
     this.defaults.adopt(defaults);
@@ -219,6 +226,11 @@ export class RuleCache {
     this.defaults.switchHere(switches);
   }
 
+  /** Rules of this process alone, beside the default rules; they replace those of before. */
+  rulesHere(rules: readonly Rule[]): void {
+    this.defaults.rulesHere(rules);
+  }
+
   /** Reads the default rules if they are missing or outdated. */
   loadDefaults(): Promise<DefaultRulesSnapshot> {
     return this.defaults.load();
@@ -235,7 +247,8 @@ export class RuleCache {
       }
       if (entry) entry.readAgainAtMs = FRESH;
       // At once: while Redis is silent, each would wait for it, and then for PostgreSQL.
-      const [snapshot] = await Promise.all([this.options.cold.read(merchantId, { peer }), defaults]);
+      const known = entry !== undefined && entry.snapshot !== null;
+      const [snapshot] = await Promise.all([this.options.cold.read(merchantId, { peer, known }), defaults]);
       return await this.adoptMerchant(merchantId, snapshot, peer);
     } catch (error) {
       if (!entry) throw error;

@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { clientAddress, KnownAddresses, type Trust } from '#edge';
 import { isMerchantId, line } from '#limiter';
-import type { Caller } from './caller.js';
+import { clientAddress } from './client-address.js';
+import { KnownAddresses } from './known-addresses.js';
+import type { Trust } from './trust.js';
 
 /** Why it is not known which merchant asks. */
 export type IdentityProblem =
@@ -31,7 +32,7 @@ export interface IdentitySource {
   /** Whether the peer is believed about the merchant and the client. */
   readonly trusted: boolean;
   /** Whom its credential names, if there is one. */
-  readonly caller?: Caller | null;
+  readonly caller?: { readonly merchantId: string } | null;
 }
 
 export type Identifier = (request: IdentitySource) => Identity;
