@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { installMissing, demandNode } from './install.mjs';
 import { ROOT } from './paths.mjs';
+import { buf } from './check/buf.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
 import { pythonOfProtos } from './check/protobuf.mjs';
 
@@ -27,7 +28,8 @@ const CHECKS = [
   ['who imports whom, and cycles', tool('depcruise', 'apps', 'libs', 'migrations')],
   ['Python', ruff],
   ['Lua', luacheck],
-  ['protobuf files', pythonOfProtos],
+  ['protobuf files', buf],
+  ['Python of protobuf files', pythonOfProtos],
 ];
 
 demandNode();
