@@ -229,6 +229,33 @@ describe('a plain request', () => {
     expect([...text().matchAll(/"n":(\d)/g)].map(([, n]) => n)).toEqual(['1', '2', '3', '4']);
   });
 
+  test('whose body is sent behind its head is answered like any other', async () => {
+    const { port } = await opened();
+    const { socket, text } = await speaking(port);
+    for (const n of [1, 2]) {
+      const request = post(`{"n":${n}}`, '/plain');
+      const at = request.indexOf('\r\n\r\n') + 4;
+      await new Promise((resolve) => void socket.write(request.slice(0, at), resolve));
+      socket.write(request.slice(at));
+      await until(() => text().includes(`{"n":${n}}`));
+    }
+    expect(plainly).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
+  test.each([
+    ['never comes', false, 408],
+    ['ends with its connection', true, 400],
+  ])('whose body %s is answered with an error', async (_what, ends, status) => {
+    const { port } = await opened({ headersTimeoutMs: ends ? 10_000 : 50 });
+    const { socket, text } = await speaking(port);
+    const head = post('{"n":1}', '/plain').slice(0, -7);
+    if (ends) socket.end(head);
+    else socket.write(head);
+    await once(socket, 'end');
+    expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(plainly).toEqual([]);
+  });
+
   test('of a caller that has closed its sending side is answered, and the connection ends', async () => {
     const { port } = await opened();
     const { socket, text } = await speaking(port);

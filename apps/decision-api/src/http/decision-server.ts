@@ -115,6 +115,7 @@ export class DecisionServer {
         serve: (head, body, plain) => this.plainCalls.serve(head, body, connection, plain),
         handOver: speakHttp!.bind(server),
         late: (late) => onClientError(Object.assign(new Error('no request'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), late),
+        broken: (broken) => onClientError(Object.assign(new Error('half a request'), { code: 'HPE_INVALID_EOF_STATE' }), broken),
         firstRequestMs: this.options.headersTimeoutMs,
         keepAliveMs: KEEP_ALIVE_MS,
       });

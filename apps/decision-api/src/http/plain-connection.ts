@@ -1,20 +1,22 @@
 import type { Socket } from 'node:net';
-import { beginsWith, bodyStart, type PlainHead, plainHead } from './plain-head.js';
+import { beginsWith, bodyStart, bytesToCome, type PlainHead, plainHead } from './plain-head.js';
 
 export interface PlainConnectionOptions {
   /** Serves a request whose path it knows, and calls `answered` on the connection once, perhaps before it returns. False: it is nobody's here. */
   readonly serve: (head: PlainHead, body: Buffer, connection: PlainConnection) => boolean;
   /** Has everything that comes from now on, and what has not been served. */
   readonly handOver: (socket: Socket) => void;
-  /** Nothing was sent in time. */
+  /** A request was not sent in time. */
   readonly late: (socket: Socket) => void;
+  /** The caller has ended in the middle of a request. */
+  readonly broken: (socket: Socket) => void;
   readonly firstRequestMs: number;
   readonly keepAliveMs: number;
 }
 
 /**
- * The requests of one connection, as long as they come one by one, each whole in one piece, and without anything unusual: what nearly all callers of an API on their
- * own network send. It costs half of what a request costs that goes through the streams of node:http. With the first request of another kind the connection becomes
+ * The requests of one connection, as long as they come one by one, each whole in one piece, or in one for its head and one for its body, and without anything unusual: what nearly all callers of an API
+ * on their own network send. It costs half of what a request costs that goes through the streams of node:http. With the first request of another kind the connection becomes
  * one of node:http, for good, and that request is read there from its first byte.
  */
 export class PlainConnection {
@@ -22,6 +24,8 @@ export class PlainConnection {
   private hasEnded = false;
   /** Most callers send the same head again and again. */
   private lastHead: PlainHead | undefined;
+  /** Of a request whose body has not begun to come: many clients send one after the other. */
+  private head: Buffer | undefined;
 
   constructor(
     private readonly socket: Socket,
@@ -57,22 +61,34 @@ export class PlainConnection {
       socket.unshift(chunk);
       return;
     }
-    if (!this.served(chunk)) this.leave(chunk);
+    const pieces = this.head === undefined ? chunk : Buffer.concat([this.head, chunk]);
+    if (!this.served(pieces)) this.leave(pieces);
   };
 
   private served(chunk: Buffer): boolean {
     const { lastHead } = this;
     const head = lastHead !== undefined && beginsWith(chunk, lastHead) ? lastHead : plainHead(chunk);
-    const bodyAt = head === undefined ? -1 : bodyStart(chunk, head);
-    if (head === undefined || bodyAt === -1) return false;
+    if (head === undefined) return false;
+    const toCome = bytesToCome(chunk, head);
+    const bodyAt = bodyStart(chunk, head);
+    if (toCome > 0 && bodyAt === chunk.length) return this.keep(chunk);
+    if (toCome !== 0) return false;
     this.isBusy = true;
     if (this.options.serve(head, chunk.subarray(bodyAt), this)) {
-      if (lastHead === undefined) this.socket.setTimeout(this.options.keepAliveMs);
+      if (lastHead === undefined || this.head !== undefined) this.socket.setTimeout(this.options.keepAliveMs);
+      this.head = undefined;
       this.lastHead = head;
       return true;
     }
     this.isBusy = false;
     return false;
+  }
+
+  /** For as long as the first request may take, and without a byte of a body: those are counted. What comes in more pieces is left to node. */
+  private keep(head: Buffer): true {
+    this.head = head;
+    this.socket.setTimeout(this.options.firstRequestMs);
+    return true;
   }
 
   private leave(chunk: Buffer): void {
@@ -87,11 +103,12 @@ export class PlainConnection {
 
   private readonly onEnd = (): void => {
     this.hasEnded = true;
-    if (!this.isBusy) this.socket.end();
+    if (this.head !== undefined) this.options.broken(this.socket);
+    else if (!this.isBusy) this.socket.end();
   };
 
   private readonly onTimeout = (): void => {
-    if (this.lastHead === undefined) this.options.late(this.socket);
+    if (this.lastHead === undefined || this.head !== undefined) this.options.late(this.socket);
     else this.socket.destroy();
   };
 

@@ -79,13 +79,18 @@ export function beginsWith(chunk: Buffer, { before, behind }: PlainHead): boolea
   return at + behind.length <= chunk.length && behind.compare(chunk, at, at + behind.length) === 0;
 }
 
-/** Where the body of a request begins that has this head; -1 if the chunk does not end with the end of the body. */
+/** Where the body of a request begins that has this head. */
 export function bodyStart(chunk: Buffer, { before, behind }: PlainHead): number {
+  return endOfDigits(chunk, before.length) + behind.length;
+}
+
+/** How many bytes of the body are still to come; below 0 if the chunk has something behind the body; NaN for a length that is left to node. */
+export function bytesToCome(chunk: Buffer, { before, behind }: PlainHead): number {
   const digitsEnd = endOfDigits(chunk, before.length);
+  if (digitsEnd === before.length || chunk[before.length] === ZERO) return NaN;
   let length = 0;
   for (let at = before.length; at < digitsEnd; at++) length = length * 10 + chunk[at]! - ZERO;
-  const start = digitsEnd + behind.length;
-  return digitsEnd > before.length && chunk[before.length] !== ZERO && chunk.length === start + length ? start : -1;
+  return digitsEnd + behind.length + length - chunk.length;
 }
 
 /** Of so many as `DIGITS` has at most. */
