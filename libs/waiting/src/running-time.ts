@@ -10,7 +10,7 @@ const MOST_IN_A_BEAT_MS = BEAT_MS + 1;
 const PUNCTUAL_MS = 2;
 /** A process that has to wait for a core sees a part of the waiting only, and others may wait longer. */
 const PATIENCE = 4;
-/** However busy the machine is, a deadline is extended by this share of itself at most: a take of 25 ms ends within 43, and its request within 50. */
+/** However busy the machine is, a deadline is extended by this share of itself at most: a take of 25 ms ends within 38, and its request within 50. */
 const MOST_EXTENSION = 0.25;
 /** How soon a busy machine is half forgotten. */
 const HALF_LIFE_MS = 500;
@@ -63,19 +63,22 @@ export class RunningTime {
 
   constructor(private readonly heart: Heart = EVENT_LOOP) {}
 
-  /** Milliseconds since some moment, as of the last beat; stands still, but for a beat, while nothing is waited for. Costs no system call. */
+  /** Milliseconds since some moment; stands still while nothing is waited for. */
   get nowMs(): number {
-    return this.countedMs;
+    const sinceBeatMs = this.heart.now() - this.lastBeatMs;
+    // A clock that stands still begins with a beat of its own, unless the last one was just now.
+    return !this.beating && sinceBeatMs >= BEAT_MS ? this.countedMs : this.countedMs + Math.min(sinceBeatMs, MOST_IN_A_BEAT_MS);
   }
 
-  /** Whether at least `ms` have passed since `nowMs` was `sinceMs`, which may have been read up to a beat after the beat. */
+  /** Whether, as of the last beat, at least `ms` have passed since `nowMs` was `sinceMs`: in two beats at least, because one may come after any time. */
   passed(sinceMs: number, ms: number): boolean {
-    return this.countedMs - sinceMs >= ms + BEAT_MS + Math.min(PATIENCE * this.starvedMs, MOST_EXTENSION * ms);
+    const passedMs = this.countedMs - sinceMs;
+    return passedMs > MOST_IN_A_BEAT_MS && passedMs >= ms + Math.min(PATIENCE * this.starvedMs, MOST_EXTENSION * ms);
   }
 
   /** Calls back once `ms` have passed; 0: at the next beat. Returns what calls it off. */
   after(ms: number, callback: () => void): () => void {
-    const wait = { sinceMs: this.countedMs, ms, callback, place: NOWHERE };
+    const wait = { sinceMs: this.nowMs, ms, callback, place: NOWHERE };
     this.waits.add(wait);
     if (!this.beating) this.startBeating();
     return () => void this.waits.delete(wait);

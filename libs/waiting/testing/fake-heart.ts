@@ -29,6 +29,12 @@ export class FakeHeart implements Heart {
     return this.beat !== undefined;
   }
 
+  /** So much time passes between two beats. */
+  elapse(ms: number): void {
+    this.nowMs += ms;
+    this.usedMs += ms;
+  }
+
   /** So much time passes, in which the process computed unless told otherwise; then comes the next beat, if one is wanted. */
   pass(ms: number, usedMs = ms): void {
     this.nowMs += ms;
