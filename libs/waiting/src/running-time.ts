@@ -10,8 +10,8 @@ const MOST_IN_A_BEAT_MS = BEAT_MS + 1;
 const PUNCTUAL_MS = 2;
 /** A process that has to wait for a core sees a part of the waiting only, and others may wait longer. */
 const PATIENCE = 4;
-/** However busy the machine is, a deadline is extended by this share of itself at most: a take of 25 ms ends within 38, and its request within 50. */
-const MOST_EXTENSION = 0.25;
+/** However busy the machine is, a deadline is extended by this share of itself at most: a take of 25 ms ends within 33, and its request within 50. */
+const MOST_EXTENSION = 0.1;
 /** How soon a busy machine is half forgotten. */
 const HALF_LIFE_MS = 500;
 
