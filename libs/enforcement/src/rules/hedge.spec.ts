@@ -45,6 +45,14 @@ test('a first that answers soon is believed, and nobody asks the second', async 
   expect([asked(), heart.beating]).toEqual([0, false]);
 });
 
+test('those that were answered soon leave room for one that is not', async () => {
+  const { begin, pass } = setUp();
+  for (let i = 0; i < 3; i++) await begin().first.answer('found');
+  const { asked } = begin();
+  pass();
+  expect(asked()).toBe(1);
+});
+
 test('beside a silent first the second is asked once, and its answer counts', async () => {
   const { begin, pass } = setUp();
   const { second, asked, outcome } = begin();
