@@ -33,7 +33,7 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
     endAtTheLatestIn(graceMs + LAST_RESORT_MS);
     const forced = setTimeout(() => {
       logger.error({ graceMs }, 'the grace is over before everything has ended, the process stops anyway');
-      void exit(logger, 1);
+      void exitOnceLogged(logger, 1);
     }, graceMs);
     logger.info({ signal }, 'stopping');
     health.stopping();
@@ -41,10 +41,10 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
       await close();
       clearTimeout(forced);
       logger.info('stopped');
-      await exit(logger, 0);
+      await exitOnceLogged(logger, 0);
     } catch (err) {
       logger.error({ err }, 'closing failed');
-      await exit(logger, 1);
+      await exitOnceLogged(logger, 1);
     }
   };
 
@@ -52,7 +52,7 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
     if (firstMs === undefined) return void end(signal);
     if (performance.now() - firstMs < SECOND_SIGNAL_AFTER_MS) return;
     logger.warn({ signal }, 'a second signal, the process stops at once');
-    void exit(logger, 1);
+    void exitOnceLogged(logger, 1);
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
@@ -69,7 +69,7 @@ export function runUntilSignal({ logger, health, graceMs, close }: Lifecycle): v
 }
 
 /** Ends the process once the log is read, and after LAST_LINES_MS in any case. */
-async function exit(logger: Logger, code: number): Promise<never> {
+export async function exitOnceLogged(logger: Logger, code: number): Promise<never> {
   await new Promise<void>((resolve) => {
     setTimeout(resolve, LAST_LINES_MS);
     logger.flush(() => resolve());

@@ -1,5 +1,5 @@
 import { storedSwitches, type Switch } from '#limiter';
-import { createHttpApp, createLogger, createRegistry, runUntilSignal, type Config } from '#platform';
+import { createHttpApp, createLogger, createRegistry, exitOnceLogged, runUntilSignal, type Config } from '#platform';
 import { SwitchesHere } from '../switches/switches-here.js';
 import { PoolHealth } from './pool-health.js';
 import { PoolMetrics } from './pool-metrics.js';
@@ -14,7 +14,12 @@ export async function runPrimary(config: Config<'gateway'>): Promise<void> {
   const logger = createLogger('gateway', config.logLevel);
   const own = createRegistry('gateway');
   const { shutdownGraceMs: graceMs } = config;
-  const pool = new WorkerPool({ count: config.gatewayWorkers, logger, graceMs, onStartFailed: (code) => process.exit(code) });
+  const pool = new WorkerPool({
+    count: config.gatewayWorkers,
+    logger,
+    graceMs,
+    onStartFailed: (code) => void exitOnceLogged(logger, code),
+  });
   const health = new PoolHealth(pool);
   const registry = new PoolMetrics(own, pool);
   const switches = new SwitchesHere({ switches: () => switchedOn(pool), switchHere: (here) => pool.switchHere(here) });

@@ -120,12 +120,15 @@ export class WorkerPool {
     this.members.delete(member);
     if (member.ending || this.stopping.signal.aborted) return;
     this.deaths++;
-    this.options.logger.error({ workerPid: member.worker.process.pid, code, signal }, 'a worker has ended, another one takes its place');
+    const { logger, onStartFailed } = this.options;
+    const ended = { workerPid: member.worker.process.pid, code, signal };
     if (!this.hasServed) {
       this.stopping.abort();
-      this.options.onStartFailed(code ?? 1);
+      logger.fatal(ended, 'a worker has ended before any could serve, the gateway ends');
+      onStartFailed(code ?? 1);
       return;
     }
+    logger.error(ended, 'a worker has ended, another one takes its place');
     void this.replaceDead(performance.now() - member.startedMs);
   }
 
