@@ -3,8 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createRedis, preloadBuckets, RedisSnapshotStore } from '#limiter-redis';
 import { figure } from './shared/figures.mjs';
 import { snapshotOf } from './shared/merchants.mjs';
+import { databaseBytes, fillDatabase } from './shared/preload-bed.mjs';
 
-export const title = 'memory of preloaded buckets in Redis';
+export const title = 'memory of preloaded buckets and snapshots in Redis, disk of PostgreSQL';
 
 const MERCHANTS = 1_000_000;
 const CHUNK = 1000;
@@ -27,6 +28,11 @@ export async function run({ workshop, quick, say }) {
     const withRule = await bytesOf(snapshotOf);
     const withoutRules = await bytesOf((index) => snapshotOf(index, { rules: false }));
     say(`a snapshot: ${Math.round(withRule)} B, without rules ${Math.round(withoutRules)} B`);
+    const postgres = await workshop.postgres();
+    const emptyBytes = await databaseBytes(postgres.url);
+    await fillDatabase(postgres.url, merchants / 10);
+    const rowBytes = ((await databaseBytes(postgres.url)) - emptyBytes) / (merchants / 10);
+    say(`PostgreSQL: ${Math.round(rowBytes)} B a merchant`);
     return [
       // It does not vary: once is enough.
       figure('memory: a preloaded bucket, key and TTL included', [bucketBytes / merchants], {
@@ -36,6 +42,10 @@ export async function run({ workshop, quick, say }) {
       }),
       figure('memory: snapshot of a merchant with one rule', [withRule], { unit: 'B', goal: { atMost: 400 } }),
       figure('  mark of a merchant without rules of its own', [withoutRules], { unit: 'B' }),
+      figure('memory: PostgreSQL, a merchant with one rule, indexes included', [rowBytes], {
+        unit: 'B',
+        details: { merchants: merchants / 10 },
+      }),
     ];
   } finally {
     redis.disconnect();
