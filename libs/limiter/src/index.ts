@@ -36,6 +36,8 @@ export { completed, escapedPointer, isPlainObject, objectFaults, UNKNOWN_FIELD }
 export * from './explain.js';
 export * from './label.js';
 export * from './limit.js';
+export { MOST_LEASE_US, MOST_LENT_SHARE, MOST_LESSEES } from './lease.js';
+export { canBeLent, checkLend, type BucketLender, type LendAnswer, type LendOutcome, type LendRequest, type Lent } from './lend.js';
 export * from './limit-edit.js';
 export * from './limit-faults.js';
 export { MOST_GATEWAYS } from './local-share.js';

@@ -1,4 +1,4 @@
-import { describeBucketStore, describeGolden, describeLooks, FakeClock, startedLimit, takeFrom } from '../testing/index.js';
+import { describeBucketStore, describeGolden, describeLender, describeLooks, FakeClock, startedLimit, takeFrom } from '../testing/index.js';
 import { bucketOf } from './bucket.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 
@@ -9,6 +9,7 @@ function create() {
 
 describeBucketStore('MemoryBucketStore', create);
 describeLooks(create);
+describeLender('MemoryBucketStore', create);
 
 describeGolden(() => {
   const { store, clock } = create();
