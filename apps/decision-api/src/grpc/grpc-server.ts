@@ -12,6 +12,7 @@ import type { ServiceDefinition } from '@grpc/proto-loader';
 import { createRequestIds, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import type { Logger } from '#platform';
+import { tooManyCalls } from '../problems.js';
 import type { TlsDoor } from '../tls/tls-door.js';
 import { StrictReader } from './strict-reader.js';
 import { streamsOf } from './http2-streams.js';
@@ -307,11 +308,6 @@ async function written(stream: ServerDuplexStream<object, object>, message: obje
     stream.on('drain', done);
     stream.on('cancelled', done);
   });
-}
-
-function tooManyCalls(): GrpcError {
-  const detail = 'too many calls are under way: ask again later, and fewer at a time';
-  return new GrpcError(GrpcCode.Unavailable, detail, 'decision_api.too_many_calls', [], 1);
 }
 
 function fail(stream: ServerDuplexStream<object, object>, error: GrpcError): void {
