@@ -5,6 +5,7 @@ import { ROOT } from './paths.mjs';
 import { buf } from './check/buf.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
 import { pythonOfProtos } from './check/protobuf.mjs';
+import { model } from './model.mjs';
 
 /** @typedef {{ ok: boolean } | { skipped: string }} Outcome */
 
@@ -30,6 +31,7 @@ const CHECKS = [
   ['Lua', luacheck],
   ['protobuf files', buf],
   ['Python of protobuf files', pythonOfProtos],
+  ['the model of leases', model],
 ];
 
 demandNode();
