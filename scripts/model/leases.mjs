@@ -19,7 +19,7 @@ export const CLAIMS = [
 export const LONG_CLAIMS = [
   { id: 'law-of-four', title: 'a capacity of four tokens', defines: [] },
   { id: 'law-of-a-longer-lease', title: 'leases of three ticks', defines: ['CAPACITY=2', 'HORIZON=3'] },
-  { id: 'law-of-three', title: 'three gateways', defines: ['CAPACITY=2', 'N=3'] },
+  { id: 'law-of-three', title: 'three gateways, leases of one tick', defines: ['CAPACITY=2', 'N=3', 'HORIZON=1'] },
 ];
 
 /** Protocols that lack one part. The checker must find what goes wrong; each trace is replayed on the stores. @type {Question[]} */
