@@ -1,5 +1,5 @@
 import { runningTime, type RunningTime } from '#waiting';
-import type { Redis } from 'ioredis';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { Script } from './scripts.js';
 
 const script = new Script('read-texts');
@@ -27,8 +27,8 @@ export interface GatheredReadsOptions {
   readonly betweenCallsMs?: number;
   /** How long a call waits for its answers, in milliseconds of running time; for ever unless given. */
   readonly deadlineMs?: number;
-  /** Told of each call, which ends when all of its reads are answered. Never rejects. */
-  readonly watch?: (answered: Promise<void>) => void;
+  /** Told of each call, which ends when all of its reads are answered, and of one of its keys. Never rejects. */
+  readonly watch?: (answered: Promise<void>, key: string) => void;
   /** By which the deadline counts. For tests. */
   readonly time?: Pick<RunningTime, 'after'>;
 }
@@ -45,7 +45,7 @@ export class GatheredReads {
   private sentAtMs = -Infinity;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     /** Of each text; what is longer is cut there. */
     private readonly mostBytes: number,
     private readonly options: GatheredReadsOptions = {},
@@ -74,7 +74,7 @@ export class GatheredReads {
       this.sentAtMs = performance.now();
       const reads = this.waiting.splice(0, MOST_IN_A_CALL);
       const answered = this.answer(reads);
-      this.options.watch?.(answered);
+      this.options.watch?.(answered, reads[0]!.key);
       const callOff = this.failLate(reads);
       await answered;
       callOff?.();
@@ -92,8 +92,13 @@ export class GatheredReads {
     });
   }
 
-  /** Never rejects. */
+  /** Never rejects. In a cluster each read is a call of its own: they are of different merchants. */
   private async answer(reads: readonly Read[]): Promise<void> {
+    if (isCluster(this.redis)) await Promise.all(reads.map((read) => this.answerTogether([read])));
+    else await this.answerTogether(reads);
+  }
+
+  private async answerTogether(reads: readonly Read[]): Promise<void> {
     try {
       const keys = reads.map(({ key }) => key);
       const answers = (await script.run(this.redis, keys, [String(this.mostBytes)])) as (Buffer | Error)[];

@@ -1,5 +1,5 @@
 import { MOST_GATEWAYS, UnreadableError } from '#limiter';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { PLATFORM_LOAD_KEY } from './redis-keys.js';
 import { Script } from './scripts.js';
 import type { OnUnreadable, Parsed } from './stored.js';
@@ -19,7 +19,7 @@ export interface PlatformLoad {
  * answers makes no sense.
  */
 export async function reportLoad(
-  redis: Redis,
+  redis: RedisConnection,
   gateway: string,
   perSecond: number,
   onUnreadable: OnUnreadable = () => {},
@@ -39,7 +39,7 @@ export function parsePlatformLoad(answer: unknown): Parsed<PlatformLoad> {
 }
 
 /** The others need not wait until it has been silent for long enough. Rejects with ioredis' error when Redis is away. */
-export async function leaveGateways(redis: Redis, gateway: string): Promise<void> {
+export async function leaveGateways(redis: RedisConnection, gateway: string): Promise<void> {
   await script.run(redis, [PLATFORM_LOAD_KEY], [gateway, '']);
 }
 

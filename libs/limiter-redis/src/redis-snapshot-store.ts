@@ -1,5 +1,7 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
-import type { Redis } from 'ioredis';
+import { PerMaster } from './per-master.js';
+import { bySlot } from './by-slot.js';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { GatheredReads, type GatheredReadsOptions } from './gathered-reads.js';
@@ -40,15 +42,23 @@ export interface UnreadableText {
 
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
 export class RedisSnapshotStore {
-  private readonly reads: GatheredReads;
+  /** By which a key is read. In a cluster, those of a master that is frozen hold nobody else's up. */
+  private readonly readsOf: (key: string) => GatheredReads;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly onUnreadable: OnUnreadable = () => {},
     reads: GatheredReadsOptions = {},
   ) {
     // What stands there may be of any size.
-    this.reads = new GatheredReads(redis, MOST_BYTES, reads);
+    const makeReads = (): GatheredReads => new GatheredReads(redis, MOST_BYTES, reads);
+    if (isCluster(redis)) {
+      const ofMasters = new PerMaster(redis, makeReads);
+      this.readsOf = (key) => ofMasters.of(key);
+    } else {
+      const all = makeReads();
+      this.readsOf = () => all;
+    }
   }
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */
@@ -74,10 +84,15 @@ export class RedisSnapshotStore {
 
   /** One round trip. Counts those written and those that Redis had in a newer version. */
   async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<{ written: number; newer: number }> {
-    if (snapshots.length === 0) return { written: 0, newer: 0 };
-    const keys = snapshots.map(({ merchantId }) => snapshotKey(merchantId));
-    const [written, newer] = (await writeScript.run(this.redis, keys, [String(ttlMs), ...snapshots.map(snapshotText)])) as [number, number];
-    return { written, newer };
+    const sum = { written: 0, newer: 0 };
+    const calls = bySlot(this.redis, snapshots, ({ merchantId }) => snapshotKey(merchantId)).map(async (some) => {
+      const keys = some.map(({ merchantId }) => snapshotKey(merchantId));
+      const [written, newer] = (await writeScript.run(this.redis, keys, [String(ttlMs), ...some.map(snapshotText)])) as [number, number];
+      sum.written += written;
+      sum.newer += newer;
+    });
+    await Promise.all(calls);
+    return sum;
   }
 
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */
@@ -135,7 +150,7 @@ export class RedisSnapshotStore {
   }
 
   private async findAt<T>(key: string, kind: StoredKind, parse: (text: string) => Parsed<T>): Promise<Found<T>> {
-    const bytes = await this.reads.read(key).catch(otherType);
+    const bytes = await this.readsOf(key).read(key).catch(otherType);
     if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };
     const found = !Buffer.isBuffer(bytes)
       ? bytes

@@ -8,7 +8,7 @@ import {
   type RetryState,
 } from '#limiter';
 import { InFlightSet, NOWHERE, type InFlight, type RunningTime } from '#waiting';
-import type { Cluster, Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import type { Breaker } from './breaker.js';
 import type { ConnectionFault } from './connection-fault.js';
 import { storeFailure } from './redis-error.js';
@@ -61,7 +61,7 @@ export class TakeBatcher {
   private stopSweeping: (() => void) | undefined;
 
   constructor(
-    private readonly redis: Redis | Cluster,
+    private readonly redis: RedisConnection,
     private readonly clock: ServerClock,
     private readonly time: RunningTime,
     private readonly breaker: Breaker,
