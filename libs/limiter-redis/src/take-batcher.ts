@@ -219,5 +219,5 @@ function hashTagOf({ takes }: Waiting): string {
 function settle(waiting: Waiting, outcome: TakeOutcome, atUs = 0, state?: RetryState): void {
   const { answer } = waiting;
   waiting.answer = undefined;
-  answer?.(outcome, atUs, false, state);
+  answer?.(outcome, atUs, 'store', state);
 }
