@@ -25,6 +25,8 @@ export class HeldLease implements LocalBucket {
   held = 0;
   /** Whether a report is on its way. */
   underWay = false;
+  /** Requests that the store has refused while it was lending to this process: they are looked at again when the answer is there. */
+  readonly waiting: (() => void)[] = [];
   /** When the store was asked last. Milliseconds of the clock that is never set. */
   sentAtMs = -Infinity;
   /** Tokens that others held of the bucket, as the store has said. */
@@ -78,6 +80,15 @@ export class HeldLease implements LocalBucket {
     const { bucket, held, heardAtUs, mark } = this;
     const level = levelFor(bucket, adjusted(bucket, this.state!, held, heardAtUs), heardAtUs, cost);
     return { ...level, spent: mark };
+  }
+
+  /**
+   * Whether a request that the store has refused may be paid from here after all: the store has lent, before it looked at the request, what is there
+   * now, or is about to come.
+   */
+  mayPay(cost: number): 'now' | 'soon' | undefined {
+    if (this.held >= cost) return 'now';
+    return this.underWay && !this.dropped && this.waiting.length < MOST_WAITING ? 'soon' : undefined;
   }
 
   spend(cost: number): void {
@@ -185,6 +196,9 @@ export class HeldLease implements LocalBucket {
     this.demandSinceMs = nowMs;
   }
 }
+
+/** Requests that wait for one answer. Each would be refused otherwise. */
+const MOST_WAITING = 1000;
 
 /** Of a lease besides its key: the object, its numbers, a state, its place in the table. Measured, and rounded up. */
 const BYTES_OF_LEASE = 500;

@@ -69,6 +69,24 @@ describe('a hot bucket', () => {
   });
 });
 
+test('a request that was refused because the store lends the last tokens to this gateway meanwhile passes when they are there', () => {
+  const { world, send } = worldOf(1, 'leased', [burst({ capacity: 40, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  world.passages = [{ thereMs: 1, backMs: 1, loses: 'nothing' }];
+  const answers = send(0, 60, 120);
+  world.advance(50);
+  expect(passed(answers)).toBe(40);
+  expect(answers.slice(0, 40).every(({ allowed }) => allowed)).toBe(true);
+});
+
+test('a lease that was empty when its answer came goes back all the same', () => {
+  const { world, send, store } = worldOf();
+  world.passages = [{ thereMs: 15, backMs: 9, loses: 'nothing' }];
+  send(0, 400, 600);
+  world.advance(1500);
+  expect([store.held, store.counts.lapsed]).toEqual([0, 0]);
+  expect(store.counts.givenBack).toBe(store.counts.lent - store.counts.spent);
+});
+
 test('a bucket from which little is spent is not leased', () => {
   const { world, send, store } = worldOf();
   expect(by(send(0, 20, 10_000), 'store')).toBe(20);

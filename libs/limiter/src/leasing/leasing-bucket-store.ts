@@ -1,4 +1,4 @@
-import { allows } from '../bucket.js';
+import { allows, type BucketLevel } from '../bucket.js';
 import type { BucketLender } from '../lend.js';
 import type { BucketStore, Receipt, TakeAnswer } from '../ports.js';
 import { allPass, type BucketTake, type SlotHolder, type TakeRequest } from '../take.js';
@@ -45,10 +45,13 @@ export class LeasingBucketStore implements BucketStore {
   take(request: TakeRequest, answer: TakeAnswer): void {
     const { takes } = request;
     // Who may be a retry has to be looked up.
-    if (request.retry !== undefined || this.locals.isClosed || !isLendable(takes)) {
-      this.store.take(request, answer);
-      return;
-    }
+    if (request.retry !== undefined || this.locals.isClosed || !isLendable(takes)) this.store.take(request, answer);
+    else this.decide(request, answer, true);
+  }
+
+  /** @param mayComeBack whether a request that is refused may be looked at once more */
+  private decide(request: TakeRequest, answer: TakeAnswer, mayComeBack: boolean): void {
+    const { takes } = request;
     const at = this.locals.moment();
     const levels = takes.map((take) => this.levelHere(take, at));
     const refused = takes.some(({ bucket, cost }, i) => levels[i] !== undefined && !allows(bucket, levels[i], cost));
@@ -59,8 +62,37 @@ export class LeasingBucketStore implements BucketStore {
       // What the others would say only the store knows, and it knows of this one as well.
       this.store.take(request, (...found) => this.passOn(takes, found, answer));
     } else {
-      this.takeRest(request, levels, at, answer);
+      this.takeRest(request, levels, at, mayComeBack ? this.orAgain(request, answer) : answer);
     }
+  }
+
+  /**
+   * Looks at a request once more that the store has refused, if what it lacks has been lent to this process before the store looked at it: it would be refused
+   * for tokens that lie here.
+   */
+  private orAgain(request: TakeRequest, answer: TakeAnswer): TakeAnswer {
+    return (...found) => {
+      const [outcome] = found;
+      const waitsFor = outcome instanceof Error ? undefined : this.lent(request, outcome);
+      if (waitsFor === undefined) answer(...found);
+      else if (waitsFor.length === 0) this.decide(request, answer, false);
+      else waitsFor[0]!.waiting.push(() => this.decide(request, answer, false));
+    };
+  }
+
+  /** The leases of which an answer is awaited that may pay what was refused; undefined if nothing does. */
+  private lent({ takes }: TakeRequest, levels: readonly BucketLevel[]): readonly HeldLease[] | undefined {
+    const awaited: HeldLease[] = [];
+    let isRefused = false;
+    for (const [i, { key, bucket, cost }] of takes.entries()) {
+      if (allows(bucket, levels[i]!, cost)) continue;
+      const lease = bucket.lending === 'leased' ? this.locals.leaseOf(key) : undefined;
+      const pays = lease?.mayPay(cost);
+      if (pays === undefined) return undefined;
+      if (pays === 'soon') awaited.push(lease!);
+      isRefused = true;
+    }
+    return isRefused ? awaited : undefined;
   }
 
   release(request: SlotHolder): void {

@@ -177,6 +177,9 @@ export class LocalBuckets {
       }
       if (lease.dropped) this.giveUp(lease, now);
       else if (lease.held === 0) this.live.delete(lease);
+      // It may have been empty meanwhile.
+      else this.live.add(lease);
+      for (const waiting of lease.waiting.splice(0)) waiting();
     });
   }
 

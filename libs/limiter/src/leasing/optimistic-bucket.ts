@@ -24,6 +24,7 @@ export class OptimisticBucket implements LocalBucket {
   private state: BucketState | undefined;
   private blockedUntilUs = -Infinity;
   private tellAgainAtMs = -Infinity;
+  private silentUntilMs = -Infinity;
 
   constructor(
     readonly key: string,
@@ -59,7 +60,9 @@ export class OptimisticBucket implements LocalBucket {
 
   /** What to tell the store now; 0 if there is nothing to be told, or it would not help yet. */
   toTell(nowMs: number): number {
-    return this.underWay || nowMs < this.tellAgainAtMs ? 0 : this.owed;
+    if (this.underWay || nowMs < this.silentUntilMs) return 0;
+    // What the store did not have a moment ago it need not be asked for again at once.
+    return this.owed > this.overdrawn || nowMs >= this.tellAgainAtMs ? this.owed : 0;
   }
 
   sent(): void {
@@ -83,7 +86,7 @@ export class OptimisticBucket implements LocalBucket {
   /** There is no answer: it is told again, and perhaps charged twice. */
   failed(nowMs: number): void {
     this.underWay = false;
-    this.tellAgainAtMs = nowMs + PAUSE_MS;
+    this.silentUntilMs = nowMs + PAUSE_MS;
   }
 }
 
