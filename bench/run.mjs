@@ -21,6 +21,7 @@ const BENCHES = [
   'store',
   'algorithms',
   'decisions',
+  'leases',
   'memory',
   'reports',
   'preload',
