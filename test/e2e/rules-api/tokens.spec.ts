@@ -378,6 +378,8 @@ describe('a token', () => {
     [{ name: 'x', role: 'emperor' }, '/role'],
     [{ name: 'x', role: 'viewer', merchants: [] }, '/merchants'],
     [{ name: 'x', role: 'viewer', merchants: ['a', 'a'] }, '/merchants/1'],
+    [{ name: 'x', role: 'viewer', label: 'eu' }, '/label'],
+    [{ name: 'x', role: 'viewer', label: 'region=eu', merchants: ['acme'] }, '/label'],
     [{ name: 'x', role: 'viewer', expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
     [{ name: 'x', role: 'viewer', expiresAt: '2100-01-01' }, '/expiresAt'],
     [{ name: 'x', role: 'viewer', secret: 'mine' }, '/secret'],
