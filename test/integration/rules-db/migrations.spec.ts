@@ -141,6 +141,7 @@ describe('migrations', () => {
       'MerchantNameStart1799300000000',
       'MerchantLabelTable1799400000000',
       'TokenLabel1799510000000',
+      'AuditOfToken1799520000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });
