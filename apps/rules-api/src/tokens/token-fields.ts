@@ -40,8 +40,10 @@ export const TOKEN_FIELDS = {
     example: ['acme'],
     explanation: 'The merchants to which the token is limited. Without this field and `label` it is good for all.',
   },
+  // Without an example of its own: beside that of `merchants` it would be refused.
   label: {
-    ...LABEL_FILTER,
+    kind: 'text',
+    format: LABEL_FILTER.format,
     explanation:
       'The label of the merchants to which the token is limited, as NAME=VALUE: those that have it when a request is made. Instead of `merchants`.',
   },
