@@ -80,7 +80,7 @@ export class Preloader {
     });
     this.database = new Database(dataSource, logger);
     this.redis = connectRedis(config, logger);
-    this.dependencies = new Dependencies(dataSource, this.redis.data);
+    this.dependencies = new Dependencies(dataSource, [this.redis.buckets, this.redis.snapshots]);
     this.reloads = new ReloadQueue(this.redis.producer);
     this.preloads = new PreloadQueue(this.redis.producer);
     this.failedJobs = new FailedJobs(this.redis.producer, this.reloads, this.preloads);
@@ -91,7 +91,7 @@ export class Preloader {
     this.preloadWorker = this.createPreloadWorker(reader);
     this.schedule = new PreloadSchedule(this.preloads, config.preloadIntervalMs, logger);
     const onUnreadable = () => this.metrics.unreadable('limit_event');
-    this.told = [overrideEnds(dataSource, logger), limitEvents({ dataSource, redis: this.redis.data, logger, onUnreadable })];
+    this.told = [overrideEnds(dataSource, logger), limitEvents({ dataSource, redis: this.redis.buckets, logger, onUnreadable })];
     this.addChecks();
   }
 
@@ -145,8 +145,8 @@ export class Preloader {
     const { metrics, dependencies, redis, failedJobs } = this;
     const reload = new MerchantReload({
       reader,
-      store: new RedisSnapshotStore(redis.data),
-      redis: redis.data,
+      store: new RedisSnapshotStore(redis.snapshots),
+      redis: redis.buckets,
       metrics,
       ttlMs: snapshotTtlMs(config.preloadIntervalMs),
     });
@@ -184,8 +184,8 @@ export class Preloader {
     const { metrics, dependencies, redis } = this;
     const preload = new FullPreload({
       reader,
-      store: new RedisSnapshotStore(redis.data),
-      redis: redis.data,
+      store: new RedisSnapshotStore(redis.snapshots),
+      redis: redis.buckets,
       dependencies,
       metrics,
       logger,
