@@ -44,8 +44,7 @@ export type Dependencies = ReturnType<typeof createDependencies>;
  */
 export function createDependencies(settings: EnforcerSettings, id: string, report: (perSecond: number) => Promise<PlatformLoad>) {
   const { logger, registry, ruleSource, storeTimeoutMs } = settings;
-  const redis = createRedis(settings.redisUrl, 'limiter');
-  const subscriber = createRedis(settings.redisUrl, 'subscriber');
+  const { redis, snapshotRedis, subscriber } = createConnections(settings);
   const storeHealth = new StoreHealth({ logger, registry });
   const store = openBuckets(redis, {
     deadlineMs: storeTimeoutMs,
@@ -54,12 +53,10 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     onCall: (tookMs, requests) => storeHealth.answered(tookMs, requests),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const snapshots = new RedisSnapshotStore(redis, ignored.add, { deadlineMs: PART_OF_TAKE_FOR_RULES * storeTimeoutMs, watch: store.watch });
-  const rules = createRuleCache(settings, snapshots, store, ignored);
+  const rules = createRuleCache(settings, snapshotRedis, store, ignored);
   const apiKeys = createApiKeys(settings);
   const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
-  const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
-  const decisions = new DecisionMetrics(registry, settings.metricRules);
+  const changes = new ChangeFeed(snapshotRedis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
@@ -73,6 +70,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   });
   return {
     redis,
+    snapshotRedis,
     subscriber,
     ruleSource,
     rules,
@@ -88,7 +86,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     claims: createClaims(redis, store, ignored, storeTimeoutMs),
     gateways,
     spareCapacity,
-    decisions,
+    decisions: new DecisionMetrics(registry, settings.metricRules),
     reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
     refusals: new RefusalLog({ logger, perSecond: settings.refusalLinesPerSecond, secret: settings.receiptHashKey }),
     ignored,
@@ -103,6 +101,18 @@ function createLeasing(buckets: BucketStore, store: RedisBuckets, horizonMs: num
     wall: Date.now,
     storeAheadMs: () => store.clockOffsetMs,
   });
+}
+
+function isSnapshotRedisShared({ redisUrl, snapshotRedisUrl = redisUrl }: EnforcerSettings): boolean {
+  return snapshotRedisUrl === redisUrl;
+}
+
+/** Snapshots have a connection of their own only where they are on another server. */
+function createConnections(settings: EnforcerSettings) {
+  const { redisUrl, snapshotRedisUrl = redisUrl } = settings;
+  const redis = createRedis(redisUrl, 'limiter');
+  const snapshotRedis = isSnapshotRedisShared(settings) ? redis : createRedis(snapshotRedisUrl, 'limiter');
+  return { redis, snapshotRedis, subscriber: createRedis(snapshotRedisUrl, 'subscriber') };
 }
 
 function createClaims(redis: RedisConnection, store: RedisBuckets, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
@@ -138,12 +148,17 @@ function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
 
 function createRuleCache(
   settings: EnforcerSettings,
-  snapshots: RedisSnapshotStore,
+  snapshotRedis: RedisConnection,
   store: RedisBuckets,
   ignored: IgnoredMessages,
 ): RuleCache {
+  const deadlineMs = PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs;
+  // What is read on the connection of takes says something about takes.
+  const isShared = isSnapshotRedisShared(settings);
+  const snapshots = new RedisSnapshotStore(snapshotRedis, ignored.add, { deadlineMs, ...(isShared && { watch: store.watch }) });
+  const readable = () => (isShared ? store.readable : snapshotRedis.status === 'ready');
   return new RuleCache({
-    cold: createColdReader(settings, snapshots, () => store.readable),
+    cold: createColdReader(settings, snapshots, readable),
     makeTake: redisTake,
     storeNow: () => Date.now() + store.clockOffsetMs,
     onNewerRule: ({ id, language }) =>

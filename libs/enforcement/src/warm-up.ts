@@ -8,6 +8,8 @@ import type { RuleSourceConnection } from './rules/rule-source.js';
 
 export interface WarmUpOptions {
   readonly redis: RedisConnection;
+  /** With the snapshots; perhaps the same. */
+  readonly snapshotRedis: RedisConnection;
   readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
   /** Undefined: there is none. */
   readonly ruleSource: Pick<RuleSourceConnection, 'rehearse'> | undefined;
@@ -59,11 +61,11 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
 }
 
 async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
-  const { redis, rules, ruleSource, limiter } = options;
+  const { redis, snapshotRedis, rules, ruleSource, limiter } = options;
   await options.changesKnown;
   const [busy] = await Promise.all([
-    readBusyMerchants(redis, options.onUnreadable),
-    loadScripts(redis),
+    readBusyMerchants(snapshotRedis, options.onUnreadable),
+    ...[...new Set([redis, snapshotRedis])].map(loadScripts),
     // Where everything starts together, the tables may not be there yet. The enforcer goes on trying; the rehearsal needs no default rules.
     rules.loadDefaults().catch(() => {}),
   ]);

@@ -1,3 +1,4 @@
+export * from './answers.js';
 export * from './busy-merchants.js';
 export * from './carry-over-buckets.js';
 export * from './change-feed.js';

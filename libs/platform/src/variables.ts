@@ -38,6 +38,14 @@ export const VARIABLES = {
     meaning: 'Redis or Valkey with the buckets and snapshots: redis://host:port, redis+sentinel://hosts/group or redis+cluster://hosts',
     parse: redisUrl,
   },
+  snapshotRedisUrl: {
+    name: 'SNAPSHOT_REDIS_URL',
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
+    default: '',
+    secret: true,
+    meaning: 'Redis with the snapshots of rules and the news of their changes, if it is not the one with the buckets',
+    parse: optionalRedisUrl,
+  },
   queueRedisUrl: {
     name: 'QUEUE_REDIS_URL',
     apps: ['preloader'],

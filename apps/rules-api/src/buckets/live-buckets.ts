@@ -18,16 +18,21 @@ const DEADLINE_MS = 1_000;
 export class LiveBuckets implements BucketLooker {
   private readonly redis: RedisConnection | undefined;
   private readonly store: RedisBuckets | undefined;
+  private readonly snapshotRedis: RedisConnection | undefined;
   private readonly snapshots: RedisSnapshotStore | undefined;
   readonly reports: LiveReports;
 
-  /** @param url undefined: there is no Redis to ask, and every call fails */
-  constructor(url: string | undefined) {
+  /**
+   * @param url undefined: there is no Redis to ask, and every call fails
+   * @param snapshotUrl of the Redis where gateways hear of changes, if it is another one
+   */
+  constructor(url: string | undefined, snapshotUrl = url) {
     this.redis = url === undefined ? undefined : createRedis(url, 'limiter');
     this.reports = new LiveReports(this.redis);
-    if (this.redis === undefined) return;
+    if (this.redis === undefined || snapshotUrl === undefined) return;
     this.store = openBuckets(this.redis, { deadlineMs: DEADLINE_MS });
-    this.snapshots = new RedisSnapshotStore(this.redis);
+    this.snapshotRedis = snapshotUrl === url ? this.redis : createRedis(snapshotUrl, 'limiter');
+    this.snapshots = new RedisSnapshotStore(this.snapshotRedis);
   }
 
   /** What time it is at Redis, as far as that is known here: by it overrides end. */
@@ -62,6 +67,6 @@ export class LiveBuckets implements BucketLooker {
   }
 
   close(): void {
-    this.redis?.disconnect();
+    for (const redis of new Set([this.redis, this.snapshotRedis])) redis?.disconnect();
   }
 }
