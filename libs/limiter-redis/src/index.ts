@@ -5,6 +5,7 @@ export * from './claim-store.js';
 export * from './gathered-reads.js';
 export * from './limit-event-format.js';
 export * from './limit-event-store.js';
+export * from './overlong-keys.js';
 export * from './platform-load.js';
 export * from './preload-buckets.js';
 export * from './receipt-format.js';

@@ -1,5 +1,6 @@
 import { isMerchantId } from '#limiter';
 import type { Redis } from 'ioredis';
+import { LONGEST_LIFE_MS } from './overlong-keys.js';
 import { usageKey, usageRankKey, usageSeenKey } from './redis-keys.js';
 import { Script } from './scripts.js';
 import {
@@ -34,7 +35,13 @@ export interface UsageBatch {
 
 /** What became of requests, in Redis. All methods reject with ioredis' error when Redis is away. */
 export class RedisUsageStore {
-  constructor(private readonly redis: Redis) {}
+  private latestMs = 0;
+
+  /** @param onStepBack told when the clock of the server has stepped back by more than any key lives */
+  constructor(
+    private readonly redis: Redis,
+    private readonly onStepBack: () => void = () => {},
+  ) {}
 
   /** What time it is at the server. Milliseconds. */
   async nowMs(): Promise<number> {
@@ -46,7 +53,10 @@ export class RedisUsageStore {
    * other, so that takes of other gateways come in between. Where a gateway's own clock stands makes no difference.
    */
   async add({ gateway, number, merchants }: UsageBatch, ageMs: number): Promise<void> {
-    const minute = Math.floor(((await this.nowMs()) - ageMs) / MINUTE_MS);
+    const nowMs = await this.nowMs();
+    if (nowMs < this.latestMs - LONGEST_LIFE_MS) this.onStepBack();
+    this.latestMs = nowMs;
+    const minute = Math.floor((nowMs - ageMs) / MINUTE_MS);
     for (const [i, some] of callsOf(merchants).entries()) await this.addSome(gateway, number + i, minute, some);
   }
 

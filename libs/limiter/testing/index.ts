@@ -3,6 +3,8 @@ export * from './contract/index.js';
 export * from './engine.js';
 export * from './fake-clock.js';
 export * from './golden-runner.js';
+export * from './lease-traces.js';
+export * from './lending.js';
 export * from './model.js';
 export * from './odd-json.js';
 export * from './properties/clock-steps.js';
