@@ -7,6 +7,7 @@ import { Workshop } from './shared/workshop.mjs';
 
 const BENCHES = [
   'gateway-limiting',
+  'fast-lane',
   'gateway-peers',
   'identity',
   'decision-api',
