@@ -22,6 +22,8 @@ const BENCHES = [
   'algorithms',
   'decisions',
   'memory',
+  'growth',
+  'workers',
   'reports',
   'preload',
   'apply',
