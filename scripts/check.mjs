@@ -6,6 +6,7 @@ import { buf } from './check/buf.mjs';
 import { kubeconform } from './check/kubeconform.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
 import { pythonOfProtos } from './check/protobuf.mjs';
+import { model } from './model.mjs';
 
 /** @typedef {{ ok: boolean } | { skipped: string }} Outcome */
 
@@ -32,6 +33,7 @@ const CHECKS = [
   ['Kubernetes manifests', kubeconform],
   ['protobuf files', buf],
   ['Python of protobuf files', pythonOfProtos],
+  ['the model of leases', model],
 ];
 
 demandNode();

@@ -3,13 +3,14 @@ import {
   ChangeFeed,
   type ChangeListener,
   createRedis,
-  RedisBucketStore,
   RedisClaimStore,
   RedisSnapshotStore,
   redisTake,
+  openBuckets,
+  type RedisBuckets,
   type PlatformLoad,
+  type RedisConnection,
 } from '#limiter-redis';
-import type { Redis } from 'ioredis';
 import type { EnforcerSettings } from './enforcer-options.js';
 import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
@@ -45,7 +46,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   const redis = createRedis(settings.redisUrl, 'limiter');
   const subscriber = createRedis(settings.redisUrl, 'subscriber');
   const storeHealth = new StoreHealth({ logger, registry });
-  const store = new RedisBucketStore(redis, {
+  const store = openBuckets(redis, {
     deadlineMs: storeTimeoutMs,
     onAvailability: (available) => storeHealth.changed(available),
     onFailure: (failure) => storeHealth.failed(failure),
@@ -90,7 +91,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
+function createClaims(redis: RedisConnection, store: RedisBuckets, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
   const nowMs = () => Date.now() + store.clockOffsetMs;
   return new RedisClaimStore(redis, { nowMs, deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
 }
@@ -124,7 +125,7 @@ function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
 function createRuleCache(
   settings: EnforcerSettings,
   snapshots: RedisSnapshotStore,
-  store: RedisBucketStore,
+  store: RedisBuckets,
   ignored: IgnoredMessages,
 ): RuleCache {
   return new RuleCache({
