@@ -24,6 +24,8 @@ const BENCHES = [
   'decisions',
   'leases',
   'memory',
+  'growth',
+  'workers',
   'reports',
   'preload',
   'apply',
