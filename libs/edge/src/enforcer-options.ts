@@ -7,6 +7,7 @@ type EnforcerConfig = Pick<
   | 'databaseUrl'
   | 'redisUrl'
   | 'storeTimeoutMs'
+  | 'leaseHorizonMs'
   | 'ruleCacheMb'
   | 'unknownMerchant'
   | 'unknownLookupsPerSecond'
@@ -35,6 +36,7 @@ export function enforcerOptions(config: EnforcerConfig, name: string): Omit<Enfo
     ruleSource: rules,
     apiKeySource: config.identity?.includes('api-key') === true ? rules : undefined,
     storeTimeoutMs: config.storeTimeoutMs,
+    leaseHorizonMs: config.leaseHorizonMs,
     ruleCacheBytes: config.ruleCacheMb * 2 ** 20,
     defaultForUnknown: config.unknownMerchant === 'default',
     unknownLookupsPerSecond: config.unknownLookupsPerSecond,

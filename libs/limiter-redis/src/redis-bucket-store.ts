@@ -1,9 +1,11 @@
 import {
+  checkLend,
   checkOperation,
   NewerRulesError,
   readingOf,
   StoreUnavailableError,
   type Bucket,
+  type BucketLender,
   type BucketLevel,
   type BucketLooker,
   type BucketOperation,
@@ -12,6 +14,8 @@ import {
   type BucketStore,
   type BucketTake,
   type Clock,
+  type LendAnswer,
+  type LendRequest,
   type Receipt,
   type SlotHolder,
   type TakeAnswer,
@@ -19,8 +23,10 @@ import {
 } from '#limiter';
 import { runningTime, type RunningTime } from '#waiting';
 import type { Cluster, Redis } from 'ioredis';
+import { MOST_ASKED } from './batcher.js';
 import { Breaker } from './breaker.js';
 import { ConnectionFault } from './connection-fault.js';
+import { LendBatcher } from './lend-batcher.js';
 import { OperationReply, packOperation, tokensOf } from './operate-call.js';
 import { PROBE } from './probe-take.js';
 import { reconnect } from './redis-connection.js';
@@ -28,7 +34,7 @@ import { storeFailure, type StoreFailure } from './redis-error.js';
 import { RefundSender } from './refund-sender.js';
 import { Script } from './scripts.js';
 import { ServerClock } from './server-clock.js';
-import { MOST_ASKED, TakeBatcher } from './take-batcher.js';
+import { TakeBatcher } from './take-batcher.js';
 import { packTakes, TakeReply } from './take-call.js';
 import { FULL } from './unwritten-call.js';
 
@@ -51,6 +57,8 @@ export interface RedisBucketStoreOptions {
   onFailure?: (failure: StoreFailure) => void;
   /** Told of every call with takes that was answered: how long that took in milliseconds, and the requests in it. */
   onCall?: (tookMs: number, requests: number) => void;
+  /** Told the same of every call about leases. */
+  onLendCall?: (tookMs: number, words: number) => void;
 }
 
 const CALLS_TO_A_CLUSTER = 64;
@@ -62,13 +70,14 @@ const operateScript = new Script('operate');
  * Buckets in Redis. If Redis does not answer in time a breaker opens, and takes fail at once until it answers again. A full Redis is asked
  * all the same: it can still refuse.
  */
-export class RedisBucketStore implements BucketStore, BucketOperator, BucketLooker {
+export class RedisBucketStore implements BucketStore, BucketOperator, BucketLooker, BucketLender {
   private readonly deadlineMs: number;
   private readonly breaker: Breaker;
   private readonly fault: ConnectionFault;
   private readonly clock: ServerClock;
   private readonly time: RunningTime;
   private readonly takes: TakeBatcher;
+  private readonly lends: LendBatcher;
   private readonly refunds: RefundSender;
 
   constructor(
@@ -88,13 +97,12 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
       ...(options.onAvailability && { onChange: options.onAvailability }),
       ...(options.onFailure && { onFailure: options.onFailure }),
     });
-    this.takes = new TakeBatcher(redis, this.clock, this.time, this.breaker, this.fault, {
-      deadlineMs,
-      batchSize,
-      maxCalls: options.maxCalls ?? (redis.isCluster ? CALLS_TO_A_CLUSTER : 4),
-      maxWaiting,
-      onCall: options.onCall ?? (() => {}),
-    });
+    const { clock, time, breaker, fault } = this;
+    const connection = { redis, clock, time, breaker, fault };
+    const maxCalls = options.maxCalls ?? (redis.isCluster ? CALLS_TO_A_CLUSTER : 4);
+    const bounds = { deadlineMs, batchSize, maxCalls, maxWaiting };
+    this.takes = new TakeBatcher(connection, { ...bounds, onCall: options.onCall ?? (() => {}) });
+    this.lends = new LendBatcher(connection, { ...bounds, onCall: options.onLendCall ?? (() => {}) });
     // In a cluster the keys of one call have to be of one merchant.
     this.refunds = new RefundSender(redis, this.clock, redis.isCluster ? 1 : batchSize);
   }
@@ -134,6 +142,7 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
       // The connection may be another one by now, and a long answer may be on its way.
       if (streamOf(this.redis) !== stream || stream.bytesRead !== heard) return;
       this.takes.giveUp(reason);
+      this.lends.giveUp(reason);
       this.breaker.failed(storeFailure('TIMEOUT', reason));
     });
     void answered.then(callOff);
@@ -152,6 +161,13 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
 
   refund(receipt: Receipt): void {
     this.refunds.add(receipt);
+  }
+
+  lend(request: LendRequest, answer: LendAnswer): void {
+    checkLend(request);
+    // A full Redis lends nothing, so it is not asked.
+    if (this.available) this.lends.add(request, answer);
+    else answer(new StoreUnavailableError('Redis is not answering'), 0);
   }
 
   async operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {
@@ -193,6 +209,7 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
     this.breaker.close();
     this.fault.close();
     this.takes.close();
+    this.lends.close();
   }
 
   /** Rejects with a StoreUnavailableError if the call fails, or is not answered within the deadline. */

@@ -21,6 +21,7 @@ type ScriptName =
   | 'refund'
   | 'settle-claim'
   | 'operate'
+  | 'lend'
   | 'read-texts'
   | 'report-load'
   | 'write-snapshots'
@@ -33,7 +34,7 @@ type ScriptName =
 
 /** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
 export async function loadScripts(redis: Redis): Promise<void> {
-  const names: ScriptName[] = ['take', 'refund', 'read-texts', 'report-load'];
+  const names: ScriptName[] = ['take', 'lend', 'refund', 'read-texts', 'report-load'];
   await Promise.all(names.map((name) => redis.script('LOAD', sourceOf(`${name}.lua`))));
 }
 

@@ -14,7 +14,10 @@ export interface LendRequest {
   readonly bucket: Bucket;
   /** Names the gateway: a number that no other live gateway has, drawn at its start, from 1 to 2^32 - 1. */
   readonly lessee: number;
-  /** Rises with every call of this lessee for this bucket. A call that is not above the last one carried out changes nothing and is granted nothing. */
+  /**
+   * Rises with every call of this lessee for this bucket. A call that is not above the last one carried out changes nothing and is granted nothing. What is
+   * granted in an answer to any but its last call is void: the later call has not counted it among what the lessee holds.
+   */
   readonly sequence: number;
   /** Tokens that it still holds of earlier grants, at most, and keeps. What was lent and is neither held nor given back is spent. */
   readonly holds: number;

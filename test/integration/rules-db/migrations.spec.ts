@@ -140,6 +140,7 @@ describe('migrations', () => {
       'RuleReserve1799200000000',
       'MerchantNameStart1799300000000',
       'MerchantLabelTable1799400000000',
+      'RuleConsistency1799500000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

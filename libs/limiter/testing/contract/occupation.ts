@@ -1,4 +1,5 @@
-import { lendersOf, type CreateLender } from '../lending.js';
+import { NewerRulesError } from '../../src/index.js';
+import { lendersOf, lentBy, type CreateLender } from '../lending.js';
 import { burst } from '../takes.js';
 
 const SECOND_US = 1_000_000;
@@ -75,5 +76,15 @@ export function describeOccupation(create: CreateLender): void {
     expect(await left()).toBe(5);
     clock.advance(0.001);
     expect(await left()).toBe(10);
+  });
+
+  test('a lease ends with the numbers of its bucket, where that is known beforehand', async () => {
+    const { store, limit, clock } = await started(burst());
+    const untilMs = clock.nowMs + 300;
+    const timed = { ...limit, inForce: { untilMs, fillsAfterMs: 2000 } };
+    expect(await lentBy(store, { limit: timed, wants: 5, forUs: SECOND_US })).toMatchObject({ granted: 5, forUs: 300_000 });
+    clock.nowMs = untilMs;
+    await expect(lentBy(store, { limit: timed, sequence: 2 })).rejects.toBeInstanceOf(NewerRulesError);
+    expect(await lentBy(store, { limit, lessee: 2 })).toMatchObject({ lentElsewhere: 0 });
   });
 }
