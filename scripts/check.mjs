@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { installMissing, demandNode } from './install.mjs';
 import { ROOT } from './paths.mjs';
 import { buf } from './check/buf.mjs';
+import { kubeconform } from './check/kubeconform.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
 import { pythonOfProtos } from './check/protobuf.mjs';
 import { model } from './model.mjs';
@@ -29,6 +30,7 @@ const CHECKS = [
   ['who imports whom, and cycles', tool('depcruise', 'apps', 'libs', 'migrations')],
   ['Python', ruff],
   ['Lua', luacheck],
+  ['Kubernetes manifests', kubeconform],
   ['protobuf files', buf],
   ['Python of protobuf files', pythonOfProtos],
   ['the model of leases', model],

@@ -1,6 +1,6 @@
+import type { RedisConnection } from '#limiter-redis';
 import { isDatabaseUnavailable } from '#rules-db';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 
 /** A dependency that does not answer within this many milliseconds counts as unavailable. */
@@ -10,7 +10,7 @@ const ANSWER_TIMEOUT_MS = 1_000;
 export class Dependencies {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
   ) {}
 
   /** @throws Error if PostgreSQL is not connected or does not answer in time */

@@ -1,4 +1,4 @@
-import { RedisSnapshotStore } from '#limiter-redis';
+import { allReadCompactSnapshots, RedisSnapshotStore } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Config, Health, Logger } from '#platform';
 import {
@@ -140,12 +140,17 @@ export class Preloader {
     });
   }
 
+  private snapshotStore(): RedisSnapshotStore {
+    const { data } = this.redis;
+    return new RedisSnapshotStore(data, undefined, { compact: () => allReadCompactSnapshots(data) });
+  }
+
   private createReloadWorker(reader: RuleReader): JobWorker<ReloadJobData> {
     const { config, logger } = this.options;
     const { metrics, dependencies, redis, failedJobs } = this;
     const reload = new MerchantReload({
       reader,
-      store: new RedisSnapshotStore(redis.data),
+      store: this.snapshotStore(),
       redis: redis.data,
       metrics,
       ttlMs: snapshotTtlMs(config.preloadIntervalMs),
@@ -184,7 +189,7 @@ export class Preloader {
     const { metrics, dependencies, redis } = this;
     const preload = new FullPreload({
       reader,
-      store: new RedisSnapshotStore(redis.data),
+      store: this.snapshotStore(),
       redis: redis.data,
       dependencies,
       metrics,

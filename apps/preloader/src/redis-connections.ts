@@ -1,17 +1,16 @@
-import { createRedis, failureOf } from '#limiter-redis';
+import { createRedis, failureOf, type RedisConnection } from '#limiter-redis';
 import type { Config, Logger } from '#platform';
-import type { Redis } from 'ioredis';
 
 /** The preloader's connections: one for snapshots and buckets, and for the queue one to add jobs and one that its workers block on. */
 export interface RedisConnections {
-  readonly data: Redis;
-  readonly producer: Redis;
-  readonly worker: Redis;
+  readonly data: RedisConnection;
+  readonly producer: RedisConnection;
+  readonly worker: RedisConnection;
   close(): void;
 }
 
 export function connectRedis({ redisUrl, queueRedisUrl }: Config<'preloader'>, logger: Logger): RedisConnections {
-  const connect = (url: string, purpose: Parameters<typeof createRedis>[1], name: string): Redis => {
+  const connect = (url: string, purpose: Parameters<typeof createRedis>[1], name: string): RedisConnection => {
     let away = false;
     const redis = createRedis(url, purpose, {
       onError: (error) => {

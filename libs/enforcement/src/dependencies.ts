@@ -4,13 +4,14 @@ import {
   ChangeFeed,
   type ChangeListener,
   createRedis,
-  RedisBucketStore,
   RedisClaimStore,
   RedisSnapshotStore,
   redisTake,
+  openBuckets,
+  type RedisBuckets,
   type PlatformLoad,
+  type RedisConnection,
 } from '#limiter-redis';
-import type { Redis } from 'ioredis';
 import type { EnforcerSettings } from './enforcer-options.js';
 import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
@@ -46,7 +47,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   const redis = createRedis(settings.redisUrl, 'limiter');
   const subscriber = createRedis(settings.redisUrl, 'subscriber');
   const storeHealth = new StoreHealth({ logger, registry });
-  const store = new RedisBucketStore(redis, {
+  const store = openBuckets(redis, {
     deadlineMs: storeTimeoutMs,
     onAvailability: (available) => storeHealth.changed(available),
     onFailure: (failure) => storeHealth.failed(failure),
@@ -94,7 +95,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createLeasing(buckets: BucketStore, store: RedisBucketStore, horizonMs: number): LeasingBucketStore {
+function createLeasing(buckets: BucketStore, store: RedisBuckets, horizonMs: number): LeasingBucketStore {
   return new LeasingBucketStore(buckets, store, {
     lessee: randomInt(1, 2 ** 32),
     horizonMs,
@@ -104,7 +105,7 @@ function createLeasing(buckets: BucketStore, store: RedisBucketStore, horizonMs:
   });
 }
 
-function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
+function createClaims(redis: RedisConnection, store: RedisBuckets, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
   const nowMs = () => Date.now() + store.clockOffsetMs;
   return new RedisClaimStore(redis, { nowMs, deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
 }
@@ -138,7 +139,7 @@ function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
 function createRuleCache(
   settings: EnforcerSettings,
   snapshots: RedisSnapshotStore,
-  store: RedisBucketStore,
+  store: RedisBuckets,
   ignored: IgnoredMessages,
 ): RuleCache {
   return new RuleCache({

@@ -87,7 +87,7 @@ end
 -- A bucket's text as it would stand there without a block, and the block as it may be now, if there is one: until when, its length, and
 -- whether it was cut, because the clock stepped back.
 local function without_block(value)
-  if byte(value) ~= 66 then return value end -- B
+  if byte(value) ~= 66 or sub(value, 1, 3) == 'B0,' then return value end -- B; leases begin in the other way
   local until_us, length_us, behind = match(value, '^B(%d+),(%d+);()')
   if not until_us then return value end
   until_us, length_us = tonumber(until_us), tonumber(length_us)

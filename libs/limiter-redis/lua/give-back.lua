@@ -19,8 +19,8 @@ local function give_back(packed, stored)
       if stored[index] then
         text, block = without_block(stored[index])
         -- What is lent need not be understood: whoever looks next fills the bucket only as far as that allows.
-        local length = length_of_leases(text)
-        lent, text = sub(text, 1, length), sub(text, length + 1)
+        local _, behind = digits_of_leases(text)
+        lent, text = sub(text, 1, (behind or 1) - 1), sub(text, behind or 1)
         state, written, text_kind = parse(text)
       end
       -- Slots live on over an edit.

@@ -1,26 +1,29 @@
 --[[
 What is lent of a bucket; lease.ts in the limiter does the same and says why. Part of a script that has buckets.lua.
 
-It stands in front of the bucket's state, behind a block, packed little-endian: O, u8 how many leases, f64 n, interval_us: n tokens come back every
-interval, where the state is an instant; then for each lease, those that end first in front: u32 lessee, f64 sequence of its last call,
-lent_tokens, end_us: from then on nothing of it is spent. No text of a lease is as short as an instant, so the short way of take.lua never takes one
-for a number.
+It stands in front of the bucket's state, behind a block: B0,<digits>; and the digits are sixteen each for n and interval_us, where n tokens come back
+every interval in a bucket whose state is an instant; then for each lease ten for its lessee, sixteen for the sequence of its last call, ten for the
+tokens lent, and sixteen for end_us: from then on nothing of it is spent. A script of before leases takes that for a block that was over in
+1970, and reads the state behind it. No text of leases is as short as an instant, so the short way of take.lua never takes one for a number.
 ]]
-local LENT_HEAD, LENT_LENGTH = 18, 28
-
-local function is_whole(value, least, most) return value >= least and value <= most and floor(value) == value end
+local LEASES = '^B0,(%d+);()'
+local RATE_LENGTH, LEASE_LENGTH = 32, 52
 
 local function by_end(a, b)
   if a.end_us == b.end_us then return a.lessee < b.lessee end
   return a.end_us < b.end_us
 end
 
--- How many bytes the leases take in front of a bucket's text: 0 if there are none, or if what stands there is none of ours.
-local function length_of_leases(text)
-  if byte(text) ~= 79 then return 0 end -- O
-  local length = LENT_HEAD + LENT_LENGTH * (byte(text, 2) or 0)
-  return #text > length and length or 0
+-- The digits of the leases in front of a bucket's text, and the position behind them; nil if there are none, or what stands there is none of ours.
+local function digits_of_leases(text)
+  if sub(text, 1, 3) ~= 'B0,' then return nil end
+  local digits, behind = match(text, LEASES)
+  if not digits or #digits < RATE_LENGTH or (#digits - RATE_LENGTH) % LEASE_LENGTH ~= 0 then return nil end
+  return digits, behind
 end
+
+-- No number that is ours is larger, and none that is read may need more digits when it is written.
+local function number_at(digits, at, length) return min(tonumber(sub(digits, at, at + length - 1)), 9007199254740991) end
 
 -- A list of leases: { lessee, sequence, lent_tokens, end_us } each, `lent_tokens` of all, and how fast tokens come back where the state is an instant.
 local function new_leases(n, interval_us) return { lent_tokens = 0, n = n, interval_us = interval_us } end
@@ -33,31 +36,31 @@ end
 -- A bucket's text as it would stand there without leases, and the leases, if there are any. After a step back of the clock none of them ends
 -- later than one that begins now; those and what is no lease have to be mended.
 local function without_leases(text)
-  local length = length_of_leases(text)
-  if length == 0 then return text end
-  local n, interval_us = unpack_struct('<dd', text, 3)
-  if not is_whole(n, 1, 9e15) or not is_whole(interval_us, 1, 9e15) then return text end
-  local leases, latest_us = new_leases(n, interval_us), now_us + LEASE.MOST_US + 1
-  for position = LENT_HEAD + 1, length, LENT_LENGTH do
-    local lessee, sequence, lent_tokens, end_us = unpack_struct('<I4ddd', text, position)
-    if is_whole(sequence, 1, 9e15) and is_whole(lent_tokens, 1, 4e9) and is_whole(end_us, 0, math.huge) then
+  local digits, behind = digits_of_leases(text)
+  if not digits then return text end
+  local leases, latest_us = new_leases(number_at(digits, 1, 16), number_at(digits, 17, 16)), now_us + LEASE.MOST_US + 1
+  for at = RATE_LENGTH + 1, #digits, LEASE_LENGTH do
+    local lessee, sequence, lent_tokens = number_at(digits, at, 10), number_at(digits, at + 10, 16), number_at(digits, at + 26, 10)
+    local end_us = number_at(digits, at + 36, 16)
+    if lent_tokens == 0 or #leases == LEASE.MOST_LESSEES then
+      leases.is_mended = true
+    else
       if end_us > latest_us then end_us, leases.is_mended = latest_us, true end
       add_lease(leases, { lessee = lessee, sequence = sequence, lent_tokens = lent_tokens, end_us = end_us })
-    else
-      leases.is_mended = true
     end
   end
   table.sort(leases, by_end)
-  return sub(text, length + 1), leases
+  return sub(text, behind), leases
 end
 
 -- A bucket's text behind its leases.
 local function with_leases(leases, text)
   if not leases then return text end
-  local parts = { 'O', pack_struct('<Bdd', #leases, leases.n, leases.interval_us) }
-  for i, lease in ipairs(leases) do parts[i + 2] = pack_struct('<I4ddd', lease.lessee, lease.sequence, lease.lent_tokens, lease.end_us) end
-  parts[#parts + 1] = text
-  return concat(parts)
+  local parts = { format('B0,%016.0f%016.0f', leases.n, leases.interval_us) }
+  for i, lease in ipairs(leases) do
+    parts[i + 1] = format('%010.0f%016.0f%010.0f%016.0f', lease.lessee, lease.sequence, lease.lent_tokens, lease.end_us)
+  end
+  return concat(parts) .. ';' .. text
 end
 
 -- Those of them that were not over at an instant; nil if there are none.

@@ -6,6 +6,11 @@ import type { Registry } from 'prom-client';
 export function registerLeaseMetrics(registry: Registry, leasing: LeasingBucketStore): void {
   const { counts } = leasing;
   const counters: readonly (readonly [name: string, help: string, read: () => number])[] = [
+    [
+      'tollgate_lease_reports_total',
+      'Words to Redis about a bucket: of a lease, or of what was spent optimistically.',
+      () => counts.reports,
+    ],
     ['tollgate_lease_granted_tokens_total', 'Tokens that Redis has lent.', () => counts.lent],
     ['tollgate_lease_spent_tokens_total', 'Tokens that requests have spent from leases.', () => counts.spent - counts.putBack],
     ['tollgate_lease_returned_tokens_total', 'Tokens of leases that went back to Redis unspent.', () => counts.givenBack],

@@ -1,4 +1,5 @@
-import { adjusted, levelFor, type Bucket, type BucketState } from '../bucket.js';
+import { isBlocked } from '../block.js';
+import { adjusted, levelFor, stateAfter, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
 import { MOST_LENT_SHARE } from '../lease.js';
 import type { Lent } from '../lend.js';
 import { knownState } from './known-state.js';
@@ -36,7 +37,9 @@ export class HeldLease implements LocalBucket {
   /** It is no longer in use; what comes yet goes back. */
   dropped = false;
   private mark: SpentMark = { by: this };
-  private state: BucketState | undefined;
+  /** What the store had left when it was heard of, and that with all that is held beside it: made when it is first looked at. */
+  private left: BucketState | undefined;
+  private all: BucketState | undefined;
   private endsAtMs = -Infinity;
   private endsAtWallMs = -Infinity;
   private askAgainAtMs = -Infinity;
@@ -71,15 +74,16 @@ export class HeldLease implements LocalBucket {
     const { held } = this;
     this.held = 0;
     this.filled = 0;
+    this.all = undefined;
     this.mark = { by: this };
     return held;
   }
 
   /** What a request finds that can be paid from here: what is held, beside what the store has said is left, and never more than that. */
   levelFor(cost: number): SpentLevel {
-    const { bucket, held, heardAtUs, mark } = this;
-    const level = levelFor(bucket, adjusted(bucket, this.state!, held, heardAtUs), heardAtUs, cost);
-    return { ...level, spent: mark };
+    const { bucket, heardAtUs, mark } = this;
+    const all = (this.all ??= adjusted(bucket, this.left!, this.held, heardAtUs));
+    return { ...levelFor(bucket, all, heardAtUs, cost), spent: mark };
   }
 
   /**
@@ -91,14 +95,22 @@ export class HeldLease implements LocalBucket {
     return this.underWay && !this.dropped && this.waiting.length < MOST_WAITING ? 'soon' : undefined;
   }
 
-  spend(cost: number): void {
+  spend(cost: number, level: BucketLevel): void {
     this.held -= cost;
+    this.all = stateAfter(this.bucket, this.all!, level, cost, this.heardAtUs, 0);
+  }
+
+  /** Takes tokens out that are to go back to the store. */
+  giveBack(tokens: number): void {
+    this.held -= tokens;
+    this.all = undefined;
   }
 
   /** A request did not need what it has spent. False: the store has been told meanwhile that it is spent, so only the store can give it back. */
   putBack(mark: SpentMark, cost: number, at: Moment): boolean {
     if (this.mark !== mark || this.dropped || this.isOver(at)) return false;
     this.held += cost;
+    this.all = undefined;
     return true;
   }
 
@@ -162,9 +174,10 @@ export class HeldLease implements LocalBucket {
       this.endsAtMs = sent.nowMs + forUs / 1000;
       this.endsAtWallMs = sent.wallMs + forUs / 1000;
     }
-    lapsed += this.expire(at);
+    lapsed += isBlocked(level) ? this.voided() : this.expire(at);
     this.filled = this.held;
-    this.state = knownState(this.bucket, level, atUs);
+    this.left = knownState(this.bucket, level, atUs);
+    this.all = undefined;
     this.heardAtUs = atUs;
     this.lentElsewhere = lentElsewhere;
     if (granted < wanted) {

@@ -1,5 +1,7 @@
 /** What has become of tokens that a process decided about by itself, since it started. */
 export class LeaseCounts {
+  /** Calls by which the store was told, or asked for more. */
+  reports = 0;
   /** Tokens that the store has lent. */
   lent = 0;
   /** Spent from leases. */

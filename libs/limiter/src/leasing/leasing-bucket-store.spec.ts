@@ -189,6 +189,16 @@ describe('while the store is away', () => {
   });
 });
 
+test('what an operator blocks is not spent from leases once the store has said so', async () => {
+  const { world, send, store } = worldOf();
+  send(0, 200, 400);
+  expect(store.held).toBeGreaterThan(0);
+  const [take] = world.gateways[0]!.takes(0);
+  await world.store.operate(take!.key, take!.bucket, { kind: 'block', forMs: 60_000 });
+  send(0, 600, 600);
+  expect(passed(send(0, 10))).toBe(0);
+});
+
 test('an edit ends what was lent before it, and requests that know it are decided by the new numbers', () => {
   const { world, send, store } = worldOf();
   send(0, 200, 400);

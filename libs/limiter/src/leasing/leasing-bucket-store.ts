@@ -53,6 +53,7 @@ export class LeasingBucketStore implements BucketStore {
   private decide(request: TakeRequest, answer: TakeAnswer, mayComeBack: boolean): void {
     const { takes } = request;
     const at = this.locals.moment();
+    if (takes.length === 1 && this.decideOne(takes[0]!, at, answer)) return;
     const levels = takes.map((take) => this.levelHere(take, at));
     const refused = takes.some(({ bucket, cost }, i) => levels[i] !== undefined && !allows(bucket, levels[i], cost));
     if (!levels.includes(undefined)) {
@@ -64,6 +65,17 @@ export class LeasingBucketStore implements BucketStore {
     } else {
       this.takeRest(request, levels, at, mayComeBack ? this.orAgain(request, answer) : answer);
     }
+  }
+
+  /** Most requests ask one bucket. @returns false if the store has to be asked */
+  private decideOne(take: BucketTake, at: Moment, answer: TakeAnswer): boolean {
+    const level = this.levelHere(take, at);
+    if (level === undefined) return false;
+    const { bucket, cost } = take;
+    if (cost > 0 && allows(bucket, level, cost)) this.locals.spend(level, cost, at);
+    const isLease = level.spent.by instanceof HeldLease;
+    answer([level], isLease ? (level.spent.by as HeldLease).heardAtUs : this.locals.storeNowUs(at), isLease ? 'lease' : 'optimistic');
+    return true;
   }
 
   /**
@@ -142,7 +154,7 @@ export class LeasingBucketStore implements BucketStore {
     for (let i = 0; i < takes.length; i++) {
       const level = levels[i];
       const { cost } = takes[i]!;
-      if (level !== undefined && cost > 0) this.locals.spend(level.spent.by, cost, at);
+      if (level !== undefined && cost > 0) this.locals.spend(level, cost, at);
     }
   }
 

@@ -13,7 +13,8 @@ export interface LocalBucket extends CacheEntry {
   readonly bucket: Bucket;
   /** Whether a report is on its way to the store. */
   underWay: boolean;
-  spend(cost: number): void;
+  /** @param level that the request has found */
+  spend(cost: number, level: BucketLevel): void;
   /** A request did not need what it has spent. False: the store has been told meanwhile that it is spent, so only the store can give it back. */
   putBack(mark: SpentMark, cost: number, at: Moment): boolean;
 }

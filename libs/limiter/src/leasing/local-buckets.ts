@@ -4,7 +4,7 @@ import { SieveCache } from '../sieve-cache.js';
 import type { BucketTake } from '../take.js';
 import { HeldLease } from './held-lease.js';
 import { LeaseCounts } from './lease-counts.js';
-import type { LocalBucket, Moment } from './local-bucket.js';
+import type { LocalBucket, Moment, SpentLevel } from './local-bucket.js';
 import { OptimisticBucket } from './optimistic-bucket.js';
 
 export interface LeasingOptions {
@@ -112,8 +112,9 @@ export class LocalBuckets {
     this.counts.lapsed += lease.expire(at);
   }
 
-  spend(local: LocalBucket, cost: number, at: Moment): void {
-    local.spend(cost);
+  spend(level: SpentLevel, cost: number, at: Moment): void {
+    const local = level.spent.by;
+    local.spend(cost, level);
     if (local instanceof OptimisticBucket) {
       this.untold.add(local);
     } else {
@@ -160,7 +161,7 @@ export class LocalBuckets {
   }
 
   private report(lease: HeldLease, at: Moment, wants: number, givesBack: number): void {
-    lease.held -= givesBack;
+    if (givesBack > 0) lease.giveBack(givesBack);
     this.counts.givenBack += givesBack;
     lease.sent(at.nowMs);
     // The one that was asked for last ends last.
@@ -207,6 +208,7 @@ export class LocalBuckets {
   ): void {
     const { lessee, horizonMs } = this.options;
     this.reports++;
+    this.counts.reports++;
     const request = { key, bucket, lessee, sequence: ++this.sequence, forUs: horizonMs * 1000, ...words };
     this.lender.lend(request, (outcome, atUs) => {
       answer(outcome, atUs);

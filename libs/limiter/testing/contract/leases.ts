@@ -48,7 +48,7 @@ export function describeLender(name: string, create: CreateLender): void {
       test('what is given back can be taken, what is spent cannot', async () => {
         const { say, left } = await started(spec);
         await say({ wants: 5 });
-        expect(await say({ sequence: 2, holds: 2, givesBack: 2 })).toMatchObject({ granted: 0, forUs: SECOND_US });
+        expect(await say({ sequence: 2, holds: 2, givesBack: 2 })).toMatchObject({ kept: 2, granted: 0, forUs: SECOND_US });
         expect(await left()).toBe(7);
         // It has lent two: it can hold no more, nor give more back.
         expect(await say({ sequence: 3, holds: 0, givesBack: 100 })).toMatchObject({ forUs: 0 });
@@ -83,7 +83,7 @@ export function describeLender(name: string, create: CreateLender): void {
         expect(await say({ lessee: 2, wants: 3 })).toMatchObject({ granted: 3, lentElsewhere: 0 });
         expect(await left()).toBe(2);
         // What it thinks it holds of it is none of the store's.
-        expect(await say({ sequence: 2, holds: 5, givesBack: 5 })).toMatchObject({ granted: 0, forUs: 0, lentElsewhere: 3 });
+        expect(await say({ sequence: 2, holds: 5, givesBack: 5 })).toMatchObject({ kept: 0, granted: 0, forUs: 0, lentElsewhere: 3 });
         expect(await left()).toBe(2);
       });
 
@@ -91,7 +91,7 @@ export function describeLender(name: string, create: CreateLender): void {
         const { say, clock } = await started(spec);
         await say({ wants: 3, forUs: 2 * SECOND_US });
         clock.advance(1000);
-        expect(await say({ sequence: 2, holds: 3, wants: 1, forUs: 1000 })).toMatchObject({ granted: 1, forUs: 1000 });
+        expect(await say({ sequence: 2, holds: 3, wants: 1, forUs: 1000 })).toMatchObject({ kept: 3, granted: 1, forUs: 1000 });
         clock.advance(1000);
         expect(await say({ lessee: 2 })).toMatchObject({ lentElsewhere: 4 });
         clock.advance(0.001);
