@@ -8,6 +8,7 @@ export * from './lending.js';
 export * from './model.js';
 export * from './odd-json.js';
 export * from './properties/clock-steps.js';
+export * from './properties/leases.js';
 export * from './properties/old-buckets.js';
 export * from './properties/overrides.js';
 export * from './properties/runs.js';
