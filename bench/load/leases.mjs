@@ -77,23 +77,23 @@ let refused = 0;
 /** @param {number} forMs */
 async function decideFor(forMs) {
   const endMs = performance.now() + forMs;
-  let underWay = 0;
+  const load = { underWay: 0 };
   /** @type {() => void} */
   let wake = () => {};
   const answered = (/** @type {{ allowed: boolean }} */ { allowed }) => {
     made++;
     if (!allowed) refused++;
-    if (--underWay === AT_ONCE / 2) wake();
+    if (--load.underWay === AT_ONCE / 2) wake();
   };
   while (performance.now() < endMs) {
-    for (let i = 0; i < AT_ONCE && underWay < AT_ONCE; i++) {
-      underWay++;
+    for (let i = 0; i < AT_ONCE && load.underWay < AT_ONCE; i++) {
+      load.underWay++;
       enforcer.check(/** @type {any} */ (descriptors[asked[next++ % DRAWN] ?? 0]), answered);
     }
     // Timers and answers of Redis get their turn.
-    await new Promise((resolve) => (underWay < AT_ONCE ? setImmediate(resolve) : (wake = () => resolve(undefined))));
+    await new Promise((resolve) => (load.underWay < AT_ONCE ? setImmediate(resolve) : (wake = () => resolve(undefined))));
   }
-  while (underWay > 0) await new Promise((resolve) => setImmediate(resolve));
+  while (load.underWay > 0) await new Promise((resolve) => setImmediate(resolve));
 }
 
 const toRedis = async () => {

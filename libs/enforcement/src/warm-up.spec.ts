@@ -90,7 +90,7 @@ test('the warm-up reads the rules of the busiest merchants, loads the scripts an
   expect(await run()).toEqual({ redisAnswered: true, merchants: 120, decisions: 400 });
   expect([defaultsRead(), rehearsals()]).toEqual([1, 1]);
   expect(read).toEqual([...Array.from({ length: 120 }, (_, i) => `m${i}`), ...NOBODIES]);
-  expect(redis.loaded).toHaveLength(4);
+  expect(redis.loaded).toHaveLength(5);
   expect(decided).toHaveLength(400);
 });
 

@@ -7,6 +7,9 @@ import type { ChoiceField } from './field.js';
 export const CONSISTENCIES = ['exact', 'leased', 'optimistic'] as const;
 export type Consistency = (typeof CONSISTENCIES)[number];
 
+/** How a process may decide about a bucket without asking the store. */
+export type Lending = Exclude<Consistency, 'exact'>;
+
 export const CONSISTENCY = {
   kind: 'choice',
   values: CONSISTENCIES,

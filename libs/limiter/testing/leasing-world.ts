@@ -194,7 +194,9 @@ export class LeasingGateway {
       const refund = () => {
         if (allowed && this.isAlive) this.store.refund({ ...request, levels: outcome, takenAtUs } satisfies Receipt);
       };
-      const atMs = failed ? [] : outcome.map((level) => (spentMarkOf(level) === undefined ? takenAtUs / 1000 : askedAtMs));
+      // What is decided here is answered at once, also if it waited for an answer about a lease before.
+      const hereAtMs = source === 'store' ? askedAtMs : this.world.clock.nowMs;
+      const atMs = failed ? [] : outcome.map((level) => (spentMarkOf(level) === undefined ? takenAtUs / 1000 : hereAtMs));
       answered({ allowed, failed, source, atMs, refund });
     });
   }

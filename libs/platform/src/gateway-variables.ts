@@ -4,6 +4,7 @@ import { OVERLOAD_VARIABLES } from './overload-variables.js';
 import { parsePathExceptions } from './path-exceptions.js';
 import { RETRY_VARIABLES } from './retry-variables.js';
 import { SEEING_VARIABLES } from './seeing-variables.js';
+import { STORE_VARIABLES } from './store-variables.js';
 import { TLS_VARIABLES } from './tls-variables.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 import { usableCores } from './usable-cores.js';
@@ -287,20 +288,7 @@ export const GATEWAY_VARIABLES = {
   ...RETRY_VARIABLES,
   ...ANSWER_VARIABLES,
   ...SEEING_VARIABLES,
-  storeTimeoutMs: {
-    name: 'STORE_TIMEOUT_MS',
-    apps: ['gateway', 'decision-api'],
-    default: '25',
-    meaning: 'milliseconds that Redis has to answer a take before the rule acts by its onStoreFailure',
-    parse: wholeNumber(5, 10_000, ' milliseconds'),
-  },
-  leaseHorizonMs: {
-    name: 'LEASE_HORIZON_MS',
-    apps: ['gateway', 'decision-api'],
-    default: '1000',
-    meaning: 'milliseconds after which tokens that a leased rule has taken in advance end, if they are not renewed',
-    parse: wholeNumber(100, 10_000, ' milliseconds'),
-  },
+  ...STORE_VARIABLES,
   drainDelayMs: {
     name: 'DRAIN_DELAY_MS',
     apps: ['gateway', 'decision-api'],

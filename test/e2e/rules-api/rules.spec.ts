@@ -17,6 +17,7 @@ const DEFAULTS = {
   cost: 1,
   onStoreFailure: 'local',
   penalty: null,
+  consistency: 'exact',
 };
 
 describe.each(['/v1/merchants/acme%2F1/rules', '/v1/default-rules'])('rules at %s', (rules) => {

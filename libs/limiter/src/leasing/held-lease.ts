@@ -44,6 +44,8 @@ export class HeldLease implements LocalBucket {
   private endsAtWallMs = -Infinity;
   private askAgainAtMs = -Infinity;
   /** What was held after the last answer. */
+  /** What was held when the store was asked last. */
+  private reported = 0;
   private filled = 0;
   private ahead = 1;
   private demandSinceMs = -Infinity;
@@ -155,6 +157,7 @@ export class HeldLease implements LocalBucket {
   sent(nowMs: number): void {
     this.underWay = true;
     this.sentAtMs = nowMs;
+    this.reported = this.held;
     this.mark = { by: this };
   }
 
@@ -165,10 +168,11 @@ export class HeldLease implements LocalBucket {
    * @param wanted what it was asked for
    * @returns tokens that have ended unspent, because the answer came late
    */
-  granted({ granted, forUs, level, lentElsewhere }: Lent, atUs: number, sent: Moment, wanted: number, at: Moment): number {
+  granted({ kept, granted, forUs, level, lentElsewhere }: Lent, atUs: number, sent: Moment, wanted: number, at: Moment): number {
     this.underWay = false;
     // What was held ended when it was to end, whatever the store has made of it since.
     let lapsed = this.expire(at);
+    lapsed += this.keep(this.held - (this.reported - kept));
     this.held += granted;
     if (forUs > 0) {
       this.endsAtMs = sent.nowMs + forUs / 1000;
@@ -185,6 +189,13 @@ export class HeldLease implements LocalBucket {
       this.pause(at.nowMs);
     }
     return lapsed;
+  }
+
+  /** Of what is held only so much is lent as far as the store knows: it has ended there, or the store has lost it. @returns what is void */
+  private keep(tokens: number): number {
+    const voided = this.held - Math.min(this.held, Math.max(0, tokens));
+    if (voided > 0) this.giveBack(voided);
+    return voided;
   }
 
   /** There is no answer, or one that grants nothing. */

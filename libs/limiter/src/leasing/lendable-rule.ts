@@ -1,9 +1,6 @@
 import type { Bucket } from '../bucket.js';
-import type { Consistency } from '../consistency.js';
+import type { Consistency, Lending } from '../consistency.js';
 import { canBeLent } from '../lend.js';
-
-/** How a process may decide about a bucket without asking the store. */
-export type Lending = Exclude<Consistency, 'exact'>;
 
 /** What of a rule says how it is counted. */
 interface LendableRule {

@@ -1,0 +1,44 @@
+import { burst, startedLimit } from '../../testing/index.js';
+import { bucketOf } from '../bucket.js';
+import type { Lent } from '../lend.js';
+import { HeldLease } from './held-lease.js';
+
+const bucket = bucketOf(startedLimit(burst({ capacity: 1000, refillTokens: 1000 }), 0));
+const at = { nowMs: 0, wallMs: 0 };
+const lent = (numbers: Partial<Lent>): Lent => ({
+  kept: 0,
+  granted: 0,
+  charged: 0,
+  forUs: 1_000_000,
+  level: { debtUs: 0, part: 0 },
+  lentElsewhere: 0,
+  ...numbers,
+});
+
+/** A lease of a hundred tokens that has been reported again, and of which some were spent since. */
+function reported(spentSince: number): HeldLease {
+  const lease = new HeldLease('k', bucket, 1000);
+  lease.sent(0);
+  lease.granted(lent({ granted: 100 }), 1_000_000, at, 100, at);
+  lease.sent(0);
+  if (spentSince > 0) lease.spend(spentSince, lease.levelFor(spentSince));
+  return lease;
+}
+
+test.each([
+  { kept: 100, spentSince: 30, held: 70, lapsed: 0 },
+  { kept: 0, spentSince: 30, held: 0, lapsed: 70 },
+  { kept: 60, spentSince: 30, held: 30, lapsed: 40 },
+  { kept: 0, spentSince: 0, held: 0, lapsed: 100 },
+])('of a hundred tokens of which the store knows $kept, and of which $spentSince were spent meanwhile, $held may be spent', (row) => {
+  const lease = reported(row.spentSince);
+  expect(lease.granted(lent({ kept: row.kept }), 1_000_000, at, 0, at)).toBe(row.lapsed);
+  expect(lease.held).toBe(row.held);
+});
+
+test('what is left in headers is what is held beside what the store has said, and never more than the capacity', () => {
+  const lease = reported(0);
+  expect(lease.levelFor(1)).toMatchObject({ debtUs: 0 });
+  lease.spend(1, lease.levelFor(1));
+  expect(lease.levelFor(1)).toMatchObject({ debtUs: 1000 });
+});
