@@ -1,4 +1,4 @@
-import { RedisSnapshotStore } from '#limiter-redis';
+import { allReadCompactSnapshots, RedisSnapshotStore } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import type { Config, Health, Logger } from '#platform';
 import {
@@ -140,12 +140,18 @@ export class Preloader {
     });
   }
 
+  private snapshotStore(): RedisSnapshotStore {
+    const { buckets, snapshots } = this.redis;
+    // Gateways say where the buckets are what they can read.
+    return new RedisSnapshotStore(snapshots, undefined, { compact: () => allReadCompactSnapshots(buckets) });
+  }
+
   private createReloadWorker(reader: RuleReader): JobWorker<ReloadJobData> {
     const { config, logger } = this.options;
     const { metrics, dependencies, redis, failedJobs } = this;
     const reload = new MerchantReload({
       reader,
-      store: new RedisSnapshotStore(redis.snapshots),
+      store: this.snapshotStore(),
       redis: redis.buckets,
       metrics,
       ttlMs: snapshotTtlMs(config.preloadIntervalMs),
@@ -184,7 +190,7 @@ export class Preloader {
     const { metrics, dependencies, redis } = this;
     const preload = new FullPreload({
       reader,
-      store: new RedisSnapshotStore(redis.snapshots),
+      store: this.snapshotStore(),
       redis: redis.buckets,
       dependencies,
       metrics,

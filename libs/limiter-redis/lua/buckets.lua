@@ -9,7 +9,8 @@ concurrency limit with c (L and C: the same with a generation of two bytes, as i
 bucket; so does -, which preloading writes.
 
 What an operator has blocked begins with B<until, sixteen digits>,<length>; and goes on as it would stand there without: both in microseconds.
-No text of a block is as short as an instant, so the short way of take.lua never takes one for a number.
+No text of a block is as short as an instant, so the short way of take.lua never takes one for a number. What is lent of a bucket stands behind
+that: see leases.lua.
 ]]
 local sub, byte, lower, match, gmatch, rep = string.sub, string.byte, string.lower, string.match, string.gmatch, string.rep
 local pack_struct, concat = struct.pack, table.concat
@@ -44,7 +45,11 @@ end
 --   refunded(state, ...)        the state when a request has given back what it took; nil if there is nothing to give
 --   missing(g, state, at_us)    the amount that is missing at an instant
 --   state_missing(g, whole, part, of, at_us)  the state from which so much is missing
+--   occupied(g, state, tokens, at_us)  the state at an instant if so many tokens at least are missing, because they are lent; nil where none can be
+--   costing(limit, tokens)      what of the limit is different for a request of another cost, where tokens can be lent
+--   leases_end_us(limit, state)  when all that is missing comes back at once; nil where it comes back little by little
 --   parse, text                 how it is written
+-- Of a bucket that `lends_by_time` the state is an instant, and what is lent of it must be told in time.
 -- A limit `lacks` something, or `is_full_at_start`, or starts with a surplus. Besides, each has text_kind, by which its states are told from
 -- others, and reply_length: these and the list of all stand in algorithms/index.ts.
 local LOADERS, TEXT_KIND, REPLY_LENGTH, KIND_OF_SUFFIX, KIND_OF_PREFIX = {}
@@ -82,7 +87,7 @@ end
 -- A bucket's text as it would stand there without a block, and the block as it may be now, if there is one: until when, its length, and
 -- whether it was cut, because the clock stepped back.
 local function without_block(value)
-  if byte(value) ~= 66 then return value end -- B
+  if byte(value) ~= 66 or sub(value, 1, 3) == 'B0,' then return value end -- B; leases begin in the other way
   local until_us, length_us, behind = match(value, '^B(%d+),(%d+);()')
   if not until_us then return value end
   until_us, length_us = tonumber(until_us), tonumber(length_us)
@@ -94,3 +99,5 @@ local function with_block(block, text)
   if not block or block.until_us <= now_us then return text end
   return format('B%016.0f,%.0f;', block.until_us, block.length_us) .. text
 end
+
+--# include leases.lua

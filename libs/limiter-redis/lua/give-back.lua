@@ -15,16 +15,19 @@ local function give_back(packed, stored)
       end
     else
       local algorithm = ALGORITHMS[kind]
-      local text, block, state, written, text_kind
+      local text, block, lent, state, written, text_kind
       if stored[index] then
         text, block = without_block(stored[index])
+        -- What is lent need not be understood: whoever looks next fills the bucket only as far as that allows.
+        local _, behind = digits_of_leases(text)
+        lent, text = sub(text, 1, (behind or 1) - 1), sub(text, behind or 1)
         state, written, text_kind = parse(text)
       end
       -- Slots live on over an edit.
       if state and text_kind == algorithm.text_kind and (written == generation or algorithm.keeps_state) then
         local after = algorithm.refunded(state, a, b, c, d, e, f)
         if after then
-          stored[index] = with_block(block, algorithm.text(written, after))
+          stored[index] = with_block(block, lent .. algorithm.text(written, after))
           changed[index] = true
           given = given + 1
         end

@@ -47,8 +47,8 @@ local function is_in_force(bucket, written)
   return now_us < bucket.until_us and (now_us >= bucket.from_us or written == bucket.generation)
 end
 
--- What look_up says, without a block.
-local function look_at(bucket, state, written, text_kind)
+-- What look_up says, without a block, of a bucket that was never lent since the last edit.
+local function look_at(bucket, leases, state, written, text_kind)
   local algorithm, limit, generation = bucket.algorithm, bucket.limit, bucket.generation
   if bucket.until_us and not is_in_force(bucket, state and written) then return SENTINEL.STALE end
   if not state or (written == generation and (text_kind ~= algorithm.text_kind or (algorithm.fits and not algorithm.fits(limit, state)))) then
@@ -63,19 +63,49 @@ local function look_at(bucket, state, written, text_kind)
     return state, false, now_us < limit.started_us and -1 or settled_at(bucket, state) or -1
   end
   if bucket.has_former and not bucket.generations then return SENTINEL.AGAIN end
-  state = bucket.generations and carried_over(bucket.generations, written, state, text_kind) or algorithm.started(limit)
+  state = bucket.generations and carried_over(bucket.generations, written, state, text_kind, leases) or algorithm.started(limit)
   return algorithm.clamped(limit, state), true, -1
 end
 
+-- How fast tokens of a bucket come back, where what is lent of it has to be told in time; false if that has to be asked for.
+local function knows_rate(bucket, leases, written)
+  local limit, generations = bucket.limit, bucket.generations
+  if not bucket.algorithm.lends_by_time then return true end
+  if generations then
+    limit.interval_us = generations[#generations].interval_us
+  elseif written == bucket.generation and leases.n == limit.n then
+    limit.interval_us = leases.interval_us
+  end
+  return limit.interval_us ~= nil
+end
+
+-- The state of a bucket whose refill was held up by leases; those that are not over become the bucket's.
+local function look_at_lent(bucket, leases, state, written, text_kind)
+  local found, must_write = look_at(bucket, leases, state, written, text_kind)
+  if found == SENTINEL.STALE or found == SENTINEL.AGAIN then return found end
+  if not knows_rate(bucket, leases, state and written) then return SENTINEL.AGAIN end
+  local later, generations = leases, bucket.generations
+  if state and written ~= bucket.generation then
+    -- Leases that were over before the last edit have held up the refill under the numbers before it.
+    later = afterwards(leases, min(generations and generations[#generations].started_us or bucket.limit.started_us, now_us))
+  end
+  local occupied = occupied_until(bucket.algorithm, bucket.limit, found, later, now_us)
+  local running = afterwards(leases, now_us)
+  bucket.leases = running
+  return occupied, must_write or leases.is_mended or occupied ~= found or running ~= leases, -1
+end
+
 -- The state of a bucket as its present numbers see it now; whether it has to be written, whoever takes; and when it would have been full,
--- or -1 if that is not known. In place of a state STALE or AGAIN. A block that is not over becomes the bucket's.
+-- or -1 if that is not known. In place of a state STALE or AGAIN. A block that is not over becomes the bucket's, and so do leases.
 local function look_up(bucket, text)
   if not text then return look_at(bucket) end
-  local block
+  local block, leases
   text, block = without_block(text)
-  if not block then return look_at(bucket, parse(text)) end
+  text, leases = without_leases(text)
+  local state, must_write, before
+  if leases then state, must_write, before = look_at_lent(bucket, leases, parse(text)) else state, must_write, before = look_at(bucket, nil, parse(text)) end
+  if not block then return state, must_write, before end
   if block.until_us > now_us then bucket.block = block end
-  local state, must_write, before = look_at(bucket, parse(text))
   if block.was_cut then must_write, before = true, -1 end
   return state, must_write, before
 end
@@ -85,7 +115,11 @@ local function as_written(bucket, state)
   local text, ends = bucket.algorithm.text(bucket.generation, state), max(now_us, settled_at(bucket, state) or now_us)
   -- When other numbers follow before it is full, it lives until it is full by these.
   if bucket.until_us and ends > bucket.until_us then ends = max(ends, bucket.until_us + bucket.fills_after_us) end
-  local block = bucket.block
+  local leases, block = bucket.leases, bucket.block
+  if leases then
+    if bucket.algorithm.lends_by_time then leases.n, leases.interval_us = bucket.limit.n, bucket.limit.interval_us end
+    text, ends = with_leases(leases, text), max(ends, leases[#leases].end_us)
+  end
   if not block then return text, ends end
   return with_block(block, text), max(ends, block.until_us)
 end

@@ -47,6 +47,8 @@ elseif operation == 'block' then
   local length_us = tonumber(ARGV[4])
   bucket.block = { until_us = now_us + length_us, length_us = length_us }
 end
+-- What is lent of it stays missing.
+state = occupied_until(algorithm, limit, state, bucket.leases, now_us)
 local unblocks = operation == 'unblock' and bucket.block
 if unblocks then bucket.block = nil end
 

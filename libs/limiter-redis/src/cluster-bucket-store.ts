@@ -4,6 +4,8 @@ import type {
   BucketOperation,
   BucketReading,
   BucketTake,
+  LendAnswer,
+  LendRequest,
   Receipt,
   SlotHolder,
   TakeAnswer,
@@ -87,6 +89,11 @@ export class ClusterBucketStore implements RedisBuckets {
       if (!('levels' in part)) master.release(part);
       else master.refund({ ...part, takenAtUs: part.takenAtUs + Math.round((master.clockOffsetMs - takenBy.clockOffsetMs) * 1000) });
     }
+  }
+
+  lend(request: LendRequest, answer: LendAnswer): void {
+    const key = clusterBucketKey(request.key);
+    this.masters.of(key).lend({ ...request, key }, answer);
   }
 
   operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {

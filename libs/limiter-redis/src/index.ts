@@ -8,6 +8,7 @@ export * from './gathered-reads.js';
 export * from './limit-event-format.js';
 export * from './limit-event-store.js';
 export * from './open-buckets.js';
+export * from './overlong-keys.js';
 export * from './platform-load.js';
 export * from './preload-buckets.js';
 export * from './receipt-format.js';

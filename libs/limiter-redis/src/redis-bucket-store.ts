@@ -1,9 +1,11 @@
 import {
+  checkLend,
   checkOperation,
   NewerRulesError,
   readingOf,
   StoreUnavailableError,
   type Bucket,
+  type BucketLender,
   type BucketLevel,
   type BucketLooker,
   type BucketOperation,
@@ -12,14 +14,18 @@ import {
   type BucketStore,
   type BucketTake,
   type Clock,
+  type LendAnswer,
+  type LendRequest,
   type Receipt,
   type SlotHolder,
   type TakeAnswer,
   type TakeRequest,
 } from '#limiter';
 import { runningTime, type RunningTime } from '#waiting';
+import { MOST_ASKED } from './batcher.js';
 import { Breaker } from './breaker.js';
 import { ConnectionFault } from './connection-fault.js';
+import { LendBatcher } from './lend-batcher.js';
 import { OperationReply, packOperation, tokensOf } from './operate-call.js';
 import { probeOf } from './probe-take.js';
 import type { Redis } from 'ioredis';
@@ -29,7 +35,7 @@ import { storeFailure, type StoreFailure } from './redis-error.js';
 import { RefundSender } from './refund-sender.js';
 import { Script } from './scripts.js';
 import { ServerClock } from './server-clock.js';
-import { MOST_ASKED, TakeBatcher } from './take-batcher.js';
+import { TakeBatcher } from './take-batcher.js';
 import { packTakes, TakeReply } from './take-call.js';
 import { FULL } from './unwritten-call.js';
 
@@ -52,10 +58,12 @@ export interface RedisBucketStoreOptions {
   onFailure?: (failure: StoreFailure) => void;
   /** Told of every call with takes that was answered: how long that took in milliseconds, and the requests in it. */
   onCall?: (tookMs: number, requests: number) => void;
+  /** Told the same of every call about leases. */
+  onLendCall?: (tookMs: number, words: number) => void;
 }
 
 /** Buckets in Redis, be it one server or a cluster of them. */
-export interface RedisBuckets extends BucketStore, BucketOperator, BucketLooker {
+export interface RedisBuckets extends BucketStore, BucketOperator, BucketLooker, BucketLender {
   /** By how much the clock of Redis is ahead of this machine's. Milliseconds, as exact as the way to Redis is short. */
   readonly clockOffsetMs: number;
   /** Whether takes are carried out. Of a cluster: by all of its masters. */
@@ -103,6 +111,7 @@ export class RedisBucketStore implements RedisBuckets {
   private readonly clock: ServerClock;
   private readonly time: RunningTime;
   private readonly takes: TakeBatcher;
+  private readonly lends: LendBatcher;
   private readonly refunds: RefundSender;
 
   constructor(
@@ -123,13 +132,12 @@ export class RedisBucketStore implements RedisBuckets {
       ...(options.onAvailability && { onChange: options.onAvailability }),
       ...(options.onFailure && { onFailure: options.onFailure }),
     });
-    this.takes = new TakeBatcher(redis, this.clock, this.time, this.breaker, this.fault, {
-      deadlineMs,
-      batchSize,
-      maxCalls: options.maxCalls ?? (redis.isCluster ? CALLS_TO_A_CLUSTER : 4),
-      maxWaiting,
-      onCall: options.onCall ?? (() => {}),
-    });
+    const { clock, time, breaker, fault } = this;
+    const connection = { redis, clock, time, breaker, fault };
+    const maxCalls = options.maxCalls ?? (redis.isCluster ? CALLS_TO_A_CLUSTER : 4);
+    const bounds = { deadlineMs, batchSize, maxCalls, maxWaiting };
+    this.takes = new TakeBatcher(connection, { ...bounds, onCall: options.onCall ?? (() => {}) });
+    this.lends = new LendBatcher(connection, { ...bounds, onCall: options.onLendCall ?? (() => {}) });
     // In a cluster the keys of one call have to be of one merchant.
     this.refunds = new RefundSender(redis, this.clock, redis.isCluster ? 1 : batchSize);
   }
@@ -159,6 +167,7 @@ export class RedisBucketStore implements RedisBuckets {
       // The connection may be another one by now, and a long answer may be on its way.
       if (this.server.stream() !== stream || stream.bytesRead !== heard) return;
       this.takes.giveUp(reason);
+      this.lends.giveUp(reason);
       this.breaker.failed(storeFailure('TIMEOUT', reason));
     });
     void answered.then(callOff);
@@ -177,6 +186,13 @@ export class RedisBucketStore implements RedisBuckets {
 
   refund(receipt: Receipt): void {
     this.refunds.add(receipt);
+  }
+
+  lend(request: LendRequest, answer: LendAnswer): void {
+    checkLend(request);
+    // A full Redis lends nothing, so it is not asked.
+    if (this.available) this.lends.add(request, answer);
+    else answer(new StoreUnavailableError('Redis is not answering'), 0);
   }
 
   async operate(key: string, bucket: Bucket, operation: BucketOperation): Promise<BucketReading> {
@@ -217,6 +233,7 @@ export class RedisBucketStore implements RedisBuckets {
     this.breaker.close();
     this.fault.close();
     this.takes.close();
+    this.lends.close();
   }
 
   /** Rejects with a StoreUnavailableError if the call fails, or is not answered within the deadline. */

@@ -21,6 +21,7 @@ type ScriptName =
   | 'refund'
   | 'settle-claim'
   | 'operate'
+  | 'lend'
   | 'read-texts'
   | 'report-load'
   | 'write-snapshots'
@@ -33,7 +34,7 @@ type ScriptName =
 
 /** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
 export async function loadScripts(redis: RedisConnection): Promise<void> {
-  const names: ScriptName[] = ['take', 'refund', 'read-texts', 'report-load'];
+  const names: ScriptName[] = ['take', 'lend', 'refund', 'read-texts', 'report-load'];
   const servers = isCluster(redis) ? redis.nodes('master') : [redis];
   await Promise.all(servers.flatMap((server) => names.map((name) => server.script('LOAD', sourceOf(`${name}.lua`)))));
 }

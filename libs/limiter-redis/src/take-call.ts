@@ -152,8 +152,10 @@ function newWire(take: BucketTake, nowMs: number, withFormer: boolean): Wire {
   const frameLength = writer.length;
   const codec = codecOf(bucket);
   const hasFormer = bucket.previous.length > 0;
+  // The present numbers are the last of them, and all that there are of a limit that was never edited: what is lent of a bucket is told by them.
+  const tellsNumbers = withFormer && !isPenaltyTake(take);
   const nowUs = nowMs * 1000;
-  writer.u8(numberOf(codec) + (hasFormer ? FLAG.hasFormer + (withFormer ? FLAG.formerFollow : 0) : 0));
+  writer.u8(numberOf(codec) + (hasFormer ? FLAG.hasFormer : 0) + (tellsNumbers ? FLAG.formerFollow : 0));
   writer.u16(0);
   writer.u32(bucket.generation);
   codec.packTake(writer, bucket, cost, nowUs, isPenaltyTake(take) ? take.untold : undefined);
@@ -162,7 +164,7 @@ function newWire(take: BucketTake, nowMs: number, withFormer: boolean): Wire {
   const leaves = neededFor(bucket, cost) > cost;
   if (leaves) writer.f64(...(codec.withheldOf?.(bucket) ?? [bucket.withheld, 0]));
   const indexFlags = (inForce === undefined ? 0 : INDEX.timed) + (leaves ? INDEX.leaving : 0);
-  if (hasFormer && withFormer) packGenerations(writer, bucket, nowUs);
+  if (tellsNumbers) packGenerations(writer, bucket, nowUs);
   return new Wire(new Uint8Array(writer.written()), frameLength, codec, codec.calendarWindow?.(bucket, nowUs), indexFlags);
 }
 
@@ -207,6 +209,13 @@ export class TakeReply {
     // A literal: an array that is pushed to makes room for seventeen.
     const levels = takes.length === 1 ? [this.level(takes[0]!)] : takes.map((take) => this.level(take));
     return problemOf(first) ?? levels;
+  }
+
+  /** Numbers that stand in front of those of a request. */
+  plain(count: number): readonly number[] {
+    const begin = this.position;
+    this.position += count;
+    return this.numbers.slice(begin, this.position);
   }
 
   get wasWritten(): boolean {

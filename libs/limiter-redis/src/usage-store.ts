@@ -1,5 +1,6 @@
 import { isMerchantId } from '#limiter';
 import { bySlot } from './by-slot.js';
+import { LONGEST_LIFE_MS } from './overlong-keys.js';
 import { isCluster, type RedisConnection } from './redis-connection.js';
 import { namingAt, usageKey, usagePart, usageRankKey, usageSeenKey, USAGE_PARTS, type Naming } from './redis-keys.js';
 import { Script } from './scripts.js';
@@ -36,8 +37,13 @@ export interface UsageBatch {
 /** What became of requests, in Redis. All methods reject with ioredis' error when Redis is away. */
 export class RedisUsageStore {
   private readonly named: Naming;
+  private latestMs = 0;
 
-  constructor(private readonly redis: RedisConnection) {
+  /** @param onStepBack told when the clock of the server has stepped back by more than any key lives */
+  constructor(
+    private readonly redis: RedisConnection,
+    private readonly onStepBack: () => void = () => {},
+  ) {
     this.named = namingAt(redis);
   }
 
@@ -51,7 +57,10 @@ export class RedisUsageStore {
    * other, so that takes of other gateways come in between. Where a gateway's own clock stands makes no difference.
    */
   async add({ gateway, number, merchants }: UsageBatch, ageMs: number): Promise<void> {
-    const minute = Math.floor(((await this.nowMs()) - ageMs) / MINUTE_MS);
+    const nowMs = await this.nowMs();
+    if (nowMs < this.latestMs - LONGEST_LIFE_MS) this.onStepBack();
+    this.latestMs = nowMs;
+    const minute = Math.floor((nowMs - ageMs) / MINUTE_MS);
     const parts = bySlot(this.redis, merchants, ({ merchantId }) => this.named(usagePart(merchantId), ''));
     for (const [i, some] of parts.flatMap(callsOf).entries()) await this.addSome(gateway, number + i, minute, some);
   }

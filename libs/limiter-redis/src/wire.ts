@@ -1,4 +1,4 @@
-import { ON_EDITS } from '#limiter';
+import { MOST_LEASE_US, MOST_LENT_SHARE, MOST_LESSEES, ON_EDITS } from '#limiter';
 import { KIND } from '../lua/algorithms/index.js';
 
 /** The numbers by which this process and the Lua scripts understand each other. Written here only: scripts get them by `--# include wire`. */
@@ -21,13 +21,16 @@ export const INDEX = { timed: 32_768, leaving: 16_384 } as const;
 /** In place of a kind: what stands behind it says how retries of the request are known. */
 export const RETRY = { kind: 15, refundLength: 55, charged: 0, retried: 1, marked: 2 } as const;
 
+/** The bounds of leases. */
+const LEASE = { mostUs: MOST_LEASE_US, mostShare: MOST_LENT_SHARE, mostLessees: MOST_LESSEES } as const;
+
 /** What stands in place of a first number: see lua/take.lua. A surplus of any limit is a number above these. */
 export const SENTINEL = { stale: -9_000_000_000_000_000, again: -8_000_000_000_000_000, blocked: -1_000_000_000_000_000 } as const;
 
 /** The same for Lua: each name in capitals, behind the name of its table. */
 export function wireInLua(): string {
   const onEdit = Object.fromEntries(ON_EDITS.map((strategy, i) => [strategy, i]));
-  return Object.entries({ kind: KIND, flag: FLAG, index: INDEX, retry: RETRY, sentinel: SENTINEL, on_edit: onEdit })
+  return Object.entries({ kind: KIND, flag: FLAG, index: INDEX, retry: RETRY, lease: LEASE, sentinel: SENTINEL, on_edit: onEdit })
     .map(([table, numbers]) => {
       const entries = Object.entries(numbers).map(([name, value]) => `${capitals(name)} = ${value}`);
       return `local ${capitals(table)} = { ${entries.join(', ')} }`;

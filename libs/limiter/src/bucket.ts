@@ -5,6 +5,7 @@ import { ceilMs } from './algorithms/exact-span.js';
 import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
 import type { Decision } from './decision.js';
+import type { Leases } from './lease.js';
 import { limitAlgorithm } from './limit-algorithm.js';
 import { capacityOf, excessOf, type InForce, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
 import type { Penalty } from './rule.js';
@@ -54,6 +55,8 @@ export type BucketGeneration = BucketNumbers & {
 export interface StoredBucket {
   readonly state: BucketState;
   readonly generation: number;
+  /** What is lent of it; nothing, usually. */
+  readonly leases?: Leases;
 }
 
 /** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
@@ -247,6 +250,18 @@ function blockedDecision(bucket: Bucket, { blockedForUs }: BlockedLevel, cost: n
 /** The state without a request that passed, as far as what it took has not come back by itself. */
 export function refunded(bucket: BucketGeneration, state: BucketState, past: PastTake<BucketLevel>, nowUs: number): BucketState {
   return past.cost === 0 ? state : ALGORITHMS[bucket.kind].refunded(bucket, state, past, nowUs);
+}
+
+/** The state at an instant of a bucket of which so much is lent: see `occupied` of its algorithm. Tokens that an edit has made too many fill it. */
+export function occupied(bucket: BucketGeneration, state: BucketState, lent: number, atUs: number): BucketState {
+  if (lent === 0) return state;
+  return ALGORITHMS[bucket.kind].occupied?.(bucket, state, Math.min(lent, bucket.capacity), atUs) ?? state;
+}
+
+/** When leases of a bucket end at the latest, because its window does, or the time for which its numbers hold. */
+export function leasesEndUs(bucket: Bucket, state: BucketState, nowUs: number): number {
+  const ownUs = ALGORITHMS[bucket.kind].leasesEndUs?.(bucket, state, nowUs) ?? Infinity;
+  return Math.min(ownUs, bucket.inForce?.untilUs ?? Infinity);
 }
 
 /** Whether the bucket has tokens that an operator can add or take. */

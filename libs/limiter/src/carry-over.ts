@@ -12,15 +12,21 @@ import {
   type BucketGeneration,
   type StoredBucket,
 } from './bucket.js';
+import { afterwards, NO_LEASES, type Leases } from './lease.js';
+import { occupiedUntil } from './lending.js';
 import type { OnEdit } from './limit.js';
 
 /**
  * The state of a bucket as its present numbers see it at an instant: the same object if it is as it was stored; undefined if it was
  * written under newer numbers than ours: the caller must fetch the rule again.
  */
-export function stateOfStored(bucket: Bucket, { state, generation }: StoredBucket, nowUs: number): BucketState | undefined {
+export function stateOfStored(bucket: Bucket, stored: StoredBucket, nowUs: number): BucketState | undefined {
+  const { state, generation, leases = NO_LEASES } = stored;
   if (generation > bucket.generation) return undefined;
-  return clamped(bucket, generation === bucket.generation ? state : carriedOver(bucket, { state, generation }, nowUs), nowUs);
+  if (generation === bucket.generation) return occupiedUntil(bucket, clamped(bucket, state, nowUs), leases, nowUs);
+  // Leases that were over before the last edit have held up the refill under the numbers before it.
+  const later = afterwards(leases, Math.min(bucket.startedAtUs, nowUs));
+  return occupiedUntil(bucket, clamped(bucket, carriedOver(bucket, stored, nowUs), nowUs), later, nowUs);
 }
 
 /**
@@ -39,16 +45,24 @@ export function carriedOver(bucket: Bucket, stored: StoredBucket, nowUs: number)
   if (generations.length === 1) return startState(bucket, nowUs);
   const from = generations.findIndex(({ generation }) => generation === stored.generation);
   return from === -1
-    ? carriedAlong(generations, exhausted(oldest!, Math.min(oldest!.startedAtUs, nowUs)), nowUs)
-    : carriedAlong(generations.slice(from), stored.state, nowUs);
+    ? carriedAlong(generations, exhausted(oldest!, Math.min(oldest!.startedAtUs, nowUs)), nowUs, stored.leases)
+    : carriedAlong(generations.slice(from), stored.state, nowUs, stored.leases);
 }
 
-/** A state of the first of these numbers, carried over to the last of them. */
-export function carriedAlong([first, ...later]: readonly BucketGeneration[], written: BucketState, nowUs: number): BucketState {
+/** A state of the first of these numbers, carried over to the last of them; and what was lent of the bucket, which is lent on. */
+export function carriedAlong(
+  [first, ...later]: readonly BucketGeneration[],
+  written: BucketState,
+  nowUs: number,
+  lent: Leases = NO_LEASES,
+): BucketState {
   let current = first!;
   let state = written;
+  let leases = lent;
   for (const next of later) {
     const editedAtUs = Math.min(next.startedAtUs, nowUs);
+    state = occupiedUntil(current, state, leases, editedAtUs);
+    leases = afterwards(leases, editedAtUs);
     state =
       keptState(current, next, state) ??
       stateMissing(next, missingAfterEdit(next.onEdit, missingAt(current, state, editedAtUs), current.capacity, next.capacity), editedAtUs);

@@ -36,6 +36,8 @@ export { completed, escapedPointer, isPlainObject, objectFaults, UNKNOWN_FIELD }
 export * from './explain.js';
 export * from './label.js';
 export * from './limit.js';
+export { MOST_LEASE_US, MOST_LENT_SHARE, MOST_LESSEES } from './lease.js';
+export { canBeLent, checkLend, type BucketLender, type LendAnswer, type LendOutcome, type LendRequest, type Lent } from './lend.js';
 export * from './limit-edit.js';
 export * from './limit-faults.js';
 export { MOST_GATEWAYS } from './local-share.js';
@@ -57,6 +59,7 @@ export { rerouted, rerouteOf } from './reroute.js';
 export * from './reservation.js';
 export { reserveOf, type ReservedShare } from './reserve.js';
 export * from './rule.js';
+export { FEWEST_INDEXED } from './rule-index.js';
 export * from './rule-language.js';
 export * from './rule-mode.js';
 export * from './rule-schema.js';

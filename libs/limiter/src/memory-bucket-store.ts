@@ -16,6 +16,9 @@ import {
 } from './bucket.js';
 import { checkOperation, operated, readingOf, type BucketOperation, type BucketReading, type HeldBucket } from './bucket-operation.js';
 import { stateOfStored } from './carry-over.js';
+import { NO_LEASES, runningAt, type Leases } from './lease.js';
+import { lentOut, occupiedUntil, type LeasedBucket } from './lending.js';
+import { checkLend, type BucketLender, type LendAnswer, type LendRequest } from './lend.js';
 import {
   NewerRulesError,
   type BucketLooker,
@@ -34,7 +37,7 @@ import { takeAll, type BucketTake, type HeldState, type SlotHolder, type TakeReq
  * A struct of arrays: a bucket is a row of some lists. With a million keys that is one cache miss for each take instead of three. An object for each
  * bucket would cost twice the memory and half of the speed.
  */
-export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLooker {
+export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLooker, BucketLender {
   private readonly rows = new Map<string, number>();
   private readonly freeRows: number[] = [];
   /** By row: what a bucket was last written with. */
@@ -45,6 +48,8 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
   private readonly others: BucketState[] = [];
   /** By row: what an operator has blocked. Such a bucket has no mark, and its state is among the others. */
   private readonly blocks = new Map<number, Block>();
+  /** By row: what is lent of a bucket. Such a bucket has no mark either. */
+  private readonly leases = new Map<number, Leases>();
 
   constructor(
     private readonly clock: Clock,
@@ -122,10 +127,28 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const row = this.rows.get(key);
     const state = this.stateOf(key, row, bucket, nowUs);
     if (state === undefined) throw new NewerRulesError(nowUs);
+    const leases = this.leasesOf(row);
     const held: HeldBucket = { state, block: row === undefined ? undefined : this.blockAt(row, nowUs) };
-    const after = operated(bucket, held, operation, nowUs);
-    if (after !== held) this.keep(key, bucket, after, nowUs);
+    const done = operated(bucket, held, operation, nowUs);
+    const after = { ...done, state: occupiedUntil(bucket, done.state, leases, nowUs) };
+    if (done !== held) this.keep(key, bucket, { ...after, leases }, nowUs);
     return readingOf(bucket, levelAt(bucket, after.state, nowUs, 0), after.block === undefined ? 0 : after.block.untilUs - nowUs);
+  }
+
+  lend(request: LendRequest, answer: LendAnswer): void {
+    checkLend(request);
+    const { key, bucket } = request;
+    const nowUs = Math.round(this.clock() * 1000);
+    const row = this.rows.get(key);
+    const state = this.stateOf(key, row, bucket, nowUs);
+    if (state === undefined) {
+      answer(new NewerRulesError(nowUs), nowUs);
+      return;
+    }
+    const found: LeasedBucket = { state, block: row === undefined ? undefined : this.blockAt(row, nowUs), leases: this.leasesOf(row) };
+    const { left, lent } = lentOut(bucket, found, request, nowUs);
+    if (left.state !== state || left.leases !== found.leases) this.keep(key, bucket, left, nowUs);
+    answer(lent, nowUs);
   }
 
   private heldStates(takes: readonly BucketTake[], nowUs: number): (HeldState | undefined)[] {
@@ -153,12 +176,31 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
       return start;
     }
     const stored = this.stateAt(row);
-    const state =
-      this.numbers[row * WIDTH + MARK] === markOf(bucket)
-        ? clamped(bucket, stored, nowUs)
-        : stateOfStored(bucket, { state: stored, generation: this.buckets[row]!.generation }, nowUs);
-    if (state !== stored && state !== undefined) this.put(key, row, bucket, state, nowUs);
+    if (this.numbers[row * WIDTH + MARK] !== markOf(bucket)) return this.stateOfOther(key, row, bucket, nowUs);
+    const state = clamped(bucket, stored, nowUs);
+    if (state !== stored) this.put(key, row, bucket, state, nowUs);
     return state;
+  }
+
+  /** The state of a bucket that was written under other numbers, or that is blocked or lent: see `stateOf`. */
+  private stateOfOther(key: string, row: number, bucket: Bucket, nowUs: number): BucketState | undefined {
+    const stored = this.stateAt(row);
+    const leases = this.leasesOf(row);
+    const state = stateOfStored(bucket, { state: stored, generation: this.buckets[row]!.generation, leases }, nowUs);
+    if (state === undefined) return undefined;
+    const running = runningAt(leases, nowUs);
+    if (running !== leases) this.keepLeases(row, running);
+    if (state !== stored || running !== leases) this.put(key, row, bucket, state, nowUs);
+    return state;
+  }
+
+  private leasesOf(row: number | undefined): Leases {
+    return (row === undefined ? undefined : this.leases.get(row)) ?? NO_LEASES;
+  }
+
+  private keepLeases(row: number, leases: Leases): void {
+    if (leases.length > 0) this.leases.set(row, leases);
+    else this.leases.delete(row);
   }
 
   private stateAt(row: number): BucketState {
@@ -174,7 +216,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const mark = markOf(bucket);
     if (present === undefined || numbers[first + MARK] !== mark) {
       this.buckets[row] = bucket;
-      if (this.blockAt(row, nowUs) !== undefined) {
+      if (this.leases.has(row) || this.blockAt(row, nowUs) !== undefined) {
         this.others[row] = state;
         return;
       }
@@ -191,9 +233,10 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     }
   }
 
-  /** Keeps what an operation has made of a bucket. */
-  private keep(key: string, bucket: Bucket, { state, block }: HeldBucket, nowUs: number): void {
+  /** Keeps what an operation, or a word about a lease, has made of a bucket. */
+  private keep(key: string, bucket: Bucket, { state, block, leases }: LeasedBucket, nowUs: number): void {
     const row = this.rows.get(key) ?? this.newRow(key, nowUs);
+    this.keepLeases(row, leases);
     if (block === undefined) this.blocks.delete(row);
     else this.blocks.set(row, block);
     this.numbers[row * WIDTH + MARK] = NO_MARK;
@@ -227,15 +270,15 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     let oldest: string | undefined;
     for (const [key, row] of this.rows) {
       const bucket = this.buckets[row]!;
-      const isBlocked = this.blockAt(row, nowUs) !== undefined;
-      if (!isBlocked) oldest ??= key;
-      if (!isBlocked && isFull(bucket, this.stateAt(row), nowUs)) {
+      const isHeld = this.blockAt(row, nowUs) !== undefined || runningAt(this.leasesOf(row), nowUs).length > 0;
+      if (!isHeld) oldest ??= key;
+      if (!isHeld && isFull(bucket, this.stateAt(row), nowUs)) {
         this.drop(key);
         return;
       }
       if (++looked === 64) break;
     }
-    // If all of them are blocked, the block that was put there first ends early.
+    // If all of them are blocked or lent, the block or the leases of the one that was created first end early.
     oldest ??= this.rows.keys().next().value;
     if (oldest !== undefined) this.drop(oldest);
   }
@@ -244,6 +287,7 @@ export class MemoryBucketStore implements BucketStore, BucketOperator, BucketLoo
     const row = this.rows.get(key)!;
     this.freeRows.push(row);
     this.blocks.delete(row);
+    this.leases.delete(row);
     this.rows.delete(key);
   }
 }

@@ -3,6 +3,7 @@ import { Column, CreateDateColumn, Entity, Index, PrimaryGeneratedColumn } from 
 export const AUDIT_ACTIONS = [
   'merchant.created',
   'merchant.updated',
+  'merchant.reverted',
   'merchant.deleted',
   'rule.created',
   'rule.replaced',

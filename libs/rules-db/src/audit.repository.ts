@@ -81,10 +81,19 @@ export class AuditRepository {
 
   /** What was written of a plan at a version, without its rules; null if the audit knows nothing of it. */
   async planAt(plan: string, version: number): Promise<object | null> {
+    return this.ownerAt({ plan }, 'plan.%', version);
+  }
+
+  /** What was written of a merchant at a version, without its rules; null if the audit knows nothing of it. */
+  async merchantAt(merchantId: string, version: number): Promise<object | null> {
+    return this.ownerAt({ merchantId }, 'merchant.%', version);
+  }
+
+  private async ownerAt(owner: Pick<AuditFilter, 'plan' | 'merchantId'>, actions: string, version: number): Promise<object | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
-    restrict(query, { plan, ruleId: null });
+    restrict(query, { ...owner, ruleId: null });
     const row = await query
-      .andWhere(`audit.action LIKE 'plan.%' AND audit.after ->> 'version' = :version`, { version: String(version) })
+      .andWhere(`audit.action LIKE :actions AND audit.after ->> 'version' = :version`, { actions, version: String(version) })
       .orderBy('audit.seq', 'DESC')
       .getOne();
     return row?.after ?? null;

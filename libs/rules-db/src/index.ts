@@ -20,7 +20,7 @@ export * from './merchant-api-key.entity.js';
 export * from './merchant-api-key.repository.js';
 export * from './merchant.entity.js';
 export type { MerchantEdit } from './merchant-edits.js';
-export type { MerchantSpec } from './merchant-row.js';
+export type { MerchantChanges, MerchantSpec } from './merchant-row.js';
 export { byBytes, MerchantRepository } from './merchant.repository.js';
 export * from './migrate.js';
 export * from './outbox.entity.js';

@@ -110,6 +110,7 @@ export class MerchantRepository {
     expected: ExpectedVersions,
     spec: MerchantChanges | ((before: MerchantEntity) => MerchantChanges),
     by: Actor,
+    action: 'merchant.updated' | 'merchant.reverted' = 'merchant.updated',
   ): Promise<MerchantEntity> {
     return this.transactions.run(async (manager, record) => {
       const { merchant: before, rulesVersion } = await lockForWrite(manager, id, expected);
@@ -122,7 +123,7 @@ export class MerchantRepository {
       if (affected !== 1) throw new VersionConflictError(before.version);
       if (changes.timeZone !== undefined) await moveRules(manager, before, changes.timeZone, this.nowMs());
       const after = await manager.findOneByOrFail(MerchantEntity, { id });
-      record({ merchantId: id, action: 'merchant.updated', before, after, version: rulesVersion, by });
+      record({ merchantId: id, action, before, after, version: rulesVersion, by });
       return after;
     });
   }

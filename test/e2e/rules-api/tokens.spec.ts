@@ -41,6 +41,7 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['PATCH', '/v1/merchants/{merchantId}', 'editor', true],
   ['DELETE', '/v1/merchants/{merchantId}', 'editor', true],
   ['GET', '/v1/merchants/{merchantId}/history', 'viewer', true],
+  ['POST', '/v1/merchants/{merchantId}/revert', 'editor', true],
   ['GET', '/v1/merchants/{merchantId}/rules', 'viewer', true],
   ['POST', '/v1/merchants/{merchantId}/rules', 'editor', true],
   ['GET', '/v1/merchants/{merchantId}/rules/{ruleId}', 'viewer', true],

@@ -11,6 +11,7 @@ import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
 import { Lists, Reverts } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { MerchantView } from '../merchants/merchant.dto.js';
 import { PlanView } from '../plans/plan.dto.js';
 import { RuleView } from '../rules/rule.dto.js';
 import { AuditQueryDto, ChangePage, type ChangeView, RevertDto } from './history.dto.js';
@@ -35,6 +36,20 @@ export class HistoryController {
   @Lists('List the changes of a merchant, the newest first', ChangePage, { belowSomething: true })
   async ofMerchant(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofMerchant(merchantId, query);
+  }
+
+  @Post('merchants/:merchantId/revert')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Reverts('Revert what is written of a merchant to a former version; its rules stay', MerchantView)
+  async revertMerchant(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @IfMatch() expected: ExpectedVersions,
+    @Body() { version }: RevertDto,
+    @CurrentActor() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MerchantView> {
+    return tagged(reply, await this.history.revertMerchant(merchantId, expected, version, by));
   }
 
   @Get('merchants/:merchantId/rules/:ruleId/history')

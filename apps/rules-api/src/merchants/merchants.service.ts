@@ -1,11 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, type ExpectedVersions, type MerchantEntity, MerchantNotFoundError, MerchantRepository } from '#rules-db';
+import {
+  type Actor,
+  type ExpectedVersions,
+  type MerchantChanges,
+  type MerchantEntity,
+  MerchantNotFoundError,
+  MerchantRepository,
+} from '#rules-db';
 import { mergePatch } from '../http/merge-patch.js';
-import { jsonObject, validated } from '../http/validation.pipe.js';
+import { jsonObject } from '../http/validation.pipe.js';
 import { labelIn } from '../pagination/label-filter.js';
 import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
-import { type CreateMerchantDto, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
+import { type CreateMerchantDto, merchantChanges, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
 import type { MerchantQueryDto } from './merchant-query.dto.js';
 
 @Injectable()
@@ -48,8 +55,8 @@ export class MerchantsService {
         detail: 'expected name or timeZone or labels or plan, got none of them',
       });
     }
-    const after = ({ name, timeZone, labels, plan }: MerchantEntity): UpdateMerchantDto =>
-      validated(mergePatch({ name, timeZone, labels, plan }, patch, UpdateMerchantDto.fields), UpdateMerchantDto);
+    const after = ({ name, timeZone, labels, plan }: MerchantEntity): MerchantChanges =>
+      merchantChanges(mergePatch({ name, timeZone, labels, plan }, patch, UpdateMerchantDto.fields));
     return merchantView(await this.merchants.update(id, expected, after, by));
   }
 

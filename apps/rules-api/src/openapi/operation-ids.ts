@@ -12,6 +12,8 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'History.ofPlanRule': 'listChangesOfPlanRule',
   'History.ofDefaultRule': 'listChangesOfDefaultRule',
   'History.revert': 'revertRule',
+  'History.revertMerchant': 'revertMerchant',
+  'History.revertPlan': 'revertPlan',
   'History.revertOfPlan': 'revertPlanRule',
   'History.revertDefault': 'revertDefaultRule',
   'Explain.explain': 'explainDecision',

@@ -122,6 +122,34 @@ function window.take(limit, state)
   return allowed, { used = used + limit.cost_tokens, start_us = start_us, held_used = before, held_until_us = before > 0 and state.held_until_us or 0 }
 end
 
+-- When the window begins in which an instant is, or one after it, of which nothing is left from before.
+local function latest_start(limit, at_us)
+  if limit.length_us > 0 then return start_of(limit, at_us) end
+  if limit.next_started_us and limit.next_started_us <= now_us then return limit.next_window_us end
+  return (of_calendar(limit))
+end
+
+function window.occupied(g, state, tokens, at_us)
+  local used, start_us
+  if g.length_us < 0 then
+    used, start_us = in_force(g, state, at_us)
+  else
+    start_us = latest_start(g, at_us)
+    if at_us < start_us then return state end
+    used = state.start_us >= start_us and state.used or 0
+  end
+  local before = used_before(state, at_us)
+  if used + before >= tokens then return state end
+  return { used = tokens - before, start_us = start_us, held_used = state.held_used, held_until_us = state.held_until_us }
+end
+
+function window.leases_end_us(limit, state)
+  local _, _, end_us = in_force(limit, state, now_us)
+  return end_us
+end
+
+function window.costing(_, tokens) return { cost_tokens = tokens } end
+
 window.leaving = window_leaving
 
 function window.full_at(limit, state)

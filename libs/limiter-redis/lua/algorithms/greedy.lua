@@ -74,6 +74,21 @@ function greedy.leaving(limit, whole, part)
   return { full_us = full_us, full_part = full_part }
 end
 
+function greedy.occupied(g, state, tokens, at_us)
+  local least_us, least_part = debt_of_tokens(tokens, 0, 1, g.n, g.interval_us)
+  if g.full_us and (least_us > g.full_us or (least_us == g.full_us and least_part > g.full_part)) then least_us, least_part = g.full_us, g.full_part end
+  local debt_us, part = debt_at(state, at_us)
+  if debt_us > least_us or (debt_us == least_us and part >= least_part) then return state end
+  return { whole = at_us + least_us, part = least_part }
+end
+
+greedy.lends_by_time = true
+
+function greedy.costing(limit, tokens)
+  local cost_us, cost_part = debt_of_tokens(tokens, 0, 1, limit.n, limit.interval_us)
+  return { cost_us = cost_us, cost_part = cost_part }
+end
+
 function greedy.full_at(_, state) return state.whole < 0 and -state.whole or state.whole + 1 end
 
 function greedy.full() return { whole = now_us, part = 0 } end

@@ -34,10 +34,16 @@ local function read_steps_of_now(limit, position)
   return position
 end
 
--- The steps of a calendar, and the place of the last one up to an instant: now, or when the next numbers came into force.
+-- The steps of a calendar, and the place of the last one up to an instant: now, or when the next numbers came into force, or before. 0 if none is
+-- known that is as old: then those that are known fill the bucket.
 local function steps_until(limit, at_us)
   if at_us == limit.next_started_us then return limit.next_steps_us, #limit.next_steps_us end
-  return limit.steps_us, limit.at_now
+  local steps, last = limit.steps_us, limit.at_now
+  if limit.next_started_us and at_us < limit.next_started_us and limit.next_started_us <= now_us then
+    steps, last = limit.next_steps_us, #limit.next_steps_us
+  end
+  while last > 0 and steps[last] > at_us do last = last - 1 end
+  return steps, last
 end
 
 function interval.read(position)
@@ -128,6 +134,19 @@ function interval.take(limit, state)
   if limit.cost_tokens == 0 then return true end
   return tokens >= limit.needed_tokens, { tokens = tokens - limit.cost_tokens, stepped_at_us = now_us - since_step_us }
 end
+
+function interval.occupied(g, state, lent_tokens, at_us)
+  if g.interval_us == 0 then
+    local _, last = steps_until(g, at_us)
+    if last == 0 then return state end
+  end
+  local tokens, since_step_us = level(g, state, at_us)
+  local most_tokens = g.capacity_tokens - lent_tokens
+  if tokens <= most_tokens then return state end
+  return { tokens = most_tokens, stepped_at_us = at_us - since_step_us }
+end
+
+function interval.costing(_, tokens) return { cost_tokens = tokens } end
 
 function interval.leaving(limit, tokens) return { needed_tokens = limit.cost_tokens + tokens } end
 

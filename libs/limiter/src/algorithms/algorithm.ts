@@ -96,6 +96,13 @@ export interface BucketAlgorithm<Bucket, State, Level> {
   startsFull?(bucket: Bucket): boolean;
   /** What of the bucket differs, besides the tokens, for those who have to leave so many of them to others. */
   withholding?(bucket: Bucket, tokens: number): Partial<Bucket>;
+  /**
+   * The state at an instant if so many whole tokens at least are missing, because they are lent, at most the capacity: what has refilled beyond that is
+   * lost. Steps and windows stay where they are. Missing where tokens cannot be lent.
+   */
+  occupied?(bucket: Bucket, state: State, tokens: number, atUs: number): State;
+  /** When all that is missing comes back at once: leases end then at the latest. Missing where tokens come back little by little. */
+  leasesEndUs?(bucket: Bucket, state: State, nowUs: number): number;
   /** What a decision says otherwise while an operator blocks the bucket for `waitMs`. */
   whenBlocked?(bucket: Bucket, waitMs: number): Partial<Decision>;
 }

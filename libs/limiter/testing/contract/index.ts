@@ -182,4 +182,5 @@ export function describeBucketStore(name: string, create: CreateStore): void {
     describeBlocks(create);
   });
 }
+export { describeLender } from './leases.js';
 export { describeLooks } from './looks.js';

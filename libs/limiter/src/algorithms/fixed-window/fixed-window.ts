@@ -118,6 +118,12 @@ export const fixedWindowBuckets: BucketAlgorithm<FixedWindowBucket, FixedWindowS
   refunded,
   adjusted,
   missing: (bucket, state, atUs) => wholeAmount(inForce(bucket, state, atUs).used + usedBefore(state.held, atUs)),
+  occupied(bucket, state, tokens, atUs) {
+    const { startUs, used } = inForce(bucket, state, atUs);
+    const before = usedBefore(state.held, atUs);
+    return used + before < tokens ? { ...state, startUs, used: tokens - before } : state;
+  },
+  leasesEndUs: (bucket, state, nowUs) => inForce(bucket, state, nowUs).endUs,
   stateMissing(bucket, missing, atUs) {
     const startUs = bucket.startsWith === 'first_request' ? atUs : bucket.windows.around(atUs).startUs;
     return { startUs, used: Math.min(bucket.capacity, Math.max(0, roundedUp(missing))) };

@@ -228,6 +228,12 @@ export const greedyBuckets: BucketAlgorithm<GreedyBucket, GreedyState, GreedyLev
   missing,
   adjusted: greedyAdjusted,
   stateMissing: ({ rate }, amount, atUs) => greedyState(levelMissing(amount, rate), atUs),
+  occupied(bucket, state, tokens, atUs) {
+    const { debtUs, part } = greedyLevel(bucket, state, atUs);
+    const least = spanOf(tokens, bucket.rate);
+    const isLess = debtUs < least.whole || (debtUs === least.whole && part < least.part);
+    return isLess ? greedyState({ debtUs: least.whole, part: least.part }, atUs) : state;
+  },
   // They wait no longer than lets those wait behind them for whom the rest is kept.
   withholding({ maxWaitUs, rate }, tokens) {
     if (maxWaitUs === undefined) return {};

@@ -165,5 +165,10 @@ export const intervalBuckets: BucketAlgorithm<IntervalBucket, IntervalState, Int
   refunded: intervalRefunded,
   adjusted: intervalAdjusted,
   missing: (bucket, state, atUs) => wholeAmount(bucket.capacity - intervalLevel(bucket, state, atUs).tokens),
+  occupied(bucket, state, lent, atUs) {
+    const { tokens, steppedAtUs } = intervalLevel(bucket, state, atUs);
+    const most = bucket.capacity - lent;
+    return tokens > most ? { tokens: most, steppedAtUs } : state;
+  },
   stateMissing: (bucket, missing, atUs) => ({ tokens: bucket.capacity - roundedUp(missing), steppedAtUs: stepAt(bucket, atUs) }),
 };
