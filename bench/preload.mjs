@@ -90,7 +90,7 @@ async function compare({ workshop, rounds, quick, say }, what, name, goal) {
 
 /**
  * What Redis was sent since its statistics began. What scripts call counts as calls of their own there, so it is the scripts that are counted.
- * @param {import('ioredis').Redis} redis
+ * @param {import('#limiter-redis').RedisConnection} redis
  */
 async function received(redis) {
   const [stats, commands] = await Promise.all([redis.info('stats'), redis.info('commandstats')]);
