@@ -7,6 +7,7 @@ import { Workshop } from './shared/workshop.mjs';
 
 const BENCHES = [
   'gateway-limiting',
+  'fast-lane',
   'gateway-peers',
   'identity',
   'decision-api',
@@ -21,7 +22,10 @@ const BENCHES = [
   'store',
   'algorithms',
   'decisions',
+  'leases',
   'memory',
+  'growth',
+  'workers',
   'reports',
   'preload',
   'apply',

@@ -142,7 +142,7 @@ export class Preloader {
 
   private snapshotStore(): RedisSnapshotStore {
     const { buckets, snapshots } = this.redis;
-    // Gateways say where the buckets are what they can read.
+    // Those who read snapshots say that they are alive where the buckets are.
     return new RedisSnapshotStore(snapshots, undefined, { compact: () => allReadCompactSnapshots(buckets) });
   }
 

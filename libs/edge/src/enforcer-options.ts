@@ -8,6 +8,7 @@ type EnforcerConfig = Pick<
   | 'redisUrl'
   | 'snapshotRedisUrl'
   | 'storeTimeoutMs'
+  | 'leaseHorizonMs'
   | 'ruleCacheMb'
   | 'unknownMerchant'
   | 'unknownLookupsPerSecond'
@@ -37,6 +38,7 @@ export function enforcerOptions(config: EnforcerConfig, name: string): Omit<Enfo
     ruleSource: rules,
     apiKeySource: config.identity?.includes('api-key') === true ? rules : undefined,
     storeTimeoutMs: config.storeTimeoutMs,
+    leaseHorizonMs: config.leaseHorizonMs,
     ruleCacheBytes: config.ruleCacheMb * 2 ** 20,
     defaultForUnknown: config.unknownMerchant === 'default',
     unknownLookupsPerSecond: config.unknownLookupsPerSecond,

@@ -1,4 +1,5 @@
-import { MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
+import { randomInt } from 'node:crypto';
+import { type BucketStore, LeasingBucketStore, MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
 import {
   ChangeFeed,
   type ChangeListener,
@@ -60,7 +61,8 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
-  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), {
+  const leasing = createLeasing(buckets, store, settings.leaseHorizonMs);
+  const limiter = new RateLimiter(leasing, new MemoryBucketStore(Date.now), {
     spareCapacity,
     gateways: () => gateways.count,
     retries: settings.retries,
@@ -78,6 +80,8 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     storeHealth,
     /** In front of `store`: remembers what it has refused. */
     buckets,
+    /** In front of `buckets`: spends what this process was lent. */
+    leasing,
     limiter,
     claims: createClaims(redis, store, ignored, storeTimeoutMs),
     gateways,
@@ -87,6 +91,16 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     refusals: new RefusalLog({ logger, perSecond: settings.refusalLinesPerSecond, secret: settings.receiptHashKey }),
     ignored,
   };
+}
+
+function createLeasing(buckets: BucketStore, store: RedisBuckets, horizonMs: number): LeasingBucketStore {
+  return new LeasingBucketStore(buckets, store, {
+    lessee: randomInt(1, 2 ** 32),
+    horizonMs,
+    now: () => performance.now(),
+    wall: Date.now,
+    storeAheadMs: () => store.clockOffsetMs,
+  });
 }
 
 function isSnapshotRedisShared({ redisUrl, snapshotRedisUrl = redisUrl }: EnforcerSettings): boolean {

@@ -28,6 +28,8 @@ export interface EnforcerOptions {
   readonly registry: Registry;
   /** How long Redis may take for one take. Milliseconds. */
   readonly storeTimeoutMs?: number;
+  /** After which tokens that a leased rule has taken in advance end, if they are not renewed. Milliseconds, at most 10,000. */
+  readonly leaseHorizonMs?: number;
   /** Memory for the rules of merchants, by estimate. Never more than a quarter of the heap. */
   readonly ruleCacheBytes?: number;
   /** A merchant that does not exist gets the default rules instead of no verdict. */
@@ -72,6 +74,7 @@ export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
   const { ruleCacheBytes = 128 * 2 ** 20 } = options;
   return {
     storeTimeoutMs: 25,
+    leaseHorizonMs: 1000,
     storedRules: true,
     defaultForUnknown: false,
     unknownLookupsPerSecond: 60,

@@ -104,7 +104,7 @@ export class TakeInParts {
     const next = this.parts[this.taken.length];
     if (next !== undefined) return this.ask(next);
     const [{ atUs, state }] = this.taken as [Taken];
-    this.answer(this.inOrder(this.taken), atUs, false, state);
+    this.answer(this.inOrder(this.taken), atUs, undefined, state);
   }
 
   /** The buckets that were not asked are looked at, because the answer tells of all. */
@@ -116,7 +116,7 @@ export class TakeInParts {
       rest.map(async (part) => ({ part, levels: await Promise.all(part.takes.map((take) => this.storeOf(take.key).look(take))) })),
     ).catch((error: unknown) => error as Error);
     if (looked instanceof Error) this.answer(asOutcome(looked), 0);
-    else this.answer(this.inOrder([...before, taken, ...looked]), taken.atUs, false, taken.state ?? before[0]?.state);
+    else this.answer(this.inOrder([...before, taken, ...looked]), taken.atUs, undefined, taken.state ?? before[0]?.state);
   }
 
   private giveBack(): void {

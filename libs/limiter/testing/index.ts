@@ -4,6 +4,7 @@ export * from './engine.js';
 export * from './fake-clock.js';
 export * from './golden-runner.js';
 export * from './lease-traces.js';
+export * from './leasing-world.js';
 export * from './lending.js';
 export * from './model.js';
 export * from './odd-json.js';

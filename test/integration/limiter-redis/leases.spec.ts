@@ -19,6 +19,7 @@ import {
   arrivals,
   bucketTake,
   burst,
+  describeLeaseTraces,
   describeLender,
   FakeClock,
   isAllowed,
@@ -53,6 +54,7 @@ async function create() {
 }
 
 describeLender('RedisBucketStore', create);
+describeLeaseTraces(create);
 
 /** What a store says to a word, with when it says so; an error by its message. */
 const said = (store: BucketLender, request: LendRequest): Promise<unknown> =>

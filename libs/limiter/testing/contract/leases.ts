@@ -37,6 +37,14 @@ export function describeLender(name: string, create: CreateLender): void {
         expect(await takes(1)).toBe(false);
       });
 
+      test('up to half of the capacity, however often a lease is renewed', async () => {
+        const { say, left } = await started(spec);
+        await say({ wants: 4 });
+        expect(await say({ sequence: 2, holds: 4, wants: 4 })).toMatchObject({ kept: 4, granted: 1 });
+        expect(await say({ sequence: 3, holds: 5, wants: 4 })).toMatchObject({ kept: 5, granted: 0, forUs: SECOND_US });
+        expect(await left()).toBe(5);
+      });
+
       test('as far as they are there', async () => {
         const { say, left, takes } = await started(spec);
         await takes(8);

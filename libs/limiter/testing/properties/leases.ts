@@ -25,10 +25,11 @@ export function describeLeaseLaw(usualRuns: number): void {
       expect({ seen, missing }).toEqual({ seen, missing: [] });
     });
 
+    // Steps of an interval are elsewhere after a step back, which moves a burst by a part of an interval: with a continuous refill the oracle is exact.
     test('a clock of the store that steps back lends nothing twice', async () => {
       let steps = 0;
       await fc.assert(
-        fc.asyncProperty(cases(unaligned, -1), async ([spec, events]) => {
+        fc.asyncProperty(cases(greedy, -1), async ([spec, events]) => {
           const world = new LeaseWorld(spec);
           for (const event of events) await world.does(event);
           steps += world.stepsOfClock;
