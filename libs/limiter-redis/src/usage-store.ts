@@ -82,18 +82,15 @@ export class RedisUsageStore {
   /** What became of the requests of some merchants from one moment to another, by merchant, each in the order of time. */
   async read(merchantIds: readonly string[], fromMs: number, untilMs: number): Promise<Map<string, UsageStep[]>> {
     const hours = hoursOf(fromMs, untilMs);
-    const found = new Map<string, UsageStep[]>();
-    await Promise.all(
-      merchantIds.map(async (merchantId) => {
+    // In the order in which they were asked for, whichever server answers first.
+    const found = await Promise.all(
+      merchantIds.map(async (merchantId): Promise<[string, UsageStep[]]> => {
         const steps = await Promise.all(hours.map(async (hour) => parseUsage(await this.hash(this.keyOf(merchantId, hour)), hour)));
         const within = steps.flat().filter(({ atMs }) => atMs >= fromMs && atMs < untilMs);
-        found.set(
-          merchantId,
-          within.sort((a, b) => a.atMs - b.atMs || compareIds(a.ruleId, b.ruleId)),
-        );
+        return [merchantId, within.sort((a, b) => a.atMs - b.atMs || compareIds(a.ruleId, b.ruleId))];
       }),
     );
-    return found;
+    return new Map(found);
   }
 
   /** What became of the requests under some rules of merchants from one moment to another, by their places, each in the order of time. */

@@ -1,4 +1,4 @@
-import { startLimits } from '#limiter';
+import { startLimits, type LendOutcome } from '#limiter';
 import {
   carryOverBuckets,
   ChangeFeed,
@@ -83,6 +83,15 @@ describe.each(SETUPS)('%s', (_name, start) => {
     expect(await asker.passed(1, rules, { ...request, retryKey: undefined })).toBe(0);
     for (const reservation of verdict.reservations) reservation.refund();
     await until('it is given back', async () => (await asker.passed(1, rules, { ...request, retryKey: undefined })) === 1);
+  });
+
+  test('tokens are lent, and what is lent occupies the bucket', async () => {
+    const { bucket, key } = (await asker.ask([ruleWith('21', [limitOf(10)])], { merchantId: 'lent' })).reservations[0]!.takes[0]!;
+    const word = { key, bucket, lessee: 7, sequence: 1, forUs: 10_000_000, holds: 0, givesBack: 0, overspent: 0, wants: 6 };
+    const lent = await new Promise<LendOutcome>((resolve) => asker.store.lend(word, resolve));
+    if (lent instanceof Error) throw lent;
+    expect(lent.granted).toBeGreaterThan(0);
+    expect(await asker.passed(9, [ruleWith('21', [limitOf(10)])], { merchantId: 'lent' })).toBe(9 - lent.granted);
   });
 
   test('operators read, reset and block a bucket', async () => {
