@@ -1,5 +1,5 @@
 import { applyFile } from './api/apply-file.js';
-import { asJson, ABOUT_CONNECTION, select } from './api/options.js';
+import { asJson, ABOUT_CONNECTION, select, strict } from './api/options.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { Faults } from './shared/options.js';
 
@@ -10,6 +10,7 @@ export function command() {
     .option('--delete-merchants', 'count merchants that the file lacks as differences', false)
     .option('--delete-plans', 'count plans that the file lacks as differences', false)
     .addOption(select(faults))
+    .addOption(strict())
     .addOption(asJson())
     .addHelpText('after', afterHelp(['The same as apply --dry-run, for scripts.', ABOUT_CONNECTION], ['npx tollgate diff rules.yaml']))
     .action(async (file, { json = false, ...options }) => {

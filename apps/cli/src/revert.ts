@@ -1,4 +1,4 @@
-import { asJson, ABOUT_CONNECTION, merchant, plan, reason, rulesPath, wholeArgument } from './api/options.js';
+import { asJson, ABOUT_CONNECTION, merchant, plan, reason, rulesPath, strict, wholeArgument } from './api/options.js';
 import { reasonHeader, RulesApi } from './api/rules-api.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { print } from './shared/output.js';
@@ -9,6 +9,7 @@ export function command() {
     .argument('<version>', 'the version whose numbers hold again; history shows which there were', wholeArgument)
     .addOption(merchant())
     .addOption(plan())
+    .addOption(strict())
     .addOption(reason())
     .addOption(asJson())
     .addHelpText(
@@ -21,20 +22,27 @@ export function command() {
         ['npx tollgate revert 17 2 --merchant acme --reason "back to normal"', 'npx tollgate revert 3 1'],
       ),
     )
-    .action(async (ruleId, version, { merchant: merchantId, plan: planName, reason: why, json }) => {
+    .action(async (ruleId, version, { merchant: merchantId, plan: planName, strict: isStrict, reason: why, json }) => {
       const api = RulesApi.of(process.env);
       const path = `${rulesPath(merchantId, planName)}/${ruleId}`;
       const standing = await api.send(path);
       await standing.arrayBuffer();
       // A rule that is not there, or cannot be read, has no ETag: whatever is there is replaced.
       const headers = { 'if-match': standing.headers.get('etag') ?? '*', ...reasonHeader(why) };
-      const answer = await api.ask<Reverted | Waiting>(`${path}/revert`, { method: 'POST', body: { version: Number(version) }, headers });
+      const request = {
+        method: 'POST',
+        query: { strict: isStrict ? 'true' : undefined },
+        body: { version: Number(version) },
+        headers,
+      } as const;
+      const answer = await api.ask<Reverted | Waiting>(`${path}/revert`, request);
       print(json ? JSON.stringify(answer, null, 2) : inWords(ruleId, version, answer));
     });
 }
 
 interface Reverted {
   readonly version: number;
+  readonly warnings?: readonly { readonly code: string; readonly pointer: string; readonly detail: string }[];
 }
 
 /** The rule is protected: an approval is answered in place of the rule. */
@@ -44,7 +52,9 @@ interface Waiting {
 }
 
 function inWords(ruleId: string, version: string, answer: Reverted | Waiting): string {
-  return 'state' in answer
-    ? `Rule ${ruleId} is protected: nothing is changed yet, and approval ${answer.id} waits for a second administrator.`
-    : `Rule ${ruleId} is what it was at version ${version}; that is version ${answer.version} now.`;
+  if ('state' in answer) {
+    return `Rule ${ruleId} is protected: nothing is changed yet, and approval ${answer.id} waits for a second administrator.`;
+  }
+  const warned = (answer.warnings ?? []).map(({ code, pointer, detail }) => `! ${pointer} ${detail} (${code})`);
+  return [...warned, `Rule ${ruleId} is what it was at version ${version}; that is version ${answer.version} now.`].join('\n');
 }

@@ -129,6 +129,26 @@ describe('rules as files', () => {
     expect(await json('audit', 'list', '--limit', '1')).toMatchObject([{ reason: 'spring, für alle' }]);
   });
 
+  it('apply warns of what is probably a mistake, with its line, and with --strict refuses it', async () => {
+    const mistaken = file(FILE.replace('capacity: 10', 'capacity: 3'), 'mistaken.yaml');
+    const warning =
+      /! mistaken\.yaml:8: \/merchants\/0\/rules\/0\/limits\/0\/capacity is less than the 5 tokens .* \(limit\.capacity\.below_refill\)/;
+    expect(await tollgate('diff', mistaken)).toMatchObject({ code: 1, stdout: expect.stringMatching(warning) as string });
+    const dry = await tollgate('diff', mistaken, '--strict');
+    expect([dry.code, dry.stdout]).toEqual([
+      1,
+      expect.stringContaining('apply would refuse it: rules of the document are probably mistakes') as string,
+    ]);
+    const strict = await tollgate('apply', mistaken, '--strict');
+    expect([strict.code, strict.stderr]).toEqual([
+      1,
+      expect.stringContaining('mistaken.yaml:8: /merchants/0/rules/0/limits/0/capacity') as string,
+    ]);
+    expect(await tollgate('diff', file(FILE))).toMatchObject({ code: 0 });
+    expect(await tollgate('apply', mistaken)).toMatchObject({ code: 0, stdout: expect.stringMatching(warning) as string });
+    expect(await tollgate('apply', file(FILE), '--strict')).toMatchObject({ code: 0 });
+  });
+
   it('apply reads the standard input, and says what becomes of a field', async () => {
     const { code, stdout } = await run(['apply', '-', '--dry-run'], {
       ...inEnvironment(),

@@ -62,6 +62,24 @@ describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s',
     expect((await api.ask('GET', path)).body).toEqual(reverted.body);
   });
 
+  it('is not reverted to what is probably a mistake where strict=true asks for that', async () => {
+    const two = await api.ask('POST', rules, ruleBody({ name: 'two', limits: limits(3) }));
+    const its = two.headers.get('location') ?? '';
+    await api.ask('PUT', its, ruleBody({ name: 'two', priority: 9, match: { methods: ['PUT'], paths: [] } }), { 'if-match': '"1"' });
+    const codes = ['rule.match.repeated', 'limit.capacity.below_refill'];
+    const strict = await api.ask('POST', `${its}/revert?strict=true`, { version: 1 }, { 'if-match': '"2"' });
+    expect([strict.status, strict.body]).toEqual([400, expect.objectContaining({ code: 'rule.warnings' })]);
+    const found = (list: unknown) => (list as { code: string }[]).map(({ code }) => code).sort();
+    expect(found((strict.body as { errors: unknown }).errors)).toEqual([...codes].sort());
+    expect((await api.ask('GET', its)).headers.get('etag')).toBe('"2"');
+    const reverted = await api.ask('POST', `${its}/revert`, { version: 1 }, { 'if-match': '"2"' });
+    expect([reverted.status, found((reverted.body as { warnings: unknown }).warnings)]).toEqual([200, [...codes].sort()]);
+    await api.ask('DELETE', its, undefined, { 'if-match': '*' });
+    const restored = await api.ask('POST', `${its}/revert?strict=true`, { version: 1 }, { 'if-match': '*' });
+    expect([restored.status, (await api.ask('GET', its)).status]).toEqual([400, 404]);
+    expect((await api.ask('POST', `${its}/revert?strict=maybe`, { version: 1 }, { 'if-match': '*' })).status).toBe(400);
+  });
+
   it('comes back after it was deleted', async () => {
     expect((await api.ask('DELETE', path, undefined, { 'if-match': '"3"' })).status).toBe(204);
     expect((await api.ask('POST', `${path}/revert`, { version: 2 }, { 'if-match': '"2"' })).status).toBe(412);

@@ -9,6 +9,8 @@ export interface ApplyOptions {
   readonly deletePlans: boolean;
   /** Only what has this label, as LABEL=VALUE. */
   readonly select?: string | undefined;
+  /** Whether warnings are errors. */
+  readonly strict?: boolean;
   readonly reason?: string | undefined;
   readonly json: boolean;
 }
@@ -26,6 +28,15 @@ export interface ApplyResult {
   readonly changes: readonly Change[];
   readonly applied: boolean;
   readonly refusal?: { readonly code: string; readonly detail: string };
+  /** The first ones; their pointers point into the file. */
+  readonly warnings?: readonly Warning[];
+  readonly moreWarnings?: number;
+}
+
+interface Warning {
+  readonly code: string;
+  readonly pointer: string;
+  readonly detail: string;
 }
 
 /** Sends a file and prints what it changes. @throws CommandError */
@@ -36,33 +47,36 @@ export async function applyFile(path: string, options: ApplyOptions): Promise<Ap
 /** The same of what was read or made already. @throws CommandError */
 export async function applyContent(
   { content, placeOf }: RulesFile,
-  { dryRun, maxDeletePercent, deleteMerchants, deletePlans, select, reason, json }: ApplyOptions,
+  { dryRun, maxDeletePercent, deleteMerchants, deletePlans, select, strict = false, reason, json }: ApplyOptions,
 ): Promise<ApplyResult> {
   const api = RulesApi.of(process.env);
   const query = {
     dryRun: String(dryRun),
     maxDeletePercent: String(maxDeletePercent),
     deleteMerchants: String(deleteMerchants),
-    // An older Rules API does not know it.
+    // An older Rules API does not know them.
     deletePlans: deletePlans ? 'true' : undefined,
+    strict: strict ? 'true' : undefined,
     select,
   };
   const request = { method: 'POST', query, body: content ?? null, headers: reasonHeader(reason) } as const;
   const result = await api.ask<ApplyResult>('/v1/apply', request, placeOf);
-  print(json ? JSON.stringify(result, null, 2) : inWords(result));
+  print(json ? JSON.stringify(result, null, 2) : inWords(result, placeOf));
   return result;
 }
 
 const SIGNS = { create: '+', update: '~', delete: '-' } as const;
 
-function inWords({ changes, applied, refusal }: ApplyResult): string {
+function inWords({ changes, applied, refusal, warnings = [], moreWarnings = 0 }: ApplyResult, placeOf: RulesFile['placeOf']): string {
   const lines = changes.flatMap((change) => [`${SIGNS[change.action]} ${nameOf(change)}`, ...stepsOf(change)]);
   const counts = (['create', 'update', 'delete'] as const)
     .map((action) => `${changes.filter((change) => change.action === action).length} to ${action}`)
     .join(', ');
   const summary =
     changes.length === 0 ? 'No difference.' : applied ? `Applied ${count(changes.length)} changes.` : `Not applied: ${counts}.`;
-  return [...lines, summary, ...(refusal ? [`apply would refuse it: ${refusal.detail}.`] : [])].join('\n');
+  const warned = warnings.map(({ code, pointer, detail }) => `! ${placeOf(pointer)} ${detail} (${code})`);
+  const others = moreWarnings > 0 ? [`! and ${count(moreWarnings)} more warnings`] : [];
+  return [...lines, ...warned, ...others, summary, ...(refusal ? [`apply would refuse it: ${refusal.detail}.`] : [])].join('\n');
 }
 
 function nameOf({ kind, id, merchantId, plan }: Change): string {

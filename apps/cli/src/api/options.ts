@@ -4,6 +4,7 @@ import { type Faults, wholeNumber } from '../shared/options.js';
 /** Options that several commands have. */
 export const asJson = () => new Option('--json', 'print JSON instead of a table');
 export const reason = () => new Option('--reason <text>', 'why the change is made; the history keeps it');
+export const strict = () => new Option('--strict', 'refuse rules that are probably mistakes, instead of warning of them').default(false);
 export const merchant = () => new Option('--merchant <id>', 'the merchant');
 export const plan = () => new Option('--plan <name>', 'the plan').conflicts('merchant');
 

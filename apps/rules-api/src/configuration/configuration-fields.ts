@@ -115,4 +115,11 @@ export const APPLY_QUERY_FIELDS = {
       'The document manages only what has this label, written as NAME=VALUE: everything else is neither changed nor deleted. Every rule of the document must ' +
       'have it. A merchant of the document without it is not managed itself. Not together with deleteMerchants or deletePlans.',
   },
+  strict: {
+    kind: 'choice',
+    values: ['true', 'false'],
+    default: 'false',
+    explanation:
+      'With true a document with a warning about a rule that it creates or changes is refused, and the answer names the warnings as errors.',
+  },
 } as const satisfies Fields;

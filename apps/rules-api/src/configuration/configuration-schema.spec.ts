@@ -55,8 +55,8 @@ describe('docs/schema/configuration.schema.json', () => {
     expect([fits(yaml), fits(json)]).toEqual([true, true]);
     for (const document of [yaml, DocumentText.ofJson(Buffer.from(JSON.stringify(json)))]) {
       const configuration = await readConfiguration(document);
-      expect([...configuration.plans]).toEqual(merchants.length > 0 ? [plan] : []);
-      expect([...configuration.merchants]).toEqual(merchants.map((each) => ({ plan: null, ...each })));
+      expect([...configuration.plans]).toEqual(merchants.length > 0 ? [{ ...plan, pointer: '/plans/0' }] : []);
+      expect([...configuration.merchants]).toEqual(merchants.map((each, i) => ({ plan: null, ...each, pointer: `/merchants/${i}` })));
       expect(configuration.defaultRules).toEqual(defaultRules);
     }
   });

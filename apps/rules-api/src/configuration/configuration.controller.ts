@@ -31,7 +31,7 @@ export class ConfigurationController {
   @ApiConsumes('application/json', 'application/yaml')
   @ApiBody({ type: ConfigurationDto })
   @Applies('Apply a file of merchants and rules', ApplyResult, {
-    query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'deletePlans', 'select'],
+    query: ['dryRun', 'maxDeletePercent', 'deleteMerchants', 'deletePlans', 'select', 'strict'],
   })
   async apply(@Body() body: unknown, @Query() query: ApplyQueryDto, @CurrentActor() by: Actor): Promise<PackedAnswer> {
     return answerOf(await this.configuration.apply(body, query, by));

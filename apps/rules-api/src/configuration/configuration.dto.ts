@@ -3,6 +3,7 @@ import type { RuleSpec } from '#limiter';
 import type { MerchantSpec, PlanSpec } from '#rules-db';
 import { PatchStep } from '../history/history.dto.js';
 import { tableDto } from '../http/table-dto.js';
+import { RuleWarningView } from '../rules/rule.dto.js';
 import { APPLY_QUERY_FIELDS, CONFIGURATION_FIELDS, EXPORT_QUERY_FIELDS } from './configuration-fields.js';
 
 /** Merchants and rules as a file: the body of apply and the answer of export. */
@@ -15,13 +16,16 @@ export interface Configured<T> extends Iterable<T> {
 
 /** A document without faults. */
 export interface Configuration {
-  readonly plans: Configured<ConfiguredPlan>;
-  readonly merchants: Configured<ConfiguredMerchant>;
+  readonly plans: Configured<Placed<ConfiguredPlan>>;
+  readonly merchants: Configured<Placed<ConfiguredMerchant>>;
   /** The plans that merchants of the document are given, each with the places in the document that name it. */
   readonly givenPlans: ReadonlyMap<string, readonly string[]>;
   /** Undefined: the default rules are not managed by this document. */
   readonly defaultRules: readonly RuleSpec[] | undefined;
 }
+
+/** With its place in the document, as a JSON pointer. */
+export type Placed<T> = T & { readonly pointer: string };
 
 export interface ConfiguredPlan extends PlanSpec {
   readonly name: string;
@@ -86,6 +90,9 @@ export class ApplyQueryDto {
     description: APPLY_QUERY_FIELDS.select.explanation,
   })
   select?: string;
+
+  @ApiPropertyOptional({ type: Boolean, default: false, description: APPLY_QUERY_FIELDS.strict.explanation })
+  strict: 'true' | 'false';
 }
 
 export const CHANGE_ACTIONS = ['create', 'update', 'delete'] as const;
@@ -143,4 +150,14 @@ export class ApplyResult {
 
   @ApiPropertyOptional({ type: ApplyRefusal, description: 'Only for a dry run: why the document would be refused, if it would be' })
   refusal?: ApplyRefusal;
+
+  @ApiPropertyOptional({
+    type: [RuleWarningView],
+    description:
+      'Warnings about the rules that are created or changed, at most 100, with JSON pointers into the document; absent if there are none.',
+  })
+  warnings?: RuleWarningView[];
+
+  @ApiPropertyOptional({ type: 'integer', minimum: 1, description: 'How many warnings there are besides; absent if there are none.' })
+  moreWarnings?: number;
 }

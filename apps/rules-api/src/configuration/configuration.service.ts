@@ -140,8 +140,8 @@ export class ConfigurationService {
 
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<Applied> {
     const plan = await this.plan({ merchants: this.merchants, plans: this.plans, rules: this.rules }, document, query, undefined);
-    const refusal = refusalOf(plan, Number(query.maxDeletePercent));
-    return { changes: plan.changes, applied: false, ...(refusal && { refusal }) };
+    const refusal = refusalOf(plan, Number(query.maxDeletePercent)) ?? strictRefusalOf(plan, query);
+    return { changes: plan.changes, applied: false, ...(refusal && { refusal }), ...warningsIn(plan) };
   }
 
   private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<Applied> {
@@ -162,7 +162,9 @@ export class ConfigurationService {
       const refusal = refusalOf(plan, Number(query.maxDeletePercent));
       // It undoes what was changed.
       if (refusal) throw new ProblemError({ status: 409, ...refusal });
-      return { changes: plan.changes, applied: true };
+      const strictRefusal = strictRefusalOf(plan, query);
+      if (strictRefusal) throw new ProblemError({ status: 400, type: 'invalid-body', ...strictRefusal, errors: plan.warnings.first });
+      return { changes: plan.changes, applied: true, ...warningsIn(plan) };
     });
   }
 
@@ -171,6 +173,7 @@ export class ConfigurationService {
       deleteMerchants: query.deleteMerchants === 'true',
       deletePlans: query.deletePlans === 'true',
       selection: selectionIn(query.select),
+      strict: query.strict === 'true',
       by,
     };
     return new Planner(repositories, this.unreadable, options).plan(document);
@@ -208,4 +211,17 @@ function refusalOf({ deletions, protectedRules, planInUse }: Plan, maxDeletePerc
     return { code: 'plan.in_use', detail };
   }
   return undefined;
+}
+
+function strictRefusalOf({ warnings: { first, more } }: Plan, { strict }: ApplyQueryDto): ApplyRefusal | undefined {
+  if (strict !== 'true' || first.length === 0) return undefined;
+  const all = first.length + more;
+  const detail =
+    `rules of the document are probably mistakes (${all} ${all === 1 ? 'warning' : 'warnings'}), and strict=true asks to refuse it then; ` +
+    'without it the document would be applied with these warnings';
+  return { code: 'rule.warnings', detail };
+}
+
+function warningsIn({ warnings: { first, more } }: Plan): Pick<ApplyResult, 'warnings' | 'moreWarnings'> {
+  return { ...(first.length > 0 && { warnings: [...first] }), ...(more > 0 && { moreWarnings: more }) };
 }

@@ -15,7 +15,7 @@ import { byBytes, MAX_RULES_PER_OWNER } from '#rules-db';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 import { badBody, MAX_DEPTH, MAX_ERRORS, oddities } from '../http/validation.pipe.js';
 import { PLAN_FIELDS } from '../plans/plan-fields.js';
-import type { Configuration, Configured, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
+import type { Configuration, Configured, ConfiguredMerchant, ConfiguredPlan, Placed } from './configuration.dto.js';
 import { CONFIGURATION_FIELDS, CONFIGURED_MERCHANT_FIELDS, CONFIGURED_PLAN_FIELDS } from './configuration-fields.js';
 import { type DocumentItems, DocumentText } from './document-text.js';
 import { isSelected, type Selection, unselectedRule } from './selection.js';
@@ -46,10 +46,11 @@ export async function readConfiguration(body: unknown, selection?: Selection): P
   return { plans, merchants, givenPlans, defaultRules: defaultRules && specsOf(defaultRules) };
 }
 
-async function readPlans(reader: DocumentReader, items: DocumentItems): Promise<Configured<ConfiguredPlan>> {
+async function readPlans(reader: DocumentReader, items: DocumentItems): Promise<Configured<Placed<ConfiguredPlan>>> {
   const names = await reader.named(items, { list: 'plans', kind: 'plan', name: 'name', fields: CONFIGURED_PLAN_FIELDS });
-  return configured(items, names, (plan) => ({
+  return configured(items, names, (plan, place) => ({
     ...(completed(plan, PLAN_FIELDS) as unknown as ConfiguredPlan),
+    pointer: `/plans/${place}`,
     name: plan['name'] as string,
     rules: specsOf(rulesIn(plan['rules'])),
   }));
@@ -59,7 +60,7 @@ async function readMerchants(
   reader: DocumentReader,
   items: DocumentItems,
   givenPlans: Map<string, string[]>,
-): Promise<Configured<ConfiguredMerchant>> {
+): Promise<Configured<Placed<ConfiguredMerchant>>> {
   const about = { list: 'merchants', kind: 'merchant', name: 'id', fields: CONFIGURED_MERCHANT_FIELDS } as const;
   const ids = await reader.named(items, about, ({ plan }, pointer) => {
     if (typeof plan !== 'string') return;
@@ -67,8 +68,9 @@ async function readMerchants(
     if (places === undefined) givenPlans.set(plan, [`${pointer}/plan`]);
     else if (places.length < MAX_ERRORS) places.push(`${pointer}/plan`);
   });
-  return configured(items, ids, (merchant) => ({
+  return configured(items, ids, (merchant, place) => ({
     ...(completed(merchant, MERCHANT_FIELDS) as unknown as ConfiguredMerchant),
+    pointer: `/merchants/${place}`,
     rules: specsOf(rulesIn(merchant['rules'])),
   }));
 }
@@ -77,7 +79,7 @@ async function readMerchants(
 function configured<T>(
   items: DocumentItems,
   names: readonly string[],
-  specOf: (item: Readonly<Record<string, unknown>>) => T,
+  specOf: (item: Readonly<Record<string, unknown>>, place: number) => T,
 ): Configured<T> {
   const order = names.map((_, i) => i);
   const isSorted = names.every((name, i) => i === 0 || byBytes(names[i - 1]!, name) < 0);
@@ -85,7 +87,7 @@ function configured<T>(
   return {
     names: isSorted ? names : order.map((i) => names[i]!),
     *[Symbol.iterator]() {
-      for (const i of order) yield specOf(items.at(i) as Readonly<Record<string, unknown>>);
+      for (const i of order) yield specOf(items.at(i) as Readonly<Record<string, unknown>>, i);
     },
   };
 }

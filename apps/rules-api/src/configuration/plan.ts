@@ -12,7 +12,6 @@ import {
   type PlanRepository,
   type RuleEdits,
   type RuleEntity,
-  type RuleOwner,
   type RuleRepository,
   isProtected,
   Spool,
@@ -20,7 +19,8 @@ import {
 import type { PatchStep } from '../history/history.dto.js';
 import { ruleSpec } from '../rules/rule.dto.js';
 import type { UnreadableRules } from '../rules/unreadable-rules.js';
-import type { AppliedChange, Configuration, ConfiguredMerchant, ConfiguredPlan } from './configuration.dto.js';
+import type { AppliedChange, Configuration, ConfiguredMerchant, ConfiguredPlan, Placed } from './configuration.dto.js';
+import { DocumentWarnings, type RulesOfOwner } from './document-warnings.js';
 import { pagesOf } from './pages.js';
 import { aboutRulesOf, added, demandPlans, editOf, ownerName } from './planned-changes.js';
 import { isSelected, notSelected, type Selection } from './selection.js';
@@ -37,6 +37,8 @@ export interface PlanOptions {
   readonly deletePlans: boolean;
   /** What the document manages; undefined: everything that it names. */
   readonly selection: Selection | undefined;
+  /** Whether warnings are errors. */
+  readonly strict: boolean;
   /** Who makes the changes. Without one nothing is changed. */
   readonly by: Actor | undefined;
 }
@@ -50,6 +52,8 @@ export interface Plan {
   readonly planInUse: { readonly plan: string; readonly merchantId: string } | undefined;
   /** The names of the protected rules that the document would change or delete. */
   readonly protectedRules: readonly string[];
+  /** About the rules that are created or changed. */
+  readonly warnings: Pick<DocumentWarnings, 'first' | 'more'>;
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
@@ -61,6 +65,13 @@ const READ_AT_ONCE = 200;
 interface Compared {
   readonly changes: AppliedChange[];
   readonly edit: RuleEdits;
+  readonly rules: RulesOfOwner;
+}
+
+/** Rules of an owner, and what else the document says of the owner. */
+interface Wanted extends Pick<RulesOfOwner, 'owner' | 'pointer' | 'wanted' | 'plan'> {
+  /** The change of the owner itself. */
+  readonly first?: AppliedChange | undefined;
 }
 
 /**
@@ -74,6 +85,7 @@ export class Planner {
   private readonly protectedRules: string[] = [];
   private readonly deletions = { plans: { deleted: 0, of: 0 }, merchants: { deleted: 0, of: 0 }, rules: { deleted: 0, of: 0 } };
   private planInUse: Plan['planInUse'];
+  private warnings: DocumentWarnings;
 
   constructor(
     private readonly repositories: Repositories,
@@ -83,15 +95,20 @@ export class Planner {
 
   async plan(document: Configuration): Promise<Plan> {
     const { merchants, defaultRules } = document;
-    const { deleteMerchants, deletePlans } = this.options;
+    const { deleteMerchants, deletePlans, selection } = this.options;
+    const { rules } = this.repositories;
+    this.warnings = new DocumentWarnings({ rules, unreadable: this.unreadable, selection, document, nowMs: Date.now() });
     const named = deleteMerchants || deletePlans ? new Set(merchants.names) : NOBODY;
     const otherPlans = await this.planPlans(document);
     if (deleteMerchants) await this.deleteOthers(named);
     await handOver(this.comparedPages(merchants), (page) => this.finish(page));
-    if (defaultRules) await this.finish([this.compared(null, defaultRules, await this.repositories.rules.ofOwners(null))]);
+    if (defaultRules) {
+      const wanted = { owner: null, pointer: '/defaultRules', wanted: defaultRules };
+      await this.finish(await this.looked([this.compared(wanted, await rules.ofOwners(null))]));
+    }
     if (deletePlans) await this.deletePlans(otherPlans, named);
-    const { changes, deletions, protectedRules, planInUse } = this;
-    return { changes, deletions, protectedRules, planInUse };
+    const { changes, deletions, protectedRules, planInUse, warnings } = this;
+    return { changes, deletions, protectedRules, planInUse, warnings };
   }
 
   /** @returns the names of the plans that the document lacks */
@@ -107,10 +124,11 @@ export class Planner {
       for (const rule of await rules.ofPlans(page.map(({ name }) => name))) ofPlan.get(rule.plan)?.push(rule);
       const compared: Compared[] = [];
       for (const each of page) {
-        const change = await this.writePlan(each, stored.get(each.name));
-        compared.push(this.compared({ plan: each.name }, each.rules, ofPlan.get(each.name)!, change));
+        const first = await this.writePlan(each, stored.get(each.name));
+        const wanted = { owner: { plan: each.name }, pointer: `${each.pointer}/rules`, wanted: each.rules, first };
+        compared.push(this.compared(wanted, ofPlan.get(each.name)!));
       }
-      await this.finish(compared);
+      await this.finish(await this.looked(compared));
     }
     return others;
   }
@@ -143,7 +161,7 @@ export class Planner {
 
   /** The change of a plan, made. There are few of them, so each is a statement of its own. */
   private async writePlan(
-    { name, rules: _rules, ...spec }: ConfiguredPlan,
+    { name, rules: _rules, pointer: _pointer, ...spec }: Placed<ConfiguredPlan>,
     before: PlanEntity | undefined,
   ): Promise<AppliedChange | undefined> {
     const { by } = this;
@@ -166,12 +184,17 @@ export class Planner {
   }
 
   /** Merchants with their rules, compared. The rules of a page are written while the next page is compared: they are rules of others. */
-  private async *comparedPages(merchants: Configuration['merchants']): AsyncGenerator<Compared[]> {
-    for (const page of pagesOf(merchants)) yield await this.comparedMerchants(page);
+  private async *comparedPages(merchants: Configuration['merchants']): AsyncGenerator<readonly Compared[]> {
+    for (const page of pagesOf(merchants)) yield await this.looked(await this.comparedMerchants(page));
+  }
+
+  private async looked(compared: readonly Compared[]): Promise<readonly Compared[]> {
+    await this.warnings.look(compared.map(({ rules }) => rules));
+    return compared;
   }
 
   /** Compares merchants of a page with what is stored, and writes them, but not their rules. */
-  private async comparedMerchants(wanted: readonly ConfiguredMerchant[]): Promise<Compared[]> {
+  private async comparedMerchants(wanted: readonly Placed<ConfiguredMerchant>[]): Promise<Compared[]> {
     const { merchants, rules } = this.repositories;
     const found = await merchants.list({ among: wanted.map(({ id }) => id), limit: wanted.length });
     const stored = new Map(found.map((merchant) => [merchant.id, merchant]));
@@ -179,12 +202,17 @@ export class Planner {
     // They are read after that, because another time zone moves limits.
     const ofMerchant = new Map<string | null, RuleEntity[]>(wanted.map(({ id }) => [id, []]));
     if (found.length > 0) for (const rule of await rules.ofOwners([...stored.keys()])) ofMerchant.get(rule.merchantId)?.push(rule);
-    return wanted.map((each) => this.compared(each.id, each.rules, ofMerchant.get(each.id) ?? [], changes.get(each.id)));
+    return wanted.map((each) => {
+      const { id, pointer, rules: its } = each;
+      const { plan } = isSelected(this.options.selection, each) ? each : stored.get(id)!;
+      const rulesOfIt = { owner: id, pointer: `${pointer}/rules`, wanted: its, plan, first: changes.get(id) };
+      return this.compared(rulesOfIt, ofMerchant.get(id) ?? []);
+    });
   }
 
   /** The changes of merchants by their ids, made. */
   private async writeMerchants(
-    wanted: readonly ConfiguredMerchant[],
+    wanted: readonly Placed<ConfiguredMerchant>[],
     stored: ReadonlyMap<string, MerchantEntity>,
   ): Promise<Map<string, AppliedChange>> {
     const { by } = this;
@@ -192,7 +220,7 @@ export class Planner {
     const created: Omit<ConfiguredMerchant, 'rules'>[] = [];
     const edits: MerchantEdit[] = [];
     const changes = new Map<string, AppliedChange>();
-    for (const { rules: _rules, ...spec } of wanted) {
+    for (const { rules: _rules, pointer: _pointer, ...spec } of wanted) {
       const before = stored.get(spec.id);
       const about = { kind: 'merchant', id: spec.id, merchantId: spec.id } as const;
       if (!isSelected(selection, spec)) {
@@ -215,7 +243,8 @@ export class Planner {
     return changes;
   }
 
-  private compared(owner: RuleOwner, wanted: readonly RuleSpec[], all: readonly RuleEntity[], first?: AppliedChange): Compared {
+  /** @param all that is stored of the owner */
+  private compared({ owner, wanted, first, ...place }: Wanted, all: readonly RuleEntity[]): Compared {
     const { selection } = this.options;
     const about = aboutRulesOf(owner);
     const changes = first ? [first] : [];
@@ -240,7 +269,8 @@ export class Planner {
     this.noteProtected(replaced.map(({ before }) => before));
     const created = wanted.filter(({ name }) => !former.has(name));
     for (const spec of created) changes.push({ action: 'create', ...about, id: spec.name, patch: added(spec) });
-    return { changes, edit: { owner, deleted, replaced, created } };
+    const written = new Set([...replaced.map(({ spec }) => spec), ...created].map(({ name }) => name));
+    return { changes, edit: { owner, deleted, replaced, created }, rules: { ...place, owner, wanted, stored: all, written } };
   }
 
   /** The document is refused as a whole then; what is left of it is compared, so that the answer names all of them. */
@@ -250,7 +280,8 @@ export class Planner {
 
   /** Who makes changes, as long as nothing was found for which all of them are refused. */
   private get by(): Actor | undefined {
-    return this.protectedRules.length > 0 ? undefined : this.options.by;
+    const { by, strict } = this.options;
+    return this.protectedRules.length > 0 || (strict && this.warnings.first.length > 0) ? undefined : by;
   }
 
   private patchOf(before: RuleEntity, spec: RuleSpec): PatchStep[] {

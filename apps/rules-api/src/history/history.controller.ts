@@ -13,7 +13,8 @@ import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { MerchantView } from '../merchants/merchant.dto.js';
 import { PlanView } from '../plans/plan.dto.js';
-import { RuleView } from '../rules/rule.dto.js';
+import { WrittenRule } from '../rules/rule.dto.js';
+import { WRITE_QUERY, WriteQueryDto } from '../rules/write-query.dto.js';
 import { AuditQueryDto, ChangePage, type ChangeView, RevertDto } from './history.dto.js';
 import { HistoryService } from './history.service.js';
 
@@ -113,46 +114,55 @@ export class HistoryController {
   @HttpCode(200)
   @Needs('editor', 'nothing')
   @WaitsForApproval()
-  @Reverts('Revert a rule of a plan to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  @Reverts('Revert a rule of a plan to a former version; a deleted one comes back', WrittenRule, {
+    nameMayBeTaken: true,
+    query: WRITE_QUERY,
+  })
   async revertOfPlan(
     @Param('plan', PlanNamePipe) plan: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
-    @Body() { version }: RevertDto,
+    @Body() body: RevertDto,
+    @Query() query: WriteQueryDto,
     @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.history.revert({ plan }, ruleId, expected, version, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.history.revert({ plan }, ruleId, expected, body, query, by));
   }
 
   @Post('merchants/:merchantId/rules/:ruleId/revert')
   @HttpCode(200)
   @Needs('editor', 'merchant')
   @WaitsForApproval()
-  @Reverts('Revert a rule of a merchant to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  @Reverts('Revert a rule of a merchant to a former version; a deleted one comes back', WrittenRule, {
+    nameMayBeTaken: true,
+    query: WRITE_QUERY,
+  })
   async revert(
     @Param('merchantId', MerchantIdPipe) merchantId: string,
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
-    @Body() { version }: RevertDto,
+    @Body() body: RevertDto,
+    @Query() query: WriteQueryDto,
     @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.history.revert(merchantId, ruleId, expected, version, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.history.revert(merchantId, ruleId, expected, body, query, by));
   }
 
   @Post('default-rules/:ruleId/revert')
   @HttpCode(200)
   @Needs('editor', 'nothing')
   @WaitsForApproval()
-  @Reverts('Revert a default rule to a former version; a deleted one comes back', RuleView, { nameMayBeTaken: true })
+  @Reverts('Revert a default rule to a former version; a deleted one comes back', WrittenRule, { nameMayBeTaken: true, query: WRITE_QUERY })
   async revertDefault(
     @Param('ruleId', RuleIdPipe) ruleId: string,
     @IfMatch() expected: ExpectedVersions,
-    @Body() { version }: RevertDto,
+    @Body() body: RevertDto,
+    @Query() query: WriteQueryDto,
     @CurrentActor() by: Actor,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<RuleView> {
-    return tagged(reply, await this.history.revert(null, ruleId, expected, version, by));
+  ): Promise<WrittenRule> {
+    return tagged(reply, await this.history.revert(null, ruleId, expected, body, query, by));
   }
 }

@@ -25,8 +25,11 @@ import type { PageQueryDto } from '../pagination/page-query.dto.js';
 import { validated } from '../http/validation.pipe.js';
 import { merchantChanges, merchantView, type MerchantView } from '../merchants/merchant.dto.js';
 import { PlanDto, planView, type PlanView } from '../plans/plan.dto.js';
-import { ruleSpec, ruleView, type RuleView } from '../rules/rule.dto.js';
-import { type AuditQueryDto, changeView, type ChangeView } from './history.dto.js';
+import { KnownUses } from '../rules/known-use.js';
+import { ruleSpec, type WrittenRule } from '../rules/rule.dto.js';
+import { WarnedWrites } from '../rules/warned-writes.js';
+import type { WriteQueryDto } from '../rules/write-query.dto.js';
+import { type AuditQueryDto, changeView, type ChangeView, type RevertDto } from './history.dto.js';
 
 const LIST = 'audit';
 
@@ -38,6 +41,8 @@ export class HistoryService {
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(PlanRepository) private readonly plans: PlanRepository,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+    @Inject(WarnedWrites) private readonly writes: WarnedWrites,
+    @Inject(KnownUses) private readonly uses: KnownUses,
   ) {}
 
   /** @param among only changes of these merchants; null: all */
@@ -78,15 +83,25 @@ export class HistoryService {
    * Makes what a rule was at a version its newest version, by the checks of any edit; a deleted rule comes back under its id.
    * @throws RuleNotFoundError, VersionConflictError; ProblemError 409 if the version cannot be written any more
    */
-  async revert(owner: RuleOwner, ruleId: string, expected: ExpectedVersions, version: number, by: Actor): Promise<RuleView> {
+  async revert(
+    owner: RuleOwner,
+    ruleId: string,
+    expected: ExpectedVersions,
+    { version }: RevertDto,
+    query: WriteQueryDto,
+    by: Actor,
+  ): Promise<WrittenRule> {
     const past = await this.audit.ruleAt(owner, ruleId, version);
     if (past === null) await this.refuseUnknownVersion(owner, ruleId, version);
     const spec = writable(ruleSpec(readable(past, version)), version);
-    if (await this.rules.find(owner, ruleId)) return ruleView(await this.rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'));
+    if (await this.rules.find(owner, ruleId)) {
+      const use = await this.uses.of(owner, ruleId);
+      return this.writes.written(query, (rules) => rules.replace(owner, ruleId, expected, spec, by, 'rule.reverted'), use);
+    }
     const last = await this.audit.lastOfRule(owner, ruleId);
     if (last?.action !== 'rule.deleted') throw new RuleNotFoundError(ruleId);
     const deleted = readable(last.before, (last.before as RuleEntity).version);
-    return ruleView(await this.rules.restore(owner, deleted, expected, spec, by));
+    return this.writes.written(query, (rules) => rules.restore(owner, deleted, expected, spec, by));
   }
 
   /**

@@ -197,7 +197,7 @@ export function Applies(summary: string, view: Type, { query }: { readonly query
 }
 
 /** POST with If-Match that brings back a former version: 200 with the new ETag. */
-export function Reverts(summary: string, view: Type, options: { readonly nameMayBeTaken?: boolean } = {}): MethodDecorator {
+export function Reverts(summary: string, view: Type, options: KnownQuery & { readonly nameMayBeTaken?: boolean } = {}): MethodDecorator {
   return applyDecorators(Writes(summary, view, options), takesIdempotencyKey(), problemResponses([409, 422]));
 }
 

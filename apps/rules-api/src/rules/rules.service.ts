@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { RuleSpec, RuleWarning } from '#limiter';
+import type { RuleSpec } from '#limiter';
 import {
   type Actor,
   type ExpectedVersions,
-  inOneTransaction,
   MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
   MerchantRepository,
@@ -14,15 +13,14 @@ import {
   type RuleOwner,
   RuleRepository,
 } from '#rules-db';
-import { RulesDatabase } from '../database.js';
 import { mergePatch } from '../http/merge-patch.js';
 import { jsonObject, validated } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, filteredList, toPage } from '../pagination/page.js';
-import { type KnownUse, KnownUses } from './known-use.js';
+import { KnownUses } from './known-use.js';
 import { ReplaceRuleDto, type RuleDto, type RulePage, ruleSpec, type RuleView, ruleView, type WrittenRule } from './rule.dto.js';
 import { ruleFilter, type RuleQueryDto } from './rule-query.dto.js';
-import { refusedForWarnings, warningsOf } from './rule-warnings.js';
 import { unreadableRule, UnreadableRules } from './unreadable-rules.js';
+import { WarnedWrites, withWarnings } from './warned-writes.js';
 import type { WriteQueryDto } from './write-query.dto.js';
 
 /** The rules of a merchant or of a plan, and with null for the owner the default rules. */
@@ -32,13 +30,13 @@ export class RulesService {
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(PlanRepository) private readonly plans: PlanRepository,
-    @Inject(RulesDatabase) private readonly database: RulesDatabase,
+    @Inject(WarnedWrites) private readonly writes: WarnedWrites,
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(KnownUses) private readonly uses: KnownUses,
   ) {}
 
   async create(owner: RuleOwner, body: RuleDto, query: WriteQueryDto, by: Actor): Promise<WrittenRule> {
-    return this.written(query, (rules) => rules.create(owner, ruleSpec(body), by));
+    return this.writes.written(query, (rules) => rules.create(owner, ruleSpec(body), by));
   }
 
   /** A rule that cannot be read is named beside the others, so that somebody can replace or delete it. */
@@ -67,7 +65,7 @@ export class RulesService {
 
   async get(owner: RuleOwner, id: string): Promise<WrittenRule> {
     const rule = await this.rules.find(owner, id);
-    if (rule) return withWarnings(this.readable(rule), await this.warningsOf(rule, this.rules, await this.uses.of(owner, id)));
+    if (rule) return withWarnings(this.readable(rule), await this.writes.warningsOf(rule, this.rules, await this.uses.of(owner, id)));
     await this.mustExist(owner);
     throw new RuleNotFoundError(id);
   }
@@ -81,7 +79,7 @@ export class RulesService {
     by: Actor,
   ): Promise<WrittenRule> {
     const use = await this.uses.of(owner, id);
-    return this.written(query, (rules) => rules.replace(owner, id, expected, ruleSpec(body), by), use);
+    return this.writes.written(query, (rules) => rules.replace(owner, id, expected, ruleSpec(body), by), use);
   }
 
   /** @param patch a JSON merge patch; what it makes of the rule is checked as a whole */
@@ -96,31 +94,11 @@ export class RulesService {
     const specAfter = (before: RuleEntity): RuleSpec =>
       ruleSpec(validated(mergePatch(this.readable(before), jsonObject(patch), ReplaceRuleDto.fields), ReplaceRuleDto));
     const use = await this.uses.of(owner, id);
-    return this.written(query, (rules) => rules.replace(owner, id, expected, specAfter, by), use);
+    return this.writes.written(query, (rules) => rules.replace(owner, id, expected, specAfter, by), use);
   }
 
   async delete(owner: RuleOwner, id: string, expected: ExpectedVersions, by: Actor): Promise<void> {
     await this.rules.delete(owner, id, expected, by);
-  }
-
-  /** Writes a rule, and says what is probably a mistake in it; if that is not wanted, nothing is written. @throws ProblemError 400 */
-  private async written(
-    { strict }: WriteQueryDto,
-    write: (rules: RuleRepository) => Promise<RuleEntity>,
-    use?: KnownUse,
-  ): Promise<WrittenRule> {
-    return inOneTransaction(this.database.dataSource, async (transaction) => {
-      const rules = new RuleRepository(transaction);
-      const rule = await write(rules);
-      const warnings = await this.warningsOf(rule, rules, use);
-      if (strict === 'true' && warnings.length > 0) throw refusedForWarnings(warnings);
-      return withWarnings(ruleView(rule), warnings);
-    });
-  }
-
-  private async warningsOf(rule: RuleEntity, rules: RuleRepository, use: KnownUse | undefined): Promise<RuleWarning[]> {
-    const byWriting = await warningsOf(rule, rules, (other) => this.unreadable.faultOf(other) === undefined);
-    return [...byWriting, ...(use?.warningsOf(rule) ?? [])];
   }
 
   /** @throws ProblemError 500 if the stored rule cannot be read */
@@ -136,10 +114,6 @@ export class RulesService {
       if (!(await this.merchants.find(owner))) throw new MerchantNotFoundError(owner);
     } else if (!(await this.plans.find(owner.plan))) throw new PlanNotFoundError(owner.plan);
   }
-}
-
-function withWarnings(rule: RuleView, warnings: RuleWarning[]): WrittenRule {
-  return warnings.length > 0 ? { ...rule, warnings } : rule;
 }
 
 function positionIn(list: string, cursor: string): { priority: number; id: string } {

@@ -10,6 +10,7 @@ export interface Applicability {
   readonly methods: ReadonlySet<string>;
   /** Empty: any path. */
   readonly paths: readonly string[];
+  readonly shapes: readonly PatternShape[];
   /** Whatever else narrows it: further conditions, a schedule, a validity. By name, as JSON; what narrows nothing is left out. */
   readonly others: ReadonlyMap<string, string>;
 }
@@ -18,6 +19,15 @@ export interface Applicability {
 const WHEN = ['validFrom', 'validTo', 'schedule'];
 
 export function applicabilityOf(rule: Pick<Rule, 'match' | 'mode'>): Applicability {
+  let known = KNOWN.get(rule);
+  if (known === undefined) KNOWN.set(rule, (known = madeApplicability(rule)));
+  return known;
+}
+
+/** A rule that is written is compared with each of its layer, and a file writes all of them. A rule never changes: an edit makes a new object. */
+const KNOWN = new WeakMap<Pick<Rule, 'match' | 'mode'>, Applicability>();
+
+function madeApplicability(rule: Pick<Rule, 'match' | 'mode'>): Applicability {
   const { methods, paths, ...conditions } = rule.match as Rule['match'] & Readonly<Record<string, unknown>>;
   const when = WHEN.map((name) => [name, (rule as unknown as Readonly<Record<string, unknown>>)[name]] as const);
   const others = [...Object.entries(conditions), ...when].filter(([, value]) => narrows(value));
@@ -25,6 +35,8 @@ export function applicabilityOf(rule: Pick<Rule, 'match' | 'mode'>): Applicabili
     isPartial: typeof rule.mode !== 'string',
     methods: new Set(methods),
     paths,
+    // A rule without paths applies to all of them.
+    shapes: (paths.length === 0 ? ['/**'] : paths).map(shapeOf),
     others: new Map(others.map(([name, value]) => [name, JSON.stringify(value)])),
   };
 }
@@ -44,16 +56,7 @@ export function covers(wide: Applicability, narrow: Applicability): boolean {
     if (narrow.methods.size === 0) return false;
   }
   for (const method of narrow.methods) if (!namesMethod([...wide.methods], method)) return false;
-  return wide.paths.length === 0 || pathsCover(wide.paths, narrow.paths);
-}
-
-function pathsCover(wide: readonly string[], narrow: readonly string[]): boolean {
-  const shapes = wide.map(shapeOf);
-  // A rule without paths applies to all of them.
-  return (narrow.length === 0 ? ['/**'] : narrow).every((path) => {
-    const shape = shapeOf(path);
-    return shapes.some((each) => patternCovers(each, shape));
-  });
+  return wide.paths.length === 0 || narrow.shapes.every((shape) => wide.shapes.some((each) => patternCovers(each, shape)));
 }
 
 /** Whether two rules apply to the same requests, and say so in the same words. */
