@@ -7,6 +7,7 @@ import { CommandError } from './shared/command-error.js';
 import { afterHelp, newCommand } from './shared/command.js';
 import { Faults, oneOf, wholeNumber } from './shared/options.js';
 import { note, print } from './shared/output.js';
+import { sinceMs } from './since.js';
 
 type Decision = Readonly<Record<string, unknown>>;
 
@@ -26,7 +27,7 @@ const PAUSE_MS = 500;
 /** Attempts in a row that may fail, once one has succeeded: a server that restarts is back by then. */
 const MOST_FAILURES = 60;
 
-const ABOUT = `It begins now, with --since at a moment of the last day, with --after behind a place. Each line is a refusal as a gateway has written it down; --json
+const ABOUT = `It begins now, with --since at a moment of the last day (a time with its zone, or 15m for a quarter of an hour ago), with --after behind a place. Each line is a refusal as a gateway has written it down; --json
 prints one JSON object a line. It ends with Ctrl-C, or after --limit lines. While the Rules API does not answer it tries again, half a minute at most.`;
 
 export function command() {
@@ -34,7 +35,12 @@ export function command() {
   return newCommand('tail', 'Shows refusals as they happen.')
     .addOption(merchant())
     .option('--after <cursor>', 'go on behind this place; the end of a former tail has printed it')
-    .addOption(new Option('--since <time>', 'begin at this moment, like 2026-11-22T10:00:00Z').conflicts('after'))
+    .addOption(
+      new Option(
+        '--since <time>',
+        'begin at this moment of the last day, like 2026-11-22T10:00:00Z, or so long ago, like 15m or 2h',
+      ).conflicts('after'),
+    )
     .addOption(wholeNumber('--limit <n>', 'end after so many lines; 0 never ends', { min: 0, max: 1_000_000_000, default: 0 }, faults))
     .addOption(oneOf('--outcome <name>', 'what became of the requests', ['refused', 'passed', 'all'], 'refused', faults))
     .addOption(asJson())
@@ -42,11 +48,15 @@ export function command() {
       'after',
       afterHelp(
         [ABOUT, ABOUT_CONNECTION],
-        ['npx tollgate tail --merchant acme', 'npx tollgate tail --since 2026-11-22T10:00:00Z --limit 100 --json'],
+        [
+          'npx tollgate tail --merchant acme',
+          'npx tollgate tail --since 15m --outcome all',
+          'npx tollgate tail --since 2026-11-22T10:00:00Z --limit 100 --json',
+        ],
       ),
     )
     .action(async ({ merchant: merchantId, after, since, limit, outcome, json = false }) => {
-      const sinceMs = since === undefined ? undefined : momentOf(since, faults);
+      const beginMs = since === undefined ? undefined : momentOf(since, faults);
       faults.demandNone();
       const ending = new AbortController();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => ending.abort());
@@ -55,22 +65,20 @@ export function command() {
         api.ask<Page>('/v1/decisions', {
           query: { after: cursor, merchant: merchantId, outcome, limit: String(most), wait: WAIT_SECONDS },
         });
-      const from = after ?? (sinceMs === undefined ? undefined : `${sinceMs}-0`);
+      const from = after ?? (beginMs === undefined ? undefined : `${beginMs}-0`);
       const cursor = await follow(
-        { page, after: from, limit: limit || Infinity, sinceMs, pauseMs: PAUSE_MS, signal: ending.signal },
+        { page, after: from, limit: limit || Infinity, sinceMs: beginMs, pauseMs: PAUSE_MS, signal: ending.signal },
         (decision) => print(json ? JSON.stringify(decision) : lineOf(decision)),
       );
       if (cursor !== undefined) note(`Go on with --after ${cursor}`);
     });
 }
 
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-
 /** Milliseconds since 1970. */
 function momentOf(text: string, faults: Faults): number {
-  const ms = MOMENT.test(text) ? Date.parse(text) : NaN;
-  if (ms >= 0) return ms;
-  faults.add(`--since must be a time with a zone like 2026-11-22T10:00:00Z; got ${text || 'nothing'}.`);
+  const found = sinceMs(text, Date.now());
+  if (typeof found === 'number') return found;
+  faults.add(found);
   return 0;
 }
 
@@ -89,7 +97,7 @@ export interface Following {
 
 /** Hands decisions on until there were `limit` or the signal aborts, and returns where to go on. @throws CommandError */
 export async function follow(
-  { page, after, limit, sinceMs = -Infinity, pauseMs, signal }: Following,
+  { page, after, limit, sinceMs: beginMs = -Infinity, pauseMs, signal }: Following,
   onDecision: (decision: Decision) => void,
 ): Promise<string | undefined> {
   let cursor = after;
@@ -105,7 +113,7 @@ export async function follow(
       if (!hasAnswered || !(error instanceof CommandError) || ++failures >= MOST_FAILURES) throw error;
       if (failures === 1) note(`${error.message} It is asked again.`);
     }
-    const recent = items.filter(({ at }) => !(Date.parse(String(at)) < sinceMs));
+    const recent = items.filter(({ at }) => !(Date.parse(String(at)) < beginMs));
     recent.forEach(onDecision);
     seen += recent.length;
     // A full page is followed by the next one at once.
