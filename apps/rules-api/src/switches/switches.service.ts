@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isSwitchEnd, SWITCH_END_EXPECTED, type Layer, type SwitchName } from '#limiter';
-import { type Actor, SwitchRepository, type SwitchScope } from '#rules-db';
+import { type Actor, SwitchRepository, type SwitchScope, type WantedSwitch } from '#rules-db';
 import { badBody } from '../http/validation.pipe.js';
-import { switchView, type SwitchDto, type SwitchView } from './switch.dto.js';
+import { switchView, type SwitchDto, type SwitchView, type WrittenScope } from './switch.dto.js';
 
 @Injectable()
 export class SwitchesService {
@@ -13,19 +13,45 @@ export class SwitchesService {
   }
 
   async put(name: SwitchName, { on, layer, merchantId, until, reason }: SwitchDto, by: Actor): Promise<SwitchView> {
-    // The form of the field has been checked: it is one of the layers.
-    const scope: SwitchScope = { layer: (layer ?? null) as Layer | null, merchantId: merchantId ?? null };
     const actor = reason === undefined ? by : { ...by, reason };
-    if (on) await this.switches.switchOn(name, scope, endOf(until), actor);
-    else await this.switches.switchOff(name, scope, actor);
+    if (typeof on !== 'boolean') {
+      demandAlone({ layer, merchantId, until });
+      await this.switches.replaceAll(name, scopesOf(on), actor);
+    } else if (on) await this.switches.switchOn(name, scopeOf({ layer, merchantId }), endOf(until), actor);
+    else await this.switches.switchOff(name, scopeOf({ layer, merchantId }), actor);
     return this.get(name);
   }
 }
 
-function endOf(until: string | null | undefined): Date | null {
+/** The form of the fields has been checked: it is one of the layers. */
+function scopeOf({ layer, merchantId }: WrittenScope): SwitchScope {
+  return { layer: (layer ?? null) as Layer | null, merchantId: merchantId ?? null };
+}
+
+/** A list says of each scope what these would say of one. */
+function demandAlone(fields: Readonly<Record<string, unknown>>): void {
+  const given = Object.keys(fields).filter((name) => fields[name] !== undefined);
+  if (given.length === 0) return;
+  const detail = 'belongs to each scope where on is a list of scopes';
+  throw badBody(given.map((name) => ({ pointer: `/${name}`, code: `switch.${name}.not_applicable`, detail })));
+}
+
+function scopesOf(on: readonly WrittenScope[]): WantedSwitch[] {
+  const known = new Set<string>();
+  return on.map((written, i) => {
+    const scope = scopeOf(written);
+    const text = JSON.stringify([scope.layer, scope.merchantId]);
+    if (known.has(text))
+      throw badBody([{ pointer: `/on/${i}`, code: 'switch.on.repeated', detail: 'has the scope of another one in the list' }]);
+    known.add(text);
+    return { ...scope, until: endOf(written.until, `/on/${i}/until`), reason: written.reason ?? null };
+  });
+}
+
+function endOf(until: string | null | undefined, pointer = '/until'): Date | null {
   if (until === undefined || until === null) return null;
   const untilMs = Date.parse(until);
   if (isSwitchEnd(untilMs, Date.now())) return new Date(untilMs);
   const detail = `${SWITCH_END_EXPECTED}, got ${JSON.stringify(until)}`;
-  throw badBody([{ pointer: '/until', code: 'switch.until.out_of_range', detail }]);
+  throw badBody([{ pointer, code: 'switch.until.out_of_range', detail }]);
 }
