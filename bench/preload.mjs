@@ -12,7 +12,7 @@ const MERCHANTS = 500_000;
 const MERCHANTS_IN_DATABASE = 1_000_000;
 const TIMEOUT_MS = 300_000;
 
-/** @typedef {{ seconds: number, busy?: number }} Timed */
+/** @typedef {{ seconds: number, busy?: number, bytes?: number, calls?: number }} Timed */
 
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
 export async function run(bench) {
@@ -35,13 +35,14 @@ async function compare({ workshop, rounds, quick, say }, what, name, goal) {
   /** @returns {Promise<Timed>} */
   async function preload() {
     await redis.flushall();
+    await redis.config('RESETSTAT');
     const job = workshop.node(join(ROOT, 'bench', 'load', 'preload-writer.mjs'), {
       measured: true,
       args: [JSON.stringify({ redisUrl: server.url, merchants, what })],
     });
     const result = JSON.parse(await job.line((line) => line.startsWith('{'), TIMEOUT_MS));
     await job.ended;
-    return result;
+    return { ...result, ...(await received(redis)) };
   }
 
   try {
@@ -62,6 +63,7 @@ async function compare({ workshop, rounds, quick, say }, what, name, goal) {
         ),
     );
     const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map(({ seconds }) => commands.keys / seconds);
+    const perPreload = (/** @type {(timed: Timed) => number} */ of) => (results['preload'] ?? []).map(of);
     return [
       figure(name, ratios(perSecond('preload'), perSecond('pipe')), {
         goal,
@@ -69,11 +71,32 @@ async function compare({ workshop, rounds, quick, say }, what, name, goal) {
       }),
       figure('  preloading, keys', perSecond('preload'), { unit: '/s' }),
       figure('  redis-cli --pipe, keys', perSecond('pipe'), { unit: '/s' }),
+      // These do not depend on how busy the machine is.
+      figure(
+        '  bytes sent to Redis, a key',
+        perPreload(({ bytes = NaN }) => bytes / commands.keys),
+        { unit: 'B' },
+      ),
+      figure(
+        '  calls of Redis, 1,000 keys',
+        perPreload(({ calls = NaN }) => (1000 * calls) / commands.keys),
+      ),
     ];
   } finally {
     redis.disconnect();
     await server.stop();
   }
+}
+
+/**
+ * What Redis was sent since its statistics began. What scripts call counts as calls of their own there, so it is the scripts that are counted.
+ * @param {import('ioredis').Redis} redis
+ */
+async function received(redis) {
+  const [stats, commands] = await Promise.all([redis.info('stats'), redis.info('commandstats')]);
+  const number = (/** @type {string} */ text, /** @type {RegExp} */ what) => Number(what.exec(text)?.[1] ?? 0);
+  const calls = ['evalsha', 'eval', 'hgetall'].map((name) => number(commands, new RegExp(`cmdstat_${name}:calls=(\\d+)`)));
+  return { bytes: number(stats, /total_net_input_bytes:(\d+)/), calls: calls.reduce((sum, each) => sum + each, 0) };
 }
 
 /**

@@ -2,11 +2,12 @@
 import { build } from '../scripts/build.mjs';
 import { demandNode, installMissing } from '../scripts/install.mjs';
 import { takeCores } from './shared/cores.mjs';
-import { publish, table, writeResults } from './shared/report.mjs';
+import { publish, record, table, writeResults } from './shared/report.mjs';
 import { Workshop } from './shared/workshop.mjs';
 
 const BENCHES = [
   'gateway-limiting',
+  'fast-lane',
   'gateway-peers',
   'identity',
   'decision-api',
@@ -23,6 +24,8 @@ const BENCHES = [
   'decisions',
   'leases',
   'memory',
+  'growth',
+  'workers',
   'reports',
   'preload',
   'apply',
@@ -30,7 +33,7 @@ const BENCHES = [
   'migrations',
 ];
 
-const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --publish]
+const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --record | --publish]
 
 Measures the performance of what is in this checkout. Every figure is a ratio (or a number of bytes) within one run: what
 is compared is measured in turn, round by round, and the median counts. Needs a redis-server on PATH; PostgreSQL is
@@ -41,7 +44,8 @@ Prints a table and writes bench/results/<date>.json. Ctrl-C stops everything. Th
   --rounds N    rounds of each comparison, 1 to 100; 5 by default
   --seconds N   length of each measurement, 1 to 60; 5 by default
   --quick       small and short, to see that everything works: the figures mean nothing
-  --publish     puts the figures into docs/benchmarks.md; only for a whole run
+  --record      keeps the figures in bench/published.json, from which npm run capacity reckons
+  --publish     the same, and puts the figures into docs/benchmarks.md; only for a whole run
   --help        this text
 
 Let nothing else run meanwhile: what is measured gets one core for itself, and everything else shares the rest.`;
@@ -61,12 +65,13 @@ class UsageError extends Error {}
 
 /** @param {string[]} args */
 function parse(args) {
-  const settings = { only: /** @type {string[]} */ ([]), rounds: 0, seconds: 0, quick: false, publish: false, help: false };
+  const settings = { only: /** @type {string[]} */ ([]), rounds: 0, seconds: 0, quick: false, record: false, publish: false, help: false };
   for (let i = 0; i < args.length; i++) {
     const [option = '', inline] = (args[i] ?? '').split('=', 2);
     const value = () => inline ?? args[++i] ?? '';
     if (option === '--help') settings.help = true;
     else if (option === '--quick') settings.quick = true;
+    else if (option === '--record') settings.record = true;
     else if (option === '--publish') settings.publish = true;
     else if (option === '--only') settings.only.push(oneOf(BENCHES, value()));
     else if (option === '--rounds') settings.rounds = whole(option, value(), 100);
@@ -75,6 +80,7 @@ function parse(args) {
   }
   if (settings.publish && (settings.quick || settings.only.length > 0))
     throw new UsageError('--publish is only for a whole run, without --quick and --only');
+  if (settings.record && settings.quick) throw new UsageError('the figures of a --quick run mean nothing, so there is nothing to --record');
   settings.rounds ||= settings.quick ? 2 : 5;
   settings.seconds ||= settings.quick ? 1 : 5;
   return settings;
@@ -94,7 +100,7 @@ function whole(option, text, max) {
 }
 
 /** @param {ReturnType<typeof parse>} settings */
-async function measure({ only, rounds, seconds, quick, publish: publishing }) {
+async function measure({ only, rounds, seconds, quick, record: recording, publish: publishing }) {
   const startedAt = new Date();
   demandNode();
   await installMissing(console.log);
@@ -147,10 +153,12 @@ async function measure({ only, rounds, seconds, quick, publish: publishing }) {
   console.log(`Everything that was measured is in ${writeResults(result)}.`);
   const failed = Object.keys(failures);
   if (failed.length > 0) {
-    console.error(`Not measured: ${failed.join(', ')}.${publishing ? ' Nothing was published.' : ''}`);
+    console.error(`Not measured: ${failed.join(', ')}.${publishing || recording ? ' Nothing was published.' : ''}`);
     process.exitCode = 1;
   } else if (publishing) {
-    console.log(`The figures are in ${publish(result)}.`);
+    console.log(`The figures are in ${publish(result)} and ${record(result, { whole: true })}.`);
+  } else if (recording) {
+    console.log(`The figures are in ${record(result, { whole: only.length === 0 })}.`);
   }
 }
 

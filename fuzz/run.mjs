@@ -8,12 +8,12 @@ import { demandNode, installMissing } from '../scripts/install.mjs';
 import { mainOf, ROOT } from '../scripts/paths.mjs';
 import { freePort } from '../scripts/ports.mjs';
 import { findRedisServer } from '../scripts/services/redis.mjs';
-import { fuzzHttp1 } from './http1.mjs';
+import { fuzzHttp1, fuzzLanes } from './http1.mjs';
 import { fuzzHttp2 } from './http2.mjs';
 import { obtainSchemathesis } from './schemathesis.mjs';
 
 const HELP = `npm run fuzz [-- --seconds N] [--examples N] [--seed N] [--or-skip]
-npm run fuzz -- --cases N [--http2] [--from N] [--seed N]
+npm run fuzz -- --cases N [--http2 | --lanes] [--from N] [--seed N]
 
 Starts a Rules API of its own with PostgreSQL and Redis, and lets Schemathesis call it by its OpenAPI document. It fails if an
 answer is a server error, has a status, a content type, a header or a body that is not in the document, or if the Rules API
@@ -26,6 +26,7 @@ beside it is not served, or if memory or sockets stay behind. It needs neither P
 
   --cases N      1 to 100000000
   --http2        HTTP/2 instead of HTTP/1.1
+  --lanes        the same to a proxy with the fast lane and to one without, which have to do the same
   --from N       the number of the first case; 0 by default
   --seconds N    how long, 10 to 7200; 120 by default
   --examples N   calls of each operation before the next has its turn, 1 to 1000; 30 by default
@@ -62,6 +63,7 @@ function settingsIn(args) {
     seed: whole('--seed', values.seed ?? '1', 0, 999_999_999),
     mayBeSkipped: values['or-skip'] === true,
     http2: values.http2 === true,
+    lanes: values.lanes === true,
     help: values.help === true,
   };
 }
@@ -81,6 +83,7 @@ function parsed(args) {
         cases: TEXT,
         from: TEXT,
         http2: FLAG,
+        lanes: FLAG,
         'or-skip': FLAG,
         help: { ...FLAG, short: 'h' },
       },
@@ -191,8 +194,9 @@ try {
   else {
     demandNode();
     await installMissing(console.error);
-    const { cases, http2 } = settings;
-    process.exitCode = await (cases === undefined ? fuzz(settings) : (http2 ? fuzzHttp2 : fuzzHttp1)({ ...settings, cases }));
+    const { cases, http2, lanes } = settings;
+    const ofProxy = http2 ? fuzzHttp2 : lanes ? fuzzLanes : fuzzHttp1;
+    process.exitCode = await (cases === undefined ? fuzz(settings) : ofProxy({ ...settings, cases }));
   }
 } catch (error) {
   if (!(error instanceof ConfigurationError)) throw error;

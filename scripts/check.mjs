@@ -3,8 +3,10 @@ import { spawnSync } from 'node:child_process';
 import { installMissing, demandNode } from './install.mjs';
 import { ROOT } from './paths.mjs';
 import { buf } from './check/buf.mjs';
+import { kubeconform } from './check/kubeconform.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
 import { pythonOfProtos } from './check/protobuf.mjs';
+import { model } from './model.mjs';
 
 /** @typedef {{ ok: boolean } | { skipped: string }} Outcome */
 
@@ -28,8 +30,10 @@ const CHECKS = [
   ['who imports whom, and cycles', tool('depcruise', 'apps', 'libs', 'migrations')],
   ['Python', ruff],
   ['Lua', luacheck],
+  ['Kubernetes manifests', kubeconform],
   ['protobuf files', buf],
   ['Python of protobuf files', pythonOfProtos],
+  ['the model of leases', model],
 ];
 
 demandNode();

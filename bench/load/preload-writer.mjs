@@ -4,7 +4,7 @@
  * `what`: all, or only buckets. Prints what it took as JSON.
  */
 import { join } from 'node:path';
-import { createRedis, preloadBuckets, RedisSnapshotStore } from '#limiter-redis';
+import { allReadCompactSnapshots, createRedis, preloadBuckets, RedisSnapshotStore } from '#limiter-redis';
 import { DIST } from '../../scripts/paths.mjs';
 import { snapshotOf } from '../shared/merchants.mjs';
 
@@ -36,9 +36,9 @@ async function carryAll() {
   };
   const preload = new FullPreload({
     reader,
-    store: new RedisSnapshotStore(redis),
+    store: new RedisSnapshotStore(redis, undefined, { compact: () => allReadCompactSnapshots(redis) }),
     redis,
-    parts: { outageBehind: failed },
+    dependencies: { outageBehind: failed },
     metrics: new PreloaderMetrics(createRegistry('preloader'), async () => 0),
     logger: { warn: failed },
     enqueueReloads: async (/** @type {unknown} */ reloads) => failed('not carried:', reloads),

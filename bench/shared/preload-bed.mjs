@@ -91,3 +91,12 @@ export async function fillDatabase(url, merchants) {
   await client.query('VACUUM ANALYZE');
   await client.end();
 }
+
+/** @param {string} url @returns {Promise<number>} what the database takes on disk, without the write-ahead log */
+export async function databaseBytes(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query('SELECT pg_database_size(current_database()) AS bytes');
+  await client.end();
+  return Number(rows[0].bytes);
+}

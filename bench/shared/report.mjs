@@ -7,6 +7,7 @@ import { writeBetween } from '../../scripts/marked-text.mjs';
 import { ROOT } from '../../scripts/paths.mjs';
 import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
 import { megabytes } from './figures.mjs';
+import { keepRun, publishedFigures } from './published.mjs';
 
 /** @typedef {import('./figures.mjs').Figure & { bench: string }} Row */
 
@@ -83,6 +84,17 @@ export function publish({ rows, settings, cores, startedAt }) {
   ].join('\n');
   writeBetween(join(ROOT, file), FIGURES, text);
   return file;
+}
+
+/**
+ * Keeps the figures for `npm run capacity`.
+ * @param {Run} run
+ * @param {{ whole: boolean }} options whole: the figures of all benches
+ * @returns {string} the file, relative to the checkout
+ */
+export function record({ rows, cores, startedAt }, { whole }) {
+  const { cpu, redis, commit } = machine(cores);
+  return keepRun({ on: startedAt.toISOString().slice(0, 10), commit, cpu, redis, figures: publishedFigures(rows) }, whole);
 }
 
 /**

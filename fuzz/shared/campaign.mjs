@@ -22,9 +22,9 @@ export async function proxyStarter(pair) {
   const { ProxyMetrics, ProxyServer } = await import(new URL('../../dist/apps/gateway/src/proxy/index.js', import.meta.url).href);
   const logger = { warn: () => {}, error: (/** @type {object} */ fields) => console.error(fields) };
   const tls = pair && { pair, clientCertificate: /** @type {const} */ ('optional'), http2: true, maxStreams: 100 };
-  return async (/** @type {URL} */ upstream, /** @type {any} */ admit, /** @type {boolean} */ trusted) => {
+  return async (/** @type {URL} */ upstream, /** @type {any} */ admit, /** @type {boolean} */ trusted, fastLane = false) => {
     const metrics = new ProxyMetrics();
-    const proxy = new ProxyServer({ upstream, metrics, logger, admit, tls, trusts: () => trusted });
+    const proxy = new ProxyServer({ upstream, metrics, logger, admit, tls, fastLane, trusts: () => trusted });
     const port = await proxy.listen(0, '127.0.0.1');
     return { port, inFlight: () => metrics.inFlight, close: () => proxy.close(0) };
   };

@@ -101,12 +101,22 @@ export function obtainFaketime() {
       .flatMap((folder) => readdirSync(folder).map((machine) => join(folder, machine, 'faketime', 'libfaketime.so.1')))
       .find((file) => existsSync(file));
   const present = find();
-  if (present || !onPath('apt-get') || !onPath('dpkg')) return present;
-  if (unpack(['libfaketime']) && isRoot()) {
-    run('apt-get', ['update', '-qq']);
-    unpack(['libfaketime']);
-  }
+  if (present) return present;
+  fetchFromDebian(['libfaketime']);
   return find();
+}
+
+/**
+ * Unpacks packages of the system where our tools lie, if it is one that has them. What came of it, the caller sees.
+ * @param {string[]} packages
+ */
+export function fetchFromDebian(packages) {
+  if (!onPath('apt-get') || !onPath('dpkg')) return;
+  // A fresh image of a system has no lists of packages, and only root may fetch them.
+  if (unpack(packages) && isRoot()) {
+    run('apt-get', ['update', '-qq']);
+    unpack(packages);
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 /** A client of gRPC that knows nothing but the published messages, and one that sends bytes. */
 import { connect, type SecureClientSessionOptions } from 'node:http2';
 import { join } from 'node:path';
-import { type CallOptions, Client, credentials, type Metadata, type ServiceError } from '@grpc/grpc-js';
+import { type CallOptions, Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { loadSync, type ServiceDefinition } from '@grpc/proto-loader';
 import { ROOT } from '../../scripts/paths.mjs';
 
@@ -69,4 +69,27 @@ export function framed(message: Uint8Array, { length = message.length, compresse
   head.writeUInt8(compressed, 0);
   head.writeUInt32BE(length, 1);
   return Buffer.concat([head, message]);
+}
+
+interface Reflection {
+  readonly listServicesResponse?: { readonly service: readonly { readonly name: string }[] };
+  readonly fileDescriptorResponse?: { readonly fileDescriptorProto: readonly Buffer[] };
+}
+
+/** What a server tells of itself without a token: its services, and the files that say what `tollgate.v1.DecisionService` is. */
+export async function reflected(client: Client): Promise<{ services: string[]; file: Buffer }> {
+  const folder = join(ROOT, 'node_modules/@grpc/reflection/build/proto');
+  const service = serviceOf('grpc/reflection/v1/reflection.proto', 'grpc.reflection.v1.ServerReflection', folder);
+  const { path, requestSerialize, responseDeserialize } = service['ServerReflectionInfo']!;
+  const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, new Metadata());
+  const answers: Reflection[] = [];
+  stream.on('data', (answer: Reflection) => answers.push(answer)).on('error', () => {});
+  stream.write({ listServices: '' });
+  stream.write({ fileContainingSymbol: 'tollgate.v1.DecisionService' });
+  stream.end();
+  await new Promise((resolve) => stream.on('status', resolve));
+  return {
+    services: answers[0]?.listServicesResponse?.service.map(({ name }) => name) ?? [],
+    file: Buffer.concat(answers[1]?.fileDescriptorResponse?.fileDescriptorProto ?? []),
+  };
 }

@@ -23,6 +23,7 @@ export const COMMANDS: CommandEntries = {
   },
   load: { summary: 'send load to the gateway, and say whether every limit was kept', load: () => import('./load/load.js') },
   simulate: { summary: 'replay traffic through algorithms or topologies in virtual time', load: () => import('./simulate/simulate.js') },
+  capacity: { summary: 'say how many gateways, Redis shards and bytes a load needs', load: () => import('./capacity/capacity.js') },
   preload: { summary: 'carry all merchants from PostgreSQL to Redis now', load: () => import('./preload.js') },
   faults: { summary: 'break what a gateway stands on, and show what merchants see', load: () => import('./faults.js') },
 };

@@ -1,6 +1,15 @@
 import 'reflect-metadata';
 import { readCertificateOrExit } from '#edge';
-import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
+import {
+  createHttpApp,
+  createLogger,
+  createRegistry,
+  Health,
+  loadConfigOrExit,
+  refusalBeforeBody,
+  runUntilSignal,
+  setProblemTypeBase,
+} from '#platform';
 import cluster from 'node:cluster';
 import { GatewayModule } from './gateway.module.js';
 import { Gateway } from './gateway.js';
@@ -25,7 +34,8 @@ async function runGateway(): Promise<void> {
   const tracing = await startTracing(config);
   const options = { config, logger, health, registry, tracing, routes, certificate };
   const gateway = new Gateway(options);
-  const app = await createHttpApp(GatewayModule.register(gateway, options), { logger, registry, requestIdInLogs: false });
+  const refusal = refusalBeforeBody(config.managementToken);
+  const app = await createHttpApp(GatewayModule.register(gateway, options), { logger, registry, requestIdInLogs: false, refusal });
   runUntilSignal({ logger, health, graceMs: config.shutdownGraceMs, close: () => app.close() });
   if (cluster.isWorker) {
     serveAsWorker({ health, registry, enforcer: gateway.enforcer });

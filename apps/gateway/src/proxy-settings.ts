@@ -24,9 +24,10 @@ export function overloadSettings(config: Config<'gateway'>): OverloadSettings | 
   };
 }
 
-/** How much the proxy holds, and how long it waits. */
+/** How the proxy reads, how much it holds, and how long it waits. */
 export function proxyLimits(config: Config<'gateway'>) {
   return {
+    fastLane: config.fastLane,
     connections: config.upstreamConnections,
     queueTimeoutMs: config.upstreamQueueTimeoutMs,
     headersTimeoutMs: config.upstreamResponseTimeoutMs,

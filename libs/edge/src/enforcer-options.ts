@@ -6,6 +6,7 @@ type EnforcerConfig = Pick<
   Config<'gateway'>,
   | 'databaseUrl'
   | 'redisUrl'
+  | 'snapshotRedisUrl'
   | 'storeTimeoutMs'
   | 'leaseHorizonMs'
   | 'ruleCacheMb'
@@ -33,6 +34,7 @@ export function enforcerOptions(config: EnforcerConfig, name: string): Omit<Enfo
   const rules = postgresRules(config.databaseUrl, name);
   return {
     redisUrl: config.redisUrl,
+    snapshotRedisUrl: config.snapshotRedisUrl,
     ruleSource: rules,
     apiKeySource: config.identity?.includes('api-key') === true ? rules : undefined,
     storeTimeoutMs: config.storeTimeoutMs,

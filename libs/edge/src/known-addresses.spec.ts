@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { KnownAddresses, MAX_KNOWN_ADDRESSES } from './known-addresses.js';
 import { createTrust } from './trust.js';
 
@@ -7,4 +9,21 @@ it('remembers a bounded number of addresses', () => {
   expect(addresses.size).toBeLessThanOrEqual(MAX_KNOWN_ADDRESSES);
   expect(addresses.lookUp('10.0.0.1')).toEqual({ ip: '10.0.0.1', trusted: true });
   expect(addresses.lookUp('no address')).toBeNull();
+});
+
+it('remembers nothing of the headers in which addresses stood, and no text that is too long for one', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const addresses = new KnownAddresses(createTrust([]));
+  collect();
+  const before = process.memoryUsage().heapUsed;
+  for (let i = 0; i < 2_000; i++) {
+    const header = `${'x'.repeat(16_000)},192.168.${100 + (i >> 7)}.${100 + (i & 127)}`;
+    addresses.lookUp(header.slice(16_001));
+    addresses.lookUp(header);
+  }
+  collect();
+  // All headers together are 32 MB.
+  expect((process.memoryUsage().heapUsed - before) / 2 ** 20).toBeLessThan(8);
+  expect(addresses.size).toBeGreaterThan(1_000);
 });

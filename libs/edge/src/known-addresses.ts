@@ -10,6 +10,8 @@ export interface KnownAddress {
 
 /** Addresses come from outside: what is remembered of them is bounded, and all forgotten when it is full. */
 export const MAX_KNOWN_ADDRESSES = 10_000;
+/** No address is longer, unless the name of an interface is part of it. What is longer is looked at each time. */
+const MOST_CHARACTERS = 64;
 
 /** Remembers what was found out about addresses, so that a busy proxy costs one look into a map. */
 export class KnownAddresses {
@@ -27,8 +29,10 @@ export class KnownAddresses {
     if (known !== undefined) return known;
     const address = parseAddress(text);
     const found = address === null ? null : { ip: address.toString(), trusted: this.trusts(text) };
+    if (text.length > MOST_CHARACTERS) return found;
     if (this.known.size >= MAX_KNOWN_ADDRESSES) this.known.clear();
-    this.known.set(text, found);
+    // A copy: an address may be cut out of a long header, which it would keep alive.
+    this.known.set(Buffer.from(text).toString(), found);
     return found;
   }
 }

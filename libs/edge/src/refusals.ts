@@ -1,6 +1,7 @@
 import type { NoVerdictReason } from '#enforcement';
 import type { Limit, Reason, RequestFault, Rule, Verdict } from '#limiter';
 import { problemTypeUri, type ProblemType } from '#platform';
+import { Problem } from './problem-answer.js';
 import { type HeadersOf, msToMore, rateLimitHeaders, retryAfterHeader, violatedPolicies } from './rate-limit-headers.js';
 
 /** An answer to a request that does not pass. */
@@ -157,29 +158,21 @@ export function unavailable(code: string, detail: string, requestId: string): Re
   });
 }
 
-export function unknownMerchant(requestId: string): Refusal {
-  return refusal({
-    status: 403,
-    type: 'unknown-merchant',
-    code: 'merchant.unknown',
-    title: 'Forbidden',
-    detail: 'There is no such merchant.',
-    requestId,
-  });
-}
+const temporarily = (code: string, detail: string): Problem =>
+  new Problem(503, 'Service unavailable', 'temporary-reduced-capacity', code, detail, { headers: ['Retry-After', '1'] });
 
-const WITHOUT_VERDICT: Record<NoVerdictReason, (requestId: string) => Refusal> = {
-  unknown_merchant: unknownMerchant,
-  too_many_unknown: (requestId) =>
-    unavailable(
-      'rules.too_many_lookups',
-      'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
-      requestId,
-    ),
-  rules_unavailable: (requestId) => unavailable('rules.unavailable', 'The rules of this merchant cannot be read at the moment.', requestId),
+/** Prepared: of ids that no merchant has there can be thousands a second. */
+const WITHOUT_VERDICT: Record<NoVerdictReason, Problem> = {
+  unknown_merchant: new Problem(403, 'Forbidden', 'unknown-merchant', 'merchant.unknown', 'There is no such merchant.'),
+  too_many_unknown: temporarily(
+    'rules.too_many_lookups',
+    'It cannot be said at the moment whether there is such a merchant: too many were asked for that do not exist.',
+  ),
+  rules_unavailable: temporarily('rules.unavailable', 'The rules of this merchant cannot be read at the moment.'),
 };
 
 /** It is not known which rules apply. */
 export function refusalWithoutVerdict(reason: NoVerdictReason, requestId: string): Refusal {
-  return WITHOUT_VERDICT[reason](requestId);
+  const { status, headers, body } = WITHOUT_VERDICT[reason].answer(requestId);
+  return { forward: false, status, headers, body };
 }

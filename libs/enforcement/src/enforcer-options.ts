@@ -13,8 +13,10 @@ export interface EnforcerLogger {
 }
 
 export interface EnforcerOptions {
-  /** Where snapshots and buckets are: redis:// or rediss://. */
+  /** Where buckets are, and snapshots: redis://, redis+sentinel:// or redis+cluster://, or one of them as rediss. */
   readonly redisUrl: string;
+  /** Where snapshots of rules and the feed of their changes are, if not there. */
+  readonly snapshotRedisUrl?: string | undefined;
   /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. Without one, what Redis does not know does not exist. */
   readonly ruleSource?: RuleSourceConnection | undefined;
   /** False: no rules are stored anywhere, and nobody looks for any. Each id is a merchant then, and the rules are those of `rulesHere`. */
@@ -64,8 +66,8 @@ export interface EnforcerOptions {
   readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource'>> &
-  Pick<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource'>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource' | 'snapshotRedisUrl'>> &
+  Pick<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource' | 'snapshotRedisUrl'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {

@@ -82,13 +82,23 @@ export class Enforcer {
    */
   async open(signal: AbortSignal = this.closing.signal): Promise<void> {
     const ended = AbortSignal.any([signal, this.closing.signal]);
-    const { changes, redis, rules, ruleSource, limiter, ignored, leasing, spareCapacity, buckets, reports } = this.dependencies;
+    const { changes, redis, snapshotRedis, rules, ruleSource, limiter, ignored, leasing, spareCapacity, buckets, reports } =
+      this.dependencies;
     void this.connectRuleSource(ended);
     void changes.start();
     void this.readDefaultRules(ended);
     const startedMs = performance.now();
     const changesKnown = changes.firstAnswer;
-    const outcome = await warmUp({ redis, rules, ruleSource, limiter, changesKnown, signal: ended, onUnreadable: ignored.add });
+    const outcome = await warmUp({
+      redis,
+      snapshotRedis,
+      rules,
+      ruleSource,
+      limiter,
+      changesKnown,
+      signal: ended,
+      onUnreadable: ignored.add,
+    });
     this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
     if (ended.aborted) return;
     // From now on the others count this one, and it knows how many there are.
@@ -201,7 +211,8 @@ export class Enforcer {
 
   /** Closes all connections and stops all timers. Nothing may be checked afterwards. Never rejects. */
   async close(): Promise<void> {
-    const { buckets, changes, leasing, redis, reports, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
+    const { buckets, changes, leasing, redis, reports, ruleSource, snapshotRedis, spareCapacity, store, storeHealth, subscriber } =
+      this.dependencies;
     this.closing.abort();
     this.dependencies.apiKeys?.close();
     for (const timer of this.timers.splice(0)) clearInterval(timer);
@@ -213,8 +224,8 @@ export class Enforcer {
     await withDeadline(leaveGateways(redis, this.id), this.settings.storeTimeoutMs).catch(() => {});
     store.close();
     storeHealth.stop();
-    redis.disconnect();
-    subscriber.disconnect();
+    // Two of them may be one.
+    for (const connection of new Set([redis, snapshotRedis, subscriber])) connection.disconnect();
     await ruleSource?.close();
     this.logSummary();
   }
@@ -313,11 +324,11 @@ export class Enforcer {
 
   /** They are read first by the enforcers that start after this one. */
   private async tellBusyMerchants(): Promise<void> {
-    const { redis, rules } = this.dependencies;
+    const { snapshotRedis, rules } = this.dependencies;
     // Nobody has rules that could be read first.
     if (!this.settings.storedRules) return;
     const merchantIds = rules.firstMerchants(MOST_BUSY_MERCHANTS);
-    await withDeadline(writeBusyMerchants(redis, merchantIds), this.settings.storeTimeoutMs).catch(() => {});
+    await withDeadline(writeBusyMerchants(snapshotRedis, merchantIds), this.settings.storeTimeoutMs).catch(() => {});
   }
 
   private async connectRuleSource(signal: AbortSignal): Promise<void> {

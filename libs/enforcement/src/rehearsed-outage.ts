@@ -7,7 +7,7 @@ import {
   RateLimiter,
   StoreUnavailableError,
 } from '#limiter';
-import { parseMerchantSnapshot, snapshotText } from '#limiter-redis';
+import { compactSnapshotText, parseMerchantSnapshot } from '#limiter-redis';
 import { NOBODY, rehearsal, REHEARSED_PATH } from './rehearsal.js';
 
 /** As often as V8 has to see code before it compiles it well enough. */
@@ -43,7 +43,7 @@ export function rehearseOutage(answer: (outcome: CheckOutcome) => void = () => {
     { take: (_request, answered) => answered(away, 0), release: () => {}, refund: () => {} },
     new MemoryBucketStore(Date.now),
   );
-  const text = snapshotText(SNAPSHOT);
+  const text = compactSnapshotText(SNAPSHOT);
   for (let turn = 0; turn < TURNS; turn++) {
     const parsed = parseMerchantSnapshot(text, NOBODY);
     if (!('value' in parsed)) return;

@@ -33,11 +33,17 @@ local waiting = call('XLEN', KEYS[2])
 local time = call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 
+-- What lives longer than the interval was written before the clock stepped back, and would keep silent for the whole step.
+local function is_of_now(key)
+  local lives_ms = call('PTTL', key)
+  return lives_ms >= 0 and lives_ms <= tonumber(interval_ms)
+end
+
 -- Counts one more of a merchant, if there may be more.
 local function has_share(key)
   demand(key, 'string')
   local used = tonumber(call('GET', key))
-  if not used or used % 1 ~= 0 or call('PTTL', key) < 0 then
+  if not used or used % 1 ~= 0 or not is_of_now(key) then
     call('SET', key, '1', 'PX', interval_ms)
     return true
   end
@@ -51,13 +57,13 @@ for i = 0, (#ARGV - 3) / MEMBERS - 1 do
   local at = 4 + i * MEMBERS
   local told, share = KEYS[3 + 2 * i], KEYS[4 + 2 * i]
   local is_wanted = string.find(wanted, ' ' .. ARGV[at] .. ' ', 1, true)
-  if is_wanted and call('EXISTS', told) == 0 then
+  if is_wanted and not is_of_now(told) then
     if waiting >= most then
       no_room = no_room + 1
     elseif not has_share(share) then
       beyond_share = beyond_share + 1
     else
-      call('SET', told, '1', 'PX', interval_ms, 'NX')
+      call('SET', told, '1', 'PX', interval_ms)
       local when = string.format('%.0f', now_ms - tonumber(ARGV[at + 2]))
       call('XADD', KEYS[2], '*', 'k', ARGV[at], 'm', ARGV[at + 1], 't', when, 'r', ARGV[at + 3])
       noted = noted + 1

@@ -1,5 +1,5 @@
 import { runningTime, type RunningTime } from '#waiting';
-import type { Redis } from 'ioredis';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { Script } from './scripts.js';
 
 const script = new Script('read-texts');
@@ -19,6 +19,12 @@ const MOST_IN_A_CALL = 256;
 /** What reads fail with while Redis is silent. One for all: thousands may fail together. */
 const SILENT = new Error('Redis has not answered in time');
 
+/**
+ * Answers that are handed out in one turn of the event loop. With each goes the whole decision about a request, so those of a large call would stand for
+ * milliseconds before the answers to takes that have arrived meanwhile.
+ */
+const MOST_IN_A_TURN = 8;
+
 /** Hardly more than a round trip on a busy machine. */
 const BETWEEN_CALLS_MS = 2;
 
@@ -27,8 +33,8 @@ export interface GatheredReadsOptions {
   readonly betweenCallsMs?: number;
   /** How long a call waits for its answers, in milliseconds of running time; for ever unless given. */
   readonly deadlineMs?: number;
-  /** Told of each call, which ends when all of its reads are answered. Never rejects. */
-  readonly watch?: (answered: Promise<void>) => void;
+  /** Told of each call, which ends when its answers have come, and of one of its keys. Never rejects. */
+  readonly watch?: (answered: Promise<void>, key: string) => void;
   /** By which the deadline counts. For tests. */
   readonly time?: Pick<RunningTime, 'after'>;
 }
@@ -45,7 +51,7 @@ export class GatheredReads {
   private sentAtMs = -Infinity;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     /** Of each text; what is longer is cut there. */
     private readonly mostBytes: number,
     private readonly options: GatheredReadsOptions = {},
@@ -73,12 +79,16 @@ export class GatheredReads {
     while (this.waiting.length > 0) {
       this.sentAtMs = performance.now();
       const reads = this.waiting.splice(0, MOST_IN_A_CALL);
-      const answered = this.answer(reads);
-      this.options.watch?.(answered);
+      const asked = this.ask(reads);
+      this.options.watch?.(
+        asked.then(() => {}),
+        reads[0]!.key,
+      );
       const callOff = this.failLate(reads);
-      await answered;
+      const answers = await asked;
       callOff?.();
       this.silent = false;
+      await handOut(reads, answers);
     }
     this.underWay = false;
   }
@@ -92,18 +102,31 @@ export class GatheredReads {
     });
   }
 
-  /** Never rejects. */
-  private async answer(reads: readonly Read[]): Promise<void> {
+  /**
+   * The answers in the order of the reads, or why there are none. Never rejects. In a cluster each read is a call of its own: they are of different
+   * merchants.
+   */
+  private async ask(reads: readonly Read[]): Promise<readonly (Buffer | Error)[] | Error> {
+    if (!isCluster(this.redis)) return this.askTogether(reads);
+    const answers = await Promise.all(reads.map((read) => this.askTogether([read])));
+    return answers.map((answer) => (answer instanceof Error ? answer : answer[0]!));
+  }
+
+  private async askTogether(reads: readonly Read[]): Promise<readonly (Buffer | Error)[] | Error> {
     try {
       const keys = reads.map(({ key }) => key);
-      const answers = (await script.run(this.redis, keys, [String(this.mostBytes)])) as (Buffer | Error)[];
-      reads.forEach(({ resolve, reject }, i) => {
-        const bytes = answers[i];
-        if (Buffer.isBuffer(bytes)) resolve(bytes);
-        else reject(bytes ?? new Error('no answer'));
-      });
+      return (await script.run(this.redis, keys, [String(this.mostBytes)])) as (Buffer | Error)[];
     } catch (error) {
-      for (const { reject } of reads) reject(error as Error);
+      return error as Error;
     }
+  }
+}
+
+async function handOut(reads: readonly Read[], answers: readonly (Buffer | Error)[] | Error): Promise<void> {
+  for (const [i, { resolve, reject }] of reads.entries()) {
+    if (i > 0 && i % MOST_IN_A_TURN === 0) await new Promise((next) => setImmediate(next));
+    const answer = answers instanceof Error ? answers : (answers[i] ?? new Error('no answer'));
+    if (answer instanceof Error) reject(answer);
+    else resolve(answer);
   }
 }

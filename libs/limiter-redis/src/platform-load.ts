@@ -1,10 +1,17 @@
 import { MOST_GATEWAYS, UnreadableError } from '#limiter';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { PLATFORM_LOAD_KEY } from './redis-keys.js';
 import { Script } from './scripts.js';
-import type { OnUnreadable, Parsed } from './stored.js';
+import { COMPACT_FORMAT } from './compact-snapshot.js';
+import { otherType, type OnUnreadable, type Parsed } from './stored.js';
 
 const script = new Script('report-load');
+
+/**
+ * Ends the name of each process that reports, and says which format of snapshots it reads. The name, because versions of before take any name, but drop a report that has more
+ * than they know. They report under a bare name.
+ */
+const READS = `#${COMPACT_FORMAT}`;
 
 /** What all gateways together forward. */
 export interface PlatformLoad {
@@ -19,12 +26,12 @@ export interface PlatformLoad {
  * answers makes no sense.
  */
 export async function reportLoad(
-  redis: Redis,
+  redis: RedisConnection,
   gateway: string,
   perSecond: number,
   onUnreadable: OnUnreadable = () => {},
 ): Promise<PlatformLoad> {
-  const load = parsePlatformLoad(await script.run(redis, [PLATFORM_LOAD_KEY], [gateway, perSecond.toFixed(3)]));
+  const load = parsePlatformLoad(await script.run(redis, [PLATFORM_LOAD_KEY], [gateway + READS, perSecond.toFixed(3)]));
   if ('value' in load) return load.value;
   onUnreadable({ kind: 'load', ...load });
   throw new UnreadableError(`load reports: ${load.detail}`);
@@ -39,8 +46,18 @@ export function parsePlatformLoad(answer: unknown): Parsed<PlatformLoad> {
 }
 
 /** The others need not wait until it has been silent for long enough. Rejects with ioredis' error when Redis is away. */
-export async function leaveGateways(redis: Redis, gateway: string): Promise<void> {
-  await script.run(redis, [PLATFORM_LOAD_KEY], [gateway, '']);
+export async function leaveGateways(redis: RedisConnection, gateway: string): Promise<void> {
+  await script.run(redis, [PLATFORM_LOAD_KEY], [gateway + READS, '']);
+}
+
+/**
+ * Whether every process that reports reads compact snapshots; true if nobody reports. A silent one counts for half a minute at most. Rejects with ioredis' error when Redis
+ * is away.
+ */
+export async function allReadCompactSnapshots(redis: RedisConnection): Promise<boolean> {
+  // HGETALL, because gateways have always needed the permission for it.
+  const reports = await redis.hgetall(PLATFORM_LOAD_KEY).catch(otherType);
+  return !('reason' in reports && 'detail' in reports) && Object.keys(reports).every((name) => name.endsWith(READS));
 }
 
 function isWholeWithin(value: unknown, min: number, max: number): value is number {

@@ -1,5 +1,7 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
-import type { Redis } from 'ioredis';
+import { PerMaster } from './per-master.js';
+import { bySlot } from './by-slot.js';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { GatheredReads, type GatheredReadsOptions } from './gathered-reads.js';
@@ -13,7 +15,14 @@ import {
   snapshotKey,
 } from './redis-keys.js';
 import { Script } from './scripts.js';
-import { MOST_SNAPSHOT_CHARACTERS, parseDefaultRules, parseMerchantSnapshot, parsePlanSnapshot, snapshotText } from './snapshot-format.js';
+import {
+  compactSnapshotText,
+  MOST_SNAPSHOT_CHARACTERS,
+  parseDefaultRules,
+  parseMerchantSnapshot,
+  parsePlanSnapshot,
+  snapshotText,
+} from './snapshot-format.js';
 import { otherType, type OnUnreadable, type Parsed, type StoredKind, type UnreadableReason } from './stored.js';
 
 const writeScript = new Script('write-snapshots');
@@ -38,17 +47,41 @@ export interface UnreadableText {
   readonly sha1: string;
 }
 
+/** Snapshots that were written, and those that Redis had in a newer version. */
+interface Counts {
+  readonly written: number;
+  readonly newer: number;
+}
+
+const NO_COUNTS: Counts = { written: 0, newer: 0 };
+
+export interface SnapshotStoreOptions extends GatheredReadsOptions {
+  /**
+   * Asked at each write of merchants: whether all who read snapshots read compact ones. What stands there in the same version is then written anew if its format is the other one. Without it
+   * they are written in the format that everybody reads, and the same version stays as it is.
+   */
+  readonly compact?: () => Promise<boolean>;
+}
+
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
 export class RedisSnapshotStore {
-  private readonly reads: GatheredReads;
+  /** By which a key is read. In a cluster, those of a master that is frozen hold nobody else's up. */
+  private readonly readsOf: (key: string) => GatheredReads;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly onUnreadable: OnUnreadable = () => {},
-    reads: GatheredReadsOptions = {},
+    private readonly options: SnapshotStoreOptions = {},
   ) {
     // What stands there may be of any size.
-    this.reads = new GatheredReads(redis, MOST_BYTES, reads);
+    const makeReads = (): GatheredReads => new GatheredReads(redis, MOST_BYTES, options);
+    if (isCluster(redis)) {
+      const ofMasters = new PerMaster(redis, makeReads);
+      this.readsOf = (key) => ofMasters.of(key);
+    } else {
+      const all = makeReads();
+      this.readsOf = () => all;
+    }
   }
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */
@@ -72,24 +105,31 @@ export class RedisSnapshotStore {
     return this.findAt(planKey(plan), 'plan', (text) => parsePlanSnapshot(text, plan));
   }
 
-  /** One round trip. Counts those written and those that Redis had in a newer version. */
-  async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<{ written: number; newer: number }> {
-    if (snapshots.length === 0) return { written: 0, newer: 0 };
-    const keys = snapshots.map(({ merchantId }) => snapshotKey(merchantId));
-    const [written, newer] = (await writeScript.run(this.redis, keys, [String(ttlMs), ...snapshots.map(snapshotText)])) as [number, number];
-    return { written, newer };
+  /** One round trip, and one to ask for the format if there is a choice. Counts those written and those that Redis had in a newer version. */
+  async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<Counts> {
+    if (snapshots.length === 0) return NO_COUNTS;
+    const compact = await this.options.compact?.();
+    const textOf = compact === true ? compactSnapshotText : snapshotText;
+    const calls = bySlot(this.redis, snapshots, ({ merchantId }) => snapshotKey(merchantId)).map((some) => {
+      const keys = some.map(({ merchantId }) => snapshotKey(merchantId));
+      return this.writeTexts(keys, some.map(textOf), ttlMs, { reformat: compact !== undefined });
+    });
+    return (await Promise.all(calls)).reduce(
+      (sum, { written, newer }) => ({ written: sum.written + written, newer: sum.newer + newer }),
+      NO_COUNTS,
+    );
   }
 
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */
   async writeDefaultRules(snapshot: DefaultRulesSnapshot): Promise<boolean> {
-    const [written] = (await writeScript.run(this.redis, [DEFAULT_RULES_KEY], ['0', snapshotText(snapshot)])) as [number, number];
+    const { written } = await this.writeTexts([DEFAULT_RULES_KEY], [snapshotText(snapshot)], 0);
     return written === 1;
   }
 
   /** True if it was newer than what was there. Like default rules, a plan does not expire; what is left of a deleted one does. */
   async writePlan(snapshot: PlanSnapshot): Promise<boolean> {
-    const ttlMs = snapshot.exists ? '0' : String(DELETED_PLAN_LIVES_MS);
-    const [written] = (await writeScript.run(this.redis, [planKey(snapshot.plan)], [ttlMs, snapshotText(snapshot)])) as [number, number];
+    const ttlMs = snapshot.exists ? 0 : DELETED_PLAN_LIVES_MS;
+    const { written } = await this.writeTexts([planKey(snapshot.plan)], [snapshotText(snapshot)], ttlMs);
     return written === 1;
   }
 
@@ -134,8 +174,14 @@ export class RedisSnapshotStore {
     for (const [error] of (await pipeline.exec()) ?? []) if (error) throw error;
   }
 
+  private async writeTexts(keys: readonly string[], texts: readonly string[], ttlMs: number, { reformat = false } = {}): Promise<Counts> {
+    const answer = await writeScript.run(this.redis, [...keys], [String(ttlMs), reformat ? '1' : '0', ...texts]);
+    const [written, newer] = answer as [number, number];
+    return { written, newer };
+  }
+
   private async findAt<T>(key: string, kind: StoredKind, parse: (text: string) => Parsed<T>): Promise<Found<T>> {
-    const bytes = await this.reads.read(key).catch(otherType);
+    const bytes = await this.readsOf(key).read(key).catch(otherType);
     if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };
     const found = !Buffer.isBuffer(bytes)
       ? bytes

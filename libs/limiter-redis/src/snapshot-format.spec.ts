@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { merchantRules, RULE_LANGUAGE, startLimits, type MerchantSnapshot, type Rule } from '#limiter';
-import { burst, mutated, ruleOf } from '#limiter/testing';
-import { parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
+import { editLimits, merchantRules, RULE_LANGUAGE, startLimits, type MerchantSnapshot, type Rule } from '#limiter';
+import { anyLimitSpecs, burst, mutated, ruleOf, runs } from '#limiter/testing';
+import { compactSnapshotText, parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
 
 const PLAIN = ruleOf('17', {
   name: 'card payments',
@@ -40,6 +40,16 @@ const RICH: Rule = {
   key: ['merchant', 'ip.prefix', 'header.x-device-id'],
 };
 
+const PERIOD = {
+  id: '3',
+  number: 1,
+  fromMs: 1,
+  untilMs: 2,
+  deleted: false,
+  multiply: 5,
+  before: [{ limitId: 0, generation: 0, override: 0 }],
+};
+
 const snapshot = (rules: readonly Rule[]): MerchantSnapshot => ({
   merchantId: 'acme',
   version: 7,
@@ -55,6 +65,7 @@ const changed = (from: MerchantSnapshot, change: (body: { format: number; rules:
   change(body);
   return text.slice(0, 16) + JSON.stringify(body);
 };
+const compactBody = (from: MerchantSnapshot) => JSON.parse(compactSnapshotText(from).slice(16)) as object;
 const LATER = RULE_LANGUAGE + 1;
 const newer = (rule: Rule, changes: object = {}) =>
   changed(snapshot([PLAIN, rule]), (body) => Object.assign(body.rules[1]!, { language: LATER, ...changes }));
@@ -88,9 +99,81 @@ test('a rule that is leased is read by gateways of before, which decide exactly,
 });
 
 test('a snapshot of a later format is not read', () => {
-  expect(parsed(changed(snapshot([RICH]), (body) => (body.format = 3)))).toEqual({
+  expect(parsed(changed(snapshot([RICH]), (body) => (body.format = 4)))).toEqual({
     reason: 'newer_format',
-    detail: 'format 3, and this version reads 2',
+    detail: 'format 4, and this version reads 3',
+  });
+  expect(parseDefaultRules(changed(snapshot([RICH]), (body) => (body.format = 3)))).toMatchObject({ reason: 'newer_format' });
+});
+
+describe('a compact snapshot', () => {
+  const back = (from: MerchantSnapshot) => parsed(compactSnapshotText(from));
+
+  it('of a merchant with default rules or a plan alone is a mark', () => {
+    const inUtc = { ...snapshot([]), timeZone: 'UTC' };
+    expect(compactSnapshotText(inUtc)).toBe('0000000000000007{"format":3}');
+    expect(compactSnapshotText({ ...inUtc, plan: 'pro' })).toBe('0000000000000007{"format":3,"plan":"pro"}');
+  });
+
+  it.each<[string, MerchantSnapshot]>([
+    ['default rules alone', snapshot([])],
+    ['a plan', { ...snapshot([]), plan: 'pro' }],
+    ['a tombstone', { ...snapshot([]), exists: false }],
+    ['a time zone', { ...snapshot([]), timeZone: 'Europe/Berlin' }],
+    ['rules', snapshot([PLAIN, RICH])],
+    ['one bucket for everybody', snapshot([{ ...PLAIN, key: [] }])],
+    [
+      'nothing that is usual',
+      snapshot([{ ...PLAIN, layer: 'user', priority: 0, enabled: false, mode: 'shadow', cost: 7, onStoreFailure: 'open' }]),
+    ],
+    ['overrides', { ...snapshot([PLAIN]), overrides: [{ ruleId: '17', periods: [PERIOD] }] }],
+  ])('comes back as it was written: %s', (_what, from) => {
+    const read = back(from);
+    expect(read).toEqual(parsed(snapshotText(from)));
+    expect(read).toEqual({ value: from });
+  });
+
+  it('keeps every limit, and what it remembers of its edits', () => {
+    fc.assert(
+      fc.property(anyLimitSpecs(), anyLimitSpecs(), (first, second) => {
+        const limits = editLimits(startLimits([first], 1_000), [second], 2_000);
+        expect(back(snapshot([{ ...PLAIN, limits }]))).toEqual(parsed(snapshotText(snapshot([{ ...PLAIN, limits }]))));
+      }),
+      runs(300),
+    );
+    const [limit] = PLAIN.limits;
+    const odd = { ...limit!, id: 5, generation: 9, since: { atMs: 1, tokens: -3, fraction: { part: 1, of: 3 } } };
+    expect(back(snapshot([{ ...PLAIN, limits: [odd] }]))).toEqual({ value: snapshot([{ ...PLAIN, limits: [odd] }]) });
+  });
+
+  it('sets a rule in a later language apart, whatever form it has', () => {
+    const from = {
+      ...snapshot([PLAIN]),
+      newerRules: [{ id: '18', language: LATER, onStoreFailure: 'closed', match: { methods: ['POST'], paths: [] } }],
+    };
+    expect(back(from as never)).toEqual({ value: from });
+    for (const part of [{ l: 'in another form' }, { l: [7] }, { w: 'everything' }, { m: { night: true } }]) {
+      const text = compactSnapshotText(from as never);
+      const body = JSON.parse(text.slice(16)) as { r: object[] };
+      Object.assign(body.r[1]!, part);
+      expect(parsed(text.slice(0, 16) + JSON.stringify(body))).toMatchObject({ value: { newerRules: [{ id: '18', language: LATER }] } });
+    }
+  });
+
+  it.each([
+    '{"format":3,"r":7}',
+    '{"format":3,"r":[7]}',
+    '{"format":3,"r":[{}]}',
+    '{"format":3,"x":1}',
+    '{"format":3,"z":"Mars"}',
+    '{"format":3,"plan":"No Name"}',
+  ])('that is damaged is not believed: %s', (json) => expect(parsed(`0000000000000007${json}`)).toMatchObject({ reason: 'malformed' }));
+
+  it('has a version in front, and nowhere else', () => {
+    for (const front of ['000000000000007x', '               7', '0000000000000-07']) {
+      expect(parsed(`${front}{"format":3}`)).toMatchObject({ reason: 'malformed' });
+    }
+    expect(parsed('0002000000000000{"format":3}')).toMatchObject({ reason: 'implausible_version' });
   });
 });
 
@@ -118,7 +201,7 @@ describe('a rule in a later version of the language', () => {
   );
 });
 
-test('a damaged snapshot is read as nothing, or as rules that work', () => {
+test.each([2, 3])('a damaged snapshot of format %d is read as nothing, or as rules that work', (format) => {
   const seen = { read: 0, unreadable: 0 };
   const request = {
     merchantId: 'acme',
@@ -128,8 +211,8 @@ test('a damaged snapshot is read as nothing, or as rules that work', () => {
     more: { headerValues: () => ['7'], hostName: 'a' },
   };
   fc.assert(
-    fc.property(mutated({ rules: [{ ...RICH, language: 2 }] }), (value) => {
-      const text = changed(snapshot([]), (body) => Object.assign(body, value, { format: 2 }));
+    fc.property(mutated(format === 2 ? { rules: [{ ...RICH, language: 2 }] } : compactBody(snapshot([RICH]))), (value) => {
+      const text = changed(snapshot([]), (body) => Object.assign(body, value, { format }));
       const found = parsed(text);
       if (!('value' in found)) return void seen.unreadable++;
       seen.read++;

@@ -13,13 +13,15 @@ import {
   type PlanSnapshot,
   type Rule,
 } from '#limiter';
+import { COMPACT_FORMAT, compacted, expanded } from './compact-snapshot.js';
 import { parsed, StoredError, type Parsed } from './stored.js';
 
 /**
  * How snapshots stand in Redis: sixteen digits of version, so that a script compares it without reading the rest, then JSON with a
  * format. A gateway ignores formats that it does not know and asks PostgreSQL instead: whoever changes what rules mean counts
  * it up, so that an older gateway never decides by half a rule. Without a format it is the first. In the second, a rule says in which version of the language it is
- * written, so that a reader recognises those that it cannot read: see NewerRule.
+ * written, so that a reader recognises those that it cannot read: see NewerRule. The third is the second in a few bytes, for merchants alone, and is written only
+ * where all who read it know it: see decision 89.
  */
 const SNAPSHOT_FORMAT = 2;
 /** Rules that use nothing new are read by older gateways as well, so an update need not begin with the gateways. */
@@ -34,7 +36,16 @@ export const MOST_VERSIONS = 1_000_000_000_000;
 export const MOST_SNAPSHOT_CHARACTERS = 8 * 1024 * 1024;
 
 export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): string {
-  return String(snapshot.version).padStart(VERSION_DIGITS, '0') + JSON.stringify(stored(snapshot));
+  return versionText(snapshot) + JSON.stringify(stored(snapshot));
+}
+
+/** The same in a third of the bytes, for those who read format 3. */
+export function compactSnapshotText(snapshot: MerchantSnapshot): string {
+  return versionText(snapshot) + JSON.stringify(compacted(snapshot));
+}
+
+function versionText({ version }: { readonly version: number }): string {
+  return String(version).padStart(VERSION_DIGITS, '0');
 }
 
 function stored({ newerRules = [], ...snapshot }: MerchantSnapshot | DefaultRulesSnapshot | PlanSnapshot): object {
@@ -53,7 +64,8 @@ function withKnownPolicy(rule: Rule): Rule {
 
 /** Never throws. */
 export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<MerchantSnapshot> {
-  return parsedBody(text, (fields) => {
+  return parsedBody(text, COMPACT_FORMAT, (read) => {
+    const fields = read['format'] === COMPACT_FORMAT ? expanded(read, text.slice(0, VERSION_DIGITS), merchantId) : read;
     if (fields['merchantId'] !== merchantId) throw new UnreadableError('merchantId: is another one');
     return {
       merchantId,
@@ -69,7 +81,7 @@ export function parseMerchantSnapshot(text: string, merchantId: string): Parsed<
 
 /** Never throws. */
 export function parseDefaultRules(text: string): Parsed<DefaultRulesSnapshot> {
-  return parsedBody(text, (fields) => {
+  return parsedBody(text, SNAPSHOT_FORMAT, (fields) => {
     const switches = storedSwitches(fields['switches']);
     return { version: versionOf(text, fields), ...storedRules(fields['rules']), ...(switches.length > 0 && { switches }) };
   });
@@ -77,7 +89,7 @@ export function parseDefaultRules(text: string): Parsed<DefaultRulesSnapshot> {
 
 /** Never throws. */
 export function parsePlanSnapshot(text: string, plan: string): Parsed<PlanSnapshot> {
-  return parsedBody(text, (fields) => {
+  return parsedBody(text, SNAPSHOT_FORMAT, (fields) => {
     if (fields['plan'] !== plan) throw new UnreadableError('plan: is another one');
     return { plan, version: versionOf(text, fields), exists: existsIn(fields), ...storedRules(fields['rules']) };
   });
@@ -95,15 +107,15 @@ function planIn({ plan }: Readonly<Record<string, unknown>>): { readonly plan?: 
   return { plan };
 }
 
-function parsedBody<T>(text: string, read: (fields: Readonly<Record<string, unknown>>) => T): Parsed<T> {
+function parsedBody<T>(text: string, newest: number, read: (fields: Readonly<Record<string, unknown>>) => T): Parsed<T> {
   if (text.length > MOST_SNAPSHOT_CHARACTERS) return { reason: 'too_large', detail: `more than ${MOST_SNAPSHOT_CHARACTERS} characters` };
   return parsed(text.slice(VERSION_DIGITS), MOST_SNAPSHOT_CHARACTERS, (value) => {
     const fields = objectAt(value, 'the snapshot');
     const { format = FIRST_FORMAT } = fields;
-    if (Number.isSafeInteger(format) && (format as number) > SNAPSHOT_FORMAT) {
-      throw new StoredError('newer_format', `format ${String(format)}, and this version reads ${SNAPSHOT_FORMAT}`);
+    if (!Number.isSafeInteger(format) || (format as number) < FIRST_FORMAT) throw new UnreadableError('format: must be a number');
+    if ((format as number) > newest) {
+      throw new StoredError('newer_format', `format ${String(format)}, and this version reads ${newest}`);
     }
-    if (format !== SNAPSHOT_FORMAT && format !== FIRST_FORMAT) throw new UnreadableError('format: must be a number');
     return read(fields);
   });
 }
@@ -115,6 +127,6 @@ function versionOf(text: string, { version }: Readonly<Record<string, unknown>>)
     throw new StoredError('implausible_version', `version ${version} counts more edits than there can be`);
   }
   const number = wholeAt(version, 'version', 0, MOST_VERSIONS);
-  if (front !== String(number).padStart(VERSION_DIGITS, '0')) throw new UnreadableError('version: differs from the one in front');
+  if (front !== versionText({ version: number })) throw new UnreadableError('version: differs from the one in front');
   return number;
 }

@@ -169,7 +169,7 @@ describe('what was written can be read', () => {
 
 describe('what is not believed', () => {
   const rows: [what: string, text: string, reason: string][] = [
-    ['a format of later', textOf({ format: 3, whatever: [] }), 'newer_format'],
+    ['a format of later', textOf({ format: 4, whatever: [] }), 'newer_format'],
     ['a format that is none', textOf({ ...SNAPSHOT, format: 'two' }), 'malformed'],
     [
       'a version beyond all edits',

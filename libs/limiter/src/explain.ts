@@ -78,13 +78,13 @@ export function explainChoice(
   });
 }
 
-function explainedLayer({ enforced, shadow }: RuleLayer, request: AskedRequest): ConsideredRule[] {
+function explainedLayer(layer: RuleLayer, request: AskedRequest): ConsideredRule[] {
   const modes = [
-    ['enforce', enforced],
-    ['shadow', shadow],
+    ['enforce', layer.enforced],
+    ['shadow', layer.shadow],
   ] as const;
   return modes.flatMap(([mode, asked]) => {
-    const method = askedMethod(asked, mode, request);
+    const method = askedMethod(layer, mode, request);
     let chosen: RuleTemplate | undefined;
     return asked
       .filter((template) => template.modeFor(request.descriptor) === mode)

@@ -156,4 +156,14 @@ describe('a misspelt field', () => {
     expect(faultsOf(limited({ capcity: 1 }))[0]?.detail).toBe('is not a field that is known here; did you mean "capacity"?');
     expect(faultsOf(limited({ burst: 1 }))[0]?.detail).toBe('is not a field that is known here');
   });
+
+  it('is one fault with all others where there are more than 100, because for each a similar name would be sought', () => {
+    const crowd = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 1]));
+    expect(faultsOf({ ...RULE, ...crowd(100) })).toHaveLength(100);
+    expect(faultsOf({ ...RULE, priority: 1.5, ...crowd(30_000) })).toEqual([
+      { pointer: '', code: 'rule.unknown_field', detail: 'has 30000 fields that are not known here' },
+      expect.objectContaining({ code: 'rule.priority.not_whole' }),
+    ]);
+    expect(faultsOf(limited(crowd(101)))).toEqual([expect.objectContaining({ pointer: '/limits/0', code: 'limit.unknown_field' })]);
+  });
 });

@@ -37,17 +37,18 @@ function entriesOf(fields: Fields): readonly (readonly [name: string, field: Fie
   return entries;
 }
 
-function unknownFieldFaults(value: object, known: Fields, { pointer, code }: Place): Fault[] {
-  return Object.keys(value)
-    .filter((name) => !Object.hasOwn(known, name))
-    .map((name) => {
-      const nearest = nearestName(name, Object.keys(known));
-      return {
-        pointer: `${pointer}/${escapedPointer(name)}`,
-        code: `${code}.unknown_field`,
-        detail: nearest === undefined ? UNKNOWN_FIELD : `${UNKNOWN_FIELD}; did you mean "${nearest}"?`,
-      };
-    });
+/** For each a similar name is sought, and a body has room for thousands: beyond this many one fault tells of all of them. */
+const MOST_UNKNOWN_FIELDS = 100;
+
+function unknownFieldFaults(value: object, known: Fields, { pointer, code: ofObject }: Place): Fault[] {
+  const code = `${ofObject}.unknown_field`;
+  const unknown = Object.keys(value).filter((name) => !Object.hasOwn(known, name));
+  if (unknown.length > MOST_UNKNOWN_FIELDS) return [{ pointer, code, detail: `has ${unknown.length} fields that are not known here` }];
+  return unknown.map((name) => {
+    const nearest = nearestName(name, Object.keys(known));
+    const detail = nearest === undefined ? UNKNOWN_FIELD : `${UNKNOWN_FIELD}; did you mean "${nearest}"?`;
+    return { pointer: `${pointer}/${escapedPointer(name)}`, code, detail };
+  });
 }
 
 export const UNKNOWN_FIELD = 'is not a field that is known here';

@@ -64,6 +64,7 @@ export { rerouted, rerouteOf } from './reroute.js';
 export * from './reservation.js';
 export { reserveOf, type ReservedShare } from './reserve.js';
 export * from './rule.js';
+export { FEWEST_INDEXED } from './rule-index.js';
 export * from './rule-language.js';
 export * from './rule-mode.js';
 export * from './rule-schema.js';

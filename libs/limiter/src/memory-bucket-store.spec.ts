@@ -1,4 +1,13 @@
-import { describeBucketStore, describeGolden, describeLender, describeLooks, FakeClock, startedLimit, takeFrom } from '../testing/index.js';
+import {
+  describeBucketStore,
+  describeGolden,
+  describeLeaseTraces,
+  describeLender,
+  describeLooks,
+  FakeClock,
+  startedLimit,
+  takeFrom,
+} from '../testing/index.js';
 import { bucketOf } from './bucket.js';
 import { MemoryBucketStore } from './memory-bucket-store.js';
 
@@ -10,6 +19,7 @@ function create() {
 describeBucketStore('MemoryBucketStore', create);
 describeLooks(create);
 describeLender('MemoryBucketStore', create);
+describeLeaseTraces(create);
 
 describeGolden(() => {
   const { store, clock } = create();

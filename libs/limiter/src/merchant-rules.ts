@@ -6,7 +6,7 @@ import type { NamedRoutes } from './named-routes.js';
 import { closedByNewerRules, type NewerRule } from './newer-rule.js';
 import type { OverrideTime, RuleOverrides } from './override.js';
 import type { Rule } from './rule.js';
-import { firstMatch, layersOf, mayConcern, mergedLayers, refusingBody, rulesOf, type RuleLayer } from './rule-matcher.js';
+import { firstMatch, layersOf, layerUnder, looksAtBody, mergedLayers, refusingBody, rulesOf, type RuleLayer } from './rule-matcher.js';
 import type { RuleOrigin } from './rule-origin.js';
 import { RuleTemplate } from './rule-template.js';
 import type { BucketTake, MakeTake } from './take.js';
@@ -68,7 +68,7 @@ export class MerchantRules {
     const { more } = descriptor;
     if (!this.shape.readsBody || more?.readBody === undefined || more.body !== undefined) return false;
     const request = this.asked(descriptor, nowMs);
-    return this.layers.some((layer) => rulesOf(layer).some((template) => template.readsBody && mayConcern(template, request)));
+    return this.layers.some((layer) => looksAtBody(layer, request));
   }
 
   /** A request as these rules are matched with it. */
@@ -89,9 +89,9 @@ export class MerchantRules {
     const enforced: CompiledRule[] = [];
     const shadow: CompiledRule[] = [];
     for (const layer of this.layers) {
-      const first = firstMatch(layer.enforced, 'enforce', request);
+      const first = firstMatch(layer, 'enforce', request);
       if (first) enforced.push(this.compile(first.takenBy(request)));
-      const firstShadow = firstMatch(layer.shadow, 'shadow', request);
+      const firstShadow = firstMatch(layer, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow.takenBy(request)));
     }
     return {
@@ -223,7 +223,7 @@ function overriddenLayers(layers: readonly RuleLayer[], overrides: readonly Rule
     made.set(template, known);
     return known;
   };
-  return layers.map((layer) => ({ ...layer, enforced: layer.enforced.map(under), shadow: layer.shadow.map(under) }));
+  return layers.map((layer) => layerUnder(layer, under));
 }
 
 /** The IANA database has about six hundred names, and spellings of them are no reason to keep more. */

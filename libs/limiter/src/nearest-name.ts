@@ -7,6 +7,8 @@ export function nearestName(name: string, known: readonly string[]): string | un
   let nearest: string | undefined;
   let least = Math.floor(name.length / 3) + 1;
   for (const candidate of known) {
+    // So many letters at least are inserted or left out.
+    if (Math.abs(candidate.length - name.length) >= least) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < least) [nearest, least] = [candidate, distance];
   }

@@ -1,8 +1,9 @@
 import type { AskedRequest } from './asked-request.js';
 import type { EffectiveMode } from './enforced-share.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
+import { RuleFinder } from './rule-finder.js';
 import { namesMethod } from './rule-method.js';
-import { RULE_ORIGINS } from './rule-origin.js';
+import { compareRules } from './rule-order.js';
 import type { RuleTemplate } from './rule-template.js';
 import type { InactiveReason } from './schedule/active-times.js';
 
@@ -11,22 +12,22 @@ export interface RuleLayer {
   readonly layer: Layer;
   readonly enforced: readonly RuleTemplate[];
   readonly shadow: readonly RuleTemplate[];
+  /** What finds them by the path of a request. */
+  readonly finders: Readonly<Record<EffectiveMode, RuleFinder>>;
 }
 
-/** The layers that have rules, in their order. */
+/** The layers that have rules, in their order. @param rules of one owner */
 export function layersOf(rules: readonly RuleTemplate[]): readonly RuleLayer[] {
-  return LAYERS.flatMap((layer) => {
-    const here = rules.filter(({ rule }) => rule.layer === layer);
-    return here.length === 0 ? [] : [layerOf(layer, here)];
-  });
+  return mergedLayers(rules, []);
 }
 
-/** Only the layers in which there are own rules are made anew, and of the shared rules nothing is copied. */
+/** Only the layers in which there are own rules are made anew, and of the shared rules nothing is copied. @param own of one owner */
 export function mergedLayers(own: readonly RuleTemplate[], shared: readonly RuleLayer[]): readonly RuleLayer[] {
   return LAYERS.flatMap((layer) => {
     const ownHere = own.filter(({ rule }) => rule.layer === layer);
-    const sharedHere = shared.filter((each) => each.layer === layer);
-    return ownHere.length === 0 ? sharedHere : [layerOf(layer, [...ownHere, ...sharedHere.flatMap(rulesOf)])];
+    const sharedHere = shared.find((each) => each.layer === layer);
+    if (ownHere.length === 0) return sharedHere === undefined ? [] : [sharedHere];
+    return [layerOf(layer, ownHere, sharedHere)];
   });
 }
 
@@ -34,33 +35,38 @@ export function rulesOf({ enforced, shadow }: RuleLayer): RuleTemplate[] {
   return [...new Set([...enforced, ...shadow])];
 }
 
-function layerOf(layer: Layer, rules: readonly RuleTemplate[]): RuleLayer {
-  const inMode = (mode: EffectiveMode) => rules.filter((template) => template.mayBe(mode)).sort(inOrder);
-  return { layer, enforced: inMode('enforce'), shadow: inMode('shadow') };
+/** A layer in which some rules are others: `under` gives the one in the place of a rule, with the same paths and the same place in the order, or the rule. */
+export function layerUnder(layer: RuleLayer, under: (template: RuleTemplate) => RuleTemplate): RuleLayer {
+  const replaced = new Map<RuleTemplate, RuleTemplate>();
+  const each = (template: RuleTemplate): RuleTemplate => {
+    const other = under(template);
+    if (other !== template) replaced.set(template, other);
+    return other;
+  };
+  const [enforced, shadow] = [layer.enforced.map(each), layer.shadow.map(each)];
+  if (replaced.size === 0) return layer;
+  const { enforce, shadow: inShadow } = layer.finders;
+  return { ...layer, enforced, shadow, finders: { enforce: enforce.replacing(replaced), shadow: inShadow.replacing(replaced) } };
 }
 
-/** The highest priority first; on a tie the merchant's own before its plan's, its plan's before a default one; then the older. */
-function inOrder(a: RuleTemplate, b: RuleTemplate): number {
-  return b.rule.priority - a.rule.priority || rankOf(a) - rankOf(b) || compareIds(a.rule.id, b.rule.id);
-}
-
-function rankOf({ source }: RuleTemplate): number {
-  return RULE_ORIGINS.indexOf(source);
-}
-
-/** Ids are decimal strings, the older the smaller. */
-function compareIds(a: string, b: string): number {
-  return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
+function layerOf(layer: Layer, own: readonly RuleTemplate[], shared: RuleLayer | undefined): RuleLayer {
+  const inMode = (mode: EffectiveMode) => own.filter((template) => template.mayBe(mode)).sort(compareRules);
+  const [enforced, shadow] = [inMode('enforce'), inMode('shadow')];
+  const finders = { enforce: RuleFinder.of(enforced, shared?.finders.enforce), shadow: RuleFinder.of(shadow, shared?.finders.shadow) };
+  if (shared === undefined) return { layer, enforced, shadow, finders };
+  const merged = (some: readonly RuleTemplate[], others: readonly RuleTemplate[]) => [...some, ...others].sort(compareRules);
+  return { layer, enforced: merged(enforced, shared.enforced), shadow: merged(shadow, shared.shadow), finders };
 }
 
 /**
  * The method by which rules are matched. HEAD asks for what GET would get, so it follows the rules for GET, unless one of these rules that concerns the
  * request otherwise names HEAD.
  */
-export function askedMethod(rules: readonly RuleTemplate[], mode: EffectiveMode, request: AskedRequest): string {
+export function askedMethod({ finders }: RuleLayer, mode: EffectiveMode, request: AskedRequest): string {
   const { method } = request;
+  if (method !== 'HEAD') return method;
   const namesHead = (template: RuleTemplate) => template.rule.match.methods.includes('HEAD') && isFitting(template, mode, method, request);
-  return method === 'HEAD' && !rules.some(namesHead) ? 'GET' : method;
+  return finders[mode].find(request, namesHead) === undefined ? 'GET' : method;
 }
 
 /** The part of a rule that does not fit a request. */
@@ -77,18 +83,23 @@ export function mismatchOf(template: RuleTemplate, asked: string, request: Asked
 }
 
 /** The rule that is asked first of those that a request fits, and that have this mode for it. */
-export function firstMatch(rules: readonly RuleTemplate[], mode: EffectiveMode, request: AskedRequest): RuleTemplate | undefined {
-  const asked = askedMethod(rules, mode, request);
-  for (const template of rules) if (isFitting(template, mode, asked, request)) return template;
-  return undefined;
+export function firstMatch(layer: RuleLayer, mode: EffectiveMode, request: AskedRequest): RuleTemplate | undefined {
+  const asked = askedMethod(layer, mode, request);
+  return layer.finders[mode].find(request, (template) => isFitting(template, mode, asked, request));
 }
 
 function isFitting(template: RuleTemplate, mode: EffectiveMode, asked: string, request: AskedRequest): boolean {
   return mismatchOf(template, asked, request) === undefined && template.modeFor(request.descriptor) === mode;
 }
 
+/** Whether a rule of a layer looks at the body of a request, and concerns it as far as can be said without. */
+export function looksAtBody({ finders }: RuleLayer, request: AskedRequest): boolean {
+  const looks = (template: RuleTemplate) => template.readsBody && mayConcern(template, request);
+  return finders.enforce.find(request, looks) !== undefined || finders.shadow.find(request, looks) !== undefined;
+}
+
 /** Whether a rule concerns a request as far as its method, its path and the time say. */
-export function mayConcern(template: RuleTemplate, request: AskedRequest): boolean {
+function mayConcern(template: RuleTemplate, request: AskedRequest): boolean {
   const { methods } = template.rule.match;
   const { method, segments, ignoreCase, nowMs } = request;
   const names = namesMethod(methods, method) || (method === 'HEAD' && methods.includes('GET'));
@@ -101,12 +112,12 @@ export function mayConcern(template: RuleTemplate, request: AskedRequest): boole
  */
 export function refusingBody(layers: readonly RuleLayer[], request: AskedRequest): Rule | undefined {
   if (request.descriptor.more?.body?.unreadable === undefined) return undefined;
-  for (const { enforced } of layers) {
-    const asked = askedMethod(enforced, 'enforce', request);
-    for (const template of enforced) {
-      if (template.refusesUnreadable && couldConcern(template, request)) return template.rule;
-      if (isFitting(template, 'enforce', asked, request) && !couldFail(template, request)) break;
-    }
+  for (const layer of layers) {
+    const asked = askedMethod(layer, 'enforce', request);
+    const refuses = (template: RuleTemplate) => template.refusesUnreadable && couldConcern(template, request);
+    const displaces = (template: RuleTemplate) => isFitting(template, 'enforce', asked, request) && !couldFail(template, request);
+    const first = layer.finders.enforce.find(request, (template) => refuses(template) || displaces(template));
+    if (first !== undefined && refuses(first)) return first.rule;
   }
   return undefined;
 }

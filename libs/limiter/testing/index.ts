@@ -3,6 +3,7 @@ export * from './contract/index.js';
 export * from './engine.js';
 export * from './fake-clock.js';
 export * from './golden-runner.js';
+export * from './lease-traces.js';
 export * from './leasing-world.js';
 export * from './lending.js';
 export * from './model.js';

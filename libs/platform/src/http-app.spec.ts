@@ -5,7 +5,7 @@ import { type AddressInfo, connect } from 'node:net';
 import { Health } from './health.js';
 import { createHttpApp } from './http-app.js';
 import { createLogger } from './logger.js';
-import { ManagementModule } from './management.module.js';
+import { ManagementModule, refusalBeforeBody } from './management.module.js';
 import { createRegistry } from './metrics.js';
 import { ProblemError } from './problem.js';
 import { problemTypeOfStatus, problemTypeUri } from './problem-types.js';
@@ -240,6 +240,23 @@ describe('createHttpApp', () => {
     expect(await answered).toBe('close');
     await closed;
     agent.destroy();
+  });
+
+  it('asks for the management token before it looks at a body, and lets probes in without', async () => {
+    const managementToken = 'management-token-of-a-test';
+    const guarded = await createHttpApp(TestModule, {
+      logger,
+      registry: createRegistry('rules-api'),
+      refusal: refusalBeforeBody(managementToken),
+    });
+    await guarded.listen(0, '127.0.0.1');
+    const url = await guarded.getUrl();
+    const send = (headers: Record<string, string>) => fetch(`${url}/things`, { method: 'POST', body: '{', headers });
+    await expectProblem(await send({ 'content-type': 'text/plain' }), 401, /Authorization/);
+    await expectProblem(await send({ authorization: 'Bearer other' }), 401, /not a valid token/);
+    await expectProblem(await send({ authorization: `Bearer ${managementToken}`, 'content-type': 'text/plain' }), 415, /application\/json/);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    await guarded.close();
   });
 
   it('answers /healthz with 200 while /readyz answers 503', async () => {

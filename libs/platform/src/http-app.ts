@@ -27,7 +27,7 @@ export interface HttpAppOptions {
   /** Routes, by their paths, whose bodies may be larger than others, or of further content types. */
   readonly bodies?: Readonly<Record<string, RouteBodies>>;
   /** Called before the body of a request is read. Returns the problem with which the request is refused, if it is. */
-  readonly refusal?: (request: FastifyRequest) => ProblemError | undefined | Promise<ProblemError | undefined>;
+  readonly refusal?: ((request: FastifyRequest) => ProblemError | undefined | Promise<ProblemError | undefined>) | undefined;
   /** Routes with this prefix serve pages for browsers, with their own scripts and styles. */
   readonly pages?: string;
 }

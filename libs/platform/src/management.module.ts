@@ -13,6 +13,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Registry } from 'prom-client';
 import { BearerToken } from './bearer-token.js';
+import type { HttpAppOptions } from './http-app.js';
 import { Health } from './health.js';
 import { Public } from './public-route.js';
 
@@ -35,6 +36,18 @@ export class ManagementTokenGuard implements CanActivate {
     if (refusal) throw refusal;
     return true;
   }
+}
+
+const READS: readonly string[] = ['GET', 'HEAD'];
+
+/**
+ * Asks for the management token before the body of a request is read, so that a caller without it is told so whatever it sends. Requests without a body are left
+ * to the guard, because health needs no token.
+ */
+export function refusalBeforeBody(managementToken: string | undefined): HttpAppOptions['refusal'] {
+  if (managementToken === undefined) return undefined;
+  const token = new BearerToken(managementToken);
+  return ({ method, headers }) => (READS.includes(method) ? undefined : token.refusal(headers.authorization));
 }
 
 /** Health and metrics of one process. Health needs no token, because probes send none. */

@@ -1,4 +1,4 @@
-import { expected, type Variable } from './variable.js';
+import { expected, oneOf, type Variable } from './variable.js';
 
 function upstreamUrl(text: string): URL | undefined {
   if (text === '') return undefined;
@@ -13,6 +13,13 @@ function upstreamUrl(text: string): URL | undefined {
 
 /** Where the gateway's requests go. */
 export const UPSTREAM_VARIABLES = {
+  fastLane: {
+    name: 'GATEWAY_FAST_LANE',
+    apps: ['gateway'],
+    default: 'off',
+    meaning: 'on: requests of the usual kind are read and sent on without the streams of node:http and undici, for less of the processor',
+    parse: (text: string): boolean => oneOf(['off', 'on'])(text) === 'on',
+  },
   upstreamUrl: {
     name: 'UPSTREAM_URL',
     apps: ['gateway'],

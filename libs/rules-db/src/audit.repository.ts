@@ -15,6 +15,8 @@ export interface AuditFilter {
   readonly ruleId?: string | null | undefined;
   /** Only what was written of rules themselves, and not what was done to them for a merchant. */
   readonly ofRuleItself?: boolean | undefined;
+  /** Changes of this token. */
+  readonly tokenId?: string | undefined;
   /** Only these merchants; null: all. */
   readonly among?: readonly string[] | null | undefined;
   /** From this moment on. */
@@ -81,10 +83,19 @@ export class AuditRepository {
 
   /** What was written of a plan at a version, without its rules; null if the audit knows nothing of it. */
   async planAt(plan: string, version: number): Promise<object | null> {
+    return this.ownerAt({ plan }, 'plan.%', version);
+  }
+
+  /** What was written of a merchant at a version, without its rules; null if the audit knows nothing of it. */
+  async merchantAt(merchantId: string, version: number): Promise<object | null> {
+    return this.ownerAt({ merchantId }, 'merchant.%', version);
+  }
+
+  private async ownerAt(owner: Pick<AuditFilter, 'plan' | 'merchantId'>, actions: string, version: number): Promise<object | null> {
     const query = this.dataSource.manager.createQueryBuilder(AuditEntity, 'audit');
-    restrict(query, { plan, ruleId: null });
+    restrict(query, { ...owner, ruleId: null });
     const row = await query
-      .andWhere(`audit.action LIKE 'plan.%' AND audit.after ->> 'version' = :version`, { version: String(version) })
+      .andWhere(`audit.action LIKE :actions AND audit.after ->> 'version' = :version`, { actions, version: String(version) })
       .orderBy('audit.seq', 'DESC')
       .getOne();
     return row?.after ?? null;
@@ -99,7 +110,7 @@ const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
 
 function restrict(
   query: SelectQueryBuilder<AuditEntity>,
-  { actor, merchantId, plan, ruleId, ofRuleItself = false, among, since, until }: AuditFilter,
+  { actor, merchantId, plan, ruleId, ofRuleItself = false, tokenId, among, since, until }: AuditFilter,
 ): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
@@ -109,6 +120,9 @@ function restrict(
   if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
+  // The first condition is that of the index.
+  if (tokenId !== undefined)
+    query.andWhere(`audit.action LIKE 'token.%' AND coalesce(audit.after, audit.before) ->> 'id' = :tokenId`, { tokenId });
   if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);
   if (since !== undefined)
     query.andWhere(

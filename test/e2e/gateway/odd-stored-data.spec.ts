@@ -108,7 +108,7 @@ test('a snapshot key of another type is repaired as well', async () => {
 
 test('a snapshot in a format of later is left for those that can read it', async () => {
   await create('later', 5);
-  const text = `0000000000000002${JSON.stringify({ format: 3, whatever: [] })}`;
+  const text = `0000000000000002${JSON.stringify({ format: 4, whatever: [] })}`;
   await house.redis.set(snapshotKey('later'), text);
   expect(await policyOf('later')).toBe('"burst";q=5;w=3000');
   await until(async () => expect(await counted('snapshot', 'newer_format')).toBe(1));

@@ -237,6 +237,42 @@ describe('merchants', () => {
       await api.ask('DELETE', plan, undefined, { 'if-match': '*' });
     });
 
+    it('a merchant takes what was read of it as a patch, and what was written of it comes back by a revert', async () => {
+      const one = '/v1/merchants/reverted';
+      await api.ask('PUT', '/v1/plans/brief', {});
+      await api.ask('POST', '/v1/merchants', { id: 'reverted', name: 'First', labels: { region: 'eu' }, plan: 'brief' });
+      const read = (await api.ask('GET', one)).body;
+      const same = await api.ask('PATCH', one, { ...read, name: 'Second', labels: { region: null }, plan: null }, { 'if-match': '"1"' });
+      expect([same.status, same.body]).toMatchObject([200, { id: 'reverted', name: 'Second', labels: {}, plan: null, version: 2 }]);
+      const reverted = await api.ask('POST', `${one}/revert`, { version: 1 }, { 'if-match': '"2"', 'x-change-reason': 'a mistake' });
+      expect([reverted.status, reverted.headers.get('etag')]).toEqual([200, '"3"']);
+      expect(reverted.body).toMatchObject({
+        name: 'First',
+        labels: { region: 'eu' },
+        plan: 'brief',
+        version: 3,
+        createdAt: read.createdAt,
+      });
+      expect((await api.ask('GET', `${one}/history?limit=1`)).body.items).toMatchObject([
+        { action: 'merchant.reverted', version: 3, reason: 'a mistake' },
+      ]);
+      expect((await api.ask('POST', `${one}/revert`, { version: 1 }, { 'if-match': '"2"' })).status).toBe(412);
+      expect((await api.ask('POST', `${one}/revert`, { version: 9 }, { 'if-match': '*' })).body.errors).toMatchObject([
+        { code: 'revert.version.out_of_range' },
+      ]);
+      expect((await api.ask('POST', '/v1/merchants/nobody/revert', { version: 1 }, { 'if-match': '*' })).body.code).toBe(
+        'merchant.not_found',
+      );
+      await api.ask('POST', `${one}/revert`, { version: 2 }, { 'if-match': '*' });
+      await api.ask('DELETE', '/v1/plans/brief', undefined, { 'if-match': '*' });
+      expect((await api.ask('POST', `${one}/revert`, { version: 1 }, { 'if-match': '*' })).body).toMatchObject({
+        status: 409,
+        code: 'merchant.version.unwritable',
+      });
+      await api.ask('DELETE', one, undefined, { 'if-match': '*' });
+      expect((await api.ask('POST', `${one}/revert`, { version: 1 }, { 'if-match': '*' })).body.code).toBe('merchant.not_found');
+    });
+
     it('plans come page by page, by name', async () => {
       for (const name of ['b', 'a', 'c']) await api.ask('PUT', `/v1/plans/${name}`, {});
       const first = (await api.ask('GET', '/v1/plans?limit=2')).body;

@@ -9,6 +9,7 @@ import { Callers } from '../../../apps/decision-api/src/callers/callers.js';
 import type { CertifiedCallers } from '../../../apps/decision-api/src/callers/certified-callers.js';
 import { Decisions } from '../../../apps/decision-api/src/decisions/decisions.js';
 import { GrpcDoors } from '../../../apps/decision-api/src/grpc/grpc-doors.js';
+import type { ConnectionSilence } from '../../../apps/decision-api/src/grpc/grpc-server.js';
 import type { TlsDoor } from '../../../apps/decision-api/src/tls/tls-door.js';
 
 export const TOKEN = 'a-random-token-of-this-test-0123456789';
@@ -88,6 +89,7 @@ export interface DoorsOptions {
   readonly callerPerSecond?: number;
   readonly tls?: TlsDoor;
   readonly certified?: CertifiedCallers;
+  readonly silence?: ConnectionSilence;
 }
 
 /** Whoever has the token may ask. */
@@ -96,7 +98,7 @@ export const tokenCallers = (certified?: CertifiedCallers): Callers =>
 
 export async function openDoors(
   enforcer: MemoryEnforcer,
-  { maxInFlight = 1_000, callerPerSecond = 0, tls, certified }: DoorsOptions = {},
+  { maxInFlight = 1_000, callerPerSecond = 0, tls, certified, silence }: DoorsOptions = {},
 ): Promise<Doors> {
   const errors: unknown[] = [];
   const counts: string[] = [];
@@ -123,6 +125,7 @@ export async function openDoors(
     maxInFlight,
     maxConnections: 100,
     tls,
+    silence,
   });
   return { port: await doors.listen(0, '127.0.0.1'), health, errors, counts, doors };
 }

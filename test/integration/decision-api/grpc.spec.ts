@@ -1,11 +1,15 @@
 /** The decision API by gRPC: its own service, health, reflection, and what clients may send that is no call. */
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { type Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js';
 import { startLimits, type Rule } from '#limiter';
 import { burst, ruleOf } from '#limiter/testing';
 import { ROOT } from '../../../scripts/paths.mjs';
 import { until } from '../../support/until.js';
-import { clientOf, framed, sendBytes as send, serviceOf, unary } from '../../support/grpc-client.js';
+import { Flag, frame, FrameType, headerBlock, PREFACE, settings } from '../../support/http2-frames.js';
+import { clientOf, framed, reflected, sendBytes as send, serviceOf, unary } from '../../support/grpc-client.js';
 import { type Doors, MemoryEnforcer, openDoors, TOKEN } from './doors.js';
 
 const enforcer = new MemoryEnforcer();
@@ -141,12 +145,12 @@ describe('claims', () => {
 });
 
 describe('CheckStream', () => {
-  const open = (given = metadata): ClientDuplexStream<object, object> => {
+  const open = (given = metadata, by = client): ClientDuplexStream<object, object> => {
     const { path, requestSerialize, responseDeserialize } = decisions['CheckStream']!;
-    return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, given);
+    return by.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, given);
   };
-  async function answersOf(requests: readonly object[]): Promise<Record<string, unknown>[]> {
-    const stream = open();
+  async function answersOf(requests: readonly object[], by = client): Promise<Record<string, unknown>[]> {
+    const stream = open(metadata, by);
     const answers: Record<string, unknown>[] = [];
     stream.on('data', (answer: Record<string, unknown>) => answers.push(answer));
     stream.on('error', () => {});
@@ -173,6 +177,25 @@ describe('CheckStream', () => {
     const answers = await answersOf(Array.from({ length: 200 }, (_, i) => ({ id: i + 1, request: { merchant } })));
     expect(answers).toHaveLength(200);
     expect(answers.filter(({ response }) => (response as { allowed?: boolean }).allowed)).toHaveLength(3);
+  });
+
+  it('answers what is over the limit of its caller with an error of its own, and goes on', async () => {
+    const narrow = await openDoors(enforcer, { callerPerSecond: 2 });
+    const other = clientOf(narrow.port);
+    const merchant = newMerchant();
+    const answers = await answersOf(
+      [1, 2, 3, 4].map((id) => ({ id, request: { merchant } })),
+      other,
+    );
+    expect(answers).toMatchObject([
+      { response: { allowed: true } },
+      { response: { allowed: true } },
+      { error: { code: 8 } },
+      { error: { code: 8 } },
+    ]);
+    expect(enforcer.levelOf(merchant)).toBe(1);
+    other.close();
+    await narrow.doors.close(1_000);
   });
 
   it('is not opened to strangers', async () => {
@@ -327,6 +350,53 @@ describe('what is no call', () => {
   });
 });
 
+describe('a connection', () => {
+  const path = decisions['CheckStream']!.path;
+  const headers = {
+    ':method': 'POST',
+    ':path': path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    authorization: `Bearer ${TOKEN}`,
+  };
+
+  it('without calls is ended after a while, and one with a stream or with calls is not', async () => {
+    const idle = await openDoors(enforcer, { silence: { askEveryMs: 60_000, answerWithinMs: 60_000, idleMs: 500 } });
+    const sessionTo = () => connect(`http://127.0.0.1:${idle.port}`);
+    const [silent, streaming] = [sessionTo(), sessionTo()];
+    const stream = streaming.request(headers);
+    stream.write(framed(decisions['CheckStream']!.requestSerialize({ id: 1, request: { merchant: newMerchant() } })));
+    await once(stream, 'data');
+    let [isOver, callsAfterEnd] = [false, 0];
+    void once(silent, 'close').then(() => (isOver = true));
+    const calling = sessionTo();
+    let toldToGo = false;
+    for (const session of [streaming, calling]) session.on('goaway', () => (toldToGo = true));
+    while (callsAfterEnd < 20) {
+      const call = calling.request({ ...headers, ':path': CHECK });
+      call.end(framed(decisions['Check']!.requestSerialize({ merchant: 'acme', cost: 0 })));
+      await once(call.resume(), 'end');
+      if (isOver) callsAfterEnd++;
+    }
+    expect([toldToGo, stream.closed]).toEqual([false, false]);
+    stream.end();
+    await once(stream.resume(), 'end');
+    await Promise.all([streaming, calling].map((session) => once(session, 'close')));
+    await idle.doors.close(1_000);
+  });
+
+  it('on which nobody answers is cut, with the stream that it carries', async () => {
+    const strict = await openDoors(enforcer, { silence: { askEveryMs: 100, answerWithinMs: 100, idleMs: 60_000 } });
+    const socket = connectSocket(strict.port, '127.0.0.1');
+    socket.on('error', () => {});
+    // Opens a connection and a stream, and answers no PING.
+    const opening = Object.entries({ ...headers, ':scheme': 'http', ':authority': 'x' }).sort(([a], [b]) => (a < b ? -1 : 1));
+    socket.write(Buffer.concat([PREFACE, settings(), frame(FrameType.headers, Flag.endHeaders, 1, headerBlock(opening))]));
+    await once(socket.resume(), 'close');
+    await strict.doors.close(1_000);
+  });
+});
+
 describe('health and reflection', () => {
   const asked = (service: string) => unary(client, health, 'Check', { service }, new Metadata());
 
@@ -342,25 +412,9 @@ describe('health and reflection', () => {
   });
 
   it('list the services, with their messages', async () => {
-    const folder = join(packages, '@grpc/reflection/build/proto');
-    const { path, requestSerialize, responseDeserialize } = serviceOf(
-      'grpc/reflection/v1/reflection.proto',
-      'grpc.reflection.v1.ServerReflection',
-      folder,
-    )['ServerReflectionInfo']!;
-    const stream = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, new Metadata());
-    const answers: {
-      listServicesResponse?: { service: { name: string }[] };
-      fileDescriptorResponse?: { fileDescriptorProto: Buffer[] };
-    }[] = [];
-    stream.on('data', (answer: (typeof answers)[number]) => answers.push(answer));
-    stream.write({ listServices: '' });
-    stream.write({ fileContainingSymbol: 'tollgate.v1.DecisionService' });
-    stream.end();
-    await new Promise((resolve) => stream.on('status', resolve));
-    const names = answers[0]!.listServicesResponse!.service.map(({ name }) => name);
-    expect(names).toEqual(expect.arrayContaining(['tollgate.v1.DecisionService', 'envoy.service.ratelimit.v3.RateLimitService']));
-    expect(Buffer.concat(answers[1]!.fileDescriptorResponse!.fileDescriptorProto).includes('CheckStreamRequest')).toBe(true);
+    const { services, file } = await reflected(client);
+    expect(services).toEqual(expect.arrayContaining(['tollgate.v1.DecisionService', 'envoy.service.ratelimit.v3.RateLimitService']));
+    expect(file.includes('CheckStreamRequest')).toBe(true);
   });
 
   it('say that nothing is served any more when the process drains, and calls go on', async () => {

@@ -16,7 +16,7 @@ import { DecisionServer } from '../../../apps/decision-api/src/http/decision-ser
 import { TlsDoor, type TlsDoorOptions } from '../../../apps/decision-api/src/tls/tls-door.js';
 import { ROOT } from '../../../scripts/paths.mjs';
 import { makeAuthority, makeCertificate, type MadeCertificate } from '../../support/certificates.js';
-import { framed, sendBytes, serviceOf, unary } from '../../support/grpc-client.js';
+import { framed, reflected, sendBytes, serviceOf, unary } from '../../support/grpc-client.js';
 import { until } from '../../support/until.js';
 import { type Doors, type DoorsOptions, MemoryEnforcer, openDoors, TOKEN, tokenCallers } from './doors.js';
 
@@ -286,6 +286,20 @@ describe('by gRPC', () => {
     const folder = join(ROOT, 'node_modules/grpc-health-check/proto');
     const health = serviceOf('health/v1/health.proto', 'grpc.health.v1.Health', folder);
     expect(await unary(clientOf(port), health, 'Check', { service: '' }, new Metadata())).toEqual({ status: 'SERVING' });
+  });
+
+  test('reflection is answered to whoever has spoken TLS', async () => {
+    const { port, errors } = await openGrpc();
+    const { services, file } = await reflected(clientOf(port));
+    expect(services).toEqual(expect.arrayContaining(['tollgate.v1.DecisionService', 'envoy.service.auth.v3.Authorization']));
+    expect(file.includes('CheckStreamRequest')).toBe(true);
+    expect(errors).toEqual([]);
+  });
+
+  test('where certificates are required, reflection needs one', async () => {
+    const { port } = await openGrpc({ tls: doorOf({ clientCertificate: 'required' }) });
+    expect((await reflected(clientOf(port))).services).toEqual([]);
+    expect((await reflected(clientOf(port, envoy))).services).toContain('tollgate.v1.DecisionService');
   });
 
   test('a caller that reads no answers is not read on, and is answered when it reads', async () => {

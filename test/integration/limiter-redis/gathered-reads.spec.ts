@@ -32,6 +32,22 @@ test('what is asked for while a read is under way goes together, and the next on
   expect(await calls()).toBe(before + 3);
 });
 
+test('what one call brings is handed out some at a time, so that what has arrived meanwhile is looked at in between', async () => {
+  const reads = new GatheredReads(redis, 9, { betweenCallsMs: 0 });
+  const first = reads.read('a');
+  const handedOut = [0];
+  const nextTurn = (): void => {
+    handedOut.push(0);
+    turn = setImmediate(nextTurn);
+  };
+  let turn = setImmediate(nextTurn);
+  await Promise.all(Array.from({ length: 100 }, () => reads.read('b').then(() => handedOut[handedOut.length - 1]!++)));
+  clearImmediate(turn);
+  await first;
+  expect(handedOut.reduce((sum, each) => sum + each)).toBe(100);
+  expect(Math.max(...handedOut)).toBeLessThanOrEqual(8);
+});
+
 test('what is asked for soon after a call waits for the next one, in which all goes that came meanwhile', async () => {
   const reads = new GatheredReads(redis, 9, { betweenCallsMs: 200 });
   await reads.read('a');

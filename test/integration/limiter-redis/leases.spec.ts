@@ -19,6 +19,7 @@ import {
   arrivals,
   bucketTake,
   burst,
+  describeLeaseTraces,
   describeLender,
   FakeClock,
   isAllowed,
@@ -53,6 +54,7 @@ async function create() {
 }
 
 describeLender('RedisBucketStore', create);
+describeLeaseTraces(create);
 
 /** What a store says to a word, with when it says so; an error by its message. */
 const said = (store: BucketLender, request: LendRequest): Promise<unknown> =>
@@ -215,7 +217,7 @@ describe('leases in Redis', () => {
         granted: 1,
       });
       expect(await redis.pttl('tg:k')).toBeGreaterThan(90_000);
-      await redis.pexpire('tg:k', 1000);
+      await redis.pexpire('tg:k', 60_000);
       await takeFrom(store, [{ key: 'k', limit: fast }]);
       expect(await redis.pttl('tg:k')).toBeGreaterThan(90_000);
     }

@@ -1,5 +1,7 @@
 import {
+  allReadCompactSnapshots,
   DEFAULT_RULES_KEY,
+  leaveGateways,
   planKey,
   RedisSnapshotStore,
   reportLoad,
@@ -7,7 +9,8 @@ import {
   PLATFORM_LOAD_KEY,
   type Unreadable,
 } from '#limiter-redis';
-import type { MerchantSnapshot, PlanSnapshot } from '#limiter';
+import { startLimits, type MerchantSnapshot, type PlanSnapshot } from '#limiter';
+import { burst } from '#limiter/testing';
 import { merchantSnapshot } from '../../support/factories/merchants.js';
 import { rule } from '../../support/factories/rules.js';
 import { redisForFile } from '../../support/redis-for-file.js';
@@ -31,6 +34,76 @@ test('a newer snapshot stays, and the same one only lives longer', async () => {
   expect(await store.write([snapshot(5)], 120_000)).toEqual({ written: 0, newer: 0 });
   expect(await redis.pttl(snapshotKey('acme'))).toBeGreaterThan(60_000);
   expect(await store.read('acme')).toEqual(snapshot(5));
+});
+
+/** As the Rules API stores them: two methods, a path, one limit, every default filled in. */
+const usualRule = () =>
+  rule({
+    id: '1000001',
+    name: 'transactions',
+    match: { methods: ['GET', 'POST'], paths: ['/transactions/**'] },
+    limits: startLimits([burst({ capacity: 1000, refillTokens: 100, onEdit: 'as_is', throttle: 'hard' })], Date.now()),
+  });
+
+describe('compact snapshots', () => {
+  const compact = () => new RedisSnapshotStore(redis, undefined, { compact: () => allReadCompactSnapshots(redis) });
+  const text = () => redis.get(snapshotKey('acme'));
+
+  test('take less than 400 bytes of Redis for a merchant with one rule, and a mark for one with default rules or a plan alone', async () => {
+    const id = 'm000000000001';
+    const of = (more: Partial<MerchantSnapshot>) => ({ ...merchantSnapshot(id), version: 1, timeZone: 'UTC', rules: [], ...more });
+    const taken = async (from: MerchantSnapshot) => {
+      await redis.del(snapshotKey(id));
+      await compact().write([from], 60_000);
+      expect((await store.read(id))?.rules).toEqual(from.rules);
+      return (await redis.memory('USAGE', snapshotKey(id))) ?? NaN;
+    };
+    expect(await taken(of({ rules: [usualRule()], timeZone: 'Europe/Berlin' }))).toBeLessThanOrEqual(400);
+    expect(await taken(of({}))).toBeLessThanOrEqual(160);
+    expect(await taken(of({ plan: 'pro' }))).toBeLessThanOrEqual(160);
+    expect(await redis.strlen(snapshotKey(id))).toBeLessThanOrEqual(44);
+  });
+
+  test('are written once everybody reads them, in the same version too, and a process of before brings the former format back', async () => {
+    await store.write([snapshot(5)], 60_000);
+    await redis.hset(PLATFORM_LOAD_KEY, 'before', `${Date.now()}:1`);
+    await reportLoad(redis, 'now', 1);
+    await compact().write([snapshot(5)], 60_000);
+    expect(await text()).toContain('{"format":1,');
+    await redis.hdel(PLATFORM_LOAD_KEY, 'before');
+    expect(await compact().write([snapshot(5)], 90_000)).toEqual({ written: 0, newer: 0 });
+    expect(await text()).toContain('{"format":3');
+    expect(await redis.pttl(snapshotKey('acme'))).toBeGreaterThan(60_000);
+    expect(await store.read('acme')).toEqual(snapshot(5));
+    await redis.hset(PLATFORM_LOAD_KEY, 'before', `${Date.now()}:1`);
+    expect(await compact().write([snapshot(4)], 60_000)).toEqual({ written: 0, newer: 1 });
+    await compact().write([snapshot(5)], 60_000);
+    expect(await text()).toContain('{"format":1,');
+  });
+
+  test('stay where a gateway writes the same version, and are replaced by a newer one', async () => {
+    await compact().write([snapshot(5)], 60_000);
+    await store.write([snapshot(5)], 60_000);
+    expect(await text()).toContain('{"format":3');
+    await store.write([snapshot(6)], 60_000);
+    expect(await store.read('acme')).toEqual(snapshot(6));
+  });
+
+  test('do not replace the same version in a format of later', async () => {
+    await redis.set(snapshotKey('acme'), '0000000000000005{"format":4,"q":1}');
+    await compact().write([snapshot(5)], 60_000);
+    expect(await text()).toContain('{"format":4');
+  });
+
+  test('are not written where the load reports are none', async () => {
+    await redis.set(PLATFORM_LOAD_KEY, 'x');
+    expect(await allReadCompactSnapshots(redis)).toBe(false);
+    await redis.del(PLATFORM_LOAD_KEY);
+    expect(await allReadCompactSnapshots(redis)).toBe(true);
+    await reportLoad(redis, 'a', 1);
+    await leaveGateways(redis, 'a');
+    expect(await redis.exists(PLATFORM_LOAD_KEY)).toBe(0);
+  });
 });
 
 test.each([
@@ -77,7 +150,7 @@ test('nothing is replaced by what nobody can read, and no format of later at all
   await redis.set(snapshotKey('acme'), 'x');
   const found = await store.find('acme');
   expect(await store.mend({ ...snapshot(3), rules: [{ ...rule(), name: 7 }] as never }, found.unreadable!, 60_000)).toBe(false);
-  await redis.set(snapshotKey('acme'), '0000000000000009{"format":3}');
+  await redis.set(snapshotKey('acme'), '0000000000000009{"format":4}');
   const later = await store.find('acme');
   expect(later.unreadable?.reason).toBe('newer_format');
   expect(await store.mend(snapshot(3), later.unreadable!, 60_000)).toBe(false);
@@ -111,7 +184,8 @@ describe('a plan', () => {
   });
 
   test.each([
-    ['of a later format', '0000000000000009{"format":3}', 'newer_format'],
+    ['of a later format', '0000000000000009{"format":4}', 'newer_format'],
+    ['of the format of merchants', '0000000000000009{"format":3}', 'newer_format'],
     ['of another name', '0000000000000009{"format":1,"plan":"free","version":9,"exists":true,"rules":[]}', 'malformed'],
     ['that does not say whether it exists', '0000000000000009{"format":1,"plan":"pro","version":9,"rules":[]}', 'malformed'],
     ['with a rule that is none', '0000000000000009{"format":1,"plan":"pro","version":9,"exists":true,"rules":[{}]}', 'malformed'],
@@ -143,5 +217,5 @@ test('garbage among the load reports is removed, and counts for nothing', async 
     g: `${Date.now()}:nan`,
   });
   expect(await reportLoad(redis, 'one', 10)).toEqual({ perSecond: 10, gateways: 1 });
-  expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['one']);
+  expect(await redis.hkeys(PLATFORM_LOAD_KEY)).toEqual(['one#3']);
 });

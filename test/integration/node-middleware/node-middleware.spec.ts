@@ -61,6 +61,7 @@ describe.each(Object.entries(SERVICES))('%s', (name, start) => {
     await store({
       [its('burst')]: [of(3)],
       [its('paths')]: [of(1, { match: { methods: [], paths: ['/api/things'] } })],
+      [its('heads')]: [of(1, { match: { methods: ['GET'], paths: [] } })],
       [its('slots')]: [slots],
       [its('charged')]: [of(2, { charge: onFailure })],
       [its('queue')]: [queue],
@@ -124,6 +125,11 @@ describe.each(Object.entries(SERVICES))('%s', (name, start) => {
     expect([429, 404]).toContain((await send(service, its('paths'), { path: '/api/things/' })).status);
     expect(called('/things')).toBe(1);
     expect((await send(service, its('paths'))).status).toBe(200);
+  });
+
+  test('HEAD is limited by the rules for GET', async () => {
+    expect((await send(service, its('heads'))).status).toBe(200);
+    expect((await send(service, its('heads'), { method: 'HEAD' })).status).toBe(429);
   });
 
   test('a slot is held until the answer has ended, or its client has gone', async () => {

@@ -4,8 +4,9 @@ import { problemBody, ProblemError } from '#platform';
 import type { CallerLimit } from '../callers/caller-limit.js';
 import { refusalOfDecision } from '../decisions/decision.js';
 import { type Decisions, PathRefusedError } from '../decisions/decisions.js';
-import { GrpcCode, GrpcError } from '../grpc/grpc-error.js';
+import { GrpcCode } from '../grpc/grpc-error.js';
 import type { GrpcCall, Handlers } from '../grpc/grpc-server.js';
+import { untrustedPeer } from '../problems.js';
 import { type AttributeContext, authorizedRequest } from './authorized-request.js';
 
 export interface AuthorizationServiceOptions {
@@ -22,12 +23,7 @@ export function authorizationService({ strictDecisions, limit, headersOf, trusts
   return {
     unary: {
       Check: async ({ attributes }: { readonly attributes: AttributeContext | null }, call: GrpcCall) => {
-        if (known.lookUp(call.peer)?.trusted !== true)
-          throw new GrpcError(
-            GrpcCode.PermissionDenied,
-            'this is asked by proxies in TRUSTED_PROXIES only, because what they say of a request is believed',
-            'ext_authz.untrusted_peer',
-          );
+        if (known.lookUp(call.peer)?.trusted !== true) throw untrustedPeer('ext_authz');
         limit.demand(call.caller, 1);
         try {
           const request = authorizedRequest(attributes, known);

@@ -48,17 +48,10 @@ async function asProblem<T>(ask: () => Promise<T>): Promise<T> {
     return await ask();
   } catch (error) {
     if (!(error instanceof GrpcError)) throw error;
-    const { code, message, reason, fields, retryAfterSeconds } = error;
+    const { code, message, reason, fields } = error;
     if (code === GrpcCode.InvalidArgument)
       throw badBody(fields.map((each) => ({ pointer: 'pointer' in each ? each.pointer : '', code: reason, detail: each.detail })));
-    const isOurs = code === GrpcCode.Unavailable;
-    throw new ProblemError({
-      status: isOurs ? 503 : 400,
-      ...(isOurs && { type: 'temporary-reduced-capacity' as const }),
-      code: reason,
-      detail: message,
-      ...(retryAfterSeconds !== undefined && { headers: { 'retry-after': String(retryAfterSeconds) } }),
-    });
+    throw new ProblemError({ status: 400, code: reason, detail: message });
   }
 }
 

@@ -3,6 +3,7 @@ import { ProblemError } from '#platform';
 import { TOKEN_HEADER } from '../callers/callers.js';
 import type { CheckRequest } from '../decisions/check-request.js';
 import { HOST, METHOD, TARGET, WITHOUT_BODY } from '../decisions/request-texts.js';
+import { untrustedPeer } from '../problems.js';
 import { clientHeaders } from '../forward-auth/client-headers.js';
 import { merchantIn, userIn } from '../forward-auth/identity-headers.js';
 
@@ -38,12 +39,7 @@ export interface PrefixedRequest {
  * @throws ProblemError
  */
 export function prefixedRequest({ method, target, rawHeaders, peer }: PrefixedRequest, known: KnownAddresses): CheckRequest {
-  if (known.lookUp(peer)?.trusted !== true)
-    throw new ProblemError({
-      status: 403,
-      code: 'ext_authz.untrusted_peer',
-      detail: 'this is asked by proxies in TRUSTED_PROXIES only, because what they say of a request is believed',
-    });
+  if (known.lookUp(peer)?.trusted !== true) throw untrustedPeer('ext_authz');
   const path = target.slice(EXT_AUTHZ_PREFIX.length);
   if (!METHOD.test(method)) throw malformed('method', 'is no HTTP method in capitals');
   if (!TARGET.test(path)) throw malformed('path', 'is no path of printable ASCII that begins with a slash, or is too long');

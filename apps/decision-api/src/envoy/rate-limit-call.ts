@@ -6,6 +6,7 @@ import type { HeadersOf } from '#edge';
 import { type MadeDecision, refusalOfDecision } from '../decisions/decision.js';
 import { type Decisions, PathRefusedError } from '../decisions/decisions.js';
 import { field, GrpcCode, GrpcError } from '../grpc/grpc-error.js';
+import { rulesUnavailable } from '../problems.js';
 
 /** envoy.service.ratelimit.v3.RateLimitRequest, checked. */
 export interface RateLimitCall {
@@ -53,7 +54,7 @@ const REFUSED: DescriptorStatus = { code: 'OVER_LIMIT', limitRemaining: 0 };
  * Decides about a call of Envoy's rate limit filter: each descriptor is a request, and the call passes if all of them do. Then all of them are charged; otherwise none
  * is. What waits its turn is answered when its turn has come.
  *
- * @throws GrpcError if nothing can be decided, so that what happens is for Envoy's failure_mode_deny to say
+ * @throws ProblemError if nothing can be decided, so that what happens is for Envoy's failure_mode_deny to say
  */
 export async function rateLimit({ domain, descriptors }: RateLimitCall, asked: Asked): Promise<RateLimitAnswer> {
   const texts = descriptors.map(({ entries }) => descriptorText(domain, entries));
@@ -67,7 +68,7 @@ export async function rateLimit({ domain, descriptors }: RateLimitCall, asked: A
   if (waitMs > 0 && !isUndecided && !isRefused) await sleep(waitMs);
   const givesBack = isUndecided || isRefused || asked.isOver();
   if (givesBack) for (const each of made.filter(isMade)) asked.decisions.giveBack(each);
-  if (isUndecided) throw new GrpcError(GrpcCode.Unavailable, 'the rules cannot be read at the moment', 'rules.unavailable', [], 1);
+  if (isUndecided) throw rulesUnavailable();
   const telling = made.filter(isMade).sort(byUrgency)[0];
   return {
     overallCode: isRefused ? 'OVER_LIMIT' : 'OK',

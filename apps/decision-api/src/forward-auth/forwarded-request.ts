@@ -3,6 +3,7 @@ import { ProblemError } from '#platform';
 import { TOKEN_HEADER } from '../callers/callers.js';
 import type { CheckRequest } from '../decisions/check-request.js';
 import { HOST, METHOD, TARGET, WITHOUT_BODY } from '../decisions/request-texts.js';
+import { untrustedPeer } from '../problems.js';
 import { clientHeaders } from './client-headers.js';
 import { merchantIn, userIn } from './identity-headers.js';
 
@@ -41,12 +42,7 @@ export interface SubRequest {
  * @throws ProblemError
  */
 export function forwardedRequest({ rawHeaders, peer }: SubRequest, known: KnownAddresses): CheckRequest {
-  if (known.lookUp(peer)?.trusted !== true)
-    throw new ProblemError({
-      status: 403,
-      code: 'forward_auth.untrusted_peer',
-      detail: 'this is asked by proxies in TRUSTED_PROXIES only, because what they say of a request is believed',
-    });
+  if (known.lookUp(peer)?.trusted !== true) throw untrustedPeer('forward_auth');
   const method = theOne(rawHeaders, METHOD_HEADERS, 'method');
   if (!METHOD.test(method)) throw malformed('method', 'is no HTTP method in capitals');
   const path = theOne(rawHeaders, URI_HEADERS, 'path').replace(ORIGIN, '') || '/';

@@ -10,7 +10,7 @@ import type { CallCounts } from '../http/call-counts.js';
 import { decisionService } from './decision-service.js';
 import type { TlsDoor } from '../tls/tls-door.js';
 import { GrpcHealth } from './grpc-health.js';
-import { GrpcServer } from './grpc-server.js';
+import { type ConnectionSilence, GrpcServer } from './grpc-server.js';
 import { protos, serviceNamed } from './protos.js';
 
 export interface GrpcDoorsOptions {
@@ -29,6 +29,8 @@ export interface GrpcDoorsOptions {
   readonly maxConnections: number;
   /** Undefined: calls come without TLS. */
   readonly tls?: TlsDoor | undefined;
+  /** How long connections may be silent; see GrpcServer. */
+  readonly silence?: ConnectionSilence | undefined;
 }
 
 const DECISION_SERVICE = 'tollgate.v1.DecisionService';
@@ -41,13 +43,14 @@ export class GrpcDoors {
   private readonly health: GrpcHealth;
 
   constructor(options: GrpcDoorsOptions) {
-    const { callers, counts, health, logger, maxInFlight, maxConnections, tls } = options;
+    const { callers, counts, health, logger, maxInFlight, maxConnections, silence, tls } = options;
     this.server = new GrpcServer({
       logger,
       counts,
       maxInFlight,
       maxConnections,
       tls,
+      silence,
       callerOf: (header, peer, shown) => {
         const names = ['authorization', 'x-tollgate-token'];
         return callers.named(callers.credentialIn({ headers: Object.fromEntries(names.map((name) => [name, header(name)])) }), peer, shown);

@@ -1,5 +1,6 @@
 import { type FieldError, type Logger, ProblemError } from '#platform';
 import { ClaimUnavailableError, PathRefusedError } from '../decisions/decisions.js';
+import { claimUnavailable } from '../problems.js';
 import { messageNamed } from './protos.js';
 
 /** Status codes of gRPC, those that are answered here. */
@@ -62,14 +63,7 @@ export function grpcErrorOf(error: unknown, logger: Pick<Logger, 'error'>): Grpc
   }
   if (error instanceof PathRefusedError)
     return new GrpcError(GrpcCode.InvalidArgument, error.message, 'path.refused', [field('/path', error.message)]);
-  if (error instanceof ClaimUnavailableError)
-    return new GrpcError(
-      GrpcCode.Unavailable,
-      'the claim cannot be ended at the moment: ask again, which does no harm',
-      'claim.unavailable',
-      [],
-      1,
-    );
+  if (error instanceof ClaimUnavailableError) return grpcErrorOf(claimUnavailable(), logger);
   logger.error({ err: error }, 'a call failed');
   return new GrpcError(GrpcCode.Internal, 'the call failed', 'decision_api.failed');
 }

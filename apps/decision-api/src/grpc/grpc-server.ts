@@ -1,22 +1,17 @@
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
-import {
-  type handleUnaryCall,
-  Metadata,
-  Server,
-  ServerCredentials,
-  type ServerDuplexStream,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js';
+import { type handleUnaryCall, Server, ServerCredentials, type UntypedServiceImplementation } from '@grpc/grpc-js';
 import type { ServiceDefinition } from '@grpc/proto-loader';
 import { createRequestIds, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
 import type { Logger } from '#platform';
+import { tooManyCalls } from '../problems.js';
 import type { TlsDoor } from '../tls/tls-door.js';
 import { StrictReader } from './strict-reader.js';
 import { streamsOf } from './http2-streams.js';
 import { type CallConnection, isPlainCall, type KnownCaller, timeoutMs, UnaryCall, type UnaryMethod } from './unary-call.js';
-import { detailsOf, GrpcCode, GrpcError, grpcErrorOf, httpStatusOf } from './grpc-error.js';
+import { GrpcCode, GrpcError, grpcErrorOf, httpStatusOf } from './grpc-error.js';
+import { type DuplexStream, fail, serveStream, statusOf } from './served-stream.js';
 
 /** A call, whatever carries it. */
 export interface GrpcCall {
@@ -63,17 +58,24 @@ export interface GrpcServerOptions {
   readonly maxConnections: number;
   /** Undefined: calls come without TLS. */
   readonly tls?: TlsDoor | undefined;
+  /** As said below unless given. */
+  readonly silence?: ConnectionSilence | undefined;
+}
+
+/** How long connections may be silent. Milliseconds. */
+export interface ConnectionSilence {
+  /** A connection is asked so often whether somebody is there. */
+  readonly askEveryMs: number;
+  /** How long the answer to that may take. */
+  readonly answerWithinMs: number;
+  /** A connection without calls is ended. */
+  readonly idleMs: number;
 }
 
 /** The body of a request is 64 KiB of it at most, and headers as much as a proxy lets through. */
 export const MOST_MESSAGE_BYTES = 256 * 1024;
 const MOST_STREAMS_OF_A_CONNECTION = 256;
-/** Messages of one stream at once: whoever does not read answers has to wait here. */
-const MOST_OF_A_STREAM = 64;
-/** A silent connection is asked whether somebody is there. */
-const KEEPALIVE_MS = 30_000;
-const KEEPALIVE_TIMEOUT_MS = 20_000;
-const IDLE_MS = 300_000;
+const SILENCE: ConnectionSilence = { askEveryMs: 30_000, answerWithinMs: 20_000, idleMs: 300_000 };
 
 /**
  * The transport of gRPC, bounded in connections, streams, messages and calls under way, which ends in order. Nobody else knows what carries the calls.
@@ -86,18 +88,19 @@ export class GrpcServer {
   /** What was shown on connections, by their address and port: a call knows no more of its own. */
   private readonly shown = new Map<string, ShownCertificate>();
   private readonly nextRequestId = createRequestIds();
-  private readonly streams = new Set<ServerDuplexStream<object, object>>();
+  private readonly streams = new Set<DuplexStream>();
   private readonly unaryMethods = new Map<string, UnaryMethod>();
   private readonly connections = new WeakMap<Http2Session, CallConnection>();
   private inFlight = 0;
 
   constructor(private readonly options: GrpcServerOptions) {
+    const { silence = SILENCE } = options;
     this.server = new Server({
       'grpc.max_receive_message_length': MOST_MESSAGE_BYTES,
       'grpc.max_concurrent_streams': MOST_STREAMS_OF_A_CONNECTION,
-      'grpc.keepalive_time_ms': KEEPALIVE_MS,
-      'grpc.keepalive_timeout_ms': KEEPALIVE_TIMEOUT_MS,
-      'grpc.max_connection_idle_ms': IDLE_MS,
+      'grpc.keepalive_time_ms': silence.askEveryMs,
+      'grpc.keepalive_timeout_ms': silence.answerWithinMs,
+      'grpc.max_connection_idle_ms': silence.idleMs,
       'grpc.enable_channelz': 0,
     });
     const streams = streamsOf(this.server, () => this.server.createConnectionInjector(ServerCredentials.createInsecure()));
@@ -120,8 +123,7 @@ export class GrpcServer {
       this.unaryMethods.set(path, { read, write: writers[name] ?? responseSerialize, answer });
     }
     for (const [name, handler] of Object.entries(streams))
-      implementation[name] = (stream: ServerDuplexStream<object, object>) =>
-        void this.serveStream(stream, service[name]!.path, handler as Handler<object>);
+      implementation[name] = (stream: DuplexStream) => void this.serveStream(stream, service[name]!.path, handler as Handler<object>);
     this.server.addService(strict, implementation);
   }
 
@@ -206,33 +208,14 @@ export class GrpcServer {
       );
   }
 
-  /** Reads on when answers have been written: a stream is never further ahead than MOST_OF_A_STREAM. */
-  private async serveStream(stream: ServerDuplexStream<object, object>, name: string, handler: Handler<object>): Promise<void> {
+  private async serveStream(stream: DuplexStream, name: string, handler: Handler<object>): Promise<void> {
     this.streams.add(stream);
-    const underWay = new Set<Promise<void>>();
-    // One after the other: each waits until the stream takes more.
-    let writing = Promise.resolve();
-    let failure: GrpcError | undefined;
-    try {
+    const begin = () => {
       const call = this.knownCall(stream);
-      // The end of what is read is not the end of what is written.
-      for await (const request of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<object>) {
-        const work: Promise<void> = this.counted(name, () => handler(request as never, call))
-          .then((message) => (writing = writing.then(() => written(stream, message))))
-          .catch((error: GrpcError) => void (failure ??= error))
-          .finally(() => underWay.delete(work));
-        underWay.add(work);
-        if (underWay.size >= MOST_OF_A_STREAM) await Promise.race(underWay);
-        if (failure !== undefined) break;
-      }
-      await Promise.all(underWay);
-    } catch (error) {
-      // A caller that has left is told nothing.
-      if (!stream.cancelled) failure = grpcErrorOf(error, this.options.logger);
-    }
+      return (request: object) => this.counted(name, () => handler(request as never, call));
+    };
+    await serveStream(stream, begin, this.options.logger);
     this.streams.delete(stream);
-    if (failure !== undefined) fail(stream, failure);
-    else if (!stream.cancelled) stream.end();
   }
 
   /** Rejects with nothing but a GrpcError. */
@@ -293,33 +276,4 @@ function strictly(service: ServiceDefinition): ServiceDefinition {
     return [name, { ...method, requestDeserialize: (bytes: Buffer) => requestDeserialize(new StrictReader(bytes) as unknown as Buffer) }];
   });
   return Object.fromEntries(methods) as ServiceDefinition;
-}
-
-/** Resolves when the stream takes more. A caller that reads no answers is not sent more than this. */
-async function written(stream: ServerDuplexStream<object, object>, message: object): Promise<void> {
-  if (stream.cancelled || stream.write(message)) return;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      stream.off('drain', done);
-      stream.off('cancelled', done);
-      resolve();
-    };
-    stream.on('drain', done);
-    stream.on('cancelled', done);
-  });
-}
-
-function tooManyCalls(): GrpcError {
-  const detail = 'too many calls are under way: ask again later, and fewer at a time';
-  return new GrpcError(GrpcCode.Unavailable, detail, 'decision_api.too_many_calls', [], 1);
-}
-
-function fail(stream: ServerDuplexStream<object, object>, error: GrpcError): void {
-  stream.emit('error', statusOf(error));
-}
-
-function statusOf(error: GrpcError): Error & { code: number; details: string; metadata: Metadata } {
-  const metadata = new Metadata();
-  metadata.set('grpc-status-details-bin', detailsOf(error));
-  return Object.assign(error, { details: error.message, metadata });
 }

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { httpDate } from '#edge';
 import type { Answer } from './answer.js';
 
 /** What node refuses to write in a header, and what takes more than a byte in UTF-8. */
@@ -36,14 +37,4 @@ function written(value: string): string {
   if (NOT_IN_HEADERS.test(value)) throw new TypeError('a header cannot be written');
   lastWritten = value;
   return value;
-}
-
-let dated = { second: NaN, text: '' };
-
-/** Now, as a header says it. */
-function httpDate(): string {
-  const nowMs = Date.now();
-  const second = Math.floor(nowMs / 1000);
-  if (second !== dated.second) dated = { second, text: new Date(nowMs).toUTCString() };
-  return dated.text;
 }

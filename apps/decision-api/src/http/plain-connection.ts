@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { handOver } from '#edge';
 import { beginsWith, bodyStart, bytesToCome, type PlainHead, plainHead } from './plain-head.js';
 
 export interface PlainConnectionOptions {
@@ -94,11 +95,7 @@ export class PlainConnection {
   private leave(chunk: Buffer): void {
     const { socket } = this;
     socket.off('data', this.onData).off('end', this.onEnd).off('timeout', this.onTimeout).off('error', this.onError);
-    socket.setTimeout(0);
-    socket.pause();
-    socket.unshift(chunk);
-    this.options.handOver(socket);
-    socket.resume();
+    handOver(socket, chunk, this.options.handOver);
   }
 
   private readonly onEnd = (): void => {

@@ -1,4 +1,4 @@
-import { isRequestId } from '#edge';
+import { isRequestId, plainHeaders } from '#edge';
 import { isJsonType } from './request-body.js';
 
 /** The head of a request that can be read in one way only, and of which all that matters has been looked at. */
@@ -16,16 +16,13 @@ export interface PlainHead {
 
 const HEAD_END = '\r\n\r\n';
 const MOST_HEAD_BYTES = 8 * 1024;
-const REQUEST_LINE = /^POST (\/[\w/]*) HTTP\/1\.1$/;
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e]*)$/;
+const REQUEST_LINE = /^POST (\/[\w/]*) HTTP\/1\.1(?=\r\n)/;
 const LENGTH = /\r\ncontent-length:[\t ]*/i;
 /** Without a sign, and without zeros in front of others. */
 const DIGITS = /^[1-9]\d{0,5}$/;
 const MOST_DIGITS = 6;
 const [ZERO, NINE] = [0x30, 0x39];
 
-/** They say what becomes of the body or of the connection. */
-const LEFT_TO_NODE = new Set(['connection', 'proxy-connection', 'transfer-encoding', 'upgrade', 'expect', 'trailer', 'http2-settings']);
 /** Once at most. */
 const LOOKED_AT = new Set(['host', 'content-length', 'content-type', 'x-request-id', 'authorization', 'x-tollgate-token']);
 
@@ -37,10 +34,10 @@ export function plainHead(chunk: Buffer): PlainHead | undefined {
   const end = chunk.indexOf(HEAD_END);
   if (end === -1 || end > MOST_HEAD_BYTES) return undefined;
   const text = chunk.toString('latin1', 0, end);
-  const [requestLine = '', ...lines] = text.split('\r\n');
-  const path = REQUEST_LINE.exec(requestLine)?.[1];
-  const headers = path === undefined ? undefined : headersIn(lines);
-  if (path === undefined || headers === undefined) return undefined;
+  const [requestLine, path] = REQUEST_LINE.exec(text) ?? [];
+  if (requestLine === undefined || path === undefined) return undefined;
+  const headers = headersIn(plainHeaders(text, requestLine.length));
+  if (headers === undefined) return undefined;
   const { host, 'content-length': length = '', 'content-type': type = '', 'x-request-id': requestId = '', ...credentials } = headers;
   if (host === undefined || !DIGITS.test(length) || !isJsonType(type)) return undefined;
   const line = LENGTH.exec(text)!;
@@ -55,19 +52,15 @@ export function plainHead(chunk: Buffer): PlainHead | undefined {
   };
 }
 
-/** Those that are looked at, by their names in lower case; undefined if something is to be left to node. */
-function headersIn(lines: readonly string[]): Record<string, string> | undefined {
+/** Those that are looked at, by their names in lower case; undefined if something is to be left to node. @param list names and values alternating */
+function headersIn(list: readonly string[] | undefined): Record<string, string> | undefined {
+  if (list === undefined) return undefined;
   const headers: Record<string, string> = {};
-  for (const line of lines) {
-    const [, written, padded] = HEADER.exec(line) ?? [];
-    if (written === undefined) return undefined;
-    const name = written.toLowerCase();
-    const value = padded!.trimEnd();
-    const isOrdinary = !LEFT_TO_NODE.has(name) || (name === 'connection' && value.toLowerCase() === 'keep-alive');
-    if (!isOrdinary) return undefined;
+  for (let i = 0; i < list.length; i += 2) {
+    const name = list[i]!.toLowerCase();
     if (!LOOKED_AT.has(name)) continue;
     if (headers[name] !== undefined) return undefined;
-    headers[name] = value;
+    headers[name] = list[i + 1]!;
   }
   return headers;
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isPlainObject } from '#limiter';
 import { jsonText, ProblemError } from '#platform';
-import { tooManyBodies } from './errors.js';
+import { tooManyBodies } from '../problems.js';
 
 /** How many bytes of bodies are in memory, of all calls together. */
 export class BodyBudget {

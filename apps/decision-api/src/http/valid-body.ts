@@ -1,4 +1,4 @@
-import { escapedPointer, type Fault, type Fields, isPlainObject, objectFaults, type SpecOf } from '#limiter';
+import { escapedPointer, type Fault, type Fields, objectFaults, type SpecOf } from '#limiter';
 import { ProblemError } from '#platform';
 import { isPlainlyValid } from './plainly-valid.js';
 
@@ -17,30 +17,10 @@ export function validObject<F extends Fields>(object: JsonObject, fields: F, poi
 }
 
 export function faultsOf(object: JsonObject, fields: Fields, pointer: string): readonly Fault[] {
-  const crowded = crowdedFault(object, pointer) ?? crowdedBelow(object, fields, pointer);
-  return crowded === undefined ? objectFaults(object, fields, { pointer, code: CODE }) : [crowded];
+  return objectFaults(object, fields, { pointer, code: CODE });
 }
 
 const CODE = 'check';
-
-/** Several times as many as any of our objects has. For each one that is not known a similar name is sought, and a body has room for thousands. */
-const MOST_MEMBERS = 100;
-
-function crowdedFault(object: JsonObject, pointer: string): Fault | undefined {
-  let members = 0;
-  for (const _ in object)
-    if (++members > MOST_MEMBERS) return { pointer, code: `${CODE}.unknown_field`, detail: `has more than ${MOST_MEMBERS} fields` };
-  return undefined;
-}
-
-function crowdedBelow(object: JsonObject, fields: Fields, pointer: string): Fault | undefined {
-  for (const [name, { kind }] of Object.entries(fields)) {
-    const value = kind === 'object' && Object.hasOwn(object, name) ? object[name] : undefined;
-    const fault = isPlainObject(value) ? crowdedFault(value, `${pointer}/${name}`) : undefined;
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
-}
 
 export function badBody(faults: readonly Fault[]): ProblemError {
   const errors = faults

@@ -1,7 +1,7 @@
-import { ProblemError } from '#platform';
 import type { CallerLimit } from '../callers/caller-limit.js';
 import { WAIT_FIELDS } from '../decisions/check-fields.js';
 import { TooManyWaitingError, type Waiters } from '../decisions/waiters.js';
+import { tooManyWaiting } from '../problems.js';
 import { jsonAnswer } from './answer.js';
 import type { Route } from './call.js';
 import { MOST_CHECK_BYTES } from './check-call.js';
@@ -23,14 +23,4 @@ export function waitCall(waiters: Waiters, limit: CallerLimit): Route {
       }
     },
   };
-}
-
-function tooManyWaiting(): ProblemError {
-  return new ProblemError({
-    status: 503,
-    type: 'temporary-reduced-capacity',
-    code: 'wait.too_many',
-    detail: 'too many calls wait for tokens, in all or for this merchant; nothing was taken',
-    headers: { 'retry-after': '1' },
-  });
 }

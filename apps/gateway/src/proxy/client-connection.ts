@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
@@ -20,9 +20,14 @@ const RESUMED_AT = 16;
 /** The most that wait for their turn on one connection: what was read before the pause, up to 64 KiB, may hold many. */
 const MAX_WAITING = 1_024;
 
+/** An answer of which is known when all of it is the socket's. */
+interface OrderedResponse extends ClientResponse {
+  readonly writableFinished: boolean;
+}
+
 interface Waiting {
-  request: IncomingMessage;
-  response: ServerResponse;
+  request: ClientRequest;
+  response: OrderedResponse;
   expectsContinue: boolean;
   problem: Problem | undefined;
 }
@@ -53,7 +58,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   private accepting = true;
   /** Why the parser stopped, if it did: a request that is incomplete stays so. */
   private broken: Problem | null = null;
-  private lastResponse: Pick<ServerResponse, 'writableFinished' | 'once'> | null = null;
+  private lastResponse: OrderedResponse | null = null;
   private advancing = false;
   private paused = false;
   private pausedBefore = false;
@@ -78,7 +83,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
     return this.closing || (this.waiting.length === 0 && (!this.accepting || this.plane.draining));
   }
 
-  accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, problem?: Problem): void {
+  accept(request: ClientRequest, response: OrderedResponse, expectsContinue: boolean, problem?: Problem): void {
     if (this.closing || !this.accepting) return;
     const arrived = { request, response, expectsContinue, problem };
     if (this.current === null) {
@@ -126,7 +131,7 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   ended(exchange: { readonly response: ClientResponse }): void {
     if (this.current !== exchange) return;
     this.current = null;
-    this.lastResponse = exchange.response as ServerResponse;
+    this.lastResponse = exchange.response as OrderedResponse;
     if (!this.advancing) this.advance();
   }
 
@@ -167,11 +172,11 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
   }
 
   /** The client has closed its sending side, or is gone: which of both shows only when something is written to it. */
-  clientEnded(): void {
+  readonly clientEnded = (): void => {
     this.accepting = false;
     if (this.current === null) return;
     this.halfClosed ??= new HalfClosedClient(this.socket, () => this.current);
-  }
+  };
 
   /** The socket has closed. */
   closed(): void {

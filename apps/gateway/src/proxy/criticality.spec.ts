@@ -1,7 +1,8 @@
 import { parseCriticalRoutes } from '#platform';
 import { createCriticalityOf } from './criticality.js';
 
-const ROUTES = 'critical:POST,PUT:/transactions/*/capture sheddable:/reports/** normal:/transactions/**  critical:/health';
+const ROUTES =
+  'critical:POST,PUT:/transactions/*/capture sheddable:/reports/** normal:/transactions/**  critical:/health critical:HEAD:/files/* sheddable:GET:/files/**';
 
 function asked(options: { method?: string; target: string; trusted?: boolean; said?: string[]; pathCaseSensitive?: boolean }): string {
   const { method = 'GET', target, trusted = true, said = [], pathCaseSensitive = true } = options;
@@ -16,6 +17,10 @@ test.each([
   [{ target: '/REPORTS/2026' }, 'normal'],
   [{ target: '/REPORTS/2026', pathCaseSensitive: false }, 'sheddable'],
   [{ target: '/elsewhere' }, 'normal'],
+  [{ method: 'HEAD', target: '/files/a' }, 'critical'],
+  [{ method: 'GET', target: '/files/a' }, 'sheddable'],
+  [{ method: 'HEAD', target: '/files/a/b' }, 'sheddable'],
+  [{ method: 'POST', target: '/files/a/b' }, 'normal'],
   [{ target: '/reports/a', said: ['Critical'] }, 'critical'],
   [{ target: '/reports/a', said: ['critical'], trusted: false }, 'sheddable'],
   [{ target: '/reports/a', said: ['critical', 'critical'] }, 'sheddable'],

@@ -26,8 +26,10 @@ export function createCriticalityOf({ routes, header, pathCaseSensitive }: Criti
   const ignoreCase = !pathCaseSensitive;
   const ofRoute = (method: string, target: string): Criticality => {
     const segments = pathSegments(target, ignoreCase);
+    // HEAD asks for what GET would get.
+    const asGet = method === 'HEAD' ? 'GET' : method;
     const fits = ({ methods, matches }: (typeof ready)[number]): boolean =>
-      (methods.length === 0 || methods.includes(method)) && matches(segments, ignoreCase);
+      (methods.length === 0 || methods.includes(method) || methods.includes(asGet)) && matches(segments, ignoreCase);
     return ready.find(fits)?.criticality ?? 'normal';
   };
   return (request) => {

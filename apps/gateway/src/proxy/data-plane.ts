@@ -81,6 +81,7 @@ export class DataPlane {
       merchantShare: settings.merchantShare,
       overload: settings.overload,
       logger: settings.logger,
+      fastLane: settings.fastLane,
       onConnected: (tookMs) => this.metrics.upstreamTook(UpstreamPhase.connect, tookMs),
     });
     this.metrics.slots = this.upstreams;

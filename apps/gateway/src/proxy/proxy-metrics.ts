@@ -45,6 +45,9 @@ export type UpstreamPhase = (typeof UpstreamPhase)[keyof typeof UpstreamPhase];
 export class ProxyMetrics {
   /** Requests that were begun and not yet ended. */
   inFlight = 0;
+  /** Requests that the fast lane has read, and connections that have left it for node:http. */
+  fastRequests = 0;
+  leftFastLane = 0;
   /** Connections that ended before TLS was spoken. */
   failedHandshakes = 0;
   /** The slots that requests take, once there are some. */
@@ -120,6 +123,8 @@ export class ProxyMetrics {
       ['reason'],
       () => oneLabel(this.sheds),
     );
+    counter(registry, 'tollgate_fast_lane_requests_total', 'Requests that the fast lane has read.', () => this.fastRequests);
+    counter(registry, 'tollgate_fast_lane_left_total', 'Connections that left the fast lane for node:http.', () => this.leftFastLane);
     counter(registry, 'tollgate_tls_handshakes_failed_total', 'Connections that ended before TLS was spoken.', () => this.failedHandshakes);
     counterBy(
       registry,

@@ -32,6 +32,8 @@ export interface ProxyOptions {
   overload?: OverloadSettings | undefined;
   /** How the gateway's own answers look; as problem details unless given. */
   present?: Present | undefined;
+  /** Reads plain requests, and sends them on, without the streams of node:http and undici; not unless given. */
+  fastLane?: boolean;
   /** Decides about each request that could be understood. */
   admit: Admit;
   /** Whether a peer (an IP address) is believed about the client and the merchant: its X-Forwarded-* and X-Merchant-Id. */
@@ -109,6 +111,7 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000, routes = NO_ROUTES, ...others } = options;
   const settings = {
     host: 'original' as const,
+    fastLane: false,
     secrets: NO_SECRETS,
     pathCaseSensitive: true,
     pathPolicy: 'strict' as const,

@@ -9,6 +9,7 @@ import { DataPlane } from './data-plane.js';
 import { Http2Connection } from './http2-connection.js';
 import { LeanRequest } from './lean-request.js';
 import { isUnknownMethod } from './methods.js';
+import { PlainConnection } from './plain-connection.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { proxySettings, type ProxyOptions, type ProxySettings } from './proxy-options.js';
 import type { Routing } from './routes.js';
@@ -104,8 +105,27 @@ export class ProxyServer {
 
   private createServer(settings: ProxySettings): Server {
     const server = createServer(httpOptions(settings));
-    server.on('connection', this.onConnection);
+    if (settings.fastLane) this.readPlainly(server, settings);
+    else server.on('connection', this.onConnection);
     return this.withListeners(server, settings);
+  }
+
+  /** Connections begin as sockets, whose plain requests are read without the streams of node:http. */
+  private readPlainly(server: Server, settings: ProxySettings): void {
+    const [speakHttp] = server.listeners('connection') as ((socket: Socket) => void)[];
+    server.removeAllListeners('connection');
+    server.on('connection', (socket: Socket) => {
+      if (!this.countIn(socket)) return;
+      const connection = new ClientConnection(this.plane, socket);
+      // Behind node, as where node reads from the beginning: half a request is answered before nothing more is accepted.
+      const leave = (): void => {
+        socket.off('end', connection.clientEnded);
+        speakHttp!.call(server, socket);
+        socket.on('end', connection.clientEnded);
+      };
+      new PlainConnection(socket, connection, settings, leave, this.plane.metrics);
+      this.serve(connection);
+    });
   }
 
   private createTlsServer(settings: ProxySettings, tls: TlsOptions): Server {
@@ -193,7 +213,7 @@ export class ProxyServer {
     const socket: ClientSocket = connection.socket;
     socket[CONNECTION] = connection;
     this.connections.add(connection);
-    socket.on('end', () => connection.clientEnded());
+    socket.on('end', connection.clientEnded);
     socket.on('close', () => {
       this.connections.delete(connection);
       connection.closed();

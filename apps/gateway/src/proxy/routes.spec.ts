@@ -33,7 +33,7 @@ const started: Upstreams[] = [];
 afterEach(() => Promise.all(started.splice(0).map((each) => each.destroy())));
 
 function newUpstreams(): Upstreams {
-  const upstreams = new Upstreams({ merchantShare: 0.5, logger: { warn() {}, error() {} }, onConnected() {} });
+  const upstreams = new Upstreams({ merchantShare: 0.5, fastLane: false, logger: { warn() {}, error() {} }, onConnected() {} });
   started.push(upstreams);
   return upstreams;
 }

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { buildConnector, Pool, type Dispatcher } from 'undici';
 import { AddressHealth, type CheckThresholds, type PassiveHealth } from './address-health.js';
+import { Http1Upstream } from './http1-upstream.js';
 import { Http2Upstream } from './http2-upstream.js';
 import type { Trailed, UpstreamHandler } from './http2-upstream-stream.js';
 import { lastKnownLookup } from './last-known-address.js';
@@ -12,6 +13,8 @@ export const upstreamLookup = lastKnownLookup();
 export interface UpstreamAddressOptions {
   /** Speaks HTTP/2 with it, without TLS and without asking; HTTP/1.1 unless given. */
   readonly http2?: boolean | undefined;
+  /** Speaks HTTP/1.1 without undici where there is no TLS, and the body of a request is there; not unless given. */
+  readonly fastLane?: boolean | undefined;
   /** Most connections, each for one request at a time. */
   readonly connections: number;
   readonly connectTimeoutMs: number;
@@ -28,6 +31,8 @@ export class UpstreamAddress {
   readonly health: AddressHealth;
 
   private readonly connections: Pool | Http2Upstream;
+  /** For requests that need no stream. */
+  private readonly fast: Http1Upstream | undefined;
   private readonly serverName: string;
 
   /** @param onConnected told how long it took to open a connection */
@@ -40,6 +45,8 @@ export class UpstreamAddress {
     this.serverName = unbracketed(url.hostname);
     const connect = connectorFor(this.serverName, options.connectTimeoutMs, onConnected);
     this.connections = options.http2 === true ? new Http2Upstream(url, connect, options) : this.poolOf(connect, options);
+    if (options.fastLane === true && options.http2 !== true && url.protocol === 'http:')
+      this.fast = new Http1Upstream(url, connect, options);
   }
 
   private poolOf(connect: buildConnector.connector, options: UpstreamAddressOptions): Pool {
@@ -70,7 +77,9 @@ export class UpstreamAddress {
     upgrade?: string,
     trailed: Trailed | null = null,
   ): void {
-    const { connections } = this;
+    const { connections, fast } = this;
+    const isShort = body === null || body instanceof Buffer;
+    if (fast !== undefined && isShort && upgrade === undefined) return fast.dispatch({ path, method, headers, body }, handler);
     if (connections instanceof Http2Upstream) return connections.dispatch({ path, method, headers, body, trailed }, handler);
     // Without a server name undici takes it from the Host header, that is, from the client, and reconnects
     // whenever it changes.
@@ -78,8 +87,8 @@ export class UpstreamAddress {
   }
 
   /** Cuts its connections. */
-  destroy(): Promise<void> {
-    return this.connections.destroy();
+  async destroy(): Promise<void> {
+    await Promise.all([this.connections.destroy(), this.fast?.destroy()]);
   }
 }
 

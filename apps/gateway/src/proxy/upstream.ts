@@ -51,6 +51,7 @@ export interface UpstreamSurroundings {
   readonly overload?: OverloadSettings | undefined;
   readonly logger: ProxyLogger;
   readonly onConnected: (tookMs: number) => void;
+  readonly fastLane: boolean;
 }
 
 /**
@@ -82,14 +83,14 @@ export class Upstream {
     this.name = options.name;
     this.preserveHost = options.host === 'original';
     this.silenceMs = Math.max(headersTimeoutMs, bodyIdleTimeoutMs) + AFTER_SILENCE_MS;
-    const { merchantShare, overload } = surroundings;
+    const { fastLane, merchantShare, overload, onConnected } = surroundings;
     const places = overload === undefined ? null : new UpstreamPlaces(overload, connections, merchantShare);
     this.slots = new UpstreamSlots(connections, merchantShare, queueTimeoutMs, places);
     const { addresses } = options;
     // A single address is asked however often it has failed.
     const passiveHealth = addresses.length === 1 ? null : options.passiveHealth;
-    const ofAddress = { ...options, passiveHealth, checks: activeHealth ?? undefined };
-    this.addresses = addresses.map((url) => new UpstreamAddress(url, ofAddress, surroundings.onConnected));
+    const ofAddress = { ...options, fastLane, passiveHealth, checks: activeHealth ?? undefined };
+    this.addresses = addresses.map((url) => new UpstreamAddress(url, ofAddress, onConnected));
     if (activeHealth !== null)
       this.checks = new ActiveChecks(this.addresses, { ...activeHealth, http2: options.http2 }, (address) => this.stateChanged(address));
   }

@@ -1,5 +1,5 @@
 import { storedSwitches, type Switch } from '#limiter';
-import { createHttpApp, createLogger, createRegistry, exitOnceLogged, runUntilSignal, type Config } from '#platform';
+import { createHttpApp, createLogger, createRegistry, exitOnceLogged, refusalBeforeBody, runUntilSignal, type Config } from '#platform';
 import { SwitchesHere } from '../switches/switches-here.js';
 import { PoolHealth } from './pool-health.js';
 import { PoolMetrics } from './pool-metrics.js';
@@ -28,6 +28,7 @@ export async function runPrimary(config: Config<'gateway'>): Promise<void> {
     logger,
     registry: own,
     requestIdInLogs: false,
+    refusal: refusalBeforeBody(managementToken),
   });
   runUntilSignal({
     logger,

@@ -7,10 +7,11 @@ import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
-import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
+import { MerchantIdPipe, PlanNamePipe, RuleIdPipe, TokenIdPipe } from '../http/path-ids.js';
 import { Lists, Reverts } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
+import { MerchantView } from '../merchants/merchant.dto.js';
 import { PlanView } from '../plans/plan.dto.js';
 import { RuleView } from '../rules/rule.dto.js';
 import { AuditQueryDto, ChangePage, type ChangeView, RevertDto } from './history.dto.js';
@@ -35,6 +36,27 @@ export class HistoryController {
   @Lists('List the changes of a merchant, the newest first', ChangePage, { belowSomething: true })
   async ofMerchant(@Param('merchantId', MerchantIdPipe) merchantId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofMerchant(merchantId, query);
+  }
+
+  @Post('merchants/:merchantId/revert')
+  @HttpCode(200)
+  @Needs('editor', 'merchant')
+  @Reverts('Revert what is written of a merchant to a former version; its rules stay', MerchantView)
+  async revertMerchant(
+    @Param('merchantId', MerchantIdPipe) merchantId: string,
+    @IfMatch() expected: ExpectedVersions,
+    @Body() { version }: RevertDto,
+    @CurrentActor() by: Actor,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<MerchantView> {
+    return tagged(reply, await this.history.revertMerchant(merchantId, expected, version, by));
+  }
+
+  @Get('tokens/:tokenId/history')
+  @Needs('admin', 'nothing')
+  @Lists('List the changes of a token, the newest first', ChangePage, { belowSomething: true })
+  async ofToken(@Param('tokenId', TokenIdPipe) tokenId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.history.ofToken(tokenId, query);
   }
 
   @Get('merchants/:merchantId/rules/:ruleId/history')

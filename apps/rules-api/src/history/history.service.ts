@@ -6,7 +6,9 @@ import {
   type AuditFilter,
   AuditRepository,
   type ExpectedVersions,
+  type MerchantChanges,
   MerchantNotFoundError,
+  MerchantRepository,
   ownerColumns,
   PlanNotFoundError,
   PlanRepository,
@@ -15,10 +17,13 @@ import {
   type RuleEntity,
   type RuleOwner,
   RuleRepository,
+  TokenNotFoundError,
+  UnknownPlanError,
 } from '#rules-db';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
 import type { PageQueryDto } from '../pagination/page-query.dto.js';
 import { validated } from '../http/validation.pipe.js';
+import { merchantChanges, merchantView, type MerchantView } from '../merchants/merchant.dto.js';
 import { PlanDto, planView, type PlanView } from '../plans/plan.dto.js';
 import { ruleSpec, ruleView, type RuleView } from '../rules/rule.dto.js';
 import { type AuditQueryDto, changeView, type ChangeView } from './history.dto.js';
@@ -32,6 +37,7 @@ export class HistoryService {
     @Inject(AuditRepository) private readonly audit: AuditRepository,
     @Inject(RuleRepository) private readonly rules: RuleRepository,
     @Inject(PlanRepository) private readonly plans: PlanRepository,
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
   ) {}
 
   /** @param among only changes of these merchants; null: all */
@@ -51,6 +57,13 @@ export class HistoryService {
   async ofPlan(plan: string, query: PageQueryDto): Promise<Page<ChangeView>> {
     const page = await this.page({ plan, ruleId: null }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new PlanNotFoundError(plan);
+    return page;
+  }
+
+  /** It outlives the token. @throws TokenNotFoundError if there never was one */
+  async ofToken(tokenId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
+    const page = await this.page({ tokenId }, query);
+    if (page.items.length === 0 && query.cursor === undefined) throw new TokenNotFoundError(tokenId);
     return page;
   }
 
@@ -86,7 +99,33 @@ export class HistoryService {
       if (!(await this.plans.find(name))) throw new PlanNotFoundError(name);
       throw unknownVersion(`plan ${JSON.stringify(name)}`, version);
     }
-    return planView(await this.plans.replace(name, expected, planSpecOf(past, version), by, 'plan.reverted'));
+    return planView(
+      await this.plans.replace(
+        name,
+        expected,
+        pastOf('plan', version, () => planSpecOf(past)),
+        by,
+        'plan.reverted',
+      ),
+    );
+  }
+
+  /**
+   * Makes what was written of a merchant at a version what is written of it now; its rules and overrides stay. One that is deleted does not come back.
+   * @throws MerchantNotFoundError, VersionConflictError; ProblemError 400 for a version that it never had, 409 if it cannot be written any more
+   */
+  async revertMerchant(id: string, expected: ExpectedVersions, version: number, by: Actor): Promise<MerchantView> {
+    const past = await this.audit.merchantAt(id, version);
+    if (past === null) {
+      if (!(await this.merchants.find(id))) throw new MerchantNotFoundError(id);
+      throw unknownVersion(`merchant ${JSON.stringify(id)}`, version);
+    }
+    const changes = pastOf('merchant', version, () => merchantChangesOf(past));
+    try {
+      return merchantView(await this.merchants.update(id, expected, changes, by, 'merchant.reverted'));
+    } catch (error) {
+      throw error instanceof UnknownPlanError ? unwritable(version, error.message, 'merchant') : error;
+    }
   }
 
   private async refuseUnknownVersion(owner: RuleOwner, ruleId: string, version: number): Promise<never> {
@@ -121,14 +160,24 @@ function writable(spec: RuleSpec, version: number): RuleSpec {
   return spec;
 }
 
-/** What the audit keeps is input from outside. */
-function planSpecOf(past: object, version: number): PlanSpec {
+function planSpecOf(past: object): PlanSpec {
   const { note, labels } = past as Partial<PlanSpec>;
+  const { note: written = '', labels: labelled = {} } = validated({ note, labels }, PlanDto);
+  return { note: written, labels: labelled };
+}
+
+/** The first versions had neither labels nor a plan. */
+function merchantChangesOf(past: object): MerchantChanges {
+  const { name, timeZone, labels, plan } = past as MerchantChanges;
+  return merchantChanges({ name, timeZone, labels, plan });
+}
+
+/** What the audit keeps is input from outside. */
+function pastOf<T>(what: 'plan' | 'merchant', version: number, read: () => T): T {
   try {
-    const { note: written = '', labels: labelled = {} } = validated({ note, labels }, PlanDto);
-    return { note: written, labels: labelled };
+    return read();
   } catch (error) {
-    throw error instanceof ProblemError ? unwritable(version, error.errors?.[0]?.detail ?? error.message, 'plan') : error;
+    throw error instanceof ProblemError ? unwritable(version, error.errors?.[0]?.detail ?? error.message, what) : error;
   }
 }
 
@@ -142,10 +191,10 @@ function unknownVersion(what: string, version: number): ProblemError {
   });
 }
 
-function unwritable(version: number, why: string, what: 'rule' | 'plan' = 'rule'): ProblemError {
+function unwritable(version: number, why: string, what: 'rule' | 'plan' | 'merchant' = 'rule'): ProblemError {
   return new ProblemError({
     status: 409,
-    code: what === 'rule' ? 'rule.version.unwritable' : 'plan.version.unwritable',
+    code: `${what}.version.unwritable`,
     detail: `version ${version} cannot be written any more: ${why}`,
   });
 }

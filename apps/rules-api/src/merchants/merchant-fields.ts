@@ -9,6 +9,7 @@ import {
   PLAN_NAME,
   TIME_ZONE,
 } from '#limiter';
+import { IGNORED, READ_FIELDS } from '../http/read-fields.js';
 
 const ID_EXPECTED = `must be ${MERCHANT_ID_EXPECTED}, and neither . nor ..`;
 
@@ -51,9 +52,16 @@ export const MERCHANT_FIELDS = {
 } as const satisfies Fields;
 
 /** What can be changed of one. */
-export const MERCHANT_CHANGE_FIELDS = {
+const CHANGE_FIELDS = {
   name: MERCHANT_FIELDS.name,
   timeZone: MERCHANT_FIELDS.timeZone,
   labels: LABELS,
   plan: PLAN,
+} as const satisfies Fields;
+
+/** The path says which merchant is changed. */
+export const MERCHANT_CHANGE_FIELDS = {
+  ...CHANGE_FIELDS,
+  id: { kind: 'text', format: MERCHANT_FIELDS.id.format, example: 'acme', explanation: IGNORED },
+  ...READ_FIELDS,
 } as const satisfies Fields;

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
-import type { MerchantEntity } from '#rules-db';
+import type { MerchantChanges, MerchantEntity } from '#rules-db';
 import { tableDto } from '../http/table-dto.js';
+import { validated } from '../http/validation.pipe.js';
 import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { MERCHANT_CHANGE_FIELDS, MERCHANT_FIELDS } from './merchant-fields.js';
 
@@ -41,4 +42,10 @@ export class MerchantPage {
 
 export function merchantView({ id, name, timeZone, labels, plan, ...stored }: MerchantEntity): MerchantView {
   return { id, name, timeZone, labels, plan, ...versionedView(stored) };
+}
+
+/** What is written of a merchant, of a body that may have more of what the API has shown. @throws ProblemError 400 for what cannot be written */
+export function merchantChanges(body: unknown): MerchantChanges {
+  const { name, timeZone, labels, plan } = validated(body, UpdateMerchantDto);
+  return { name, timeZone, labels: labels ?? {}, plan: plan ?? null };
 }

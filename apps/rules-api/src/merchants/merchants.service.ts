@@ -1,11 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
-import { type Actor, type ExpectedVersions, type MerchantEntity, MerchantNotFoundError, MerchantRepository } from '#rules-db';
+import {
+  type Actor,
+  type ExpectedVersions,
+  type MerchantChanges,
+  type MerchantEntity,
+  type MerchantLabel,
+  MerchantNotFoundError,
+  MerchantRepository,
+} from '#rules-db';
 import { mergePatch } from '../http/merge-patch.js';
-import { jsonObject, validated } from '../http/validation.pipe.js';
+import { jsonObject } from '../http/validation.pipe.js';
 import { labelIn } from '../pagination/label-filter.js';
 import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
-import { type CreateMerchantDto, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
+import { type CreateMerchantDto, merchantChanges, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
 import type { MerchantQueryDto } from './merchant-query.dto.js';
 
 @Injectable()
@@ -16,20 +24,17 @@ export class MerchantsService {
     return merchantView(await this.merchants.create({ id, name, timeZone, labels, plan }, by));
   }
 
+  /** @param reach the merchants to which the bearer is limited, or their label; null: all */
   async list(
     { size, cursor, name: namePrefix, label, plan }: MerchantQueryDto,
-    among: readonly string[] | null,
+    reach: readonly string[] | MerchantLabel | null,
   ): Promise<Page<MerchantView>> {
     const list = filteredList('merchants', { namePrefix, label, plan });
     const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isId)[0];
-    const rows = await this.merchants.list({
-      after,
-      limit: size + 1,
-      namePrefix,
-      label: label === undefined ? undefined : labelIn(label),
-      plan,
-      among,
-    });
+    const wanted = label === undefined ? undefined : labelIn(label);
+    const isByLabel = reach !== null && 'key' in reach;
+    const limits = isByLabel ? { label: reach, secondLabel: wanted } : { label: wanted, among: reach };
+    const rows = await this.merchants.list({ after, limit: size + 1, namePrefix, plan, ...limits });
     return toPage(rows, size, merchantView, ({ id }) => encodeCursor(list, [id]));
   }
 
@@ -48,8 +53,8 @@ export class MerchantsService {
         detail: 'expected name or timeZone or labels or plan, got none of them',
       });
     }
-    const after = ({ name, timeZone, labels, plan }: MerchantEntity): UpdateMerchantDto =>
-      validated(mergePatch({ name, timeZone, labels, plan }, patch, UpdateMerchantDto.fields), UpdateMerchantDto);
+    const after = ({ name, timeZone, labels, plan }: MerchantEntity): MerchantChanges =>
+      merchantChanges(mergePatch({ name, timeZone, labels, plan }, patch, UpdateMerchantDto.fields));
     return merchantView(await this.merchants.update(id, expected, after, by));
   }
 

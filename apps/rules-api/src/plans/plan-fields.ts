@@ -1,5 +1,5 @@
 import { type Fields, LABELS, NOTE, PLAN_NAME } from '#limiter';
-import { MOMENT } from '../http/text-formats.js';
+import { IGNORED, READ_FIELDS } from '../http/read-fields.js';
 
 /** What is written of a plan; its rules have calls of their own. */
 export const PLAN_FIELDS = {
@@ -7,13 +7,9 @@ export const PLAN_FIELDS = {
   labels: LABELS,
 } as const satisfies Fields;
 
-const IGNORED = 'It is accepted so that what was read can be sent back, and ignored.';
-
 /** The path says which plan is written, and If-Match which version: what a body says of both is ignored. */
 export const WRITTEN_PLAN_FIELDS = {
   ...PLAN_FIELDS,
   name: { kind: 'text', format: PLAN_NAME, example: 'pro', explanation: IGNORED },
-  version: { kind: 'whole_number', min: 1, max: 2_147_483_647, explanation: IGNORED },
-  createdAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
-  updatedAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
+  ...READ_FIELDS,
 } as const satisfies Fields;

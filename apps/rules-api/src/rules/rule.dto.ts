@@ -10,13 +10,12 @@ import {
   writingFaults,
 } from '#limiter';
 import type { RuleEntity } from '#rules-db';
-import { MOMENT, RULE_ID } from '../http/text-formats.js';
+import { IGNORED, READ_FIELDS } from '../http/read-fields.js';
+import { RULE_ID } from '../http/text-formats.js';
 import { tableDto } from '../http/table-dto.js';
 
 /** A rule as an administrator writes it. */
 export class RuleDto extends tableDto('rule', RULE_FIELDS, writingFaults) {}
-
-const IGNORED = 'The server sets it. It is accepted so that what was read can be sent back, and ignored.';
 
 const ANY_TEXT = { expected: 'must be a text', fault: () => undefined, schema: {} };
 
@@ -28,9 +27,7 @@ const SERVER_FIELDS = {
     example: '17',
     explanation: IGNORED,
   },
-  version: { kind: 'whole_number', min: 1, max: 2_147_483_647, explanation: IGNORED },
-  createdAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
-  updatedAt: { kind: 'text', format: MOMENT, example: '2026-11-22T10:00:00.000Z', explanation: IGNORED },
+  ...READ_FIELDS,
   warnings: {
     kind: 'list',
     of: {

@@ -1,8 +1,14 @@
 import type { Descriptor, Verdict } from '#limiter';
-import { RedisLimitEventStore, RedisReceiptStore, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
+import {
+  RedisLimitEventStore,
+  RedisReceiptStore,
+  removeOverlongKeys,
+  RedisTopKeyStore,
+  RedisUsageStore,
+  type RedisConnection,
+} from '#limiter-redis';
 import { counter, counterBy } from '#metrics';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
@@ -41,7 +47,7 @@ export interface ReportsOptions {
   readonly settings: Settings;
   /** The name of this gateway. */
   readonly gateway: string;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** Whether there is a merchant of this id, as far as this process knows. */
   readonly isMerchant: (merchantId: string) => boolean;
   /** Milliseconds that never step back. */
@@ -72,7 +78,7 @@ export class Reports {
   constructor(private readonly options: ReportsOptions) {
     const { gateway, isMerchant, redis, settings } = options;
     const now = (this.now = options.now ?? (() => performance.now()));
-    const usageStore = new RedisUsageStore(redis);
+    const usageStore = new RedisUsageStore(redis, () => void this.removeOverlong());
     this.counters = new UsageCounters({ isMerchant });
     this.usage = new UsageFlush({
       gateway,
@@ -132,6 +138,16 @@ export class Reports {
   private async flushUsage(): Promise<void> {
     const keys = this.now() - this.keysToldMs < TELL_KEYS_EVERY_MS ? undefined : this.tellKeys();
     await Promise.all([this.usage.flush(), this.limitEvents.flush(), keys]);
+  }
+
+  /** What was written while the clock of Redis was far ahead would live until then. Never rejects. */
+  private async removeOverlong(): Promise<void> {
+    const { redis, settings } = this.options;
+    const outcome = await removeOverlongKeys(redis).then(
+      (removed) => ({ removed }),
+      (err: unknown) => ({ err }),
+    );
+    settings.logger.warn(outcome, 'the clock of Redis has stepped back; keys that would live until it is where it was are removed');
   }
 
   /** What could not be told is dropped: ranks are estimates, and told twice it would make them worse than not at all. Never rejects. */

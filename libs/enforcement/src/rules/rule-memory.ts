@@ -1,4 +1,4 @@
-import type { MerchantSnapshot, PlanSnapshot, Rule } from '#limiter';
+import { FEWEST_INDEXED, type MerchantSnapshot, type PlanSnapshot, type Rule } from '#limiter';
 
 /**
  * What a merchant takes in memory, estimated from the number of its rules and limits: to measure it would cost more than it takes.
@@ -14,6 +14,8 @@ const RULE = 1350;
 const LIMIT = 800;
 const PAST_LIMIT = 450;
 const PATH = 100;
+/** Of a segment before the first star of a path, in the tree by which many rules are found. */
+const INDEXED_SEGMENT = 210;
 /** An override, also one that has ended. */
 const OVERRIDE = 500;
 const CHARACTER = 2;
@@ -34,7 +36,7 @@ export function bytesOfMerchant(merchantId: string, snapshot: MerchantSnapshot |
   return (
     bytesOfUnknown(merchantId) +
     RULES +
-    (snapshot?.rules ?? []).reduce((sum, rule) => sum + bytesOfRule(rule), 0) +
+    bytesOfRules(snapshot?.rules ?? []) +
     (snapshot?.overrides ?? []).reduce((sum, { periods }) => sum + RULE + periods.length * OVERRIDE, 0) +
     (takesMade > 0 ? USED : 0) +
     takesMade * TAKE
@@ -43,8 +45,16 @@ export function bytesOfMerchant(merchantId: string, snapshot: MerchantSnapshot |
 
 /** Of the rules that all merchants of a plan share, and what is compiled from them. */
 export function bytesOfPlan({ plan, rules }: PlanSnapshot): number {
-  return ENTRY + CHARACTER * plan.length + rules.reduce((sum, rule) => sum + bytesOfRule(rule), 0);
+  return ENTRY + CHARACTER * plan.length + bytesOfRules(rules);
 }
+
+function bytesOfRules(rules: readonly Rule[]): number {
+  const bytes = rules.reduce((sum, rule) => sum + bytesOfRule(rule), 0);
+  return rules.length < FEWEST_INDEXED ? bytes : bytes + INDEXED_SEGMENT * rules.reduce((sum, rule) => sum + plainSegments(rule), 0);
+}
+
+const plainSegments = ({ match: { paths } }: Rule): number =>
+  paths.reduce((sum, path) => sum + path.split('*', 1)[0]!.split('/').length - 1, 0);
 
 function bytesOfRule({ name, match: { paths, all }, limits, schedule }: Rule): number {
   const text = paths.reduce((sum, path) => sum + path.length + PATH, name.length);

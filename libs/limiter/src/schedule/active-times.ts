@@ -16,7 +16,10 @@ export type ActiveTimes = (nowMs: number) => InactiveReason | undefined;
 type Window = readonly [number, number];
 
 /** @returns undefined for a rule that applies at any time. @param timeZone of a schedule that names none */
-export function activeTimes({ validFrom, validTo, schedule }: Rule, timeZone = 'Etc/UTC'): ActiveTimes | undefined {
+export function activeTimes(
+  { validFrom, validTo, schedule }: Pick<Rule, 'validFrom' | 'validTo' | 'schedule'>,
+  timeZone = 'Etc/UTC',
+): ActiveTimes | undefined {
   if (!validFrom && !validTo && !schedule) return undefined;
   const fromMs = validFrom ? momentMs(validFrom) : -Infinity;
   const toMs = validTo ? momentMs(validTo) : Infinity;

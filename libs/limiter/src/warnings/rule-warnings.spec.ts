@@ -5,6 +5,9 @@ import { ruleWarnings } from './rule-warnings.js';
 const NOW_MS = Date.parse('2026-11-22T10:00:00Z');
 const BURST = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };
 
+const MONDAY_TO_WEDNESDAY = { validFrom: '2027-01-04T00:00:00+01:00', validTo: '2027-01-07T00:00:00+01:00' };
+const saturdays = (timeZone?: string) => ({ ...(timeZone && { timeZone }), weekly: [{ days: ['sat'], from: '00:00', to: '06:00' }] });
+
 function warningsOf(rule: object, ...others: object[]) {
   const spec = completed({ name: 'r', limits: [BURST, ...others], ...rule }, RULE_FIELDS);
   return ruleWarnings({ ...spec, ...rule, limits: spec['limits'] } as unknown as RuleSpec, NOW_MS).map(
@@ -28,6 +31,33 @@ it.each([
   ],
   ['no validity', { validFrom: null, validTo: null, schedule: null }, []],
   ['a schedule without a day', { schedule: { weekly: [{ days: [], from: '01:00', to: '06:00' }] } }, ['rule.schedule.never /schedule']],
+  [
+    'windows that are never open while the rule is valid',
+    { ...MONDAY_TO_WEDNESDAY, schedule: saturdays('Europe/Berlin') },
+    ['rule.schedule.never /schedule'],
+  ],
+  ['the same by the clocks of any merchant', { ...MONDAY_TO_WEDNESDAY, schedule: saturdays() }, ['rule.schedule.never /schedule']],
+  [
+    'a window that opens in its last minute',
+    { ...MONDAY_TO_WEDNESDAY, validTo: '2027-01-08T23:00:00.001Z', schedule: saturdays('Europe/Berlin') },
+    [],
+  ],
+  [
+    'a window that closes as the rule becomes valid',
+    { validFrom: '2027-01-09T05:00:00Z', validTo: '2027-01-15T23:00:00Z', schedule: saturdays('Europe/Berlin') },
+    ['rule.schedule.never /schedule'],
+  ],
+  [
+    'a window that opens where clocks are far ahead',
+    { ...MONDAY_TO_WEDNESDAY, validTo: '2027-01-08T10:30:00Z', schedule: saturdays() },
+    [],
+  ],
+  [
+    'a window that was open before now',
+    { validFrom: '2026-11-20T00:00:00Z', validTo: '2026-11-25T00:00:00Z', schedule: saturdays('Etc/UTC') },
+    ['rule.schedule.never /schedule'],
+  ],
+  ['a week has every window', { validFrom: '2027-01-04T00:00:00Z', validTo: '2027-01-11T00:00:00Z', schedule: saturdays('Etc/UTC') }, []],
   ['a schedule', { schedule: { weekly: [{ days: ['mon'], from: '01:00', to: '06:00' }] } }, []],
   ['a leased bucket', { consistency: 'leased', onStoreFailure: 'leased' }, []],
   ['an optimistic bucket', { consistency: 'optimistic' }, []],

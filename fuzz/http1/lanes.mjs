@@ -1,0 +1,62 @@
+/** The same bytes to a proxy with the fast lane and to one without: whatever a client writes, both have to do the same. */
+import { caseOf } from './grammar.mjs';
+import { faultsOf } from './judge.mjs';
+import { read, STRICTEST } from './readings.mjs';
+
+/**
+ * @typedef {import('./bed.mjs').Seen} Seen
+ * @typedef {import('./grammar.mjs').Case} Case
+ */
+
+/** Where an answer has one, and where a request has it on its way. */
+const REQUEST_ID = /[A-Za-z0-9_-]{12}-[0-9a-z]+/g;
+const DATE = /Date: [^\r]*/g;
+/** Of answers that tell a request id. */
+const LENGTH = /(problem\+json\r\n[^]*?Content-Length: )\d+/g;
+
+/** @param {{ slow: import('./bed.mjs').FuzzBed, fast: import('./bed.mjs').FuzzBed }} beds @returns {import('../shared/fuzz.mjs').Subject<Case, Seen & { slow: Seen }>} */
+export const lanesSubject = ({ slow, fast }) => ({
+  caseOf,
+  run: async (testCase) => ({ ...(await fast.run(testCase)), slow: await slow.run(testCase) }),
+  faultsOf: (seen) => [...faultsOf(seen), ...differences(seen)],
+  hasRefusal: ({ answers }) => /HTTP\/1\.1 [45]/.test(answers),
+});
+
+/** Of the upstream, for clients that name no host. */
+const AUTHORITY = /127\.0\.0\.1:\d+/g;
+/** Which of the two it is called depends on what else is in the packet. */
+const NO_REQUEST =
+  /HTTP\/1\.1 (?:400 Bad Request|405 Method Not Allowed)\r\n(?:(?!HTTP\/1)[^])*"code":"(?:request\.malformed|method\.not_allowed)".*$/;
+
+const LAST = 'no request';
+
+/** @param {Seen & { slow: Seen }} seen */
+function differences({ slow, ...fast }) {
+  const faults = [];
+  if (asked(fast) !== asked(slow)) faults.push(`the fast lane asked ${asked(fast)}, the slow one ${asked(slow)}`);
+  if (reached(fast) !== reached(slow)) faults.push(`by the fast lane came ${reached(fast)}, by the slow one ${reached(slow)}`);
+  // Of a connection that was reset some may be lost.
+  if (fast.isReset || slow.isReset) return faults;
+  if (!sameAnswers(answered(fast), answered(slow))) faults.push(`the fast lane answered ${answered(fast)}, the slow one ${answered(slow)}`);
+  return faults;
+}
+
+/** @param {Seen} seen */
+const asked = (seen) => JSON.stringify(seen.asked).replaceAll(REQUEST_ID, 'ID');
+
+/** Whole requests, over whichever connection they came. @param {Seen} seen */
+function reached(seen) {
+  const requests = seen.reached.flatMap((text) => read(text, STRICTEST).requests.filter(({ isWhole }) => isWhole));
+  return requests
+    .map((request) => JSON.stringify(request).replaceAll(REQUEST_ID, 'ID').replaceAll(AUTHORITY, 'upstream'))
+    .toSorted()
+    .join();
+}
+
+/** Before what is no request the slow lane loses answers that node has not written yet. @param {string} fast @param {string} slow */
+const sameAnswers = (fast, slow) =>
+  fast === slow || (slow.endsWith(`${LAST}"`) && fast.endsWith(`${LAST}"`) && fast.startsWith(slow.slice(0, -LAST.length - 1)));
+
+/** @param {Seen} seen */
+const answered = ({ answers }) =>
+  JSON.stringify(answers.replaceAll(REQUEST_ID, 'ID').replaceAll(DATE, 'Date').replaceAll(LENGTH, '$1N').replace(NO_REQUEST, LAST));
