@@ -48,7 +48,7 @@ export async function run({ workshop, rounds, quick, say }) {
   return figures;
 }
 
-/** @param {import('ioredis').Redis} redis */
+/** @param {import('#limiter-redis').RedisConnection} redis */
 async function usedMemory(redis) {
   return Number(/used_memory:(\d+)/.exec(await redis.info('memory'))?.[1]);
 }

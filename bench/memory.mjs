@@ -53,7 +53,7 @@ export async function run({ workshop, quick, say }) {
 }
 
 /**
- * @param {import('ioredis').Redis} redis
+ * @param {import('#limiter-redis').RedisConnection} redis
  * @param {number} merchants
  * @param {(snapshots: ReturnType<typeof snapshotOf>[]) => Promise<unknown>} write
  * @param {(index: number) => ReturnType<typeof snapshotOf>} [snapshot]
@@ -67,7 +67,7 @@ async function growth(redis, merchants, write, snapshot = snapshotOf) {
 
 /**
  * Waits until Redis has moved to its new hash table, which it does little by little, and let go of buffers.
- * @param {import('ioredis').Redis} redis
+ * @param {import('#limiter-redis').RedisConnection} redis
  */
 async function settled(redis) {
   for (let last = -1; ; await sleep(500)) {

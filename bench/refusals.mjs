@@ -63,7 +63,7 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   ];
 }
 
-/** @param {import('ioredis').Redis} redis */
+/** @param {import('#limiter-redis').RedisConnection} redis */
 async function scriptCalls(redis) {
   const text = await redis.info('commandstats');
   return ['evalsha', 'eval'].reduce((sum, name) => sum + Number(new RegExp(`^cmdstat_${name}:calls=(\\d+)`, 'm').exec(text)?.[1] ?? 0), 0);

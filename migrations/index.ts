@@ -21,6 +21,9 @@ import { RuleOnLimit1799000000000 } from './1799000000000-rule-on-limit.js';
 import { RuleReserve1799200000000 } from './1799200000000-rule-reserve.js';
 import { MerchantNameStart1799300000000 } from './1799300000000-merchant-name-start.js';
 import { MerchantLabelTable1799400000000 } from './1799400000000-merchant-label-table.js';
+import { RuleConsistency1799500000000 } from './1799500000000-rule-consistency.js';
+import { TokenLabel1799510000000 } from './1799510000000-token-label.js';
+import { AuditOfToken1799520000000 } from './1799520000000-audit-of-token.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
 export const MIGRATIONS = [
@@ -47,4 +50,7 @@ export const MIGRATIONS = [
   RuleReserve1799200000000,
   MerchantNameStart1799300000000,
   MerchantLabelTable1799400000000,
+  RuleConsistency1799500000000,
+  TokenLabel1799510000000,
+  AuditOfToken1799520000000,
 ];

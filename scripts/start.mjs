@@ -21,6 +21,8 @@ Variables, all optional:
   DATABASE_URL              a PostgreSQL of your own, 14 or later; otherwise an embedded one is started
   REDIS_URL                 a Redis of your own; otherwise redis-server or valkey-server from PATH is started,
                             or, where there is none, js-redis-server stands in
+                            a Sentinel group is redis+sentinel://host1,host2/group, a cluster redis+cluster://host1,host2
+  SNAPSHOT_REDIS_URL        another Redis for the snapshots of rules; REDIS_URL by default
   QUEUE_REDIS_URL           another Redis for the job queue; REDIS_URL by default
   RULES_API_PORT            3000
   GATEWAY_PORT              8080

@@ -210,7 +210,7 @@ function specsThatNeedRedis() {
   const text = new Map(files.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
   /** @param {string} name of a file without its folder and ending */
   const imports = (name) => new RegExp(`/${literally(name)}\\.js'`);
-  let needs = [/\b(freshRedis|freshRedisCluster|sharedRedisUrl)\b/];
+  let needs = [/\b(freshRedis|freshRedisCluster|freshRedisProcess|freshSentinelGroup|sharedRedisUrl)\b/];
   let found = /** @type {string[]} */ ([]);
   // Helpers stand on helpers.
   for (let before = -1; before < found.length;) {

@@ -1,11 +1,12 @@
 /**
  * Takes from buckets in Redis, always the same number at once, and prints what it saw as JSON:
+ * With `madeWhenAsked` the take of a key is made anew each time, because millions of them would not fit into memory.
  * node store-takes.mjs tollgate|flexible '{"redisUrl":"redis://127.0.0.1:6379","keys":100000,"inFlight":512,"warmupMs":1000,"measureMs":5000}'
  */
 import { Latencies } from './latencies.mjs';
 
 const [subject = '', settings = ''] = process.argv.slice(2);
-const { redisUrl, keys, inFlight, warmupMs, measureMs, limit } = JSON.parse(settings);
+const { redisUrl, keys, inFlight, warmupMs, measureMs, limit, ruleIndex = 0, madeWhenAsked = false } = JSON.parse(settings);
 
 /** @typedef {(key: number, done: (failed: boolean) => void) => void} Take failed: there was no answer */
 
@@ -19,10 +20,11 @@ const subjects = {
     await new Promise((resolve) => redis.once('ready', resolve));
     const store = new RedisBucketStore(redis, limit ? { deadlineMs: 1_000 } : {});
     let holder = 0;
-    const rule = ruleOf(0, { endless: true, limit });
-    const takes = Array.from({ length: keys }, (_, i) => merchantRules(merchantId(i), [rule], [], { makeTake: redisTake }).takes());
+    const rule = ruleOf(ruleIndex, { endless: true, limit });
+    const takesOf = (/** @type {number} */ i) => merchantRules(merchantId(i), [rule], [], { makeTake: redisTake }).takes();
+    const takes = Array.from({ length: madeWhenAsked ? 0 : keys }, (_, i) => takesOf(i));
     return (key, done) =>
-      store.take({ takes: takes[key] ?? [], holder: ++holder, spare: false }, (outcome) => done(outcome instanceof Error));
+      store.take({ takes: takes[key] ?? takesOf(key), holder: ++holder, spare: false }, (outcome) => done(outcome instanceof Error));
   },
 
   /** @returns {Promise<Take>} */

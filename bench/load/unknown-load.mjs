@@ -1,13 +1,13 @@
 /**
  * Asks a gateway for ids that nobody created, each once, at a steady rate and then, told by SIGUSR1, as fast as it is answered, until all were
  * answered or it is told to stop (SIGTERM); and prints what it saw. With `merchant` it asks for that one, each time from another address. With `merchants` it asks
- * for those in turn instead, which is what a flood is compared with:
+ * for those in turn instead; with `prefix` the ids begin with it, which is what a flood is compared with:
  * node unknown-load.mjs '{"port":8080,"ids":1000000,"perSecond":4000,"connections":32,"first":0}'
  */
 import { connect } from 'node:net';
 import { AnswerReader } from './answer-reader.mjs';
 
-const { port, ids, perSecond, connections, first = 0, merchant, merchants } = JSON.parse(process.argv[2] ?? '');
+const { port, ids, perSecond, connections, first = 0, merchant, merchants, prefix = 'nobody' } = JSON.parse(process.argv[2] ?? '');
 
 /** @type {Record<string, number>} */
 const statuses = {};
@@ -22,7 +22,7 @@ const startedMs = performance.now();
 function openConnection() {
   const reader = new AnswerReader();
   const ask = () => {
-    const id = merchants ? merchants[sent % merchants.length] : (merchant ?? `nobody-${first + sent}`);
+    const id = merchants ? merchants[sent % merchants.length] : (merchant ?? `${prefix}-${first + sent}`);
     const address = merchant === undefined ? `10.${sent % 256}.${(sent >> 8) % 256}.1` : addressOf(first + sent);
     sent++;
     socket.write(

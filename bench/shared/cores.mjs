@@ -40,10 +40,11 @@ function unpinned(why) {
  * @param {Cores} cores
  * @param {string} program
  * @param {string[]} args
+ * @param {boolean} [all] on all cores, of which the load and what it needs use some as well
  * @returns {[program: string, args: string[]]}
  */
-export function onMeasuredCore(cores, program, args) {
-  return cores.measured === undefined ? [program, args] : ['taskset', ['-c', cores.measured, program, ...args]];
+export function onMeasuredCore({ measured, rest }, program, args, all = false) {
+  return measured === undefined ? [program, args] : ['taskset', ['-c', all ? `${measured},${rest}` : measured, program, ...args]];
 }
 
 /** @returns {number[]} */

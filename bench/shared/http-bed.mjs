@@ -55,6 +55,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {boolean} [quick] answers may be what they are
  * @property {string} [status] of all answers, 200 unless given
  * @property {number} [perSecond] no more than that
+ * @property {number} [connections] of HTTP/1.1, 64 unless given
  * @property {string} [ca] speaks TLS, and believes who is vouched for by this
  * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
  */
@@ -96,14 +97,14 @@ export async function emptyDatabase(workshop) {
 }
 
 /**
- * One more gateway on the measured core.
+ * One more gateway on the measured core, or on all of them.
  * @param {import('./workshop.mjs').Workshop} workshop
- * @param {{ upstream: Server, redisUrl: string, databaseUrl: string, env?: Record<string, string> }} what env: besides what it needs
+ * @param {{ upstream: Server, redisUrl: string, databaseUrl: string, env?: Record<string, string>, measured?: boolean | 'all' }} what env: besides what it needs
  * @returns {Promise<Server>}
  */
-export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, env = {} }) {
+export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, env = {}, measured = true }) {
   const job = workshop.node(bundleOf('gateway'), {
-    measured: true,
+    measured,
     env: {
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
@@ -205,11 +206,12 @@ export async function load(workshop, server, options) {
     quick = false,
     status = '200',
     perSecond,
+    connections = CONNECTIONS,
   } = options;
   const { ca, http2 = false, post, grpc } = options;
   const settings = {
     port: server.port,
-    ...(http2 || grpc ? { connections: HTTP2_CONNECTIONS, streams: CONNECTIONS / HTTP2_CONNECTIONS } : { connections: CONNECTIONS }),
+    ...(http2 || grpc ? { connections: HTTP2_CONNECTIONS, streams: CONNECTIONS / HTTP2_CONNECTIONS } : { connections }),
     warmupMs: warmupSeconds * 1000,
     measureMs: seconds * 1000,
     callers,

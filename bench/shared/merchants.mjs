@@ -6,7 +6,16 @@ import { merchantBucketKey, startLimits } from '#limiter';
 const RULES_SINCE_MS = Date.UTC(2026, 0, 1);
 
 /** A rule as merchants have it: POST and GET of their transactions, a burst and a steady rate. */
-const LIMIT = { name: 'steady', algorithm: 'token_bucket', capacity: 1000, refillTokens: 100, refillIntervalMs: 1000, refill: 'greedy' };
+const LIMIT = {
+  name: 'steady',
+  algorithm: 'token_bucket',
+  capacity: 1000,
+  refillTokens: 100,
+  refillIntervalMs: 1000,
+  refill: 'greedy',
+  onEdit: 'as_is',
+  throttle: 'hard',
+};
 
 /** So large that a benchmark never empties it: what is measured is passing, which costs more than refusing. */
 const ENDLESS = { ...LIMIT, capacity: 1_000_000_000, refillTokens: 1_000_000, refillIntervalMs: 1000 };
@@ -76,7 +85,7 @@ export function snapshotOf(index, { id = merchantId(index), endless = false, rul
     merchantId: id,
     version: 1,
     exists: true,
-    timeZone: 'Etc/UTC',
+    timeZone: 'UTC',
     rules: rules ? rulesOf(index, conditions, { endless, ...(limit && { limit }) }) : [],
   };
 }

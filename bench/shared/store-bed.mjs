@@ -29,13 +29,14 @@ const TOLERATED_FAILURES = 0.005;
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {{ url: string, pid: number }} redis
  * @param {'tollgate' | 'flexible'} subject
- * @param {{ warmupSeconds: number, seconds: number, quick: boolean, limit?: object }} settings
+ * @param {{ warmupSeconds: number, seconds: number, quick: boolean, limit?: object, keys?: number, madeWhenAsked?: boolean }} settings
  * @returns {Promise<StoreResult>}
  */
-export async function gathered(workshop, redis, subject, { warmupSeconds, seconds, quick, limit }) {
+export async function gathered(workshop, redis, subject, { warmupSeconds, seconds, quick, limit, keys = KEYS, madeWhenAsked = false }) {
   const settings = {
     redisUrl: redis.url,
-    keys: KEYS,
+    keys,
+    madeWhenAsked,
     inFlight: IN_FLIGHT,
     warmupMs: warmupSeconds * 1000,
     measureMs: seconds * 1000,

@@ -27,7 +27,7 @@ const LINES_KEPT = 15;
  * @typedef {object} StartOptions
  * @property {string[]} [args]
  * @property {Record<string, string>} [env] besides PATH, HOME and TMPDIR
- * @property {boolean} [measured] on the measured core
+ * @property {boolean | 'all'} [measured] on the measured core, or on all cores
  * @property {string} [stdin] a file
  * @property {(line: string) => void} [onLine] is told each line of its output
  */
@@ -84,7 +84,7 @@ export class Workshop {
    */
   start(program, { args = [], env = {}, measured = false, stdin, onLine } = {}) {
     if (this.#closed) throw new Error('the benchmark is over');
-    const [command, commandArgs] = measured ? onMeasuredCore(this.cores, program, args) : [program, args];
+    const [command, commandArgs] = measured ? onMeasuredCore(this.cores, program, args, measured === 'all') : [program, args];
     // A process group of its own: Ctrl-C reaches us alone, and we stop everything in order.
     const input = stdin === undefined ? undefined : openSync(stdin, 'r');
     const child = spawn(command, commandArgs, {

@@ -1,80 +1,84 @@
-/** A Redis Cluster for tests: three masters on free loopback ports, without replicas and without persistence. */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { spawn, type ChildProcess } from 'node:child_process';
+/** A Redis Cluster for tests: three masters on free loopback ports, without persistence, with a replica each where a test wants them. */
 import { Redis } from 'ioredis';
 import { freePort } from '../../scripts/ports.mjs';
-import { endProcess } from '../../scripts/processes.mjs';
-import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
-import { Tether } from '../../scripts/tether.mjs';
+import { IN_MEMORY, RedisProcesses, type RedisProcess } from './redis-process.js';
 import { until } from './until.js';
 
 const SLOTS = 16_384;
 const MASTERS = 3;
 
-const tether = new Tether();
-
 export interface TestCluster {
-  nodes: { host: string; port: number }[];
+  /** As REDIS_URL has it. */
+  readonly url: string;
+  /** The masters first, then their replicas in the same order. */
+  readonly nodes: readonly RedisProcess[];
   /** A master keeps its connections and answers nothing, until thaw(). */
   freeze(index: number): void;
   thaw(index: number): void;
+  /** A connection to one node, for what a test does to it. It ends with the cluster. */
+  client(index: number): Redis;
   stop(): Promise<void>;
 }
 
-export async function freshRedisCluster(): Promise<TestCluster> {
-  const program = findRedisServer();
-  if (!program) throw new Error('This test needs a redis-server or valkey-server on PATH; npm test fetches one where it can.');
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-cluster-'));
-  const servers: ChildProcess[] = [];
-  const nodes: { host: string; port: number; busPort: number }[] = [];
-  for (let i = 0; i < MASTERS; i++) nodes.push({ host: '127.0.0.1', port: await freePort(), busPort: await freePort() });
-  for (const { port, busPort } of nodes) {
-    const args = [
-      '--port',
-      port,
-      '--cluster-port',
-      busPort,
-      '--bind',
-      '127.0.0.1',
-      '--cluster-enabled',
-      'yes',
-      '--cluster-config-file',
-      `nodes-${port}.conf`,
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-    ];
-    const server = spawn(program, args.map(String), { cwd: directory, stdio: 'ignore', env: { ...process.env, ...librariesOf(program) } });
-    tether.tie(server, 'KILL');
-    servers.push(server);
-  }
-  const clients = nodes.map(({ port }) => new Redis(port, '127.0.0.1', { lazyConnect: false }).on('error', () => {}));
-  for (const client of clients) await until('the server answers', async () => (await client.ping()) === 'PONG');
-  for (const [i, client] of clients.entries()) {
-    await client.call('CLUSTER', 'ADDSLOTSRANGE', Math.floor((i * SLOTS) / MASTERS), Math.floor(((i + 1) * SLOTS) / MASTERS) - 1);
-    for (const { port, busPort } of nodes) await client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
-  }
-  for (const client of clients) {
-    await until(
-      'the cluster is up',
-      async () => {
-        const info = (await client.call('CLUSTER', 'INFO')) as string;
-        return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${MASTERS}`);
-      },
-      30_000,
+export interface TestClusterOptions {
+  readonly replicas?: boolean;
+  /** For how long a master is silent before its replica takes its place. */
+  readonly nodeTimeoutMs?: number;
+  readonly args?: readonly string[];
+}
+
+export async function freshRedisCluster({
+  replicas = false,
+  nodeTimeoutMs = 15_000,
+  args = [],
+}: TestClusterOptions = {}): Promise<TestCluster> {
+  const processes = new RedisProcesses();
+  const nodes: RedisProcess[] = [];
+  const buses: number[] = [];
+  for (let i = 0; i < MASTERS * (replicas ? 2 : 1); i++) {
+    const busPort = await freePort();
+    buses.push(busPort);
+    nodes.push(
+      await processes.start((port) => [
+        ...['--port', port, '--cluster-port', busPort, '--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
+        // Where a master is away without a replica, the others go on.
+        ...['--cluster-node-timeout', nodeTimeoutMs, '--cluster-require-full-coverage', 'no', ...IN_MEMORY, ...args],
+      ]),
     );
   }
-  for (const client of clients) client.disconnect();
+  const clients = nodes.map(({ port }) => new Redis(port, '127.0.0.1').on('error', () => {}));
+  for (const client of clients) await until('the server answers', async () => (await client.ping()) === 'PONG');
+  await joined(nodes, buses, clients);
   return {
-    nodes: nodes.map(({ host, port }) => ({ host, port })),
-    freeze: (index) => void servers[index]!.kill('SIGSTOP'),
-    thaw: (index) => void servers[index]!.kill('SIGCONT'),
+    url: `redis+cluster://${nodes.map(({ host, port }) => `${host}:${port}`).join(',')}`,
+    nodes,
+    freeze: (index) => nodes[index]!.freeze(),
+    thaw: (index) => nodes[index]!.thaw(),
+    client: (index) => clients[index]!,
     async stop() {
-      await Promise.all(servers.flatMap(({ pid }) => (pid === undefined ? [] : [endProcess(pid, ['SIGKILL'], 5000)])));
-      rmSync(directory, { recursive: true, force: true });
+      for (const client of clients) client.disconnect();
+      await processes.stop();
     },
   };
+}
+
+async function joined(nodes: readonly RedisProcess[], buses: readonly number[], clients: readonly Redis[]): Promise<void> {
+  const masters = clients.slice(0, MASTERS);
+  for (const [i, client] of masters.entries()) {
+    await client.call('CLUSTER', 'ADDSLOTSRANGE', Math.floor((i * SLOTS) / MASTERS), Math.floor(((i + 1) * SLOTS) / MASTERS) - 1);
+    // Epochs that differ from the start need no time to be agreed on.
+    await client.call('CLUSTER', 'SET-CONFIG-EPOCH', i + 1);
+  }
+  for (const client of clients)
+    for (const [i, { port }] of nodes.entries()) await client.call('CLUSTER', 'MEET', '127.0.0.1', port, buses[i]!);
+  const isKnown = async (client: Redis) =>
+    ((await client.call('CLUSTER', 'INFO')) as string).includes(`cluster_known_nodes:${nodes.length}`);
+  for (const client of clients) await until('the nodes know each other', () => isKnown(client), 30_000);
+  for (const [i, replica] of clients.slice(MASTERS).entries()) {
+    const id = (await masters[i]!.call('CLUSTER', 'MYID')) as string;
+    await until('it is a replica', async () => (await replica.call('CLUSTER', 'REPLICATE', id)) === 'OK', 30_000);
+    await until('it has what its master has', async () => (await replica.info('replication')).includes('master_link_status:up'), 30_000);
+  }
+  for (const client of clients)
+    await until('the cluster is up', async () => ((await client.call('CLUSTER', 'INFO')) as string).includes('cluster_state:ok'), 30_000);
 }

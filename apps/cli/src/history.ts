@@ -7,26 +7,33 @@ import { note, print } from './shared/output.js';
 
 export function command() {
   const faults = new Faults();
-  return newCommand('history', 'Lists the changes of a merchant, of a plan, of a rule or of a default rule, the newest first.')
+  return newCommand('history', 'Lists the changes of a merchant, a plan, a rule, a default rule or a token, the newest first.')
     .addOption(merchant())
     .addOption(plan())
     .option('--rule <id>', 'the rule of the merchant or the plan; without --merchant and --plan the default rule', wholeArgument)
+    .option('--token <id>', 'the token, instead of any of these', wholeArgument)
     .addOption(wholeNumber('--limit <n>', 'the most changes', { min: 1, max: 100_000, default: 50 }, faults))
     .addOption(asJson())
     .addHelpText(
       'after',
       afterHelp(
         [ABOUT_CONNECTION],
-        ['npx tollgate history --merchant acme', 'npx tollgate history --merchant acme --rule 17', 'npx tollgate history --rule 3 --json'],
+        [
+          'npx tollgate history --merchant acme',
+          'npx tollgate history --merchant acme --rule 17',
+          'npx tollgate history --rule 3 --json',
+          'npx tollgate history --token 5',
+        ],
       ),
     )
-    .action(async ({ merchant: merchantId, plan: planName, rule, limit, json }) => {
+    .action(async ({ merchant: merchantId, plan: planName, rule, token, limit, json }) => {
       const ofPlan = planName === undefined ? undefined : `/v1/plans/${encodeURIComponent(planName)}`;
-      if (merchantId === undefined && ofPlan === undefined && rule === undefined)
-        faults.add('Say of what: --merchant or --plan, --rule or both.');
+      const isOfRules = merchantId !== undefined || ofPlan !== undefined || rule !== undefined;
+      if (isOfRules === (token !== undefined)) faults.add('Say of what: --merchant or --plan, --rule or both; or --token.');
       faults.demandNone();
       const ofWhom = ofPlan ?? `/v1/merchants/${encodeURIComponent(merchantId ?? '')}`;
-      const path = rule === undefined ? ofWhom : `${rulesPath(merchantId, planName)}/${rule}`;
+      const ofRules = rule === undefined ? ofWhom : `${rulesPath(merchantId, planName)}/${rule}`;
+      const path = token === undefined ? ofRules : `/v1/tokens/${token}`;
       const { items, more } = await RulesApi.of(process.env).list<Change>(`${path}/history`, limit);
       print(json ? JSON.stringify(items, null, 2) : changesTable(items));
       if (more) note('There are more; --limit shows them.');

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { describeRedis, parseRedisUrl } from '#addresses';
 import { createRedis } from '#limiter-redis';
 import { VARIABLES } from '#platform';
 import { PreloadQueue, type PreloadStatus, type PreloadWalk } from '#rule-sync';
@@ -71,7 +72,7 @@ async function untilReady(redis: { readonly status: string }, url: string): Prom
   for (const endMs = Date.now() + CONNECT_TIMEOUT_MS; redis.status !== 'ready'; await sleep(20)) {
     if (Date.now() < endMs) continue;
     throw failed(
-      `No Redis answers at ${new URL(url).host}. Is Tollgate running (npm start)? REDIS_URL or QUEUE_REDIS_URL says where its queue is.`,
+      `No Redis answers at ${describeRedis(parseRedisUrl(url))}. Is Tollgate running (npm start)? REDIS_URL or QUEUE_REDIS_URL says where its queue is.`,
     );
   }
 }

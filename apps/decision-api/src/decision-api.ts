@@ -90,6 +90,7 @@ export class DecisionApi {
     // As in a gateway: without Redis the rules say what happens.
     health.addCheck('rules', enforcer.assertRulesRead);
     health.addCheck('store', enforcer.assertStoreAvailable, { required: false });
+    if (this.tls !== undefined) health.addCheck('certificate', this.tls.files.assertUsable, { required: false });
     await enforcer.open(stopping.signal);
     if (stopping.signal.aborted) return;
     const port = await this.server.listen(config.decisionApiPort, config.decisionApiHost);

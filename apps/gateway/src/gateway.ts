@@ -75,6 +75,7 @@ export class Gateway {
     if (routes !== undefined) health.addCheck('routes', routes.assertValid, { required: false });
     if (this.issuer !== undefined) health.addCheck('token_keys', this.issuer.keys.assertFetched, { required: false });
     if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
+    if (this.certificate !== undefined) health.addCheck('certificate', this.certificate.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
     await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
     await this.rehearse();
@@ -142,7 +143,8 @@ export class Gateway {
     const { certificate: pair, config, logger } = this.options;
     const { cert, key, clientCa } = tlsFiles(config);
     if (cert === undefined || key === undefined) return undefined;
-    return new CertificateFiles({ paths: { cert, key, clientCa }, pair, logger, onChanged: (pair) => this.proxy.renewTls(pair) });
+    const onChanged = (changed: PairOfFiles): void => this.proxy.renewTls(changed);
+    return new CertificateFiles({ prefix: 'GATEWAY_TLS', paths: { cert, key, clientCa }, pair, logger, onChanged });
   }
 
   private async rehearse(): Promise<void> {

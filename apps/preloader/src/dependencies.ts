@@ -1,16 +1,16 @@
+import { assertAnswers, type RedisConnection } from '#limiter-redis';
 import { isDatabaseUnavailable } from '#rules-db';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 
 /** A dependency that does not answer within this many milliseconds counts as unavailable. */
 const ANSWER_TIMEOUT_MS = 1_000;
 
-/** The servers that every job depends on, PostgreSQL and the Redis of the buckets. Each method asks whether they answer. */
+/** The servers that every job depends on, PostgreSQL and the Redis of buckets and snapshots. Each method asks whether they answer. */
 export class Dependencies {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly redis: Redis,
+    private readonly redis: readonly RedisConnection[],
   ) {}
 
   /** @throws Error if PostgreSQL is not connected or does not answer in time */
@@ -19,9 +19,9 @@ export class Dependencies {
     await withDeadline(this.dataSource.query('SELECT 1'), ANSWER_TIMEOUT_MS, { what: 'SELECT 1' });
   }
 
-  /** @throws Error if Redis is not connected or does not answer in time */
+  /** @throws Error if Redis is not connected or does not answer in time; of a cluster, one of its masters */
   async redisAnswers(): Promise<void> {
-    await withDeadline(this.redis.ping(), ANSWER_TIMEOUT_MS, { what: 'PING' });
+    await withDeadline(Promise.all([...new Set(this.redis)].map(assertAnswers)), ANSWER_TIMEOUT_MS, { what: 'PING' });
   }
 
   /**

@@ -80,7 +80,7 @@ export class Preloader {
     });
     this.database = new Database(dataSource, logger);
     this.redis = connectRedis(config, logger);
-    this.dependencies = new Dependencies(dataSource, this.redis.data);
+    this.dependencies = new Dependencies(dataSource, [this.redis.buckets, this.redis.snapshots]);
     this.reloads = new ReloadQueue(this.redis.producer);
     this.preloads = new PreloadQueue(this.redis.producer);
     this.failedJobs = new FailedJobs(this.redis.producer, this.reloads, this.preloads);
@@ -91,7 +91,7 @@ export class Preloader {
     this.preloadWorker = this.createPreloadWorker(reader);
     this.schedule = new PreloadSchedule(this.preloads, config.preloadIntervalMs, logger);
     const onUnreadable = () => this.metrics.unreadable('limit_event');
-    this.told = [overrideEnds(dataSource, logger), limitEvents({ dataSource, redis: this.redis.data, logger, onUnreadable })];
+    this.told = [overrideEnds(dataSource, logger), limitEvents({ dataSource, redis: this.redis.buckets, logger, onUnreadable })];
     this.addChecks();
   }
 
@@ -141,8 +141,9 @@ export class Preloader {
   }
 
   private snapshotStore(): RedisSnapshotStore {
-    const { data } = this.redis;
-    return new RedisSnapshotStore(data, undefined, { compact: () => allReadCompactSnapshots(data) });
+    const { buckets, snapshots } = this.redis;
+    // Those who read snapshots say that they are alive where the buckets are.
+    return new RedisSnapshotStore(snapshots, undefined, { compact: () => allReadCompactSnapshots(buckets) });
   }
 
   private createReloadWorker(reader: RuleReader): JobWorker<ReloadJobData> {
@@ -151,7 +152,7 @@ export class Preloader {
     const reload = new MerchantReload({
       reader,
       store: this.snapshotStore(),
-      redis: redis.data,
+      redis: redis.buckets,
       metrics,
       ttlMs: snapshotTtlMs(config.preloadIntervalMs),
     });
@@ -190,7 +191,7 @@ export class Preloader {
     const preload = new FullPreload({
       reader,
       store: this.snapshotStore(),
-      redis: redis.data,
+      redis: redis.buckets,
       dependencies,
       metrics,
       logger,

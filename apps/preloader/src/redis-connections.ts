@@ -1,17 +1,20 @@
-import { createRedis, failureOf } from '#limiter-redis';
+import { createRedis, failureOf, type RedisConnection } from '#limiter-redis';
 import type { Config, Logger } from '#platform';
-import type { Redis } from 'ioredis';
 
-/** The preloader's connections: one for snapshots and buckets, and for the queue one to add jobs and one that its workers block on. */
+/** The preloader's connections: one for buckets, one for snapshots, which may be the same, and for the queue one to add jobs and one that its workers block on. */
 export interface RedisConnections {
-  readonly data: Redis;
-  readonly producer: Redis;
-  readonly worker: Redis;
+  readonly buckets: RedisConnection;
+  readonly snapshots: RedisConnection;
+  readonly producer: RedisConnection;
+  readonly worker: RedisConnection;
   close(): void;
 }
 
-export function connectRedis({ redisUrl, queueRedisUrl }: Config<'preloader'>, logger: Logger): RedisConnections {
-  const connect = (url: string, purpose: Parameters<typeof createRedis>[1], name: string): Redis => {
+export function connectRedis(
+  { redisUrl, snapshotRedisUrl = redisUrl, queueRedisUrl }: Config<'preloader'>,
+  logger: Logger,
+): RedisConnections {
+  const connect = (url: string, purpose: Parameters<typeof createRedis>[1], name: string): RedisConnection => {
     let away = false;
     const redis = createRedis(url, purpose, {
       onError: (error) => {
@@ -28,13 +31,15 @@ export function connectRedis({ redisUrl, queueRedisUrl }: Config<'preloader'>, l
     });
     return redis;
   };
-  const data = connect(redisUrl, 'limiter', 'snapshots');
+  const buckets = connect(redisUrl, 'limiter', snapshotRedisUrl === redisUrl ? 'snapshots' : 'buckets');
+  const snapshots = snapshotRedisUrl === redisUrl ? buckets : connect(snapshotRedisUrl, 'limiter', 'snapshots');
   const producer = connect(queueRedisUrl, 'queue-producer', 'queue producer');
   const worker = connect(queueRedisUrl, 'queue-worker', 'queue worker');
   return {
-    data,
+    buckets,
+    snapshots,
     producer,
     worker,
-    close: () => [data, producer, worker].forEach((redis) => redis.disconnect()),
+    close: () => new Set([buckets, snapshots, producer, worker]).forEach((redis) => redis.disconnect()),
   };
 }

@@ -15,7 +15,7 @@ async function main(): Promise<void> {
   const health = new Health();
   health.addCheck('postgres', database.check);
 
-  const liveBuckets = new LiveBuckets(config.bucketsRedisUrl);
+  const liveBuckets = new LiveBuckets(config.bucketsRedisUrl, config.snapshotRedisUrl);
   const { oidcIssuer: issuer, oidcAudience: audience, oidcRolesClaim: roles, oidcMerchantsClaim: merchants } = config;
   const { adminToken, tokenHashKey, approvalExpiryMs, approvalOverrideFactor, managementToken } = config;
   const webhooks = {

@@ -18,6 +18,7 @@ import {
 } from '#rules-db';
 import { APPROVAL_EXPIRY_MS } from './approvals/waits-for-approval.js';
 import { AccessGuard } from './auth/access.guard.js';
+import { LabelReach } from './auth/label-reach.js';
 import type { OidcOptions } from './auth/oidc-logins.js';
 import { TokenText } from './auth/token-text.js';
 import { LiveBuckets } from './buckets/live-buckets.js';
@@ -118,6 +119,7 @@ export class RulesApiModule {
         SchemasModule,
       ],
       providers: [
+        LabelReach,
         { provide: APP_GUARD, useClass: AccessGuard },
         { provide: APP_GUARD, useClass: KnownQueryGuard },
         { provide: APP_PIPE, useClass: ValidationPipe },

@@ -1,21 +1,15 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { createSecureContext } from 'node:tls';
 import { counterBy, gaugeBy } from '#metrics';
 import type { Logger } from '#platform';
 import type { Registry } from 'prom-client';
+import { type CertificatePaths, usableCertificate } from './open-certificate.js';
 import type { PairOfFiles } from './tls-server.js';
 
-/** Where the files lie. */
-export interface CertificatePaths {
-  readonly cert: string;
-  readonly key: string;
-  /** Undefined: clients are not asked for certificates. */
-  readonly clientCa?: string | undefined;
-}
-
 export interface CertificateFilesOptions {
+  /** What the variables that name them begin with, like GATEWAY_TLS. */
+  readonly prefix: string;
   readonly paths: CertificatePaths;
   /** What has been read of them already; they are read unless it is given. */
   readonly pair?: PairOfFiles | undefined;
@@ -43,7 +37,7 @@ export function registerCertificate(registry: Registry, files: CertificateFiles 
 }
 
 const UNREADABLE = 'unreadable';
-const NOTHING_BAD = { fingerprint: '', isSaid: false };
+const NOTHING_BAD = { fingerprint: '', reason: '', isSaid: false };
 
 /**
  * The files of the certificate that clients are shown, read again and again. What cannot be used, be it a key that does not fit or half of a change, is said once, and the
@@ -59,7 +53,7 @@ export class CertificateFiles {
   private timer: NodeJS.Timeout | undefined;
   private fingerprint: string;
   /** What was read at the last look and could not be used, and whether that has been said. */
-  private bad: { readonly fingerprint: string; isSaid: boolean } = NOTHING_BAD;
+  private bad: { readonly fingerprint: string; readonly reason: string; isSaid: boolean } = NOTHING_BAD;
 
   /** @throws Error if they cannot be used, saying why */
   constructor(private readonly options: CertificateFilesOptions) {
@@ -69,7 +63,7 @@ export class CertificateFiles {
       key: readFileSync(key, 'utf8'),
       clientCa: clientCa === undefined ? undefined : readFileSync(clientCa, 'utf8'),
     };
-    this.expiresAtMs = expiryOf(this.pair);
+    this.expiresAtMs = this.endOf(this.pair);
     this.fingerprint = fingerprintOf(this.pair);
   }
 
@@ -82,6 +76,11 @@ export class CertificateFiles {
     this.timer = undefined;
   }
 
+  /** Throws, with the reason, while the files hold what cannot be used. The pair of before goes on. */
+  readonly assertUsable = (): void => {
+    if (this.bad.isSaid) throw new Error(`${this.bad.reason}; the certificate of before stays in use`);
+  };
+
   /** Reads the files, and uses what has changed. Never rejects. */
   async look(): Promise<void> {
     let fingerprint = UNREADABLE;
@@ -91,7 +90,7 @@ export class CertificateFiles {
       if (fingerprint !== this.fingerprint) this.use(pair, fingerprint);
       this.bad = NOTHING_BAD;
     } catch (error) {
-      this.cannotUse(error, fingerprint);
+      this.cannotUse((error as Error).message, fingerprint);
     }
   }
 
@@ -107,7 +106,7 @@ export class CertificateFiles {
   }
 
   private use(pair: PairOfFiles, fingerprint: string): void {
-    const expiresAtMs = expiryOf(pair);
+    const expiresAtMs = this.endOf(pair);
     this.options.onChanged(pair);
     this.pair = pair;
     this.expiresAtMs = expiresAtMs;
@@ -116,30 +115,24 @@ export class CertificateFiles {
     this.options.logger.info({ expiresAt: new Date(expiresAtMs).toISOString() }, 'the certificate has changed and is in use');
   }
 
+  /** When the first certificate of the chain ends. @throws Error if TLS cannot be spoken with these */
+  private endOf(pair: PairOfFiles): number {
+    const { paths, prefix } = this.options;
+    return Date.parse(usableCertificate(prefix, paths, pair).validTo);
+  }
+
   /** Two files are not replaced in one instant: only what is found twice is a fault. */
-  private cannotUse(err: unknown, fingerprint: string): void {
+  private cannotUse(reason: string, fingerprint: string): void {
     const { bad } = this;
     if (bad.fingerprint !== fingerprint) {
-      this.bad = { fingerprint, isSaid: false };
+      this.bad = { fingerprint, reason, isSaid: false };
       return;
     }
     if (bad.isSaid) return;
     bad.isSaid = true;
     this.outcomes.failed++;
-    this.options.logger.error({ err }, 'the certificate has changed and cannot be used: the one of before stays in use');
+    this.options.logger.error({ reason }, 'the certificate has changed and cannot be used: the one of before stays in use');
   }
-}
-
-/**
- * @returns when the first certificate of the chain ends
- * @throws Error if TLS cannot be spoken with these
- */
-function expiryOf({ cert, key, clientCa }: PairOfFiles): number {
-  // OpenSSL says whether the key is that of the certificate.
-  createSecureContext({ cert, key, ...(clientCa !== undefined && { ca: clientCa }) });
-  // Of what is no certificate at all it makes an empty list, which no client could be vouched for by.
-  if (clientCa !== undefined) new X509Certificate(clientCa);
-  return Date.parse(new X509Certificate(cert).validTo);
 }
 
 function fingerprintOf({ cert, key, clientCa = '' }: PairOfFiles): string {

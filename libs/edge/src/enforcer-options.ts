@@ -6,7 +6,9 @@ type EnforcerConfig = Pick<
   Config<'gateway'>,
   | 'databaseUrl'
   | 'redisUrl'
+  | 'snapshotRedisUrl'
   | 'storeTimeoutMs'
+  | 'leaseHorizonMs'
   | 'ruleCacheMb'
   | 'unknownMerchant'
   | 'unknownLookupsPerSecond'
@@ -32,9 +34,11 @@ export function enforcerOptions(config: EnforcerConfig, name: string): Omit<Enfo
   const rules = postgresRules(config.databaseUrl, name);
   return {
     redisUrl: config.redisUrl,
+    snapshotRedisUrl: config.snapshotRedisUrl,
     ruleSource: rules,
     apiKeySource: config.identity?.includes('api-key') === true ? rules : undefined,
     storeTimeoutMs: config.storeTimeoutMs,
+    leaseHorizonMs: config.leaseHorizonMs,
     ruleCacheBytes: config.ruleCacheMb * 2 ** 20,
     defaultForUnknown: config.unknownMerchant === 'default',
     unknownLookupsPerSecond: config.unknownLookupsPerSecond,

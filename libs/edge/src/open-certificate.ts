@@ -11,6 +11,14 @@ export interface TlsFiles {
   readonly clientCa: string | undefined;
 }
 
+/** Where the files of a pair lie. */
+export interface CertificatePaths {
+  readonly cert: string;
+  readonly key: string;
+  /** Undefined: clients are not asked for certificates. */
+  readonly clientCa?: string | undefined;
+}
+
 /** A file that TLS cannot be spoken with. The message names the variable and the file, and nothing of what is in it. */
 export class CertificateError extends Error {
   constructor(variable: string, path: string, fault: string) {
@@ -27,21 +35,35 @@ export class CertificateError extends Error {
  */
 export function readCertificate(prefix: string, files: TlsFiles): PairOfFiles | undefined {
   if (files.cert === undefined || files.key === undefined) return undefined;
+  const { cert, key, clientCa } = files;
+  const pair = {
+    cert: textOf(`${prefix}_CERT`, cert),
+    key: textOf(`${prefix}_KEY`, key),
+    clientCa: clientCa === undefined ? undefined : textOf(`${prefix}_CLIENT_CA`, clientCa),
+  };
+  usableCertificate(prefix, { cert, key, clientCa }, pair);
+  return pair;
+}
+
+/**
+ * The first certificate of a pair with which TLS can be spoken.
+ *
+ * @param paths where its files lie
+ * @throws CertificateError
+ */
+export function usableCertificate(prefix: string, paths: CertificatePaths, { cert, key, clientCa }: PairOfFiles): X509Certificate {
   const [certName, keyName, caName] = [`${prefix}_CERT`, `${prefix}_KEY`, `${prefix}_CLIENT_CA`] as const;
-  const cert = textOf(certName, files.cert);
-  const key = textOf(keyName, files.key);
-  const certificate = certificateIn(certName, files.cert, cert);
-  if (!certificate.checkPrivateKey(keyIn(keyName, files.key, key)))
-    throw new CertificateError(keyName, files.key, `is not the key of the certificate in ${certName} ${files.cert}`);
-  const clientCa = files.clientCa === undefined ? undefined : textOf(caName, files.clientCa);
-  if (clientCa !== undefined) certificateIn(caName, files.clientCa!, clientCa);
-  const pair = { cert, key, clientCa };
+  const certificate = certificateIn(certName, paths.cert, cert);
+  if (!certificate.checkPrivateKey(keyIn(keyName, paths.key, key)))
+    throw new CertificateError(keyName, paths.key, `is not the key of the certificate in ${certName} ${paths.cert}`);
+  // Of what is no certificate at all OpenSSL makes an empty list, which no client could be vouched for by.
+  if (clientCa !== undefined) certificateIn(caName, paths.clientCa!, clientCa);
   try {
     createSecureContext({ cert, key, ...(clientCa !== undefined && { ca: clientCa }) });
   } catch (error) {
-    throw new CertificateError(certName, files.cert, `cannot be used: ${(error as Error).message}`);
+    throw new CertificateError(certName, paths.cert, `cannot be used: ${(error as Error).message}`);
   }
-  return pair;
+  return certificate;
 }
 
 /** The same, but if the files are not usable, prints why to stderr and exits with EXIT_BAD_CONFIGURATION. */

@@ -1,15 +1,17 @@
-import { MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
+import { randomInt } from 'node:crypto';
+import { type BucketStore, LeasingBucketStore, MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
 import {
   ChangeFeed,
   type ChangeListener,
   createRedis,
-  RedisBucketStore,
   RedisClaimStore,
   RedisSnapshotStore,
   redisTake,
+  openBuckets,
+  type RedisBuckets,
   type PlatformLoad,
+  type RedisConnection,
 } from '#limiter-redis';
-import type { Redis } from 'ioredis';
 import type { EnforcerSettings } from './enforcer-options.js';
 import { ApiKeys } from './keys/api-keys.js';
 import { DecisionMetrics } from './reports/decision-metrics.js';
@@ -42,27 +44,25 @@ export type Dependencies = ReturnType<typeof createDependencies>;
  */
 export function createDependencies(settings: EnforcerSettings, id: string, report: (perSecond: number) => Promise<PlatformLoad>) {
   const { logger, registry, ruleSource, storeTimeoutMs } = settings;
-  const redis = createRedis(settings.redisUrl, 'limiter');
-  const subscriber = createRedis(settings.redisUrl, 'subscriber');
+  const { redis, snapshotRedis, subscriber } = createConnections(settings);
   const storeHealth = new StoreHealth({ logger, registry });
-  const store = new RedisBucketStore(redis, {
+  const store = openBuckets(redis, {
     deadlineMs: storeTimeoutMs,
     onAvailability: (available) => storeHealth.changed(available),
     onFailure: (failure) => storeHealth.failed(failure),
     onCall: (tookMs, requests) => storeHealth.answered(tookMs, requests),
   });
   const ignored = new IgnoredMessages({ logger, registry });
-  const snapshots = new RedisSnapshotStore(redis, ignored.add, { deadlineMs: PART_OF_TAKE_FOR_RULES * storeTimeoutMs, watch: store.watch });
-  const rules = createRuleCache(settings, snapshots, store, ignored);
+  const rules = createRuleCache(settings, snapshotRedis, store, ignored);
   const apiKeys = createApiKeys(settings);
   const listener = apiKeys === undefined ? rules : both(rules, apiKeys);
-  const changes = new ChangeFeed(redis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
-  const decisions = new DecisionMetrics(registry, settings.metricRules);
+  const changes = new ChangeFeed(snapshotRedis, subscriber, listener, POLL_CHANGES_EVERY_MS, ignored.add);
   const gateways = new LiveGateways(settings.gatewaysExpected);
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
-  const limiter = new RateLimiter(buckets, new MemoryBucketStore(Date.now), {
+  const leasing = createLeasing(buckets, store, settings.leaseHorizonMs);
+  const limiter = new RateLimiter(leasing, new MemoryBucketStore(Date.now), {
     spareCapacity,
     gateways: () => gateways.count,
     retries: settings.retries,
@@ -70,6 +70,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   });
   return {
     redis,
+    snapshotRedis,
     subscriber,
     ruleSource,
     rules,
@@ -79,18 +80,42 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
     storeHealth,
     /** In front of `store`: remembers what it has refused. */
     buckets,
+    /** In front of `buckets`: spends what this process was lent. */
+    leasing,
     limiter,
     claims: createClaims(redis, store, ignored, storeTimeoutMs),
     gateways,
     spareCapacity,
-    decisions,
+    decisions: new DecisionMetrics(registry, settings.metricRules),
     reports: new Reports({ settings, gateway: id, redis, isMerchant: (merchantId) => rules.has(merchantId) }),
     refusals: new RefusalLog({ logger, perSecond: settings.refusalLinesPerSecond, secret: settings.receiptHashKey }),
     ignored,
   };
 }
 
-function createClaims(redis: Redis, store: RedisBucketStore, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
+function createLeasing(buckets: BucketStore, store: RedisBuckets, horizonMs: number): LeasingBucketStore {
+  return new LeasingBucketStore(buckets, store, {
+    lessee: randomInt(1, 2 ** 32),
+    horizonMs,
+    now: () => performance.now(),
+    wall: Date.now,
+    storeAheadMs: () => store.clockOffsetMs,
+  });
+}
+
+function isSnapshotRedisShared({ redisUrl, snapshotRedisUrl = redisUrl }: EnforcerSettings): boolean {
+  return snapshotRedisUrl === redisUrl;
+}
+
+/** Snapshots have a connection of their own only where they are on another server. */
+function createConnections(settings: EnforcerSettings) {
+  const { redisUrl, snapshotRedisUrl = redisUrl } = settings;
+  const redis = createRedis(redisUrl, 'limiter');
+  const snapshotRedis = isSnapshotRedisShared(settings) ? redis : createRedis(snapshotRedisUrl, 'limiter');
+  return { redis, snapshotRedis, subscriber: createRedis(snapshotRedisUrl, 'subscriber') };
+}
+
+function createClaims(redis: RedisConnection, store: RedisBuckets, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
   const nowMs = () => Date.now() + store.clockOffsetMs;
   return new RedisClaimStore(redis, { nowMs, deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
 }
@@ -123,12 +148,17 @@ function both(rules: RuleCache, apiKeys: ApiKeys): ChangeListener {
 
 function createRuleCache(
   settings: EnforcerSettings,
-  snapshots: RedisSnapshotStore,
-  store: RedisBucketStore,
+  snapshotRedis: RedisConnection,
+  store: RedisBuckets,
   ignored: IgnoredMessages,
 ): RuleCache {
+  const deadlineMs = PART_OF_TAKE_FOR_RULES * settings.storeTimeoutMs;
+  // What is read on the connection of takes says something about takes.
+  const isShared = isSnapshotRedisShared(settings);
+  const snapshots = new RedisSnapshotStore(snapshotRedis, ignored.add, { deadlineMs, ...(isShared && { watch: store.watch }) });
+  const readable = () => (isShared ? store.readable : snapshotRedis.status === 'ready');
   return new RuleCache({
-    cold: createColdReader(settings, snapshots, () => store.readable),
+    cold: createColdReader(settings, snapshots, readable),
     makeTake: redisTake,
     storeNow: () => Date.now() + store.clockOffsetMs,
     onNewerRule: ({ id, language }) =>

@@ -13,8 +13,10 @@ export interface EnforcerLogger {
 }
 
 export interface EnforcerOptions {
-  /** Where snapshots and buckets are: redis:// or rediss://. */
+  /** Where buckets are, and snapshots: redis://, redis+sentinel:// or redis+cluster://, or one of them as rediss. */
   readonly redisUrl: string;
+  /** Where snapshots of rules and the feed of their changes are, if not there. */
+  readonly snapshotRedisUrl?: string | undefined;
   /** The truth behind the snapshots: asked only about merchants that Redis does not know, and while Redis is away. Without one, what Redis does not know does not exist. */
   readonly ruleSource?: RuleSourceConnection | undefined;
   /** False: no rules are stored anywhere, and nobody looks for any. Each id is a merchant then, and the rules are those of `rulesHere`. */
@@ -26,6 +28,8 @@ export interface EnforcerOptions {
   readonly registry: Registry;
   /** How long Redis may take for one take. Milliseconds. */
   readonly storeTimeoutMs?: number;
+  /** After which tokens that a leased rule has taken in advance end, if they are not renewed. Milliseconds, at most 10,000. */
+  readonly leaseHorizonMs?: number;
   /** Memory for the rules of merchants, by estimate. Never more than a quarter of the heap. */
   readonly ruleCacheBytes?: number;
   /** A merchant that does not exist gets the default rules instead of no verdict. */
@@ -62,14 +66,15 @@ export interface EnforcerOptions {
   readonly receiptHashKey?: string;
 }
 
-export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource'>> &
-  Pick<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource'>;
+export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource' | 'snapshotRedisUrl'>> &
+  Pick<EnforcerOptions, 'apiKeySource' | 'retries' | 'ruleSource' | 'snapshotRedisUrl'>;
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
   const { ruleCacheBytes = 128 * 2 ** 20 } = options;
   return {
     storeTimeoutMs: 25,
+    leaseHorizonMs: 1000,
     storedRules: true,
     defaultForUnknown: false,
     unknownLookupsPerSecond: 60,

@@ -17,6 +17,7 @@ import { enforcerSettings, type EnforcerOptions, type EnforcerSettings } from '.
 import { RULES_UNAVAILABLE, TOO_MANY_UNKNOWN, UNKNOWN_MERCHANT, type NoVerdict, type Outcome } from './outcome.js';
 import type { ApiKeys } from './keys/api-keys.js';
 import { registerGauges } from './reports/gauges.js';
+import { registerLeaseMetrics } from './reports/lease-metrics.js';
 import { rehearsedRules } from './rehearsal.js';
 import { UnknownRoutes } from './reports/unknown-routes.js';
 import type { KnownRules } from './rules/rule-cache.js';
@@ -31,6 +32,8 @@ const TELL_BUSY_MERCHANTS_EVERY_MS = 30_000;
 const LOOK_AT_SWITCHES_EVERY_MS = 1000;
 /** What is on is said again so often: nobody should be able to forget it. */
 const REMIND_OF_SWITCHES_EVERY_MS = 60_000;
+/** Leases are renewed and given back, and what was spent optimistically is told. */
+const TICK_LEASES_EVERY_MS = 20;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
 
@@ -68,6 +71,7 @@ export class Enforcer {
     this.unknownRoutes = new UnknownRoutes(this.settings.logger);
     this.dependencies = createDependencies(this.settings, this.id, (perSecond) => this.report(perSecond));
     registerGauges(this.settings.registry, this.dependencies);
+    registerLeaseMetrics(this.settings.registry, this.dependencies.leasing);
   }
 
   /**
@@ -78,13 +82,23 @@ export class Enforcer {
    */
   async open(signal: AbortSignal = this.closing.signal): Promise<void> {
     const ended = AbortSignal.any([signal, this.closing.signal]);
-    const { changes, redis, rules, ruleSource, limiter, ignored, spareCapacity, buckets, reports } = this.dependencies;
+    const { changes, redis, snapshotRedis, rules, ruleSource, limiter, ignored, leasing, spareCapacity, buckets, reports } =
+      this.dependencies;
     void this.connectRuleSource(ended);
     void changes.start();
     void this.readDefaultRules(ended);
     const startedMs = performance.now();
     const changesKnown = changes.firstAnswer;
-    const outcome = await warmUp({ redis, rules, ruleSource, limiter, changesKnown, signal: ended, onUnreadable: ignored.add });
+    const outcome = await warmUp({
+      redis,
+      snapshotRedis,
+      rules,
+      ruleSource,
+      limiter,
+      changesKnown,
+      signal: ended,
+      onUnreadable: ignored.add,
+    });
     this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
     if (ended.aborted) return;
     // From now on the others count this one, and it knows how many there are.
@@ -97,6 +111,7 @@ export class Enforcer {
       setInterval(() => this.logSwitches(), LOOK_AT_SWITCHES_EVERY_MS),
       setInterval(() => void this.tellBusyMerchants(), TELL_BUSY_MERCHANTS_EVERY_MS),
       setInterval(() => buckets.tell(), TELL_REFUSALS_EVERY_MS),
+      setInterval(() => leasing.tick(), TICK_LEASES_EVERY_MS),
     );
   }
 
@@ -135,8 +150,8 @@ export class Enforcer {
    * @param forMs how long it can be ended, in milliseconds. Never rejects
    */
   async claim({ reservations }: Verdict, forMs: number): Promise<string | undefined> {
-    const { buckets, claims } = this.dependencies;
-    const shared = reservations.filter(({ store }) => store === buckets);
+    const { leasing, claims } = this.dependencies;
+    const shared = reservations.filter(({ store }) => store === leasing);
     if (shared.length === 0) return undefined;
     return claims.keep(shared, forMs).catch(() => undefined);
   }
@@ -196,19 +211,21 @@ export class Enforcer {
 
   /** Closes all connections and stops all timers. Nothing may be checked afterwards. Never rejects. */
   async close(): Promise<void> {
-    const { buckets, changes, redis, reports, ruleSource, spareCapacity, store, storeHealth, subscriber } = this.dependencies;
+    const { buckets, changes, leasing, redis, reports, ruleSource, snapshotRedis, spareCapacity, store, storeHealth, subscriber } =
+      this.dependencies;
     this.closing.abort();
     this.dependencies.apiKeys?.close();
     for (const timer of this.timers.splice(0)) clearInterval(timer);
     buckets.tell();
     spareCapacity.stop();
     changes.stop();
-    await Promise.all([this.tellBusyMerchants(), reports.stop()]);
+    const returned = withDeadline(leasing.close(), this.settings.storeTimeoutMs).catch(() => {});
+    await Promise.all([this.tellBusyMerchants(), reports.stop(), returned]);
     await withDeadline(leaveGateways(redis, this.id), this.settings.storeTimeoutMs).catch(() => {});
     store.close();
     storeHealth.stop();
-    redis.disconnect();
-    subscriber.disconnect();
+    // Two of them may be one.
+    for (const connection of new Set([redis, snapshotRedis, subscriber])) connection.disconnect();
     await ruleSource?.close();
     this.logSummary();
   }
@@ -307,11 +324,11 @@ export class Enforcer {
 
   /** They are read first by the enforcers that start after this one. */
   private async tellBusyMerchants(): Promise<void> {
-    const { redis, rules } = this.dependencies;
+    const { snapshotRedis, rules } = this.dependencies;
     // Nobody has rules that could be read first.
     if (!this.settings.storedRules) return;
     const merchantIds = rules.firstMerchants(MOST_BUSY_MERCHANTS);
-    await withDeadline(writeBusyMerchants(redis, merchantIds), this.settings.storeTimeoutMs).catch(() => {});
+    await withDeadline(writeBusyMerchants(snapshotRedis, merchantIds), this.settings.storeTimeoutMs).catch(() => {});
   }
 
   private async connectRuleSource(signal: AbortSignal): Promise<void> {

@@ -5,7 +5,6 @@ export type { ApiKeySource, KnownApiKey } from './keys/api-key-source.js';
 export type { ApiKeys } from './keys/api-keys.js';
 export { Gate } from './rules/gate.js';
 export { TooManyUnknownError } from './rules/rule-source.js';
-export { type CacheEntry, SieveCache } from './rules/sieve-cache.js';
 export { isVerdict, type NoVerdict, type NoVerdictReason, type Outcome } from './outcome.js';
 export { postgresRules } from './postgres-rules.js';
 export { REFUSED_IN_REHEARSAL, REHEARSED_PATH } from './rehearsal.js';

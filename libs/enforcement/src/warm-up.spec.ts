@@ -51,6 +51,7 @@ function setUp() {
   const run = (limits: { connectWithinMs?: number; warmWithinMs?: number } = {}) =>
     warmUp({
       redis: redis as unknown as Redis,
+      snapshotRedis: redis as unknown as Redis,
       rules,
       ruleSource,
       limiter,
@@ -66,7 +67,15 @@ test('the warm-up reads no rules before changes are listened for', async () => {
   redis.busy = JSON.stringify(['m1']);
   let known!: () => void;
   const changesKnown = new Promise<void>((resolve) => (known = resolve));
-  const warm = warmUp({ redis: redis as unknown as Redis, rules, ruleSource, limiter, changesKnown, signal: new AbortController().signal });
+  const warm = warmUp({
+    redis: redis as unknown as Redis,
+    snapshotRedis: redis as unknown as Redis,
+    rules,
+    ruleSource,
+    limiter,
+    changesKnown,
+    signal: new AbortController().signal,
+  });
   // Nothing else is waited for: microtasks are enough for all that could happen.
   for (let i = 0; i < 100; i++) await Promise.resolve();
   expect([read.length, defaultsRead()]).toEqual([0, 0]);

@@ -1,14 +1,15 @@
 import type { RateLimiter } from '#limiter';
-import { loadScripts, readBusyMerchants, type OnUnreadable } from '#limiter-redis';
+import { loadScripts, readBusyMerchants, type OnUnreadable, type RedisConnection } from '#limiter-redis';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
 import { NOBODIES, rehearsed } from './rehearsal.js';
 import { rehearseOutage } from './rehearsed-outage.js';
 import type { RuleCache } from './rules/rule-cache.js';
 import type { RuleSourceConnection } from './rules/rule-source.js';
 
 export interface WarmUpOptions {
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
+  /** With the snapshots; perhaps the same. */
+  readonly snapshotRedis: RedisConnection;
   readonly rules: Pick<RuleCache, 'load' | 'loadDefaults'>;
   /** Undefined: there is none. */
   readonly ruleSource: Pick<RuleSourceConnection, 'rehearse'> | undefined;
@@ -60,11 +61,11 @@ export async function warmUp(options: WarmUpOptions): Promise<WarmUpOutcome> {
 }
 
 async function prepare(options: WarmUpOptions, signal: AbortSignal, progress: { merchants: number; decisions: number }): Promise<void> {
-  const { redis, rules, ruleSource, limiter } = options;
+  const { redis, snapshotRedis, rules, ruleSource, limiter } = options;
   await options.changesKnown;
   const [busy] = await Promise.all([
-    readBusyMerchants(redis, options.onUnreadable),
-    loadScripts(redis),
+    readBusyMerchants(snapshotRedis, options.onUnreadable),
+    ...[...new Set([redis, snapshotRedis])].map(loadScripts),
     // Where everything starts together, the tables may not be there yet. The enforcer goes on trying; the rehearsal needs no default rules.
     rules.loadDefaults().catch(() => {}),
   ]);
@@ -88,7 +89,7 @@ function decide(limiter: Pick<RateLimiter, 'check'>): Promise<void> {
 }
 
 /** Resolves when the connection can be used; a first attempt may fail where Redis is started together with the gateway. */
-function connected(redis: Redis, signal: AbortSignal): Promise<void> {
+function connected(redis: RedisConnection, signal: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return Promise.resolve();
   if (signal.aborted) return Promise.reject(new Error('no longer wanted'));
   return new Promise((resolve, reject) => {

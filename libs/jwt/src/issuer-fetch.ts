@@ -34,13 +34,20 @@ export class IssuerFetch {
       if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
       this.failed = undefined;
       return new Response(text);
-    } catch (cause) {
-      const error = new IssuerUnavailableError(`the issuer cannot be asked: ${(cause as Error).message}`, { cause });
+    } catch (failure) {
+      const error = new IssuerUnavailableError(`the issuer cannot be asked: ${reasonOf(failure as Error)}`);
       this.failed = { error, untilMs: now() + retryAfterMs };
       onFailure(error);
       throw error;
     }
   };
+}
+
+/** What node calls `fetch failed` has its reason behind it; where a host has several addresses, one for each. */
+function reasonOf({ message, cause }: Error): string {
+  const { errors = [] } = (cause ?? {}) as Partial<AggregateError>;
+  const behind = (errors[0] ?? cause) as Error | undefined;
+  return typeof behind?.message === 'string' ? reasonOf(behind) : message;
 }
 
 async function boundedText(answer: Response): Promise<string> {

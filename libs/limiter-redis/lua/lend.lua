@@ -9,7 +9,7 @@ ARGV  1  now in microseconds, '' for TIME
       2  the bucket of each word, packed as a request of cost 1 in take.lua, with its present numbers behind its former ones
       3  the words in the same order, packed little-endian:
            u32 lessee     f64 sequence, holds_tokens, gives_back_tokens, overspent_tokens, wants_tokens, for_us
-Reply  for each word: granted_tokens, charged_tokens, for_us: until the lease ends, lent_elsewhere_tokens; then what the bucket holds after it, as in take.lua.
+Reply  for each word: kept_tokens, granted_tokens, charged_tokens, for_us: until the lease ends, lent_elsewhere_tokens; then what the bucket holds after it, as in take.lua.
        In place of the first number, nothing being done: STALE or AGAIN, as in take.lua. In place of the first number of what it holds: BLOCKED, as there.
        Last of all, what time it is here, in microseconds; negative if Redis is full, and none of the call was written.
 ]]
@@ -74,10 +74,10 @@ local function split(bucket, lessee)
   return others, own
 end
 
--- The state and the leases of a bucket after a word; then what is granted, what is charged, until when the lease lasts, and what others hold.
+-- The state and the leases of a bucket after a word; then what is kept, granted, and charged, until when the lease lasts, and what others hold.
 local function lend(bucket, state, word)
   local others, own = split(bucket, word.lessee)
-  if own and word.sequence <= own.sequence then return state, bucket.leases, 0, 0, 0, others.lent_tokens end
+  if own and word.sequence <= own.sequence then return state, bucket.leases, 0, 0, 0, 0, others.lent_tokens end
   local elsewhere_tokens, lent_before = others.lent_tokens, own and own.lent_tokens or 0
   local kept_tokens = min(lent_before, word.holds_tokens)
   state = moved(bucket, state, min(lent_before - kept_tokens, word.gives_back_tokens))
@@ -86,14 +86,14 @@ local function lend(bucket, state, word)
   local granted_tokens = grantable(bucket, state, others, kept_tokens, word.wants_tokens)
   state = moved(bucket, state, -granted_tokens)
   local lent_tokens = kept_tokens + granted_tokens
-  if lent_tokens == 0 then return state, others[1] and others, 0, charged_tokens, 0, elsewhere_tokens end
+  if lent_tokens == 0 then return state, others[1] and others, 0, 0, charged_tokens, 0, elsewhere_tokens end
   local ends = bucket.algorithm.leases_end_us
   local last_us = min(ends and ends(bucket.limit, state) or math.huge, bucket.until_us or math.huge)
   -- A later end that was promised stands: whether this answer arrives is not known.
   local end_us = max(own and own.end_us or 0, min(now_us + word.for_us + 1, last_us))
   add_lease(others, { lessee = word.lessee, sequence = word.sequence, lent_tokens = lent_tokens, end_us = end_us })
   table.sort(others, by_end)
-  return state, others, granted_tokens, charged_tokens, min(word.for_us, last_us - now_us), elsewhere_tokens
+  return state, others, kept_tokens, granted_tokens, charged_tokens, min(word.for_us, last_us - now_us), elsewhere_tokens
 end
 
 local function read_word(position)
@@ -115,18 +115,18 @@ local function hear(position, word_position)
   if not wants_again then state, must_write, before = look_up(bucket, stored[bucket.index]) end
   if wants_again then state = SENTINEL.AGAIN end
   if state == SENTINEL.STALE or state == SENTINEL.AGAIN then
-    answer(state, 0, 0, 0)
+    answer(state, 0, 0, 0, 0)
     answer_nothing(bucket, 0)
     return position, word_position
   end
-  local after, leases, granted_tokens, charged_tokens, for_us, elsewhere_tokens = lend(bucket, state, word)
+  local after, leases, kept_tokens, granted_tokens, charged_tokens, for_us, elsewhere_tokens = lend(bucket, state, word)
   must_write = must_write or after ~= state or leases ~= bucket.leases
   bucket.leases = leases
   if must_write then
     stored[bucket.index], full_at[bucket.index] = as_written(bucket, after)
     full_before[bucket.index] = full_before[bucket.index] or before
   end
-  answer(granted_tokens, charged_tokens, for_us, elsewhere_tokens)
+  answer(kept_tokens, granted_tokens, charged_tokens, for_us, elsewhere_tokens)
   if bucket.block then
     answer_nothing(bucket, SENTINEL.BLOCKED - (bucket.block.until_us - now_us))
   else

@@ -11,7 +11,7 @@ ARGV  1  now in microseconds, '' for TIME
            six f64, of which each kind needs some: see Refund in its file in algorithms/
          or, in place of a kind, RETRY: then the index is that of the request's mark, see retries.lua, the generation is how many of
          those that follow are given back only if no retry of the request has passed, and the first f64 is when it was taken, in microseconds
-Reply  how many buckets were changed
+Reply  how many buckets were given something, how many have other numbers since
 ]]
 local call, unpack_struct, format = redis.call, struct.unpack, string.format
 
@@ -25,6 +25,6 @@ local requests, answer, ask_again = nil, nil, nil -- only for takes
 --# include give-back.lua
 
 local stored = call('MGET', unpack(KEYS))
-local changed, given = give_back(ARGV[2], stored)
+local changed, given, edited = give_back(ARGV[2], stored)
 for index in pairs(changed) do call('SET', KEYS[index], stored[index], 'KEEPTTL') end
-return given
+return { given, edited }

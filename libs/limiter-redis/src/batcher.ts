@@ -1,9 +1,9 @@
 import { StoreUnavailableError, type NewerRulesError } from '#limiter';
 import { InFlightSet, NOWHERE, type InFlight, type RunningTime } from '#waiting';
-import type { Cluster, Redis } from 'ioredis';
 import type { Breaker } from './breaker.js';
 import type { ConnectionFault } from './connection-fault.js';
 import type { PackedArguments } from './packed-command.js';
+import type { RedisConnection } from './redis-connection.js';
 import { storeFailure } from './redis-error.js';
 import type { Script } from './scripts.js';
 import type { ServerClock } from './server-clock.js';
@@ -38,7 +38,7 @@ export interface BatcherBounds {
 
 /** What the calls of one store have in common. */
 export interface BatcherConnection {
-  readonly redis: Redis | Cluster;
+  readonly redis: RedisConnection;
   readonly clock: ServerClock;
   readonly time: RunningTime;
   readonly breaker: Breaker;
@@ -78,7 +78,7 @@ export class Batcher<Asked extends Waiting> {
   private flushScheduled = false;
   private stopSweeping: (() => void) | undefined;
 
-  private readonly redis: Redis | Cluster;
+  private readonly redis: RedisConnection;
   private readonly clock: ServerClock;
   private readonly time: RunningTime;
   private readonly breaker: Breaker;

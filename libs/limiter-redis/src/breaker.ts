@@ -54,6 +54,10 @@ export class Breaker {
 
   failed(failure: StoreFailure): void {
     if (this.stopped) return;
+    if (failure.sparesOthers && this.why === undefined) {
+      this.options.onFailure?.(failure);
+      return;
+    }
     const opens = this.why === undefined;
     this.why = failure;
     if (opens) {

@@ -1,5 +1,5 @@
 import { isMerchantId, MERCHANT_ID_MAX_LENGTH, UnreadableError } from '#limiter';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { BUSY_MERCHANTS_KEY } from './redis-keys.js';
 import { otherType, parsed, type OnUnreadable, type Parsed } from './stored.js';
 
@@ -8,13 +8,13 @@ export const MOST_BUSY_MERCHANTS = 1000;
 const KEPT_SECONDS = 86_400;
 
 /** Tells gateways that start later whose rules they will need first. Rejects with ioredis' error when Redis is away. */
-export async function writeBusyMerchants(redis: Redis, merchantIds: readonly string[]): Promise<void> {
+export async function writeBusyMerchants(redis: RedisConnection, merchantIds: readonly string[]): Promise<void> {
   if (merchantIds.length === 0) return;
   await redis.set(BUSY_MERCHANTS_KEY, JSON.stringify(merchantIds.slice(0, MOST_BUSY_MERCHANTS)), 'EX', KEPT_SECONDS);
 }
 
 /** None if nobody has told, or if what stands there is no such list: another version may have written it. */
-export async function readBusyMerchants(redis: Redis, onUnreadable: OnUnreadable = () => {}): Promise<readonly string[]> {
+export async function readBusyMerchants(redis: RedisConnection, onUnreadable: OnUnreadable = () => {}): Promise<readonly string[]> {
   const list = await redis
     .getrange(BUSY_MERCHANTS_KEY, 0, 3 * MOST_CHARACTERS)
     .then((text) => (text === '' ? NOBODY : parseBusyMerchants(text)), otherType);

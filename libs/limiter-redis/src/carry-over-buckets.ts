@@ -1,5 +1,5 @@
 import { merchantRules, type BucketTake, type MerchantSnapshot } from '#limiter';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { Script } from './scripts.js';
 import { packTakes, TakeReply } from './take-call.js';
 
@@ -12,7 +12,10 @@ const TAKES_IN_A_CALL = 128;
  * expired that lived as long as the former numbers needed, and not as long as the present ones do. Buckets whose keys depend on the request
  * cannot be listed. Rejects with ioredis' error when Redis is away.
  */
-export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZone, overrides }: MerchantSnapshot): Promise<void> {
+export async function carryOverBuckets(
+  redis: RedisConnection,
+  { merchantId, rules, timeZone, overrides }: MerchantSnapshot,
+): Promise<void> {
   const takes = merchantRules(merchantId, rules, [], { timeZone, overrides, time: { atMs: Date.now() } })
     .takes()
     .filter(({ bucket }) => bucket.previous.length > 0)
@@ -20,7 +23,7 @@ export async function carryOverBuckets(redis: Redis, { merchantId, rules, timeZo
   for (let i = 0; i < takes.length; i += TAKES_IN_A_CALL) await look(redis, takes.slice(i, i + TAKES_IN_A_CALL));
 }
 
-async function look(redis: Redis, takes: readonly BucketTake[], nowMs = Date.now(), attempts = 2): Promise<void> {
+async function look(redis: RedisConnection, takes: readonly BucketTake[], nowMs = Date.now(), attempts = 2): Promise<void> {
   const requests = takes.map((take) => ({ takes: [take], holder: 0, spare: false, withFormer: true }));
   const reply = new TakeReply((await script.runPacked(redis, () => packTakes(requests, nowMs, 'of server'))) as number[]);
   const again = takes.filter((take) => reply.next([take]) === 'again');

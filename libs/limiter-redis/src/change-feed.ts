@@ -1,6 +1,5 @@
 import { isMerchantId, isPlainObject, isPlanName, MERCHANT_ID_MAX_LENGTH, UnreadableError } from '#limiter';
-import type { Redis } from 'ioredis';
-import { reconnect } from './redis-connection.js';
+import { reconnect, type RedisConnection } from './redis-connection.js';
 import {
   CHANGES_CHANNEL,
   CHANGE_COUNTERS_KEY,
@@ -37,8 +36,8 @@ export class ChangeFeed {
   readonly firstAnswer = new Promise<void>((resolve) => (this.hasAnswered = resolve));
 
   constructor(
-    private readonly redis: Redis,
-    private readonly subscriber: Redis,
+    private readonly redis: RedisConnection,
+    private readonly subscriber: RedisConnection,
     private readonly listener: ChangeListener,
     private readonly pollEveryMs = 1000,
     private readonly onUnreadable: OnUnreadable = () => {},
@@ -56,6 +55,8 @@ export class ChangeFeed {
     // A subscriber writes nothing, so a server that became a replica, or that nobody publishes to any more, never tells it.
     this.redis.on('close', this.follow);
     this.redis.on('ready', this.look);
+    // Of a cluster a single node ends, and it may be the one that the subscriber listens to.
+    this.redis.on('-node', this.follow);
     await this.poll();
   }
 
@@ -64,6 +65,7 @@ export class ChangeFeed {
     clearTimeout(this.timer);
     this.redis.off('close', this.follow);
     this.redis.off('ready', this.look);
+    this.redis.off('-node', this.follow);
   }
 
   /** Anybody who reaches Redis can publish: what is no message of ours is ignored, and the counters are compared all the same. */

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { type AnswerFacts, compiledCharge, type Reservation } from '#limiter';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
+import { bySlot } from './by-slot.js';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { type Claim, claimOf, claimText, MOST_CLAIM_CHARACTERS, parseClaim } from './claim-format.js';
 import type { ClaimedTake } from './claimed-take.js';
-import { packClaimEnd } from './refund-call.js';
-import { claimKey } from './redis-keys.js';
+import { type EndedClaim, packClaimed, packClaimEnd } from './refund-call.js';
+import { claimKey, clusterBucketKey } from './redis-keys.js';
 import { Script } from './scripts.js';
 import type { Unreadable } from './stored.js';
 
-const script = new Script('settle-claim');
+const endScript = new Script('settle-claim');
+const refundScript = new Script('refund');
 
 /** 128 random bits: whoever knows the name may end the claim. */
 const NAME_BYTES = 16;
@@ -52,7 +54,7 @@ export interface ClaimStoreOptions {
 /** What decisions took, under names, so that any process can give it back. All methods reject when Redis is away, or silent. */
 export class RedisClaimStore {
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly options: ClaimStoreOptions,
   ) {}
 
@@ -91,12 +93,26 @@ export class RedisClaimStore {
       return NOT_FOUND;
     }
     const takes = given(claim.value);
-    const reply = (await this.inTime(
-      script.runPacked(this.redis, () => packClaimEnd(takes, { key, text, ended: ENDED[end] })),
-    )) as number[];
-    if (reply[0] === 1) return { outcome: end, given: reply[1]!, edited: reply[2]!, keys: takes.map((take) => take.key) };
+    const reply = await this.carryOut(takes, { key, text, ended: ENDED[end] });
+    if (reply !== undefined) return { outcome: end, ...reply, keys: takes.map((take) => take.key) };
     // Somebody else was faster.
     return endedBefore((await this.read(key)) ?? '') ?? NOT_FOUND;
+  }
+
+  /** Ends the claim and gives back. Undefined if it has ended already. */
+  private async carryOut(takes: readonly ClaimedTake[], claim: EndedClaim): Promise<GivenByClaim | undefined> {
+    // In a cluster the buckets lie elsewhere: the claim ends first, so nothing is given twice. What is not given then stays taken.
+    const together = isCluster(this.redis) ? [] : takes;
+    const ending = endScript.runPacked(this.redis, () => packClaimEnd(together, claim)) as Promise<number[]>;
+    const [ended, given, edited] = (await this.inTime(ending)) as [number, number, number];
+    if (ended !== 1) return undefined;
+    if (!isCluster(this.redis)) return { given, edited };
+    const named = takes.map((take) => ({ ...take, key: clusterBucketKey(take.key) }));
+    const calls = bySlot(this.redis, named, (take) => take.key).map(
+      (some) => this.inTime(refundScript.runPacked(this.redis, () => packClaimed(some))) as Promise<[number, number]>,
+    );
+    const replies = await Promise.all(calls);
+    return { given: sumOf(replies.map(([some]) => some)), edited: sumOf(replies.map(([, some]) => some)) };
   }
 
   private read(key: string): Promise<string | null> {
@@ -108,6 +124,15 @@ export class RedisClaimStore {
     const { deadlineMs } = this.options;
     return deadlineMs === undefined ? call : withDeadline(call, deadlineMs);
   }
+}
+
+interface GivenByClaim {
+  readonly given: number;
+  readonly edited: number;
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 const SLOTS = 'concurrency';

@@ -29,13 +29,24 @@ const COST = 1;
 const ON_STORE_FAILURE = 'local';
 const ALGORITHM = 'token_bucket';
 const REFILL = 'greedy';
-const TIME_ZONE = 'Etc/UTC';
+const THROTTLE = 'hard';
+const ON_EDIT = 'as_is';
+const TIME_ZONE = 'UTC';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** JSON leaves out what is undefined. */
 function unless<T>(value: T, usual: T): T | undefined {
   return value === usual ? undefined : value;
+}
+
+/** The same for a field that may be missing, which is not the usual value: null in JSON. */
+function unlessOrNone<T>(value: T | undefined, usual: T): T | null | undefined {
+  return value === undefined ? null : unless(value, usual);
+}
+
+function orNone<T>(value: T | null): T | undefined {
+  return value === null ? undefined : value;
 }
 
 /** For JSON. A merchant with default rules alone is `{"format":3}`. */
@@ -147,6 +158,8 @@ function compactLimit(limit: Limit | PastLimit): object {
     refill,
     limit: most,
     windowMs,
+    onEdit,
+    throttle,
     id,
     generation,
     since,
@@ -162,6 +175,8 @@ function compactLimit(limit: Limit | PastLimit): object {
     r: algorithm === ALGORITHM ? unless(refill, REFILL) : refill,
     l: most,
     w: windowMs,
+    e: unlessOrNone(onEdit, ON_EDIT),
+    h: unlessOrNone(throttle, THROTTLE),
     d: unless(id, 0),
     g: unless(generation, 0),
     s: compactStart(since),
@@ -171,7 +186,23 @@ function compactLimit(limit: Limit | PastLimit): object {
 }
 
 function expandedLimit(fields: Fields): object {
-  const { n, a = ALGORITHM, c, t, i, r = a === ALGORITHM ? REFILL : undefined, l, w, d = 0, g = 0, s, p = [], ...others } = fields;
+  const {
+    n,
+    a = ALGORITHM,
+    c,
+    t,
+    i,
+    r = a === ALGORITHM ? REFILL : undefined,
+    l,
+    w,
+    e = ON_EDIT,
+    h = THROTTLE,
+    d = 0,
+    g = 0,
+    s,
+    p = [],
+    ...others
+  } = fields;
   return {
     ...others,
     name: n,
@@ -182,6 +213,8 @@ function expandedLimit(fields: Fields): object {
     refill: r,
     limit: l,
     windowMs: w,
+    onEdit: orNone(e),
+    throttle: orNone(h),
     id: d,
     generation: g,
     since: expandedStart(s),

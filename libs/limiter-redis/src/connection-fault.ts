@@ -1,4 +1,5 @@
-import type { Cluster, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { failureOf, type StoreFailure } from './redis-error.js';
 
 /**
@@ -9,10 +10,21 @@ export class ConnectionFault {
   private latest: StoreFailure | undefined;
   private readonly onError = (error: unknown): void => void (this.latest = failureOf(error));
   private readonly onReady = (): void => void (this.latest = undefined);
+  private readonly onNodeError = (error: unknown, node: string): void => {
+    if (node === this.node) this.onError(error);
+  };
+  private readonly onNewNode = ({ options: { host, port } }: Redis): void => {
+    if (`${host}:${port}` === this.node) this.onReady();
+  };
 
-  constructor(private readonly redis: Redis | Cluster) {
+  /** @param node of a cluster, the one to listen to */
+  constructor(
+    private readonly redis: RedisConnection,
+    private readonly node?: string,
+  ) {
     redis.on('error', this.onError);
     redis.on('ready', this.onReady);
+    if (isCluster(redis)) redis.on('node error', this.onNodeError).on('+node', this.onNewNode);
   }
 
   /** What a call was rejected with, with the reason where there is one. */
@@ -26,5 +38,6 @@ export class ConnectionFault {
   close(): void {
     this.redis.off('error', this.onError);
     this.redis.off('ready', this.onReady);
+    if (isCluster(this.redis)) this.redis.off('node error', this.onNodeError).off('+node', this.onNewNode);
   }
 }

@@ -1,5 +1,5 @@
 import { runningTime, type RunningTime } from '#waiting';
-import type { Redis } from 'ioredis';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { Script } from './scripts.js';
 
 const script = new Script('read-texts');
@@ -33,8 +33,8 @@ export interface GatheredReadsOptions {
   readonly betweenCallsMs?: number;
   /** How long a call waits for its answers, in milliseconds of running time; for ever unless given. */
   readonly deadlineMs?: number;
-  /** Told of each call, which ends when its answers have come. Never rejects. */
-  readonly watch?: (answered: Promise<void>) => void;
+  /** Told of each call, which ends when its answers have come, and of one of its keys. Never rejects. */
+  readonly watch?: (answered: Promise<void>, key: string) => void;
   /** By which the deadline counts. For tests. */
   readonly time?: Pick<RunningTime, 'after'>;
 }
@@ -51,7 +51,7 @@ export class GatheredReads {
   private sentAtMs = -Infinity;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     /** Of each text; what is longer is cut there. */
     private readonly mostBytes: number,
     private readonly options: GatheredReadsOptions = {},
@@ -80,7 +80,10 @@ export class GatheredReads {
       this.sentAtMs = performance.now();
       const reads = this.waiting.splice(0, MOST_IN_A_CALL);
       const asked = this.ask(reads);
-      this.options.watch?.(asked.then(() => {}));
+      this.options.watch?.(
+        asked.then(() => {}),
+        reads[0]!.key,
+      );
       const callOff = this.failLate(reads);
       const answers = await asked;
       callOff?.();
@@ -99,8 +102,17 @@ export class GatheredReads {
     });
   }
 
-  /** The answers in the order of the reads, or why there are none. Never rejects. */
+  /**
+   * The answers in the order of the reads, or why there are none. Never rejects. In a cluster each read is a call of its own: they are of different
+   * merchants.
+   */
   private async ask(reads: readonly Read[]): Promise<readonly (Buffer | Error)[] | Error> {
+    if (!isCluster(this.redis)) return this.askTogether(reads);
+    const answers = await Promise.all(reads.map((read) => this.askTogether([read])));
+    return answers.map((answer) => (answer instanceof Error ? answer : answer[0]!));
+  }
+
+  private async askTogether(reads: readonly Read[]): Promise<readonly (Buffer | Error)[] | Error> {
     try {
       const keys = reads.map(({ key }) => key);
       return (await script.run(this.redis, keys, [String(this.mostBytes)])) as (Buffer | Error)[];

@@ -7,7 +7,7 @@ import { packTakes, problemOf, TakeReply } from './take-call.js';
 
 const END = Buffer.from('\r\n');
 /** Numbers that stand in front of what a bucket holds. */
-const NUMBERS = 4;
+const NUMBERS = 5;
 
 /** Used again for every call; nothing is awaited while one is packed. */
 const words = new ByteWriter(1024);
@@ -46,9 +46,9 @@ export class LendReply {
 
   /** `stale` for a word that came with outdated numbers, `again` for one that has to say more: nothing was done. */
   next(request: LendRequest): Lent | 'stale' | 'again' {
-    const [granted, charged, forUs, lentElsewhere] = this.levels.plain(NUMBERS) as [number, number, number, number];
+    const [kept, granted, charged, forUs, lentElsewhere] = this.levels.plain(NUMBERS) as [number, number, number, number, number];
     const [level] = this.levels.next([lookOf(request)]) as [Lent['level']];
-    return problemOf(granted) ?? { granted, charged, forUs, level, lentElsewhere };
+    return problemOf(kept) ?? { kept, granted, charged, forUs, level, lentElsewhere };
   }
 
   /** When it was, by the clock of the server, in microseconds; negative if Redis was full. */

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { limitEventText, parseLimitEvent, type LimitEvent, type LimitEventKind, type NewLimitEvent } from './limit-event-format.js';
-import { LIMIT_EVENTS_KEY, LIMIT_EVENTS_WANTED_KEY, limitEventShareKey, limitEventToldKey } from './redis-keys.js';
+import { namingAt, LIMIT_EVENTS_KEY, LIMIT_EVENTS_WANTED_KEY, limitEventShareKey, limitEventToldKey } from './redis-keys.js';
 import { Script } from './scripts.js';
 import type { Unreadable } from './stored.js';
 
@@ -49,17 +49,26 @@ export interface WaitingLimitEvent {
 
 /** Limits that are nearly or wholly used, noted in Redis for those who want to be told. All methods reject with ioredis' error when Redis is away. */
 export class RedisLimitEventStore {
+  private readonly named: (key: string) => string;
+  private readonly stream: string;
+  private readonly wanted: string;
+
   /** @param onUnreadable told of what waits there and is no event that this version can read */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly onUnreadable: (what: Pick<Unreadable, 'reason' | 'detail'>) => void = () => {},
     private readonly bounds = BOUNDS,
-  ) {}
+  ) {
+    const named = namingAt(redis);
+    this.named = (key) => named('events', key);
+    this.stream = this.named(LIMIT_EVENTS_KEY);
+    this.wanted = this.named(LIMIT_EVENTS_WANTED_KEY);
+  }
 
   /** Says of which kinds somebody wants to be told; it has to be said again before two minutes have passed. */
   async want(kinds: readonly LimitEventKind[]): Promise<void> {
-    if (kinds.length === 0) await this.redis.del(LIMIT_EVENTS_WANTED_KEY);
-    else await this.redis.set(LIMIT_EVENTS_WANTED_KEY, kinds.join(' '), 'PX', WANTED_TTL_MS);
+    if (kinds.length === 0) await this.redis.del(this.wanted);
+    else await this.redis.set(this.wanted, kinds.join(' '), 'PX', WANTED_TTL_MS);
   }
 
   /** Notes events, as far as somebody wants to be told and was not told before. If it rejects, some may have been noted. */
@@ -78,7 +87,7 @@ export class RedisLimitEventStore {
 
   /** Those that have waited longest. They wait on until they are removed. */
   async oldest(count: number): Promise<WaitingLimitEvent[]> {
-    const entries = await this.redis.xrange(LIMIT_EVENTS_KEY, '-', '+', 'COUNT', count).catch(nothingOfOtherType);
+    const entries = await this.redis.xrange(this.stream, '-', '+', 'COUNT', count).catch(nothingOfOtherType);
     return entries.map(([id, fields]) => {
       const event = parseLimitEvent(fields);
       if ('value' in event) return { id, event: event.value };
@@ -88,16 +97,16 @@ export class RedisLimitEventStore {
   }
 
   async remove(ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) await this.redis.xdel(LIMIT_EVENTS_KEY, ...ids);
+    if (ids.length > 0) await this.redis.xdel(this.stream, ...ids);
   }
 
   private async addSome(events: readonly NewLimitEvent[]): Promise<[noted: number, beyondShare: number, noRoom: number]> {
-    const keys = [LIMIT_EVENTS_WANTED_KEY, LIMIT_EVENTS_KEY];
+    const keys = [this.wanted, this.stream];
     const { waiting, perMerchant, intervalMs } = this.bounds;
     const args = [String(intervalMs), String(waiting), String(perMerchant)];
     for (const event of events) {
       const { kind, merchantId, ruleId, limitId, ageMs } = event;
-      keys.push(limitEventToldKey(merchantId, ruleId, limitId, kind), limitEventShareKey(merchantId));
+      keys.push(this.named(limitEventToldKey(merchantId, ruleId, limitId, kind)), this.named(limitEventShareKey(merchantId)));
       args.push(kind, merchantId, String(Math.round(ageMs)), limitEventText(event));
     }
     return (await script.run(this.redis, keys, args)) as [number, number, number];

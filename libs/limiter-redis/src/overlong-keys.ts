@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 
 /**
  * Keys that nobody asks for by name once their time is over, and that have a time to live of a few days at most: usage, claims, and what was told of limits
@@ -19,7 +20,15 @@ const KEYS_AT_ONCE = 500;
  *
  * @returns how many were removed
  */
-export async function removeOverlongKeys(redis: Redis): Promise<number> {
+export async function removeOverlongKeys(redis: RedisConnection): Promise<number> {
+  if (!isCluster(redis)) return removeFrom(redis);
+  // One after the other, as the calls of one server.
+  let removed = 0;
+  for (const master of redis.nodes('master')) removed += await removeFrom(master);
+  return removed;
+}
+
+async function removeFrom(redis: Redis): Promise<number> {
   let removed = 0;
   for (const pattern of PATTERNS) {
     let cursor = '0';

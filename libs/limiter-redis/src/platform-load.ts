@@ -1,5 +1,5 @@
 import { MOST_GATEWAYS, UnreadableError } from '#limiter';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { PLATFORM_LOAD_KEY } from './redis-keys.js';
 import { Script } from './scripts.js';
 import { COMPACT_FORMAT } from './compact-snapshot.js';
@@ -26,7 +26,7 @@ export interface PlatformLoad {
  * answers makes no sense.
  */
 export async function reportLoad(
-  redis: Redis,
+  redis: RedisConnection,
   gateway: string,
   perSecond: number,
   onUnreadable: OnUnreadable = () => {},
@@ -46,7 +46,7 @@ export function parsePlatformLoad(answer: unknown): Parsed<PlatformLoad> {
 }
 
 /** The others need not wait until it has been silent for long enough. Rejects with ioredis' error when Redis is away. */
-export async function leaveGateways(redis: Redis, gateway: string): Promise<void> {
+export async function leaveGateways(redis: RedisConnection, gateway: string): Promise<void> {
   await script.run(redis, [PLATFORM_LOAD_KEY], [gateway + READS, '']);
 }
 
@@ -54,7 +54,7 @@ export async function leaveGateways(redis: Redis, gateway: string): Promise<void
  * Whether every process that reports reads compact snapshots; true if nobody reports. A silent one counts for half a minute at most. Rejects with ioredis' error when Redis
  * is away.
  */
-export async function allReadCompactSnapshots(redis: Redis): Promise<boolean> {
+export async function allReadCompactSnapshots(redis: RedisConnection): Promise<boolean> {
   // HGETALL, because gateways have always needed the permission for it.
   const reports = await redis.hgetall(PLATFORM_LOAD_KEY).catch(otherType);
   return !('reason' in reports && 'detail' in reports) && Object.keys(reports).every((name) => name.endsWith(READS));

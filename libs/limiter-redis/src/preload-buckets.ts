@@ -1,5 +1,6 @@
 import { isMerchantKeyed, merchantBucketKey, type MerchantSnapshot } from '#limiter';
-import type { Redis } from 'ioredis';
+import { bySlot } from './by-slot.js';
+import type { RedisConnection } from './redis-connection.js';
 import { BUCKET_PREFIX } from './redis-keys.js';
 import { Script } from './scripts.js';
 
@@ -10,7 +11,7 @@ const script = new Script('preload-buckets');
  * is, and what is created says no more than a missing one. Rules whose buckets depend on the request (by address, say) have none in advance.
  */
 export async function preloadBuckets(
-  redis: Redis,
+  redis: RedisConnection,
   snapshots: readonly MerchantSnapshot[],
   ttlMs: number,
 ): Promise<{ created: number; live: number }> {
@@ -19,7 +20,7 @@ export async function preloadBuckets(
       .filter(isMerchantKeyed)
       .flatMap((rule) => rule.limits.map((limit) => BUCKET_PREFIX + merchantBucketKey(merchantId, rule.id, limit.id))),
   );
-  if (keys.length === 0) return { created: 0, live: 0 };
-  const created = (await script.run(redis, keys, [String(ttlMs)])) as number;
+  const calls = bySlot(redis, keys, (key) => key).map((some) => script.run(redis, some, [String(ttlMs)]) as Promise<number>);
+  const created = (await Promise.all(calls)).reduce((sum, each) => sum + each, 0);
   return { created, live: keys.length - created };
 }

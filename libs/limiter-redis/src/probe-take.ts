@@ -7,10 +7,12 @@ const [limit] = startLimits(
   0,
 );
 
+const bucket = bucketOf(limit!);
+
 /** The take that a breaker probes with, from a bucket of its own. */
-export const PROBE: AskedTakes = {
-  takes: [{ key: 'probe', bucket: bucketOf(limit!), cost: 1 }],
-  holder: 0,
-  spare: false,
-  withFormer: false,
-};
+export const PROBE = probeOf('probe');
+
+/** The same at another key, which leads to the master of a cluster that is asked. */
+export function probeOf(key: string): AskedTakes {
+  return { takes: [{ key, bucket, cost: 1 }], holder: 0, spare: false, withFormer: false };
+}

@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { parseReceipt, receiptText, type DecisionReceipt, type NewReceipt } from './receipt-format.js';
-import { RECEIPT_IDS_KEY, RECEIPTS_KEY, receiptShareKey } from './redis-keys.js';
+import { namingAt, RECEIPT_IDS_KEY, RECEIPTS_KEY, receiptShareKey } from './redis-keys.js';
 import { Script } from './scripts.js';
 import type { Unreadable } from './stored.js';
 
@@ -56,23 +56,32 @@ type Entry = [id: string, fields: string[]];
 
 /** Receipts of decisions, in Redis. All methods reject with ioredis' error when Redis is away. */
 export class RedisReceiptStore {
+  private readonly named: (key: string) => string;
+  private readonly stream: string;
+  private readonly ids: string;
+
   /** @param onUnreadable told of what stands there and is no receipt that this version can read */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly onUnreadable: (what: Pick<Unreadable, 'reason' | 'detail'>) => void = () => {},
-  ) {}
+  ) {
+    const named = namingAt(redis);
+    this.named = (key) => named('receipts', key);
+    this.stream = this.named(RECEIPTS_KEY);
+    this.ids = this.named(RECEIPT_IDS_KEY);
+  }
 
   /** Writes receipts down, as far as their merchants have room. Answers how many it wrote. If it rejects, some may have been written. */
   async add(receipts: readonly NewReceipt[], { most, perMinute }: ReceiptBounds): Promise<number> {
     let written = 0;
     for (let from = 0; from < receipts.length; from += AT_ONCE) {
-      const keys = [RECEIPTS_KEY, RECEIPT_IDS_KEY];
+      const keys = [this.stream, this.ids];
       const owners = new Map<string, string>();
       const args = [String(most), String(RECEIPTS_KEPT_MS), String(perMinute)];
       for (const receipt of receipts.slice(from, from + AT_ONCE)) {
         const { merchantId, requestId, allowed, ageMs, isKnownMerchant } = receipt;
         const owner = isKnownMerchant ? merchantId : '';
-        if (!owners.has(owner)) owners.set(owner, String(keys.push(receiptShareKey(owner))));
+        if (!owners.has(owner)) owners.set(owner, String(keys.push(this.named(receiptShareKey(owner)))));
         args.push(owners.get(owner)!, merchantId, requestId, allowed ? '1' : '0', String(Math.round(ageMs)), receiptText(receipt));
       }
       written += Number(await script.run(this.redis, keys, args));
@@ -82,7 +91,7 @@ export class RedisReceiptStore {
 
   /** The newest receipt of a request. Clients may choose the ids of their requests, so other merchants may have one with the same. */
   async find(requestId: string, merchants: readonly string[] | null): Promise<DecisionReceipt | undefined> {
-    const ids = (await this.redis.hget(RECEIPT_IDS_KEY, requestId).catch(nothingOfOtherType))?.split(' ').filter(isReceiptCursor) ?? [];
+    const ids = (await this.redis.hget(this.ids, requestId).catch(nothingOfOtherType))?.split(' ').filter(isReceiptCursor) ?? [];
     for (const id of ids.slice(-MOST_OF_AN_ID).reverse()) {
       const [receipt] = this.readable(await this.range(id, id, 1));
       const isTheOne = receipt?.requestId === requestId && (merchants === null || merchants.includes(receipt.merchantId));
@@ -113,7 +122,7 @@ export class RedisReceiptStore {
     let before = '+';
     let cursor: string | undefined;
     for (let looked = 0; looked < MOST_LOOKED_AT && items.length < limit; looked += READ_AT_ONCE) {
-      const entries = (await this.redis.xrevrange(RECEIPTS_KEY, before, '-', 'COUNT', READ_AT_ONCE).catch(nothingOfOtherType)) ?? [];
+      const entries = (await this.redis.xrevrange(this.stream, before, '-', 'COUNT', READ_AT_ONCE).catch(nothingOfOtherType)) ?? [];
       cursor ??= entries[0]?.[0];
       items.push(...this.wanted(entries, filter));
       if (entries.length < READ_AT_ONCE) break;
@@ -125,7 +134,7 @@ export class RedisReceiptStore {
   /** The receipts of a merchant among the entries before a place, the newest first, and where to go on; undefined: at the newest, or nowhere. */
   async before(cursor: string | undefined, merchantId: string): Promise<ReceiptsBefore> {
     const from = cursor === undefined ? '+' : beforeId(cursor);
-    const entries = (await this.redis.xrevrange(RECEIPTS_KEY, from, '-', 'COUNT', READ_AT_ONCE).catch(nothingOfOtherType)) ?? [];
+    const entries = (await this.redis.xrevrange(this.stream, from, '-', 'COUNT', READ_AT_ONCE).catch(nothingOfOtherType)) ?? [];
     // Those of others need not be taken apart.
     const its = entries.filter(([, fields]) => fields.some((value, i) => i % 2 === 1 && fields[i - 1] === 'm' && value === merchantId));
     const items = this.readable(its).filter((receipt) => receipt.merchantId === merchantId);
@@ -133,7 +142,7 @@ export class RedisReceiptStore {
   }
 
   private async range(from: string, to: string, count: number): Promise<Entry[]> {
-    return (await this.redis.xrange(RECEIPTS_KEY, from, to, 'COUNT', count).catch(nothingOfOtherType)) ?? [];
+    return (await this.redis.xrange(this.stream, from, to, 'COUNT', count).catch(nothingOfOtherType)) ?? [];
   }
 
   private wanted(entries: readonly Entry[], { merchants, allowed }: ReceiptFilter): DecisionReceipt[] {

@@ -22,14 +22,15 @@ import {
   type TakeRequest,
 } from '#limiter';
 import { runningTime, type RunningTime } from '#waiting';
-import type { Cluster, Redis } from 'ioredis';
 import { MOST_ASKED } from './batcher.js';
 import { Breaker } from './breaker.js';
 import { ConnectionFault } from './connection-fault.js';
 import { LendBatcher } from './lend-batcher.js';
 import { OperationReply, packOperation, tokensOf } from './operate-call.js';
-import { PROBE } from './probe-take.js';
-import { reconnect } from './redis-connection.js';
+import { probeOf } from './probe-take.js';
+import type { Redis } from 'ioredis';
+import type { MasterName } from './per-master.js';
+import { isCluster, reconnect, type RedisConnection } from './redis-connection.js';
 import { storeFailure, type StoreFailure } from './redis-error.js';
 import { RefundSender } from './refund-sender.js';
 import { Script } from './scripts.js';
@@ -61,6 +62,39 @@ export interface RedisBucketStoreOptions {
   onLendCall?: (tookMs: number, words: number) => void;
 }
 
+/** Buckets in Redis, be it one server or a cluster of them. */
+export interface RedisBuckets extends BucketStore, BucketOperator, BucketLooker, BucketLender {
+  /** By how much the clock of Redis is ahead of this machine's. Milliseconds, as exact as the way to Redis is short. */
+  readonly clockOffsetMs: number;
+  /** Whether takes are carried out. Of a cluster: by all of its masters. */
+  readonly available: boolean;
+  /** Whether Redis can be asked, be it only to read. Of a cluster: some of its masters. */
+  readonly readable: boolean;
+  /** Why it is not available. */
+  readonly failure: StoreFailure | undefined;
+  /**
+   * Another call on the connection of takes. If Redis has not sent a byte by the deadline, it is frozen: what was sent after this call is not waited for any
+   * longer than the call itself. So a request that reads its merchant's rules first is answered as soon as any other.
+   *
+   * @param answered does not reject
+   * @param key that is asked for
+   */
+  readonly watch: (answered: Promise<void>, key: string) => void;
+  /** Fails what is under way and stops probing. The connection stays its owner's. */
+  close(): void;
+}
+
+/** The server that carries the takes out. */
+export interface StoreServer {
+  /** Undefined while there is no connection. */
+  readonly stream: () => Redis['stream'] | undefined;
+  readonly reconnect: () => void;
+  /** Of the bucket that probes take from. */
+  readonly probeKey: () => string;
+  /** Of a cluster, which of its masters. */
+  readonly master?: MasterName;
+}
+
 const CALLS_TO_A_CLUSTER = 64;
 
 const takeScript = new Script('take');
@@ -70,7 +104,7 @@ const operateScript = new Script('operate');
  * Buckets in Redis. If Redis does not answer in time a breaker opens, and takes fail at once until it answers again. A full Redis is asked
  * all the same: it can still refuse.
  */
-export class RedisBucketStore implements BucketStore, BucketOperator, BucketLooker, BucketLender {
+export class RedisBucketStore implements RedisBuckets {
   private readonly deadlineMs: number;
   private readonly breaker: Breaker;
   private readonly fault: ConnectionFault;
@@ -81,19 +115,20 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
   private readonly refunds: RefundSender;
 
   constructor(
-    private readonly redis: Redis | Cluster,
+    private readonly redis: RedisConnection,
     options: RedisBucketStoreOptions = {},
+    private readonly server: StoreServer = onlyServer(redis),
   ) {
     const { deadlineMs = 25, batchSize = 128, maxWaiting = 10_000 } = options;
     this.deadlineMs = deadlineMs;
     this.clock = new ServerClock(options.clock);
     this.time = options.time ?? runningTime;
-    this.fault = new ConnectionFault(redis);
+    this.fault = new ConnectionFault(redis, server.master);
     this.breaker = new Breaker({
       probe: () => this.probe(),
       deadlineMs,
       time: this.time,
-      reconnect: () => reconnect(redis),
+      reconnect: server.reconnect,
       ...(options.onAvailability && { onChange: options.onAvailability }),
       ...(options.onFailure && { onFailure: options.onFailure }),
     });
@@ -107,40 +142,30 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
     this.refunds = new RefundSender(redis, this.clock, redis.isCluster ? 1 : batchSize);
   }
 
-  /** By how much the clock of Redis is ahead of this machine's. Milliseconds, as exact as the way to Redis is short. */
   get clockOffsetMs(): number {
     return this.clock.offsetMs;
   }
 
-  /** Whether takes are carried out. */
   get available(): boolean {
     return this.breaker.closed;
   }
 
-  /** Whether Redis can be asked, be it only to read. */
   get readable(): boolean {
     return this.breaker.closed || this.breaker.failure?.stillReads === true;
   }
 
-  /** Why it is not available. */
   get failure(): StoreFailure | undefined {
     return this.breaker.failure;
   }
 
-  /**
-   * Another call on the connection of takes. If Redis has not sent a byte by the deadline, it is frozen: what was sent after this call is not waited for any
-   * longer than the call itself. So a request that reads its merchant's rules first is answered as soon as any other.
-   *
-   * @param answered does not reject
-   */
   readonly watch = (answered: Promise<void>): void => {
-    const stream = streamOf(this.redis);
+    const stream = this.server.stream();
     if (stream === undefined) return;
     const heard = stream.bytesRead;
     const reason = `no answer within ${this.deadlineMs} ms`;
     const callOff = this.time.after(this.deadlineMs, () => {
       // The connection may be another one by now, and a long answer may be on its way.
-      if (streamOf(this.redis) !== stream || stream.bytesRead !== heard) return;
+      if (this.server.stream() !== stream || stream.bytesRead !== heard) return;
       this.takes.giveUp(reason);
       this.lends.giveUp(reason);
       this.breaker.failed(storeFailure('TIMEOUT', reason));
@@ -204,7 +229,6 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
     throw new StoreUnavailableError('Redis has asked again too often');
   }
 
-  /** Fails what is under way and stops probing. The connection stays its owner's. */
   close(): void {
     this.breaker.close();
     this.fault.close();
@@ -232,7 +256,8 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
   /** A take like any other: a server that can do all but this is of no use. */
   private async probe(): Promise<StoreFailure | undefined> {
     try {
-      const numbers = await takeScript.runPacked(this.redis, () => packTakes([PROBE], this.clock.nowMs, this.clock.ofScripts));
+      const probe = probeOf(this.server.probeKey());
+      const numbers = await takeScript.runPacked(this.redis, () => packTakes([probe], this.clock.nowMs, this.clock.ofScripts));
       return new TakeReply(numbers as number[]).wasWritten ? undefined : FULL;
     } catch (error) {
       return this.fault.explain(error);
@@ -240,7 +265,8 @@ export class RedisBucketStore implements BucketStore, BucketOperator, BucketLook
   }
 }
 
-/** Undefined while there is no connection, and for a cluster, which has many. */
-function streamOf(redis: Redis | Cluster): Redis['stream'] | undefined {
-  return redis.isCluster ? undefined : (redis as Redis).stream;
+function onlyServer(redis: RedisConnection): StoreServer {
+  // A cluster has many streams.
+  const stream = (): Redis['stream'] | undefined => (isCluster(redis) ? undefined : redis.stream);
+  return { stream, reconnect: () => reconnect(redis), probeKey: () => 'probe' };
 }

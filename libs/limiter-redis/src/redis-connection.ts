@@ -1,7 +1,12 @@
-import { Redis, type Cluster, type RedisOptions } from 'ioredis';
+import { parseRedisUrl, type RedisAddress, type RedisTls } from '#addresses';
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import { readFileSync } from 'node:fs';
 import { watchHandshake } from './handshake.js';
 import { watchHeartbeat } from './heartbeat.js';
 import { failureOf } from './redis-error.js';
+
+/** A connection to one Redis, to the primary of a Sentinel group, or to the masters of a cluster. */
+export type RedisConnection = Redis | Cluster;
 
 type FailureOptions = Pick<
   RedisOptions,
@@ -30,30 +35,95 @@ const OPTIONS: Record<RedisPurpose, FailureOptions> = {
 /** A server that stays a replica, or loads for minutes, must not be asked for a new connection by every command. */
 const REPLACED_AT_MOST_EVERY_MS = 250;
 
+const CONNECT_TIMEOUT_MS = 1000;
+/** A Sentinel, or a node that is asked where the slots are, has to answer within this time; then the next one is asked. */
+const ANSWER_TIMEOUT_MS = 500;
+/** A refusal that another node may know better. One more command than resharding needs at its worst. */
+const MOST_REDIRECTIONS = 5;
+
+export interface ConnectionListener {
+  /** Told of errors of the connection itself; commands reject on their own. */
+  readonly onError?: (error: Error) => void;
+}
+
 /**
  * A connection that keeps trying: up to half a second between attempts. It is replaced when nothing comes back on it, and when
  * the server says that it cannot serve, because after a failover another one may be at the same address. Errors of the
  * connection itself go to `onError`; commands reject on their own, and are never sent again for one of ours.
+ *
+ * @throws RedisUrlError, or that of a file with a certificate which cannot be read
  */
-export function createRedis(url: string, purpose: RedisPurpose, { onError = () => {} }: { onError?: (error: Error) => void } = {}): Redis {
+export function createRedis(url: string, purpose: RedisPurpose, { onError = () => {} }: ConnectionListener = {}): RedisConnection {
+  const address = parseRedisUrl(url);
+  const redis = address.kind === 'cluster' ? createCluster(address, purpose) : watched(new Redis(optionsOf(address, purpose)));
+  redis.on('error', onError);
+  return redis;
+}
+
+/** What has one server at a time. */
+type ServerAddress = Exclude<RedisAddress, { readonly kind: 'cluster' }>;
+type ClusterAddress = Extract<RedisAddress, { readonly kind: 'cluster' }>;
+
+function optionsOf(address: ServerAddress, purpose: RedisPurpose) {
+  const { db } = address;
+  const options = { ...commonOptions(address, purpose), retryStrategy, db };
+  if (address.kind === 'single') return { ...options, ...address.node } satisfies RedisOptions;
+  const { sentinels, group, sentinelLogin, tls } = address;
+  return {
+    ...options,
+    sentinels: sentinels.map((node) => ({ ...node })),
+    name: group,
+    ...(sentinelLogin.username !== undefined && { sentinelUsername: sentinelLogin.username }),
+    ...(sentinelLogin.password !== undefined && { sentinelPassword: sentinelLogin.password }),
+    ...(tls !== undefined && { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(tls) }),
+    sentinelCommandTimeout: ANSWER_TIMEOUT_MS,
+    sentinelRetryStrategy: retryStrategy,
+  } satisfies RedisOptions;
+}
+
+/** What a connection to a server has, however the server was found. */
+function commonOptions({ kind, login, tls, family }: RedisAddress, purpose: RedisPurpose) {
   let replacedAtMs = -Infinity;
-  const redis = new Redis(url, {
+  return {
     connectionName: `tollgate-${purpose}`,
-    connectTimeout: 1000,
+    connectTimeout: CONNECT_TIMEOUT_MS,
     // What was sent on a connection that is being replaced may still be answered by then.
     disconnectTimeout: 250,
     keepAlive: 10_000,
     noDelay: true,
-    retryStrategy: (attempt: number) => Math.min(500, 25 * 2 ** Math.min(attempt, 5)),
     // `true` replaces the connection and rejects the command; 2 would send it again, and others with it.
     reconnectOnError: (error: Error) => {
-      if (!failureOf(error).needsNewConnection || performance.now() - replacedAtMs < REPLACED_AT_MOST_EVERY_MS) return false;
+      const { code, needsNewConnection } = failureOf(error);
+      // A cluster that does not serve a slot does not serve it on another connection either.
+      if (!needsNewConnection || (kind === 'cluster' && code === 'CLUSTERDOWN')) return false;
+      if (performance.now() - replacedAtMs < REPLACED_AT_MOST_EVERY_MS) return false;
       replacedAtMs = performance.now();
       return true;
     },
+    ...(login.username !== undefined && { username: login.username }),
+    ...(login.password !== undefined && { password: login.password }),
+    ...(family !== undefined && { family }),
+    ...(tls !== undefined && { tls: tlsOptions(tls) }),
     ...OPTIONS[purpose],
-  });
-  redis.on('error', onError);
+  } satisfies RedisOptions;
+}
+
+/** The certificate is verified in any case. */
+function tlsOptions({ caFile, certFile, keyFile, serverName }: RedisTls) {
+  return {
+    rejectUnauthorized: true,
+    ...(caFile !== undefined && { ca: readFileSync(caFile) }),
+    ...(certFile !== undefined && { cert: readFileSync(certFile) }),
+    ...(keyFile !== undefined && { key: readFileSync(keyFile) }),
+    ...(serverName !== undefined && { servername: serverName }),
+  };
+}
+
+function retryStrategy(attempt: number): number {
+  return Math.min(500, 25 * 2 ** Math.min(attempt, 5));
+}
+
+function watched(redis: Redis): Redis {
   watchHandshake(redis);
   watchHeartbeat(redis);
   // BullMQ's workers block on a copy of their connection. A heartbeat would wait behind them; they have a deadline of their own.
@@ -66,12 +136,69 @@ export function createRedis(url: string, purpose: RedisPurpose, { onError = () =
   return redis;
 }
 
+/** A cluster's nodes are watched each by itself: one that is frozen does not concern the others. */
+function createCluster(address: ClusterAddress, purpose: RedisPurpose): Cluster {
+  const cluster = new Cluster(
+    address.nodes.map((node) => ({ ...node })),
+    clusterOptions(address, purpose),
+  );
+  watchNodes(cluster, watchHeartbeat);
+  const duplicate = cluster.duplicate.bind(cluster);
+  cluster.duplicate = (nodes, override) => {
+    const copy = duplicate(nodes, override);
+    watchNodes(copy, () => {});
+    return copy;
+  };
+  return cluster;
+}
+
+function clusterOptions(address: ClusterAddress, purpose: RedisPurpose) {
+  // Its commands must not be sent twice: a command whose connection has ended may have been carried out. The queue's may.
+  const failsAtOnce = purpose === 'limiter';
+  const { enableOfflineQueue = true, ...redisOptions } = commonOptions(address, purpose);
+  return {
+    redisOptions,
+    enableOfflineQueue,
+    // Where a part of the slots is away, the others are served.
+    enableReadyCheck: false,
+    // The name of a node goes into the handshake of TLS, and what it leads to is looked up at each connection.
+    dnsLookup: (name: string, found: (error: null, address: string) => void) => found(null, name),
+    clusterRetryStrategy: retryStrategy,
+    slotsRefreshTimeout: ANSWER_TIMEOUT_MS,
+    slotsRefreshInterval: 5000,
+    ...(failsAtOnce && {
+      maxRedirections: MOST_REDIRECTIONS,
+      retryDelayOnFailover: 0,
+      retryDelayOnClusterDown: 0,
+      retryDelayOnTryAgain: 1,
+    }),
+  } satisfies ClusterOptions;
+}
+
+function watchNodes(cluster: Cluster, watchMore: (node: Redis) => void): void {
+  const watch = (node: Redis): void => {
+    watchHandshake(node);
+    watchMore(node);
+    // Commands that come while a connection is being made fail: so it is made before they come.
+    if (node.options.readOnly !== true) node.connect().catch(() => {});
+  };
+  for (const node of cluster.nodes()) watch(node);
+  cluster.on('+node', watch);
+  // Its slots may belong to another node by now.
+  cluster.on('-node', () => refreshSlots(cluster));
+}
+
+/** Asks the cluster where its slots are, if nobody is asking already. */
+export function refreshSlots(cluster: Cluster): void {
+  if (cluster.status === 'ready') cluster.refreshSlotsCache(() => {});
+}
+
 /** Gives a connection up and opens a new one. What is under way on it fails: it may have been carried out, or not. */
-export function reconnect(redis: Redis | Cluster): void {
+export function reconnect(redis: RedisConnection): void {
   if (!isCluster(redis)) redis.stream?.destroy();
   else if (redis.status === 'ready') redis.disconnect(true);
 }
 
-function isCluster(redis: Redis | Cluster): redis is Cluster {
+export function isCluster(redis: RedisConnection): redis is Cluster {
   return redis.isCluster;
 }

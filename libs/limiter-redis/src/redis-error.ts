@@ -10,6 +10,8 @@ interface Kind {
   readonly needsNewConnection?: true;
   /** Only writes fail. What reads, a refusal among it, is answered as ever. */
   readonly stillReads?: true;
+  /** Only the keys of this call were concerned: other calls to the same server are answered as ever. */
+  readonly sparesOthers?: true;
 }
 
 const KINDS = {
@@ -18,6 +20,7 @@ const KINDS = {
   LOADING: { meaning: 'Redis is loading its data', needsNewConnection: true },
   MASTERDOWN: { meaning: 'this Redis is a replica that has lost its primary', needsNewConnection: true },
   CLUSTERDOWN: { meaning: 'the Redis Cluster does not serve these keys', needsNewConnection: true },
+  TRYAGAIN: { meaning: 'a slot of the Redis Cluster is on its way, with keys of one call on both nodes', sparesOthers: true },
   NOREPLICAS: { meaning: 'Redis has too few replicas to accept writes (min-replicas-to-write)' },
   MISCONF: { meaning: 'Redis cannot save its data to disk, and refuses writes' },
   BUSY: { meaning: 'a script or a function of somebody blocks Redis' },
@@ -44,6 +47,8 @@ export interface StoreFailure extends Kind {
   readonly code: StoreFailureCode;
   /** What Redis or the network said, in one line. */
   readonly said: string;
+  /** Which master of a cluster it was: host:port. */
+  readonly node?: string;
 }
 
 export function storeFailure(code: StoreFailureCode, said: string): StoreFailure {
@@ -99,6 +104,8 @@ const NETWORK: readonly (readonly [RegExp, StoreFailureCode])[] = [
 
 function networkCode(name: string, code: string, message: string): StoreFailureCode {
   for (const [pattern, found] of NETWORK) if (pattern.test(code)) return found;
+  // A cluster that sends a command on and on: from one side of a slot that is on its way to the other.
+  if (/^Too many Cluster redirections/.test(message)) return 'TRYAGAIN';
   if (/timed out|timeout/i.test(message)) return 'TIMEOUT';
   // What ioredis says of commands that had no connection, or lost it.
   if (

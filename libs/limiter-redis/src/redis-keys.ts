@@ -7,6 +7,36 @@ import type { TopKeyRank } from './top-key-format.js';
  */
 export const BUCKET_PREFIX = 'tg:';
 
+/**
+ * The name of a key whose script names others beside it that are not of the same merchant: in a cluster they lie together, by a tag. On a single Redis, and
+ * where a Sentinel group is, names have always been without.
+ */
+export type Naming = (tag: string, key: string) => string;
+
+export function namingAt({ isCluster }: { readonly isCluster: boolean }): Naming {
+  return isCluster ? (tag, key) => `tg:{:${tag}}${key.slice(BUCKET_PREFIX.length - 1).replace(/[{}]/g, '')}` : (_tag, key) => key;
+}
+
+/**
+ * The name of a bucket in a cluster. That of a merchant is the same, because it has the merchant in braces. Of a bucket that merchants share, what stands
+ * in braces is empty, which counts as none: `{}<rule>.<limit><values>` becomes `{:<rule><values>}<limit>`, so that all limits of a rule lie together,
+ * and those of different addresses, say, anywhere. No merchant's id begins with an unescaped colon.
+ */
+export function clusterBucketKey(key: string): string {
+  if (!key.startsWith('{}')) return key;
+  const values = key.indexOf(':') < 0 ? '' : key.slice(key.indexOf(':'));
+  const [rule, limit] = key.slice(2, key.length - values.length).split('.');
+  return `{:${rule}${values}}${limit}`;
+}
+
+/**
+ * The name of a request's mark in a cluster, or of their counter. Marks of requests whose first bucket is shared would lie anywhere: they lie with the
+ * buckets of their merchant, whose id follows behind the braces.
+ */
+export function clusterMarkKey(key: string): string {
+  return key.startsWith('{}:') ? `{${key.slice(3, key.indexOf(':', 3))}}${key.slice(2)}` : key;
+}
+
 export const DEFAULT_RULES_KEY = 'tg:default-rules';
 
 /** The rules of a plan. Names of plans are letters, digits and hyphens. */
@@ -29,6 +59,14 @@ export const CHANGES_CHANNEL = 'tg:changes';
 /** A hash of what became of a merchant's requests in one hour, by rule: see usage-format.ts. The hour counts from 1970; '' is for what is counted for nobody. */
 export function usageKey(merchantId: string, hour: number): string {
   return `tg:u:{${escaped(merchantId)}}:${hour}`;
+}
+
+/** In a cluster, numbers of merchants lie in so many slots, each with ranks of its own: all of one would be one server's. */
+export const USAGE_PARTS: readonly string[] = Array.from({ length: 16 }, (_, part) => `u${part}`);
+
+/** The tag of a merchant's numbers in a cluster. */
+export function usagePart(merchantId: string): string {
+  return USAGE_PARTS[fnv1a(merchantId) % USAGE_PARTS.length]!;
 }
 
 /** Sorted sets of the rules of merchants that refused most in an hour, and whose buckets were nearly empty. */

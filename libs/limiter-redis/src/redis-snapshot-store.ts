@@ -1,5 +1,7 @@
 import type { DefaultRulesSnapshot, MerchantSnapshot, PlanSnapshot } from '#limiter';
-import type { Redis } from 'ioredis';
+import { PerMaster } from './per-master.js';
+import { bySlot } from './by-slot.js';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { GatheredReads, type GatheredReadsOptions } from './gathered-reads.js';
@@ -51,6 +53,8 @@ interface Counts {
   readonly newer: number;
 }
 
+const NO_COUNTS: Counts = { written: 0, newer: 0 };
+
 export interface SnapshotStoreOptions extends GatheredReadsOptions {
   /**
    * Asked at each write of merchants: whether all who read snapshots read compact ones. What stands there in the same version is then written anew if its format is the other one. Without it
@@ -61,15 +65,23 @@ export interface SnapshotStoreOptions extends GatheredReadsOptions {
 
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
 export class RedisSnapshotStore {
-  private readonly reads: GatheredReads;
+  /** By which a key is read. In a cluster, those of a master that is frozen hold nobody else's up. */
+  private readonly readsOf: (key: string) => GatheredReads;
 
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly onUnreadable: OnUnreadable = () => {},
     private readonly options: SnapshotStoreOptions = {},
   ) {
     // What stands there may be of any size.
-    this.reads = new GatheredReads(redis, MOST_BYTES, options);
+    const makeReads = (): GatheredReads => new GatheredReads(redis, MOST_BYTES, options);
+    if (isCluster(redis)) {
+      const ofMasters = new PerMaster(redis, makeReads);
+      this.readsOf = (key) => ofMasters.of(key);
+    } else {
+      const all = makeReads();
+      this.readsOf = () => all;
+    }
   }
 
   /** Null if Redis has none that can be read, which says nothing about the merchant. */
@@ -95,11 +107,17 @@ export class RedisSnapshotStore {
 
   /** One round trip, and one to ask for the format if there is a choice. Counts those written and those that Redis had in a newer version. */
   async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<Counts> {
-    if (snapshots.length === 0) return { written: 0, newer: 0 };
+    if (snapshots.length === 0) return NO_COUNTS;
     const compact = await this.options.compact?.();
-    const keys = snapshots.map(({ merchantId }) => snapshotKey(merchantId));
-    const texts = snapshots.map(compact === true ? compactSnapshotText : snapshotText);
-    return this.writeTexts(keys, texts, ttlMs, { reformat: compact !== undefined });
+    const textOf = compact === true ? compactSnapshotText : snapshotText;
+    const calls = bySlot(this.redis, snapshots, ({ merchantId }) => snapshotKey(merchantId)).map((some) => {
+      const keys = some.map(({ merchantId }) => snapshotKey(merchantId));
+      return this.writeTexts(keys, some.map(textOf), ttlMs, { reformat: compact !== undefined });
+    });
+    return (await Promise.all(calls)).reduce(
+      (sum, { written, newer }) => ({ written: sum.written + written, newer: sum.newer + newer }),
+      NO_COUNTS,
+    );
   }
 
   /** True if it was newer than what was there. Default rules do not expire: without them too much would pass. */
@@ -163,7 +181,7 @@ export class RedisSnapshotStore {
   }
 
   private async findAt<T>(key: string, kind: StoredKind, parse: (text: string) => Parsed<T>): Promise<Found<T>> {
-    const bytes = await this.reads.read(key).catch(otherType);
+    const bytes = await this.readsOf(key).read(key).catch(otherType);
     if (Buffer.isBuffer(bytes) && bytes.length === 0) return { value: null };
     const found = !Buffer.isBuffer(bytes)
       ? bytes

@@ -57,25 +57,46 @@ const packed = new ByteWriter(1024);
 
 /** @param now the clock in microseconds, '' for that of the server */
 export function packRefunds(refunds: readonly Refund[], now: string): PackedArguments {
+  const given = refunds.map(({ key, bucket, numbers }) =>
+    'dependent' in bucket
+      ? { key, kind: RETRY.kind, generation: bucket.dependent, numbers }
+      : { key, kind: numberOf(codecOf(bucket)), generation: bucket.generation, numbers },
+  );
+  return packRefundsOf(given, now);
+}
+
+interface Given {
+  readonly key: string;
+  readonly kind: number;
+  readonly generation: number;
+  readonly numbers: readonly number[];
+}
+
+function packRefundsOf(given: readonly Given[], now: string): PackedArguments {
   const indexes = new Map<string, number>();
   frames.clear();
   packed.clear();
-  for (const { key, bucket, numbers } of refunds) {
-    if ('dependent' in bucket) packGiven(indexes, key, RETRY.kind, bucket.dependent, numbers);
-    else packGiven(indexes, key, numberOf(codecOf(bucket)), bucket.generation, numbers);
-  }
+  for (const { key, kind, generation, numbers } of given) packGiven(indexes, key, kind, generation, numbers);
   frames.frame(now);
   frames.ascii(`$${packed.length}\r\n`);
   return {
-    firstKey: BUCKET_PREFIX + (refunds[0]?.key ?? ''),
+    firstKey: BUCKET_PREFIX + (given[0]?.key ?? ''),
     keyCount: indexes.size,
     argumentCount: 2,
     frames: [frames.written(), packed.written(), END],
   };
 }
 
+/** What a claim gives back where it lies in another slot than the claim. */
+export function packClaimed(taken: readonly ClaimedTake[]): PackedArguments {
+  return packRefundsOf(
+    taken.map(({ key, kind, generation, numbers }) => ({ key, kind: KIND[kind]!, generation, numbers })),
+    '',
+  );
+}
+
 /** The claim that ends with what it gives back. */
-interface EndedClaim {
+export interface EndedClaim {
   readonly key: string;
   /** As it was read. */
   readonly text: string;

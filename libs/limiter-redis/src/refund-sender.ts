@@ -1,4 +1,4 @@
-import type { Cluster, Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { packRefunds, refundsOf, type GivenBack } from './refund-call.js';
 import { Script } from './scripts.js';
 import type { ServerClock } from './server-clock.js';
@@ -11,7 +11,7 @@ export class RefundSender {
 
   /** @param batchSize requests in one script call, at most */
   constructor(
-    private readonly redis: Redis | Cluster,
+    private readonly redis: RedisConnection,
     private readonly clock: ServerClock,
     private readonly batchSize: number,
   ) {}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Cluster, Redis } from 'ioredis';
+import { isCluster, type RedisConnection } from './redis-connection.js';
 import { algorithmsInLua } from '../lua/algorithms/index.js';
 import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
 import { wireInLua } from './wire.js';
@@ -33,9 +33,10 @@ type ScriptName =
   | 'add-limit-events';
 
 /** Sends the scripts of a gateway in advance, so that none of its first calls has to be made twice. */
-export async function loadScripts(redis: Redis): Promise<void> {
+export async function loadScripts(redis: RedisConnection): Promise<void> {
   const names: ScriptName[] = ['take', 'lend', 'refund', 'read-texts', 'report-load'];
-  await Promise.all(names.map((name) => redis.script('LOAD', sourceOf(`${name}.lua`))));
+  const servers = isCluster(redis) ? redis.nodes('master') : [redis];
+  await Promise.all(servers.flatMap((server) => names.map((name) => server.script('LOAD', sourceOf(`${name}.lua`)))));
 }
 
 /** A Lua script of this library, called by its hash; sent in full only to a server that does not know it. */
@@ -48,12 +49,12 @@ export class Script {
     this.sha1 = createHash('sha1').update(this.source).digest('hex');
   }
 
-  run(redis: Redis, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  run(redis: RedisConnection, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.runPacked(redis, () => packArguments(keys, args));
   }
 
   /** @param pack called at once, and again if the server does not know the script */
-  async runPacked(redis: Redis | Cluster, pack: () => PackedArguments): Promise<unknown> {
+  async runPacked(redis: RedisConnection, pack: () => PackedArguments): Promise<unknown> {
     try {
       return await redis.sendCommand(new PackedCall('evalsha', this.sha1, pack()));
     } catch (error) {

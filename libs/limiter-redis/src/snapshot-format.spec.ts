@@ -90,6 +90,14 @@ test('a snapshot has the second format only if a rule in it needs that', () => {
   expect(parts.map((part) => formatOf([{ ...PLAIN, ...part }]))).toEqual(parts.map(() => 2));
 });
 
+test('a rule that is leased is read by gateways of before, which decide exactly, and refuse while Redis is away', () => {
+  const leased: Rule = { ...PLAIN, consistency: 'leased', onStoreFailure: 'leased' };
+  const text = snapshotText(snapshot([leased]));
+  expect(JSON.parse(text.slice(16))).toMatchObject({ format: 1, rules: [{ consistency: 'leased', onStoreFailure: 'closed' }] });
+  expect(parsed(text)).toEqual({ value: snapshot([{ ...leased, onStoreFailure: 'closed' }]) });
+  expect(snapshotText(snapshot([{ ...PLAIN, consistency: 'optimistic', reserve: RICH.reserve! }]))).toContain('"consistency":"optimistic"');
+});
+
 test('a snapshot of a later format is not read', () => {
   expect(parsed(changed(snapshot([RICH]), (body) => (body.format = 4)))).toEqual({
     reason: 'newer_format',
@@ -102,8 +110,9 @@ describe('a compact snapshot', () => {
   const back = (from: MerchantSnapshot) => parsed(compactSnapshotText(from));
 
   it('of a merchant with default rules or a plan alone is a mark', () => {
-    expect(compactSnapshotText(snapshot([]))).toBe('0000000000000007{"format":3}');
-    expect(compactSnapshotText({ ...snapshot([]), plan: 'pro' })).toBe('0000000000000007{"format":3,"plan":"pro"}');
+    const inUtc = { ...snapshot([]), timeZone: 'UTC' };
+    expect(compactSnapshotText(inUtc)).toBe('0000000000000007{"format":3}');
+    expect(compactSnapshotText({ ...inUtc, plan: 'pro' })).toBe('0000000000000007{"format":3,"plan":"pro"}');
   });
 
   it.each<[string, MerchantSnapshot]>([

@@ -11,6 +11,7 @@ import {
   type DefaultRulesSnapshot,
   type MerchantSnapshot,
   type PlanSnapshot,
+  type Rule,
 } from '#limiter';
 import { COMPACT_FORMAT, compacted, expanded } from './compact-snapshot.js';
 import { parsed, StoredError, type Parsed } from './stored.js';
@@ -51,9 +52,14 @@ function stored({ newerRules = [], ...snapshot }: MerchantSnapshot | DefaultRule
   const { rules } = snapshot;
   const hasOverrides = 'overrides' in snapshot && snapshot.overrides !== undefined;
   if (!hasOverrides && newerRules.length === 0 && rules.every((rule) => languageOf(rule) === 1))
-    return { format: FIRST_FORMAT, ...snapshot };
-  const withLanguage = rules.map((rule) => ({ ...rule, language: languageOf(rule) }));
+    return { format: FIRST_FORMAT, ...snapshot, rules: rules.map(withKnownPolicy) };
+  const withLanguage = rules.map((rule) => ({ ...withKnownPolicy(rule), language: languageOf(rule) }));
   return { format: SNAPSHOT_FORMAT, ...snapshot, rules: [...withLanguage, ...newerRules] };
+}
+
+/** Gateways of before do not know `leased`, and would read nothing of the snapshot: to one that has been lent nothing it means `closed`. */
+function withKnownPolicy(rule: Rule): Rule {
+  return rule.onStoreFailure === 'leased' ? { ...rule, onStoreFailure: 'closed' } : rule;
 }
 
 /** Never throws. */

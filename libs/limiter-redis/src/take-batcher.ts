@@ -84,5 +84,5 @@ export class TakeBatcher {
 function settle(waiting: WaitingTake, outcome: TakeOutcome, atUs = 0, state?: RetryState): void {
   const { answer } = waiting;
   waiting.answer = undefined;
-  answer?.(outcome, atUs, false, state);
+  answer?.(outcome, atUs, 'store', state);
 }

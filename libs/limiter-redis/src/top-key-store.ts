@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from './redis-connection.js';
 import { topKeysKey } from './redis-keys.js';
 import { Script } from './scripts.js';
 import { otherType } from './stored.js';
@@ -33,7 +33,7 @@ export interface RankedKeys {
 
 /** Which keys of rules ask most and are refused most, in Redis. All methods reject with ioredis' error when Redis is away. */
 export class RedisTopKeyStore {
-  constructor(private readonly redis: Redis) {}
+  constructor(private readonly redis: RedisConnection) {}
 
   /** Adds to the hour that it is at the server. A few short calls, one after the other, so that takes of other gateways come in between. */
   async add(counts: readonly TopKeyCount[]): Promise<void> {

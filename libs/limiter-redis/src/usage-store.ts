@@ -1,7 +1,8 @@
 import { isMerchantId } from '#limiter';
-import type { Redis } from 'ioredis';
+import { bySlot } from './by-slot.js';
 import { LONGEST_LIFE_MS } from './overlong-keys.js';
-import { usageKey, usageRankKey, usageSeenKey } from './redis-keys.js';
+import { isCluster, type RedisConnection } from './redis-connection.js';
+import { namingAt, usageKey, usagePart, usageRankKey, usageSeenKey, USAGE_PARTS, type Naming } from './redis-keys.js';
 import { Script } from './scripts.js';
 import {
   HOUR_MS,
@@ -28,20 +29,23 @@ const RULES_AT_ONCE = 100;
 export interface UsageBatch {
   /** The name of the gateway. */
   readonly gateway: string;
-  /** Larger than that of any batch before by at least `callsOf` of that batch. A batch that is sent again has the same number. */
+  /** Larger than that of any batch before by at least the number of merchants in that batch. A batch that is sent again has the same number. */
   readonly number: number;
   readonly merchants: readonly MerchantUsage[];
 }
 
 /** What became of requests, in Redis. All methods reject with ioredis' error when Redis is away. */
 export class RedisUsageStore {
+  private readonly named: Naming;
   private latestMs = 0;
 
   /** @param onStepBack told when the clock of the server has stepped back by more than any key lives */
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly onStepBack: () => void = () => {},
-  ) {}
+  ) {
+    this.named = namingAt(redis);
+  }
 
   /** What time it is at the server. Milliseconds. */
   async nowMs(): Promise<number> {
@@ -57,15 +61,17 @@ export class RedisUsageStore {
     if (nowMs < this.latestMs - LONGEST_LIFE_MS) this.onStepBack();
     this.latestMs = nowMs;
     const minute = Math.floor((nowMs - ageMs) / MINUTE_MS);
-    for (const [i, some] of callsOf(merchants).entries()) await this.addSome(gateway, number + i, minute, some);
+    const parts = bySlot(this.redis, merchants, ({ merchantId }) => this.named(usagePart(merchantId), ''));
+    for (const [i, some] of parts.flatMap(callsOf).entries()) await this.addSome(gateway, number + i, minute, some);
   }
 
   private async addSome(gateway: string, number: number, minute: number, merchants: readonly MerchantUsage[]): Promise<void> {
     const hour = Math.floor(minute / 60);
-    const keys = [usageSeenKey(gateway), usageRankKey('refused', hour), usageRankKey('near', hour)];
+    const part = usagePart(merchants[0]!.merchantId);
+    const keys = [usageSeenKey(gateway), usageRankKey('refused', hour), usageRankKey('near', hour)].map((key) => this.named(part, key));
     const args = [String(number), String(minute % 60), String(TTL_SECONDS), String(SEEN_TTL_SECONDS)];
     for (const { merchantId, rules } of merchants) {
-      keys.push(usageKey(merchantId, hour));
+      keys.push(this.keyOf(merchantId, hour));
       args.push(merchantId, String(rules.length));
       for (const { ruleId, passed, refused, shadowRefused, leastPercent } of rules)
         args.push(ruleId, String(passed), String(refused), String(shadowRefused), String(leastPercent));
@@ -79,7 +85,7 @@ export class RedisUsageStore {
     const found = new Map<string, UsageStep[]>();
     await Promise.all(
       merchantIds.map(async (merchantId) => {
-        const steps = await Promise.all(hours.map(async (hour) => parseUsage(await this.hash(usageKey(merchantId, hour)), hour)));
+        const steps = await Promise.all(hours.map(async (hour) => parseUsage(await this.hash(this.keyOf(merchantId, hour)), hour)));
         const within = steps.flat().filter(({ atMs }) => atMs >= fromMs && atMs < untilMs);
         found.set(
           merchantId,
@@ -112,12 +118,12 @@ export class RedisUsageStore {
    */
   async lastDay(rule: RankedRule, ownMs: number): Promise<LastDay | undefined> {
     const hours = hoursOf(ownMs - USAGE_KEPT_MS - HOUR_MS, ownMs + HOUR_MS);
-    const pipeline = this.redis.pipeline().time();
-    for (const hour of hours)
-      pipeline.hmget(usageKey(rule.merchantId, hour), rule.ruleId, NO_RULE, OTHER_RULE).hmget(usageKey(OTHER_MERCHANT, hour), NO_RULE);
-    const [[, time], ...answers] = (await pipeline.exec()) as [[Error | null, [string, string]], ...[Error | null, (string | null)[]][]];
-    const untilMs = millisOf(time);
-    const texts = answers.map(([error, found]) => (error ? ofOtherType([])(error) : found));
+    const asked = hours.flatMap((hour) => [
+      this.fields(this.keyOf(rule.merchantId, hour), [rule.ruleId, NO_RULE, OTHER_RULE]),
+      this.fields(this.keyOf(OTHER_MERCHANT, hour), [NO_RULE]),
+    ]);
+    // All are sent at once, also where they lie on different servers.
+    const [untilMs, ...texts] = await Promise.all([this.nowMs(), ...asked]);
     if (Math.abs(untilMs - ownMs) > HOUR_MS) return undefined;
     const fromMs = untilMs - USAGE_KEPT_MS;
     const within = (ruleId: string, place: (hour: number) => string | null | undefined): UsageStep[] =>
@@ -133,8 +139,12 @@ export class RedisUsageStore {
     return { fromMs, untilMs, steps, hasUncounted: uncounted.flat().length > 0 };
   }
 
+  private fields(key: string, names: readonly string[]): Promise<(string | null)[]> {
+    return this.redis.hmget(key, ...names).catch(ofOtherType<(string | null)[]>([]));
+  }
+
   private async hourOf({ merchantId, ruleId }: RankedRule, hour: number): Promise<UsageStep[]> {
-    return stepsIn(ruleId, await this.redis.hget(usageKey(merchantId, hour), ruleId).catch(ofOtherType(null)), hour);
+    return stepsIn(ruleId, await this.redis.hget(this.keyOf(merchantId, hour), ruleId).catch(ofOtherType(null)), hour);
   }
 
   /** What was counted for nobody, because it was beyond the bounds of the counters. */
@@ -144,7 +154,9 @@ export class RedisUsageStore {
 
   /** The rules of merchants that probably come first, best first; exact numbers are those of `read`. */
   async ranked(rank: 'refused' | 'near', fromMs: number, untilMs: number, most: number): Promise<RankedRule[]> {
-    const lists = await Promise.all(hoursOf(fromMs, untilMs).map((hour) => this.ranks(rank, hour)));
+    const hours = hoursOf(fromMs, untilMs);
+    const parts = isCluster(this.redis) ? USAGE_PARTS : [''];
+    const lists = await Promise.all(parts.flatMap((part) => hours.map((hour) => this.ranks(this.named(part, usageRankKey(rank, hour))))));
     const scores = new Map<string, number>();
     for (const [member, score] of lists.flat()) {
       const before = scores.get(member);
@@ -154,9 +166,13 @@ export class RedisUsageStore {
     return sorted.flatMap(([member]) => rankedRule(member)).slice(0, most);
   }
 
-  private async ranks(rank: 'refused' | 'near', hour: number): Promise<[string, number][]> {
-    const flat = await this.redis.zrange(usageRankKey(rank, hour), 0, String(MOST_RANKED - 1), 'WITHSCORES').catch(ofOtherType([]));
+  private async ranks(key: string): Promise<[string, number][]> {
+    const flat = await this.redis.zrange(key, 0, String(MOST_RANKED - 1), 'WITHSCORES').catch(ofOtherType([]));
     return Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i]!, Number(flat[2 * i + 1])]);
+  }
+
+  private keyOf(merchantId: string, hour: number): string {
+    return this.named(usagePart(merchantId), usageKey(merchantId, hour));
   }
 
   private async hash(key: string): Promise<Record<string, string>> {
@@ -201,8 +217,8 @@ function rankedRule(member: string): RankedRule[] {
   return isMerchantId(merchantId) ? [{ merchantId, ruleId: member.slice(space + 1) }] : [];
 }
 
-/** The calls in which counts are added. */
-export function callsOf(merchants: readonly MerchantUsage[]): MerchantUsage[][] {
+/** The calls in which counts of one part are added. */
+function callsOf(merchants: readonly MerchantUsage[]): MerchantUsage[][] {
   const calls: MerchantUsage[][] = [];
   let rules = RULES_AT_ONCE;
   for (const merchant of merchants) {

@@ -6,6 +6,7 @@ import type { PenaltyBucket } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
 import type { Decision } from './decision.js';
 import type { Leases } from './lease.js';
+import type { Lending } from './leasing/lendable-rule.js';
 import { limitAlgorithm } from './limit-algorithm.js';
 import { capacityOf, excessOf, type InForce, type Limit, type LimitStart, type OnEdit, type PastLimit } from './limit.js';
 import type { Penalty } from './rule.js';
@@ -26,6 +27,8 @@ export type Bucket = BucketGeneration & {
   readonly timeZone: string;
   /** The bucket of which this is what others may take: see `withholding`. */
   readonly whole?: Bucket;
+  /** How a process may decide about it without asking the store, if it may: see leasing/lendable-rule.ts. */
+  readonly lending?: Lending;
   /** When its numbers hold, where that is known beforehand: outside of that time nothing is taken by them. */
   readonly inForce?: InForceUs;
 };

@@ -5,6 +5,7 @@ import type { CompiledCharge } from './charge.js';
 import { AskedFields } from './conditions/request-field.js';
 import type { Price } from './cost.js';
 import type { Descriptor } from './descriptor.js';
+import { lendable, lendingOf } from './leasing/lendable-rule.js';
 import type { Rule } from './rule.js';
 import type { RuleOrigin } from './rule-origin.js';
 import type { BucketTake, MakeTake, PenaltyTake } from './take.js';
@@ -44,9 +45,11 @@ export interface CompiledRule {
   readonly withheldPercent: number;
 }
 
-export function bucketsOf({ limits, penalty }: Rule, timeZone: string | undefined): RuleBuckets {
+export function bucketsOf(rule: Rule, timeZone: string | undefined): RuleBuckets {
+  const { limits, penalty } = rule;
+  const buckets = limits.map((limit) => bucketOf(limit, timeZone));
   return {
-    limits: limits.map((limit) => bucketOf(limit, timeZone)),
+    limits: lendable(buckets, lendingOf(rule, buckets)),
     penalty: penalty ? bucketOfPenalty(penalty, limits.length) : undefined,
   };
 }

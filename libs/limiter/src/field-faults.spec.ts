@@ -1,3 +1,4 @@
+import { CONSISTENCIES } from './consistency.js';
 import { FAULT_REASONS } from './field.js';
 import { completed, objectFaults } from './field-faults.js';
 import { nearestName } from './nearest-name.js';
@@ -62,7 +63,9 @@ describe('the code of a fault', () => {
       '/reserve/2/percent',
       'rule.reserve.percent.out_of_range',
     ],
-    [{ ...RULE, consistency: 'leased' }, '/consistency', 'rule.consistency.not_enforced'],
+    [{ ...RULE, consistency: 'lease' }, '/consistency', 'rule.consistency.not_one_of'],
+    [{ ...RULE, consistency: null }, '/consistency', 'rule.consistency.wrong_type'],
+    [{ ...RULE, onStoreFailure: 'leases' }, '/onStoreFailure', 'rule.onStoreFailure.not_one_of'],
     [{ ...RULE, onUnreadableBody: 'pass' }, '/onUnreadableBody', 'rule.onUnreadableBody.not_one_of'],
     [{ ...RULE, onLimit: { reroute: 'Slow lane' } }, '/onLimit/reroute', 'rule.onLimit.reroute.malformed'],
     [{ ...RULE, onLimit: {} }, '/onLimit/reroute', 'rule.onLimit.reroute.missing'],
@@ -128,12 +131,13 @@ it.each([null, [], [SHARE], [{ name: 'posts', methods: ['POST'], percent: 99 }],
   },
 );
 
-describe('a part of the language that is not enforced yet', () => {
-  it('is accepted where it says what holds anyway, and not kept', () => {
-    const rule = { ...RULE, consistency: 'exact' };
-    expect(faultsOf(rule)).toEqual([]);
-    expect(completed(rule, RULE_FIELDS)).not.toHaveProperty('consistency');
+describe('consistency', () => {
+  it.each(CONSISTENCIES)('%s is accepted and kept', (consistency) => {
+    expect(faultsOf({ ...RULE, consistency })).toEqual([]);
+    expect(completed({ ...RULE, consistency }, RULE_FIELDS)).toMatchObject({ consistency });
   });
+
+  it('is exact unless it is given', () => expect(completed(RULE, RULE_FIELDS)).toMatchObject({ consistency: 'exact' }));
 });
 
 describe('a misspelt field', () => {

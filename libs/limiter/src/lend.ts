@@ -32,6 +32,11 @@ export interface LendRequest {
 }
 
 export interface Lent {
+  /**
+   * How many of the tokens it holds are lent to it as far as the store knows: what it holds beyond that is void, because its lease was over, or the store has
+   * lost it.
+   */
+  readonly kept: number;
   /** Tokens granted now: at most what was wanted, what is there, and what the share leaves. 0 refuses no request. */
   readonly granted: number;
   /** What was there to be taken of the tokens overspent. */

@@ -51,18 +51,18 @@ export function lentOut(
   const left = { ...found, state, leases };
   return {
     left,
-    lent: answerOf(bucket, left, others, nowUs, { granted, charged, forUs: lent > 0 ? Math.min(request.forUs, lastUs - nowUs) : 0 }),
+    lent: answerOf(bucket, left, others, nowUs, { kept, granted, charged, forUs: lent > 0 ? Math.min(request.forUs, lastUs - nowUs) : 0 }),
   };
 }
 
-const NOTHING_DONE = { granted: 0, charged: 0, forUs: 0 };
+const NOTHING_DONE = { kept: 0, granted: 0, charged: 0, forUs: 0 };
 
 function answerOf(
   bucket: Bucket,
   { state, block }: LeasedBucket,
   others: Leases,
   nowUs: number,
-  done: Pick<Lent, 'granted' | 'charged' | 'forUs'>,
+  done: Pick<Lent, 'kept' | 'granted' | 'charged' | 'forUs'>,
 ): Lent {
   const level = block === undefined ? levelAt(bucket, state, nowUs, 1) : { blockedForUs: block.untilUs - nowUs };
   return { ...done, level, lentElsewhere: lentBy(others) };

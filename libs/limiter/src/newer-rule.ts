@@ -3,7 +3,7 @@ import type { RuleMatch, StoreFailurePolicy } from './rule.js';
 
 /**
  * A rule in a version of the language that is not known here: a newer Tollgate has written it. What it limits cannot be said. It counts as a rule does whose
- * store is away: one that is `closed` refuses the requests that it may concern, and the others let them pass; there is no bucket to be kept for `local`.
+ * store is away: one that is `closed` (or `leased`) refuses the requests that it may concern, and the others let them pass; there is no bucket to be kept for `local`.
  */
 export interface NewerRule {
   readonly id: string;
@@ -15,5 +15,7 @@ export interface NewerRule {
 
 /** The requests that are refused because of such rules. */
 export function closedByNewerRules(rules: readonly NewerRule[]): NamedRoutes {
-  return new NamedRoutes(rules.filter(({ onStoreFailure }) => onStoreFailure === 'closed').map(({ match }) => match));
+  return new NamedRoutes(
+    rules.filter(({ onStoreFailure }) => onStoreFailure === 'closed' || onStoreFailure === 'leased').map(({ match }) => match),
+  );
 }

@@ -17,10 +17,15 @@ export interface Receipt extends SlotHolder {
 export type TakeOutcome = readonly BucketLevel[] | StoreUnavailableError | NewerRulesError;
 
 /**
- * `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. `remembered`: nobody was asked, because the same was refused
- * a moment ago; see refusal-memory.ts. `state`: see RetryState.
+ * `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. `source`: the store, unless it says otherwise. `state`: see RetryState.
  */
-export type TakeAnswer = (outcome: TakeOutcome, atUs: number, remembered?: boolean, state?: RetryState) => void;
+export type TakeAnswer = (outcome: TakeOutcome, atUs: number, source?: TakeSource, state?: RetryState) => void;
+
+/**
+ * Who has answered: the store; a memory of what it has refused a moment ago, see refusal-memory.ts; this process, from tokens that it was lent or by what
+ * it has last heard, see leasing/leasing-bucket-store.ts.
+ */
+export type TakeSource = 'store' | 'memory' | 'lease' | 'optimistic';
 
 /**
  * Where buckets live. When several processes share one, the store owns the clock: theirs differ, and a bucket refilled

@@ -73,10 +73,9 @@ export class RateLimiter {
     }
     const room = elastic ? this.spareCapacity.reserve() : 0;
     const reservation = this.reservation(this.store, rules, descriptor, room > 0);
-    this.store.take(reservation, (outcome, atUs, remembered, state) => {
+    this.store.take(reservation, (outcome, atUs, source, state) => {
       if (state !== undefined) reservation.is(state);
-      const said =
-        outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs), remembered ? 'memory' : 'store');
+      const said = outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs), source ?? 'store');
       const verdict = state === 'retried' && said !== undefined ? { ...said, retried: true as const } : said;
       if (room > 0 && !verdict?.usedSpare) this.spareCapacity.giveBack(room);
       if (outcome instanceof StoreUnavailableError) {
@@ -89,11 +88,11 @@ export class RateLimiter {
     });
   }
 
-  /** The strictest of the chosen rules decides: one that is closed refuses, local ones are asked, open ones let pass. */
+  /** The strictest of the chosen rules decides: one that is closed refuses, or leased, because what was lent has been looked at; local ones are asked, open ones let pass. */
   private withoutStore(rules: readonly CompiledRule[], descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     const withPolicy = (policy: StoreFailurePolicy) => rules.filter(({ rule }) => rule.onStoreFailure === policy);
     const local = withPolicy('local');
-    if (withPolicy('closed').length > 0) answer(CLOSED);
+    if (withPolicy('closed').length + withPolicy('leased').length > 0) answer(CLOSED);
     else if (local.length === 0) answer(OPEN);
     else this.decideLocally(local, descriptor, answer);
   }
@@ -148,7 +147,7 @@ export class RateLimiter {
         continue;
       }
       const reservation = this.reservation(this.store, [compiled], descriptor);
-      this.store.take(reservation, (outcome, atUs, _remembered, state) => {
+      this.store.take(reservation, (outcome, atUs, _source, state) => {
         if (state !== undefined) reservation.is(state);
         if (!(outcome instanceof Error)) {
           const refused = !allPass(reservation, outcome);

@@ -256,7 +256,7 @@ describe('what was refused', () => {
     const none = startedLimit(burst({ capacity: 0 }), 0);
     const remembered = (key: string): boolean => {
       let seen: boolean | undefined;
-      store.take(asking([{ ...bucketTake(key, none), bucket }]), (_outcome, _atUs, remembers) => (seen = remembers === true));
+      store.take(asking([{ ...bucketTake(key, none), bucket }]), (_outcome, _atUs, source) => (seen = source === 'memory'));
       return seen!;
     };
     const { bucket } = bucketTake('', none);

@@ -42,18 +42,18 @@ export class RememberingBucketStore implements BucketStore, BucketOperator {
     const mustAsk = request.retry !== undefined && this.mayBeRetry(request, sentAtMs);
     const levels = mustAsk ? undefined : this.memory.recall(request, sentAtMs, this.provoked);
     if (levels !== undefined) {
-      answer(levels, 0, true);
+      answer(levels, 0, 'memory');
       return;
     }
     // First, so that the block begins with the request with which it has to.
     if (this.untold.size > 0) for (const { key } of request.takes) this.tellOf(key);
-    this.store.take(request, (outcome, atUs, _remembered, state) => {
+    this.store.take(request, (outcome, atUs, source, state) => {
       // Of a retry, which costs nothing, there is nothing to learn.
       if (!(outcome instanceof Error) && state !== 'retried') {
         if (allPass(request, outcome)) this.memory.passed(request, sentAtMs);
         else this.memory.remember(request, outcome, sentAtMs, this.now());
       }
-      answer(outcome, atUs, false, state);
+      answer(outcome, atUs, source, state);
     });
   }
 

@@ -90,7 +90,8 @@ const RULES: readonly object[] = [
     key: ['ip.prefix', 'header.x-device-id'],
     limits: [{ ...bucket, refillIntervalMs: 1_000 }],
     charge: { on: 'request' },
-    consistency: 'exact',
+    consistency: 'leased',
+    onStoreFailure: 'leased',
   },
 ];
 

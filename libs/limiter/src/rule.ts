@@ -3,7 +3,8 @@ import { ON_UNREADABLE_BODY } from './body/unreadable-body-policy.js';
 import { CHARGE } from './charge.js';
 import { CONDITIONS, FIELD_NAME } from './conditions/condition-fields.js';
 import { COST } from './cost.js';
-import type { Fields, FieldToCome, SpecOf } from './field.js';
+import { CONSISTENCY } from './consistency.js';
+import type { Fields, SpecOf } from './field.js';
 import { LABELS, NOTE } from './label.js';
 import type { Limit } from './limit.js';
 import { LIMIT } from './limit-fields.js';
@@ -19,8 +20,8 @@ export type { Penalty } from './algorithms/penalty/fields.js';
 export const LAYERS = ['platform', 'network', 'merchant', 'user'] as const;
 export type Layer = (typeof LAYERS)[number];
 
-/** What a rule wants when the store cannot answer: let pass, refuse with 503, or a bucket in this process. */
-export const STORE_FAILURE_POLICIES = ['open', 'closed', 'local'] as const;
+/** What a rule wants when the store cannot answer: let pass, refuse with 503, a bucket in this process, or only what this process has been lent. */
+export const STORE_FAILURE_POLICIES = ['open', 'closed', 'local', 'leased'] as const;
 export type StoreFailurePolicy = (typeof STORE_FAILURE_POLICIES)[number];
 
 /** The fields of a request that tell buckets of one rule apart, by their names: see conditions/request-field.ts. */
@@ -47,13 +48,6 @@ const MATCH_FIELDS = {
     explanation: 'Path patterns: * stands for anything within a segment, ** for any number of segments. An empty list means any path.',
   },
   all: CONDITIONS,
-} as const satisfies Fields;
-
-const toCome = (explanation: string, permitted: readonly unknown[] = []): FieldToCome => ({ kind: 'to_come', permitted, explanation });
-
-/** Parts of the language that are not enforced yet. A rule that asks for one of them is refused: see also FIELD_NAME. */
-const FIELDS_TO_COME = {
-  consistency: toCome('How exactly buckets are shared. For now each take is decided by the store.', ['exact']),
 } as const satisfies Fields;
 
 /** The language of a rule: everything that an administrator may write. */
@@ -117,7 +111,7 @@ export const RULE_FIELDS = {
     default: 'local',
     explanation:
       'What happens while the store of the buckets does not answer: open lets requests pass, closed refuses them with 503, ' +
-      'local uses a bucket in each gateway.',
+      'local uses a bucket in each gateway, leased lets pass what a gateway has been lent and refuses the rest with 503.',
   },
   penalty: {
     kind: 'object',
@@ -129,7 +123,7 @@ export const RULE_FIELDS = {
   },
   onLimit: ON_LIMIT,
   reserve: RESERVE,
-  ...FIELDS_TO_COME,
+  consistency: CONSISTENCY,
 } as const satisfies Fields;
 
 /** When a rule applies. An empty list matches everything. See path-pattern.ts. */

@@ -9,6 +9,7 @@ import {
   type OnEdit,
   type PastLimit,
 } from './limit.js';
+import { CONSISTENCY } from './consistency.js';
 import type { Cost } from './cost.js';
 import type { Field, ValueOf } from './field.js';
 import { valueFaults } from './field-faults.js';
@@ -121,6 +122,7 @@ export function storedRule(value: unknown, at = 'rule'): Rule {
     ...timesAt(others, at),
     ...chargeAt(others, at),
     ...(isThere(others.onLimit) && { onLimit: { ...valueAt(others.onLimit, RULE_FIELDS.onLimit, `${at}.onLimit`)! } }),
+    ...consistencyAt(others, at),
     ...(isThere(others.reserve) && { reserve: structuredClone(valueAt(others.reserve, RULE_FIELDS.reserve, `${at}.reserve`)) }),
     ...(isThere(penalty) && { penalty: penaltyAt(penalty, `${at}.penalty`) }),
   };
@@ -136,6 +138,12 @@ function timesAt(
     ...(isThere(validTo) && { validTo: valueAt(validTo, RULE_FIELDS.validTo, `${at}.validTo`) as string }),
     ...(isThere(schedule) && { schedule: structuredClone(valueAt(schedule, RULE_FIELDS.schedule, `${at}.schedule`)) as Schedule }),
   };
+}
+
+/** What holds unless it is said is not kept, so that a plain rule is written as it always was. */
+function consistencyAt({ consistency }: Readonly<Record<string, unknown>>, at: string): Pick<Rule, 'consistency'> {
+  if (!isThere(consistency) || consistency === CONSISTENCY.default) return {};
+  return { consistency: oneOfAt(consistency, CONSISTENCY.values, `${at}.consistency`) };
 }
 
 function costAt(value: unknown, at: string): Cost {

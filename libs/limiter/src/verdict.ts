@@ -4,6 +4,7 @@ import { decide } from './bucket.js';
 import type { CompiledRule } from './compiled-rule.js';
 import type { Decision, Reason, RetryAfter } from './decision.js';
 import type { Limit } from './limit.js';
+import type { TakeSource } from './ports.js';
 import type { Reservation } from './reservation.js';
 import type { Rule } from './rule.js';
 import type { RuleOrigin } from './rule-origin.js';
@@ -32,10 +33,10 @@ export interface Verdict {
   readonly allowed: boolean;
   readonly reason: Reason;
   /**
-   * Where the decision came from: the shared store; this process, which remembers that the store has refused it, or decides by itself while the
-   * store is away; or no bucket at all.
+   * Where the decision came from: the shared store; this process, which remembers that the store has refused it, spends what it was lent, decides by what
+   * it has last heard, or decides by itself while the store is away; or no bucket at all.
    */
-  readonly source: 'store' | 'memory' | 'local' | 'none';
+  readonly source: TakeSource | 'local' | 'none';
   /** Milliseconds until the same request would pass; `unknown` while the store is away. */
   readonly retryAfterMs: RetryAfter | 'unknown';
   /** How long the request waits its turn before it is forwarded; 0 if no limit is a queue. */

@@ -30,7 +30,7 @@ export interface CodeRule {
   readonly priority?: number;
   readonly limits?: readonly object[];
   readonly match?: { readonly methods?: readonly string[]; readonly paths?: readonly string[]; readonly all?: readonly object[] };
-  readonly onStoreFailure?: 'open' | 'closed' | 'local';
+  readonly onStoreFailure?: 'open' | 'closed' | 'local' | 'leased';
   /** Everything else that the language has: see docs/rules.md. */
   readonly [field: string]: unknown;
 }

@@ -7,6 +7,7 @@ import {
   problemTypeBase,
   RATE_LIMIT_HEADER_STYLES,
   RATE_LIMIT_RESETS,
+  redisUrl,
   storeUrl,
   UNKNOWN_MERCHANT_POLICIES,
   type PathException,
@@ -55,7 +56,7 @@ export interface RouteOptions extends RequestOptions {
 }
 
 export interface TollgateOptions extends RequestOptions {
-  /** The Redis with the buckets: redis:// or rediss://. */
+  /** The Redis with the buckets: redis://, redis+sentinel://hosts/group or redis+cluster://hosts, or one of them as rediss. */
   readonly redisUrl: string;
   /** The PostgreSQL with the rules, which is asked about merchants that Redis does not know. Without it, such a merchant does not exist. */
   readonly databaseUrl?: string;
@@ -144,6 +145,13 @@ const url = (protocols: readonly string[], example: string, explanation: string)
   return custom(`must be a URL like ${example}`, (value) => typeof value === 'string' && fits(value), explanation);
 };
 
+/** Nor does that of a Redis. */
+const REDIS = custom(
+  'must be a URL like redis://127.0.0.1:6379',
+  (value) => typeof value === 'string' && parses(redisUrl)(value),
+  'The Redis with the buckets.',
+);
+
 const MOST_TIMES = 1_000_000_000;
 
 const REQUEST_FIELDS = {
@@ -192,7 +200,7 @@ const ROUTE_FIELDS = {
 
 export const OPTION_FIELDS = {
   ...REQUEST_FIELDS,
-  redisUrl: { ...url(['redis:', 'rediss:'], 'redis://127.0.0.1:6379', 'The Redis with the buckets.'), required: true },
+  redisUrl: { ...REDIS, required: true },
   databaseUrl: url(['postgres:', 'postgresql:'], 'postgres://user:password@127.0.0.1:5432/tollgate', 'The PostgreSQL with the rules.'),
   storedRules: { kind: 'truth', default: true, explanation: 'Whether there are rules in Redis.' },
   rules: { ...LIST, default: [] },

@@ -294,6 +294,13 @@ export const GATEWAY_VARIABLES = {
     meaning: 'milliseconds that Redis has to answer a take before the rule acts by its onStoreFailure',
     parse: wholeNumber(5, 10_000, ' milliseconds'),
   },
+  leaseHorizonMs: {
+    name: 'LEASE_HORIZON_MS',
+    apps: ['gateway', 'decision-api'],
+    default: '1000',
+    meaning: 'milliseconds after which tokens that a leased rule has taken in advance end, if they are not renewed',
+    parse: wholeNumber(100, 10_000, ' milliseconds'),
+  },
   drainDelayMs: {
     name: 'DRAIN_DELAY_MS',
     apps: ['gateway', 'decision-api'],

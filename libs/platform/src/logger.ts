@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { logOutput } from './log-output.js';
@@ -23,13 +24,13 @@ function withoutCommand(error: Error): unknown {
 }
 
 /**
- * A logger that writes one JSON object a line, with `app`, `time` (ISO 8601), `level`, `msg`, and `requestId`
+ * A logger that writes one JSON object a line, with `app`, `worker` where it is one of several processes, `time` (ISO 8601), `level`, `msg`, and `requestId`
  * while a request is handled. It writes to stdout unless a destination is given. Secrets are redacted.
  */
 export function createLogger(app: App, level: LogLevel, destination?: DestinationStream): Logger {
   const options: LoggerOptions = {
     level,
-    base: { app },
+    base: { app, ...(cluster.isWorker && { worker: cluster.worker!.id }) },
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },

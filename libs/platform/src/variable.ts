@@ -1,3 +1,5 @@
+import { parseRedisUrl, RedisUrlError } from '#addresses';
+import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 
 /** The apps of Tollgate, by the names of their folders. */
@@ -65,6 +67,24 @@ export function storeUrl(protocols: readonly string[], example: string) {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     return url && protocols.includes(url.protocol) && url.hostname + url.search !== '' ? text : expected(`a URL like ${example}`);
   };
+}
+
+/** One Redis, a Sentinel group or a cluster. The files that it names can be read. */
+export function redisUrl(text: string): string {
+  try {
+    const { tls } = parseRedisUrl(text);
+    for (const file of [tls?.caFile, tls?.certFile, tls?.keyFile]) if (file !== undefined) accessSync(file, constants.R_OK);
+    return text;
+  } catch (error) {
+    if (error instanceof RedisUrlError) return expected(error.message);
+    const { path, code } = error as NodeJS.ErrnoException;
+    return expected(`files that can be read: ${path} cannot be (${code})`);
+  }
+}
+
+/** Where Redis may be left out. */
+export function optionalRedisUrl(text: string): string | undefined {
+  return text === '' ? undefined : redisUrl(text);
 }
 
 export function adminToken(text: string): string {

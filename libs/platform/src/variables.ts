@@ -6,6 +6,8 @@ import {
   wholeNumber,
   oidcIssuer,
   oneOf,
+  optionalRedisUrl,
+  redisUrl,
   storeUrl,
   adminToken,
   optionalToken,
@@ -33,8 +35,16 @@ export const VARIABLES = {
     name: 'REDIS_URL',
     apps: ['preloader', 'gateway', 'decision-api'],
     secret: true,
-    meaning: 'Redis or Valkey with the buckets and snapshots, redis://host:port',
-    parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
+    meaning: 'Redis or Valkey with the buckets and snapshots: redis://host:port, redis+sentinel://hosts/group or redis+cluster://hosts',
+    parse: redisUrl,
+  },
+  snapshotRedisUrl: {
+    name: 'SNAPSHOT_REDIS_URL',
+    apps: ['rules-api', 'preloader', 'gateway', 'decision-api'],
+    default: '',
+    secret: true,
+    meaning: 'Redis with the snapshots of rules and the news of their changes, if it is not the one with the buckets',
+    parse: optionalRedisUrl,
   },
   queueRedisUrl: {
     name: 'QUEUE_REDIS_URL',
@@ -42,7 +52,7 @@ export const VARIABLES = {
     defaultFrom: 'redisUrl',
     secret: true,
     meaning: 'Redis for the job queue, if it is not the one with the buckets; it needs the policy noeviction',
-    parse: storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379'),
+    parse: redisUrl,
   },
   bucketsRedisUrl: {
     name: 'BUCKETS_REDIS_URL',
@@ -50,8 +60,7 @@ export const VARIABLES = {
     default: '',
     secret: true,
     meaning: 'Redis with the buckets, for the calls that show and change live buckets; unset: those answer 503',
-    parse: (text: string): string | undefined =>
-      text === '' ? undefined : storeUrl(['redis:', 'rediss:'], 'redis://127.0.0.1:6379')(text),
+    parse: optionalRedisUrl,
   },
   rulesApiPort: {
     name: 'RULES_API_PORT',

@@ -1,8 +1,7 @@
 import type { Job, JobState } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import { readWalk } from './job-data.js';
-import { QueueHandle } from './queue-handle.js';
+import { type QueueConnection, QueueHandle } from './queue-handle.js';
 import {
   ATTEMPTS,
   FIRST_RETRY_MS,
@@ -47,7 +46,7 @@ export interface PreloadStatus {
 export class PreloadQueue {
   readonly handle: QueueHandle<PreloadJobData>;
 
-  constructor(redis: Redis) {
+  constructor(redis: QueueConnection) {
     this.handle = new QueueHandle(PRELOAD_QUEUE, redis, JOB_OPTIONS);
   }
 

@@ -1,10 +1,13 @@
 import { type DefaultJobOptions, Queue } from 'bullmq';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { QUEUE_PREFIX } from './queues.js';
 
 /** Opening a queue, or a call on it, fails after this many milliseconds. */
 export const QUEUE_CALL_TIMEOUT_MS = 5_000;
+
+/** A connection of a producer: to one Redis, or to a cluster. */
+export type QueueConnection = Redis | Cluster;
 
 /** A call on a queue failed because its Redis is not connected. */
 export class QueueUnavailableError extends Error {
@@ -24,7 +27,7 @@ export class QueueHandle<Data> {
   /** @param redis a producer's connection; the caller closes it */
   constructor(
     readonly name: string,
-    private readonly redis: Redis,
+    private readonly redis: QueueConnection,
     private readonly defaultJobOptions: DefaultJobOptions,
   ) {}
 

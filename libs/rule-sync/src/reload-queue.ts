@@ -1,7 +1,6 @@
 import type { JobsOptions } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { PLAN_JOB_FORMAT } from './job-data.js';
-import { QueueHandle } from './queue-handle.js';
+import { type QueueConnection, QueueHandle } from './queue-handle.js';
 import {
   ATTEMPTS,
   FIRST_RETRY_MS,
@@ -21,7 +20,7 @@ const BULK_PRIORITY = 10;
 export class ReloadQueue {
   readonly handle: QueueHandle<ReloadJobData>;
 
-  constructor(redis: Redis, firstRetryMs: number = FIRST_RETRY_MS) {
+  constructor(redis: QueueConnection, firstRetryMs: number = FIRST_RETRY_MS) {
     this.handle = new QueueHandle(RELOAD_QUEUE, redis, {
       attempts: ATTEMPTS,
       backoff: { type: 'exponential', delay: firstRetryMs, jitter: 0.2 },

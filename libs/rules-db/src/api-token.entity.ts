@@ -26,4 +26,8 @@ export class ApiTokenEntity extends RotatingSecretEntity {
   /** The merchants to which the token is limited; null: all. */
   @Column({ type: 'jsonb', nullable: true })
   merchants: readonly string[] | null;
+
+  /** The label of the merchants to which the token is limited, as NAME=VALUE; null: none. With a label `merchants` is empty. */
+  @Column({ type: 'text', nullable: true })
+  label: string | null;
 }

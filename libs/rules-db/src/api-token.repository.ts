@@ -15,6 +15,8 @@ export interface ApiTokenSpec {
   readonly role: Role;
   /** Null: all. */
   readonly merchants: readonly string[] | null;
+  /** Only merchants that have this label, as NAME=VALUE; `merchants` is empty then, for versions that know no labels. */
+  readonly label?: string | null;
   /** Null: never. */
   readonly expiresAt: Date | null;
 }
@@ -25,6 +27,7 @@ export interface StoredToken extends HashedSecret {
   readonly name: string;
   readonly role: string;
   readonly merchants: unknown;
+  readonly label: unknown;
   /** When it stops being good; null: never. */
   readonly until: Date | null;
 }
@@ -79,7 +82,7 @@ export class ApiTokenRepository {
 
   /** The token that has this prefix, or had it before its last rotation. Whether it is still good says `until`. */
   async byPrefix(prefix: string): Promise<StoredToken | null> {
-    const [found] = await secretsByPrefix<StoredToken>(this.dataSource, 'api_token', 'id, name, role, merchants', [prefix]);
+    const [found] = await secretsByPrefix<StoredToken>(this.dataSource, 'api_token', 'id, name, role, merchants, label', [prefix]);
     return found ?? null;
   }
 

@@ -48,6 +48,8 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 @Index('audit_of_rule', ['ruleId', 'seq'])
 // An expression: the plan is a part of what was written.
 @Index('audit_of_plan', { synchronize: false })
+// Another one, of the rows of tokens alone: the id of the token.
+@Index('audit_of_token', { synchronize: false })
 @Index('audit_of_actor', ['actor', 'seq'])
 @Index('audit_by_time', ['at', 'seq'])
 export class AuditEntity {

@@ -15,6 +15,8 @@ export interface AuditFilter {
   readonly ruleId?: string | null | undefined;
   /** Only what was written of rules themselves, and not what was done to them for a merchant. */
   readonly ofRuleItself?: boolean | undefined;
+  /** Changes of this token. */
+  readonly tokenId?: string | undefined;
   /** Only these merchants; null: all. */
   readonly among?: readonly string[] | null | undefined;
   /** From this moment on. */
@@ -108,7 +110,7 @@ const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
 
 function restrict(
   query: SelectQueryBuilder<AuditEntity>,
-  { actor, merchantId, plan, ruleId, ofRuleItself = false, among, since, until }: AuditFilter,
+  { actor, merchantId, plan, ruleId, ofRuleItself = false, tokenId, among, since, until }: AuditFilter,
 ): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
@@ -118,6 +120,9 @@ function restrict(
   if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
+  // The first condition is that of the index.
+  if (tokenId !== undefined)
+    query.andWhere(`audit.action LIKE 'token.%' AND coalesce(audit.after, audit.before) ->> 'id' = :tokenId`, { tokenId });
   if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);
   if (since !== undefined)
     query.andWhere(

@@ -21,7 +21,7 @@ export * from './merchant-api-key.repository.js';
 export * from './merchant.entity.js';
 export type { MerchantEdit } from './merchant-edits.js';
 export type { MerchantChanges, MerchantSpec } from './merchant-row.js';
-export { byBytes, MerchantRepository } from './merchant.repository.js';
+export { byBytes, type MerchantLabel, MerchantRepository } from './merchant.repository.js';
 export * from './migrate.js';
 export * from './outbox.entity.js';
 export * from './outbox.js';

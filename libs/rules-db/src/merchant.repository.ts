@@ -13,13 +13,21 @@ import { RuleEntity } from './rule.entity.js';
 import { raiseRulesVersion, takeTombstone } from './rules-version.js';
 import { separateTransactions, type Transactions } from './transactions.js';
 
+/** A label as it stands in the table of labels. */
+export interface MerchantLabel {
+  readonly key: string;
+  readonly value: string;
+}
+
 /** Which merchants of the list. What is not given says nothing. */
 export interface MerchantFilter {
   /** The name begins with it, whatever the case. */
   readonly namePrefix?: string | undefined;
-  readonly label?: { readonly key: string; readonly value: string } | undefined;
+  readonly label?: MerchantLabel | undefined;
+  /** It has this label as well. */
+  readonly secondLabel?: MerchantLabel | undefined;
   /** It has this label, or one of its rules has. */
-  readonly labelledInPart?: { readonly key: string; readonly value: string } | undefined;
+  readonly labelledInPart?: MerchantLabel | undefined;
   readonly plan?: string | undefined;
   /** Only these; null: all. */
   readonly among?: readonly string[] | null | undefined;
@@ -67,6 +75,7 @@ export class MerchantRepository {
     limit,
     namePrefix,
     label,
+    secondLabel,
     labelledInPart,
     plan,
     among = null,
@@ -74,7 +83,7 @@ export class MerchantRepository {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
     if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
-    const { conditions, labelled, parameters } = filtersOf({ namePrefix, label, plan });
+    const { conditions, labelled, parameters } = filtersOf({ namePrefix, label, secondLabel, plan });
     // The index of plans has the order of the list, and those among whom to look are few.
     const isSearch = (namePrefix !== undefined || label !== undefined) && among === null && labelledInPart === undefined;
     if (isSearch) {
@@ -86,6 +95,24 @@ export class MerchantRepository {
       query.andWhere(inPart({ after, among }), { part: JSON.stringify({ [labelKey]: labelValue }), labelKey, labelValue, limit });
     }
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
+  }
+
+  /** Which of these merchants have a label. */
+  async labelledAmong(ids: readonly string[], { key, value }: MerchantLabel): Promise<string[]> {
+    const rows = await this.transactions.manager.query<{ id: string }[]>(
+      'SELECT merchant_id AS id FROM merchant_label WHERE key = $1 AND value = $2 AND merchant_id = ANY($3)',
+      [key, value, ids],
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** At most `limit` merchants that have a label. */
+  async labelled({ key, value }: MerchantLabel, limit: number): Promise<string[]> {
+    const rows = await this.transactions.manager.query<{ id: string }[]>(
+      'SELECT merchant_id AS id FROM merchant_label WHERE key = $1 AND value = $2 ORDER BY merchant_id LIMIT $3',
+      [key, value, limit],
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** The number of merchants. */
@@ -166,16 +193,18 @@ export class MerchantRepository {
   }
 }
 
-function filtersOf({ namePrefix, label, plan }: Pick<MerchantFilter, 'namePrefix' | 'label' | 'plan'>) {
+function filtersOf({ namePrefix, label, secondLabel, plan }: Pick<MerchantFilter, 'namePrefix' | 'label' | 'secondLabel' | 'plan'>) {
   const conditions: string[] = [];
   if (namePrefix !== undefined) conditions.push(`lower(merchant.name) LIKE lower(:name) || '%'`);
   if (plan !== undefined) conditions.push('merchant.plan = :plan');
+  if (secondLabel !== undefined) conditions.push('merchant.labels @> :secondLabel');
+  const second = secondLabel && JSON.stringify({ [secondLabel.key]: secondLabel.value });
   const name = namePrefix === undefined ? undefined : withoutWildcards(namePrefix);
-  if (label === undefined) return { conditions, labelled: undefined, parameters: { name, plan } };
+  if (label === undefined) return { conditions, labelled: undefined, parameters: { name, plan, secondLabel: second } };
   // The second condition is that of the index.
   const labelled = `merchant.labels @> :label AND merchant.labels <> '{}'`;
   const byLabel = { label: JSON.stringify({ [label.key]: label.value }), labelKey: label.key, labelValue: label.value };
-  return { conditions, labelled, parameters: { name, plan, ...byLabel } };
+  return { conditions, labelled, parameters: { name, plan, secondLabel: second, ...byLabel } };
 }
 
 /** The order of ids in the database, whose collation is C. */

@@ -15,43 +15,8 @@ import {
   UnreadableError,
 } from '#limiter';
 import { overridesIn, overridesOf } from './override-column.js';
-import { storedMode } from './stored-mode.js';
+import { PLAN_RULE_COLUMNS, RULE_COLUMNS, type RuleRow, asRule } from './rule-columns.js';
 import { storedVersion } from './stored-row.js';
-
-const RULE_COLUMNS = `r.id AS rule_id, r.name, r.layer, r.priority, r.enabled, r.mode, r.match, r.key, r.limits, r.cost, r.on_store_failure, r.penalty,
-  r.valid_from, r.valid_to, r.schedule, r.language, r.cost_of_field, r.charge, r.on_unreadable_body, r.on_limit, r.reserve`;
-
-/** Of a plan: see `planEnabled` of the entity. */
-const PLAN_RULE_COLUMNS = RULE_COLUMNS.replace('r.enabled', 'r.plan_enabled AS enabled');
-
-/** The columns hold JSON of any shape and any text; nulls if there is no rule. */
-interface RuleRow extends Readonly<
-  Record<
-    | 'name'
-    | 'layer'
-    | 'priority'
-    | 'enabled'
-    | 'mode'
-    | 'match'
-    | 'key'
-    | 'limits'
-    | 'cost'
-    | 'penalty'
-    | 'on_store_failure'
-    | 'valid_from'
-    | 'valid_to'
-    | 'schedule'
-    | 'language'
-    | 'cost_of_field'
-    | 'charge'
-    | 'on_unreadable_body'
-    | 'on_limit'
-    | 'reserve',
-    unknown
-  >
-> {
-  readonly rule_id: string | null;
-}
 
 /** One plan with one of its enabled rules. */
 interface PlanRow extends RuleRow {
@@ -109,6 +74,7 @@ const ROW_OF_NOBODY: Row = {
   on_unreadable_body: null,
   on_limit: null,
   reserve: null,
+  consistency: null,
 };
 
 /** A merchant whose stored rules, version or time zone cannot be parsed. */
@@ -313,52 +279,4 @@ function planNameAt(value: unknown, at: string): string {
 
 function rulesIn(rows: readonly RuleRow[]): StoredRules {
   return storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule));
-}
-
-/** The columns under the names of a rule's fields. storedRules checks their content. */
-function asRule({
-  rule_id: id,
-  name,
-  layer,
-  priority,
-  enabled,
-  mode,
-  match,
-  key,
-  limits,
-  cost,
-  penalty,
-  on_store_failure: onStoreFailure,
-  valid_from: validFrom,
-  valid_to: validTo,
-  schedule,
-  language,
-  cost_of_field: costOfField,
-  charge,
-  on_unreadable_body: onUnreadableBody,
-  on_limit: onLimit,
-  reserve,
-}: RuleRow): unknown {
-  return {
-    id,
-    name,
-    layer,
-    priority,
-    enabled,
-    mode: storedMode(mode),
-    match,
-    key,
-    limits,
-    cost: costOfField ?? cost,
-    onStoreFailure,
-    penalty,
-    validFrom,
-    validTo,
-    schedule,
-    language,
-    charge,
-    onUnreadableBody,
-    onLimit,
-    reserve,
-  };
 }

@@ -1,9 +1,10 @@
 import type { EntityManager } from 'typeorm';
-import { languageOf, type RuleSpec } from '#limiter';
+import { CONSISTENCY, languageOf, type RuleSpec } from '#limiter';
 import { violatedConstraint } from './availability.js';
 import { RuleNameTakenError } from './errors.js';
 import { ownerColumns, type RuleOwner } from './rule-owner.js';
 import { RULE_NAME_OF_DEFAULT, RULE_NAME_OF_MERCHANT, RULE_NAME_OF_PLAN, type RuleEntity } from './rule.entity.js';
+import { consistencyText, storeFailureLeased, storeFailureText } from './stored-consistency.js';
 import { costNumber, costOfField } from './stored-cost.js';
 import { modeText } from './stored-mode.js';
 
@@ -12,7 +13,8 @@ export function stored(spec: RuleSpec, owner: RuleOwner) {
   const columns = ownerColumns(owner);
   const isOfPlan = columns.plan !== null;
   const enabled = { enabled: spec.enabled && !isOfPlan, planEnabled: isOfPlan ? spec.enabled : null };
-  return Object.assign(complete(spec), { costOfField: costOfField(spec.cost) }, columns, enabled);
+  const beside = { costOfField: costOfField(spec.cost), storeFailureLeased: storeFailureLeased(spec.onStoreFailure) };
+  return Object.assign(complete(spec), beside, columns, enabled);
 }
 
 /**
@@ -41,6 +43,7 @@ export function complete(spec: RuleSpec): Required<RuleSpec> & Pick<RuleEntity, 
     penalty: spec.penalty ?? null,
     onLimit: spec.onLimit ?? null,
     reserve: spec.reserve ?? null,
+    consistency: spec.consistency ?? CONSISTENCY.default,
     language: languageOf(spec),
   };
 }
@@ -65,12 +68,13 @@ export async function insertWithId(
 ): Promise<void> {
   const { merchantId, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, penalty, note, labels, version } =
     values;
-  const { validFrom, validTo, schedule, language, charge, onUnreadableBody, onLimit, reserve } = values;
+  const { validFrom, validTo, schedule, language, charge, onUnreadableBody, onLimit, reserve, consistency } = values;
   await manager.query(
     `INSERT INTO rule (id, merchant_id, name, layer, priority, enabled, mode, match, key, limits, cost, on_store_failure, penalty, note, labels, version,
-       valid_from, valid_to, schedule, language, plan, plan_enabled, cost_of_field, charge, on_unreadable_body, on_limit, reserve)
+       valid_from, valid_to, schedule, language, plan, plan_enabled, cost_of_field, charge, on_unreadable_body, on_limit, reserve,
+       consistency, store_failure_leased)
      OVERRIDING SYSTEM VALUE
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27)`,
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)`,
     [
       id,
       merchantId,
@@ -81,7 +85,7 @@ export async function insertWithId(
       modeText(mode),
       ...[match, key, limits].map((value) => JSON.stringify(value)),
       costNumber(cost),
-      onStoreFailure,
+      storeFailureText(onStoreFailure),
       penalty ? JSON.stringify(penalty) : null,
       note,
       JSON.stringify(labels),
@@ -97,6 +101,8 @@ export async function insertWithId(
       onUnreadableBody,
       onLimit ? JSON.stringify(onLimit) : null,
       reserve ? JSON.stringify(reserve) : null,
+      consistencyText(consistency),
+      values.storeFailureLeased,
     ],
   );
 }

@@ -12,6 +12,7 @@ import {
 } from 'typeorm';
 import type {
   Charge,
+  Consistency,
   Cost,
   CostOfField,
   KeyPart,
@@ -30,6 +31,7 @@ import type {
 } from '#limiter';
 import { MerchantEntity } from './merchant.entity.js';
 import { PlanEntity } from './plan.entity.js';
+import { consistencyColumn, storeFailureColumn } from './stored-consistency.js';
 import { costColumn } from './stored-cost.js';
 import { modeColumn } from './stored-mode.js';
 
@@ -125,8 +127,17 @@ export class RuleEntity implements Rule {
   @Column({ name: 'on_unreadable_body', type: 'text', nullable: true })
   onUnreadableBody: UnreadableBodyPolicy | null;
 
-  @Column({ name: 'on_store_failure', type: 'text' })
+  /** Readers of before do not know `leased`, which is `closed` for whoever has been lent nothing: see `storeFailureLeased`. */
+  @Column({ name: 'on_store_failure', type: 'text', transformer: storeFailureColumn })
   onStoreFailure: StoreFailurePolicy;
+
+  /** Whether `leased` was written; null for everything else. */
+  @Column({ name: 'store_failure_leased', type: 'boolean', nullable: true })
+  storeFailureLeased?: boolean | null;
+
+  /** Null is `exact`. */
+  @Column({ type: 'text', nullable: true, transformer: consistencyColumn })
+  consistency: Consistency;
 
   @Column({ type: 'jsonb', nullable: true })
   penalty: Penalty | null;
@@ -160,5 +171,7 @@ export class RuleEntity implements Rule {
     delete this.planEnabled;
     if (this.costOfField) this.cost = this.costOfField;
     delete this.costOfField;
+    if (this.storeFailureLeased) this.onStoreFailure = 'leased';
+    delete this.storeFailureLeased;
   }
 }

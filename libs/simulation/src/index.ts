@@ -4,6 +4,8 @@ export * from './algorithms/replay.js';
 export * from './algorithms/specs.js';
 export * from './bound.js';
 export * from './charts/index.js';
+export * from './fleet/fleet-costs.js';
+export * from './fleet/fleet.js';
 export * from './topologies/index.js';
 export * from './traffic/arrival.js';
 export * from './traffic/csv.js';

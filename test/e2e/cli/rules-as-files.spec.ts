@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,6 +63,15 @@ const file = (text: string, name = 'rules.yaml'): string => {
   writeFileSync(join(folder, name), text);
   return name;
 };
+
+it('a command whose reader goes away ends without a word', async () => {
+  const child = spawn(process.execPath, [mainOf('cli'), 'explain', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (text: Buffer) => (said += text.toString()));
+  const [code] = await once(child, 'close');
+  expect([code, said]).toEqual([1, '']);
+});
 
 describe('tollgate login', () => {
   it('refuses a token that the API does not know, and keeps nothing', async () => {

@@ -39,7 +39,7 @@ export class House {
   /** @param ownRedis instead of one without anything special; it ends with the house */
   static async open(ownRedis?: TestRedis): Promise<House> {
     const [redisServer, database] = await Promise.all([ownRedis ?? freshRedis(), freshDatabase({ migrated: true })]);
-    const redis = createRedis(redisServer.url, 'subscriber');
+    const redis = createRedis(redisServer.url, 'subscriber') as Redis;
     const received: IncomingMessage[] = [];
     const held: (() => void)[] = [];
     const upstream = createServer((request, response) => {

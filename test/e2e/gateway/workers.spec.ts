@@ -83,6 +83,12 @@ test('it is ready with the checks of its workers, and says how many serve', asyn
   });
 });
 
+test('its log says which worker has written a line', async () => {
+  for (const worker of [1, 2]) await gateway.waitForLog((line) => line.msg === 'gateway listens' && line['worker'] === worker);
+  const byPrimary = await gateway.waitForLog((line) => line.msg === 'management listens');
+  expect(byPrimary).not.toHaveProperty('worker');
+});
+
 test('a worker that dies is replaced, and a switch of this gateway alone reaches every worker, the later ones included', async () => {
   const put = (on: boolean) =>
     fetch(`${gateway.managementUrl}/switches/kill`, {
@@ -90,6 +96,7 @@ test('a worker that dies is replaced, and a switch of this gateway alone reaches
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify({ on, merchantId: 'acme' }),
     });
+  expect((await fetch(`${gateway.managementUrl}/switches/kill`, { method: 'PUT', body: 'no JSON' })).status).toBe(401);
   expect((await put(true)).status).toBe(200);
   await until(async () => expect(counted(await statuses('acme', 20), 200)).toBe(20), WITHIN_MS);
   expect(await (await fetch(`${gateway.managementUrl}/switches`, { headers })).json()).toMatchObject({ on: [{ name: 'kill' }] });

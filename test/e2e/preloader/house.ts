@@ -25,7 +25,7 @@ export class House {
     const dataSource = createDataSource(url);
     if (database) await migrate(dataSource);
     await dataSource.initialize();
-    return new House(url, dataSource, redisServer, createRedis(redisServer.url, 'subscriber'), drop);
+    return new House(url, dataSource, redisServer, createRedis(redisServer.url, 'subscriber') as Redis, drop);
   }
 
   get merchants(): MerchantRepository {

@@ -116,6 +116,7 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['GET', '/v1/tokens', 'admin', false],
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],
+  ['GET', '/v1/tokens/{tokenId}/history', 'admin', false],
   ['POST', '/v1/tokens/{tokenId}/rotate', 'admin', false],
   ['DELETE', '/v1/tokens/{tokenId}', 'admin', false],
   ['GET', '/v1/me/limits', MERCHANT, false],
@@ -378,6 +379,8 @@ describe('a token', () => {
     [{ name: 'x', role: 'emperor' }, '/role'],
     [{ name: 'x', role: 'viewer', merchants: [] }, '/merchants'],
     [{ name: 'x', role: 'viewer', merchants: ['a', 'a'] }, '/merchants/1'],
+    [{ name: 'x', role: 'viewer', label: 'eu' }, '/label'],
+    [{ name: 'x', role: 'viewer', label: 'region=eu', merchants: ['acme'] }, '/label'],
     [{ name: 'x', role: 'viewer', expiresAt: '2020-01-01T00:00:00Z' }, '/expiresAt'],
     [{ name: 'x', role: 'viewer', expiresAt: '2100-01-01' }, '/expiresAt'],
     [{ name: 'x', role: 'viewer', secret: 'mine' }, '/secret'],
@@ -385,6 +388,25 @@ describe('a token', () => {
     const answer = await created(body);
     expect(answer.status).toBe(400);
     expect((answer.body as { errors: { pointer: string }[] }).errors.map((error) => error.pointer)).toEqual([pointer]);
+  });
+
+  it('has a history that outlives it, without a secret', async () => {
+    const { id } = (await created({ name: 'with a past', role: 'viewer' })).body as { id: string };
+    await api.ask('POST', `/v1/tokens/${id}/rotate`, {}, { 'x-change-reason': 'once a year' });
+    await api.ask('DELETE', `/v1/tokens/${id}`);
+    const { items } = (await api.ask('GET', `/v1/tokens/${id}/history`)).body;
+    expect(items).toMatchObject([
+      { action: 'token.deleted' },
+      { action: 'token.rotated', reason: 'once a year' },
+      { action: 'token.created', actor: 'admin' },
+    ]);
+    expect(items[2].patch[0].value).toMatchObject({ name: 'with a past', role: 'viewer' });
+    expect(JSON.stringify(items)).not.toMatch(/hash/i);
+    const older = (await api.ask('GET', `/v1/tokens/${id}/history?limit=2`)).body;
+    expect((await api.ask('GET', `/v1/tokens/${id}/history?cursor=${older.nextCursor}`)).body.items).toMatchObject([
+      { action: 'token.created' },
+    ]);
+    expect((await api.ask('GET', '/v1/tokens/999999/history')).body.code).toBe('token.not_found');
   });
 
   it('has a name of its own', async () => {

@@ -31,6 +31,7 @@ import {
   taken,
   takeFrom,
 } from '#limiter/testing';
+import type { Redis } from 'ioredis';
 import { createRedis, loadScripts, RedisBucketStore } from '#limiter-redis';
 import { redisForFile } from '../../support/redis-for-file.js';
 
@@ -181,7 +182,7 @@ test('Lua and TypeScript agree in every field, over random limits, edits, arriva
 
 test('law 3: whatever the algorithm, a bucket lives at least until it is full', async () => {
   const { store, clock } = await create();
-  const parent = createRedis(server.url, 'limiter');
+  const parent = createRedis(server.url, 'limiter') as Redis;
   const monitor = await parent.monitor();
   /** What scripts have written since the last look: in seconds to live, or as long as before. */
   let writes: (number | 'as before')[] = [];
@@ -328,7 +329,7 @@ describe('an operation', () => {
   });
 
   test('without an answer in time fails, and so does one whose Redis is gone', async () => {
-    const parent = createRedis(server.url, 'limiter');
+    const parent = createRedis(server.url, 'limiter') as Redis;
     const store = new RedisBucketStore(parent, { deadlineMs: 50 });
     stores.push(store);
     await new Promise((resolve) => parent.once('ready', resolve));

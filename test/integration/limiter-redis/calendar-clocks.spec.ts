@@ -24,7 +24,7 @@ const trueNow = Date.now.bind(Date);
 
 /** A store in a process whose clock is ahead by so much. What it asks has to be awaited before another asks. */
 async function storeAhead(byMs: number) {
-  const redis = createRedis(server.url, 'limiter');
+  const redis = createRedis(server.url, 'limiter') as Redis;
   connections.push(redis);
   await new Promise((resolve) => redis.once('ready', resolve));
   const store = new RedisBucketStore(redis, { deadlineMs: 20_000 });

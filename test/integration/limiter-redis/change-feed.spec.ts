@@ -37,8 +37,8 @@ class Listener {
       const [forwarder, subscriberForwarder] = [await Forwarder.to(server.port), await Forwarder.to(server.port)].map((each) =>
         left(each, () => each.close()),
       ) as [Forwarder, Forwarder];
-      const redis = left(createRedis(forwarder.url, 'limiter'), (each) => each.disconnect());
-      const subscriber = left(createRedis(subscriberForwarder.url, 'subscriber'), (each) => each.disconnect());
+      const redis = left(createRedis(forwarder.url, 'limiter') as Redis, (each) => each.disconnect());
+      const subscriber = left(createRedis(subscriberForwarder.url, 'subscriber') as Redis, (each) => each.disconnect());
       await until('the connections are ready', () => redis.status === 'ready' && subscriber.status === 'ready');
       const listener = new Listener(server, forwarder, subscriberForwarder, redis, subscriber, undo);
       const { messages, plans } = listener;
@@ -69,7 +69,7 @@ class Listener {
 
   /** A connection to the server that leads through no forwarder. */
   async publisher(server = this.server): Promise<Redis> {
-    const publisher = this.left(createRedis(server.url, 'limiter'), (each) => each.disconnect());
+    const publisher = this.left(createRedis(server.url, 'limiter') as Redis, (each) => each.disconnect());
     await until('the connection is ready', () => publisher.status === 'ready');
     return publisher;
   }
@@ -160,7 +160,7 @@ test.concurrent(
 test.concurrent(
   'a change that was announced to nobody before the first poll that is answered is learned from that poll, as soon as Redis is there',
   listening(async (listener) => {
-    const early = listener.left(createRedis(listener.forwarder.url, 'limiter'), (each) => each.disconnect());
+    const early = listener.left(createRedis(listener.forwarder.url, 'limiter') as Redis, (each) => each.disconnect());
     const concerned: boolean[] = [];
     const changedSome = (concerns: (merchantId: string) => boolean, defaults: boolean) => concerned.push(concerns('acme') && defaults);
     const second = new ChangeFeed(

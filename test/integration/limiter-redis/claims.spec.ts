@@ -15,7 +15,7 @@ const unreadable: string[] = [];
 
 beforeAll(async () => {
   server = await freshRedis();
-  [redis, other] = [createRedis(server.url, 'limiter'), createRedis(server.url, 'limiter')];
+  [redis, other] = [createRedis(server.url, 'limiter') as Redis, createRedis(server.url, 'limiter') as Redis];
   await Promise.all([redis, other].map((each) => new Promise((resolve) => each.once('ready', resolve))));
   await loadScripts(redis);
   store = new RedisBucketStore(redis, { deadlineMs: 5000 });

@@ -42,7 +42,7 @@ onShiftedRedis('after the clock of Redis was ten years ahead', () => {
   let events: RedisLimitEventStore;
 
   beforeAll(async () => {
-    redis = createRedis(server!.url, 'limiter');
+    redis = createRedis(server!.url, 'limiter') as Redis;
     await new Promise((resolve) => redis.once('ready', resolve));
     buckets = new RedisBucketStore(redis, { deadlineMs: 20_000 });
     events = new RedisLimitEventStore(redis);

@@ -14,7 +14,7 @@ let store: RedisBucketStore;
 
 beforeAll(async () => {
   if (!server) return;
-  redis = createRedis(server.url, 'limiter');
+  redis = createRedis(server.url, 'limiter') as Redis;
   await new Promise((resolve) => redis.once('ready', resolve));
   store = new RedisBucketStore(redis, { deadlineMs: 20_000 });
 });

@@ -60,7 +60,7 @@ interface Watched {
 }
 
 async function watchedStore(url = server.url, ready = true): Promise<Watched> {
-  const redis = createRedis(url, 'limiter');
+  const redis = createRedis(url, 'limiter') as Redis;
   const failures: StoreFailure[] = [];
   const changes: boolean[] = [];
   const store = new RedisBucketStore(redis, {
@@ -209,7 +209,7 @@ describe('a Redis that does not let in', () => {
     )![1]!;
     await admin.call('ACL', 'SETUSER', 'tollgate', ...documented.replace('>PASSWORD', '>secret').split(' '));
     const { store, redis, failures } = await watchedStore(withUser('tollgate:secret'));
-    const subscriber = createRedis(withUser('tollgate:secret'), 'subscriber');
+    const subscriber = createRedis(withUser('tollgate:secret'), 'subscriber') as Redis;
     const messages: (string | null)[] = [];
     const feed = new ChangeFeed(redis, subscriber, {
       changed: (merchantId) => messages.push(merchantId),

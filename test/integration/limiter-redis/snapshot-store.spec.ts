@@ -9,7 +9,8 @@ import {
   PLATFORM_LOAD_KEY,
   type Unreadable,
 } from '#limiter-redis';
-import type { MerchantSnapshot, PlanSnapshot } from '#limiter';
+import { startLimits, type MerchantSnapshot, type PlanSnapshot } from '#limiter';
+import { burst } from '#limiter/testing';
 import { merchantSnapshot } from '../../support/factories/merchants.js';
 import { rule } from '../../support/factories/rules.js';
 import { redisForFile } from '../../support/redis-for-file.js';
@@ -35,14 +36,13 @@ test('a newer snapshot stays, and the same one only lives longer', async () => {
   expect(await store.read('acme')).toEqual(snapshot(5));
 });
 
-/** As merchants have them: two methods, a path, one limit. */
+/** As the Rules API stores them: two methods, a path, one limit, every default filled in. */
 const usualRule = () =>
   rule({
     id: '1000001',
     name: 'transactions',
     match: { methods: ['GET', 'POST'], paths: ['/transactions/**'] },
-    capacity: 1000,
-    refillTokens: 100,
+    limits: startLimits([burst({ capacity: 1000, refillTokens: 100, onEdit: 'as_is', throttle: 'hard' })], Date.now()),
   });
 
 describe('compact snapshots', () => {
@@ -51,7 +51,7 @@ describe('compact snapshots', () => {
 
   test('take less than 400 bytes of Redis for a merchant with one rule, and a mark for one with default rules or a plan alone', async () => {
     const id = 'm000000000001';
-    const of = (more: Partial<MerchantSnapshot>) => ({ ...merchantSnapshot(id), version: 1, rules: [], ...more });
+    const of = (more: Partial<MerchantSnapshot>) => ({ ...merchantSnapshot(id), version: 1, timeZone: 'UTC', rules: [], ...more });
     const taken = async (from: MerchantSnapshot) => {
       await redis.del(snapshotKey(id));
       await compact().write([from], 60_000);

@@ -24,7 +24,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
   });
   beforeEach(async () => {
     await dataSource.query('TRUNCATE outbox');
-    redis = createRedis(server.url, 'queue-producer');
+    redis = createRedis(server.url, 'queue-producer') as Redis;
     await until('Redis', () => redis.status === 'ready');
     await redis.flushall();
     reloads = new ReloadQueue(redis);
@@ -87,7 +87,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     const seen: number[] = [];
     let finishFirst: () => void = () => undefined;
     const first = new Promise<void>((resolve) => (finishFirst = resolve));
-    const workerRedis = createRedis(server.url, 'queue-worker');
+    const workerRedis = createRedis(server.url, 'queue-worker') as Redis;
     const worker = new Worker<ReloadJobData>(
       RELOAD_QUEUE,
       async ({ data }) => {
@@ -123,7 +123,7 @@ describe('OutboxRelay, with PostgreSQL and Redis', () => {
     await outboxEmpty();
 
     const order: string[] = [];
-    const workerRedis = createRedis(server.url, 'queue-worker');
+    const workerRedis = createRedis(server.url, 'queue-worker') as Redis;
     const worker = new Worker<ReloadJobData>(
       RELOAD_QUEUE,
       ({ data }) => Promise.resolve(void order.push(`${data.plan ?? data.merchantId} ${data.version}`)),

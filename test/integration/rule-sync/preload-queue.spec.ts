@@ -15,7 +15,7 @@ describe('PreloadQueue, with Redis', () => {
 
   beforeAll(async () => {
     server = await freshRedis();
-    redis = createRedis(server.url, 'queue-producer');
+    redis = createRedis(server.url, 'queue-producer') as Redis;
     await until('Redis', () => redis.status === 'ready');
     queue = new Queue(PRELOAD_QUEUE, { connection: redis, prefix: QUEUE_PREFIX });
     queue.on('error', () => undefined);
@@ -66,7 +66,7 @@ describe('PreloadQueue, with Redis', () => {
 
   test('never runs two full preloads at once, over all workers', async () => {
     await preloads.ensureSchedule(EVERY_MS);
-    const connections = [1, 2, 3].map(() => createRedis(server.url, 'queue-worker'));
+    const connections = [1, 2, 3].map(() => createRedis(server.url, 'queue-worker') as Redis);
     let active = 0;
     let most = 0;
     let finished = 0;

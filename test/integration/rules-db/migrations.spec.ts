@@ -108,7 +108,7 @@ describe('migrations', () => {
     const { id: ruleId } = (await rules.list('acme', { limit: 1 }))[0]!;
     const override = { ruleId, numbers: { multiply: 5 }, untilMs: Date.now() + 60_000, reason: 'a sale' };
     await new OverrideRepository(dataSource).create('acme', override, BY);
-    const token = { name: 'ci', role: 'viewer', merchants: null, expiresAt: null } as const;
+    const token = { name: 'ci', role: 'viewer', merchants: [], label: 'region=eu', expiresAt: null } as const;
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
     const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
     await new MerchantApiKeyRepository(dataSource).create('acme', key, { prefix: 'def', hash: Buffer.alloc(32, 8) }, BY);
@@ -140,6 +140,9 @@ describe('migrations', () => {
       'RuleReserve1799200000000',
       'MerchantNameStart1799300000000',
       'MerchantLabelTable1799400000000',
+      'RuleConsistency1799500000000',
+      'TokenLabel1799510000000',
+      'AuditOfToken1799520000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

@@ -69,6 +69,24 @@ describe('RuleRepository', () => {
     expect((await reader.snapshot('acme'))!.rules[0]).not.toHaveProperty('charge');
   });
 
+  it('keeps consistencies and what holds for leases, and a reader of before finds a policy that it knows', async () => {
+    const parts = { consistency: 'leased', onStoreFailure: 'leased' } as const;
+    const { id } = await rules.create('acme', ruleSpec(parts), BY);
+    expect(await rules.find('acme', id)).toMatchObject({ ...parts, language: 1 });
+    expect((await reader.snapshot('acme'))!.rules).toMatchObject([{ consistency: 'leased', onStoreFailure: 'closed' }]);
+    const columns = async () => await dataSource.query('SELECT consistency, on_store_failure, store_failure_leased FROM rule');
+    expect(await columns()).toEqual([{ consistency: 'leased', on_store_failure: 'closed', store_failure_leased: true }]);
+    const deleted = (await rules.find('acme', id))!;
+    await rules.delete('acme', id, 'any', BY);
+    expect(await rules.restore('acme', deleted, 'any', ruleSpec(parts), BY)).toMatchObject(parts);
+    const plain = { consistency: 'exact', onStoreFailure: 'closed' } as const;
+    expect(await rules.replace('acme', id, 'any', ruleSpec(plain), BY)).toMatchObject(plain);
+    expect(await columns()).toEqual([{ consistency: null, on_store_failure: 'closed', store_failure_leased: null }]);
+    expect((await reader.snapshot('acme'))!.rules[0]).not.toHaveProperty('consistency');
+    await dataSource.query(`UPDATE rule SET consistency = 'eventual'`);
+    await expect(reader.snapshot('acme')).rejects.toThrow(/consistency/);
+  });
+
   describe.each<[string, RuleOwner, number]>([
     ['of a merchant', 'acme', 2],
     ['of a plan', { plan: 'pro' }, 2],

@@ -1,13 +1,14 @@
 import { Option } from '@commander-js/extra-typings';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
-import { ALGORITHMS, PATTERN_NAMES, TOPOLOGIES } from '#simulation';
+import { ALGORITHMS, PATTERN_NAMES, PUBLISHED_COSTS, TOPOLOGIES } from '#simulation';
 import { dataDirOf } from '#scripts/paths.mjs';
 import { afterHelp, newCommand } from '../shared/command.js';
 import { notStarted } from '../shared/command-error.js';
 import { decimal, Faults, oneOf, someOf, wholeNumber } from '../shared/options.js';
 import { count, print } from '../shared/output.js';
 import { simulateAlgorithms } from './algorithms.js';
+import { MOST_DECISIONS, simulateFleet } from './fleet.js';
 import type { Report } from './report.js';
 import { MAX_TOPOLOGY_KEYS, simulateTopologies } from './topologies.js';
 import type { TrafficOptions } from './traffic.js';
@@ -21,6 +22,7 @@ export function command() {
   return newCommand('simulate', 'Replays traffic in virtual time, and writes a table, SVG charts and JSON.')
     .addCommand(algorithmsCommand())
     .addCommand(topologiesCommand())
+    .addCommand(fleetCommand())
     .addHelpText(
       'after',
       afterHelp(
@@ -56,6 +58,54 @@ function topologiesCommand() {
     });
 }
 
+function fleetCommand() {
+  const faults = new Faults();
+  const { redisTakeUs, redisLendUs, takeUs } = PUBLISHED_COSTS;
+  return newCommand('fleet', ABOUT_FLEET)
+    .addOption(wholeNumber('--seed <n>', 'of the random numbers', { min: 0, max: 2 ** 32 - 1, default: 1 }, faults))
+    .addOption(wholeNumber('--instances <n>', 'that decide', { min: 1, max: 1000, default: 96 }, faults))
+    .addOption(
+      wholeNumber(
+        '--spread <n>',
+        'instances to which the requests of one merchant go, or all',
+        { min: 1, max: 1000, default: 1000 },
+        faults,
+      ),
+    )
+    .addOption(wholeNumber('--rps <n>', 'decisions a second, of all together', { min: 1, max: 10_000_000, default: 2_000_000 }, faults))
+    .addOption(wholeNumber('--merchants <n>', 'with a limit each', { min: 1, max: 1_000_000, default: 100_000 }, faults))
+    .addOption(decimal('--exponent <x>', "of Zipf's law: 0 is even", { min: 0, max: 3, default: 1 }, faults))
+    .addOption(wholeNumber('--seconds <n>', 'that are counted', { min: 1, max: 600, default: 2 }, faults))
+    .addOption(wholeNumber('--horizon-ms <n>', 'of a lease', { min: 100, max: 10_000, default: 1000 }, faults))
+    .addOption(decimal('--headroom <x>', 'times its load that each limit allows at least', { min: 0.1, max: 100, default: 2 }, faults))
+    .addOption(decimal('--redis-take-us <x>', 'microseconds of Redis for a take', costRange(redisTakeUs), faults))
+    .addOption(decimal('--redis-lend-us <x>', 'microseconds of Redis for a report of a lease', costRange(redisLendUs), faults))
+    .addOption(decimal('--take-us <x>', 'microseconds of a gateway for a decision by a take', costRange(takeUs), faults))
+    .addOption(decimal('--leased-us <x>', 'microseconds of a gateway for a decision from a lease; 0: measured', costRange(0), faults))
+    .option('--out <dir>', OUT)
+    .addHelpText(
+      'after',
+      afterHelp([], ['npx tollgate simulate fleet --spread 8', 'npx tollgate simulate fleet --instances 4 --rps 100000']),
+    )
+    .action(async ({ out, rps, spread, redisTakeUs: redisTake, redisLendUs: redisLend, takeUs: take, leasedUs, ...flags }) => {
+      const decisions = rps * (flags.seconds + flags.horizonMs / 1000) * 2;
+      if (decisions > MOST_DECISIONS)
+        faults.add(
+          `That would be ${count(decisions)} decisions; at most ${count(MOST_DECISIONS)}: take less of --rps, --seconds or --horizon-ms.`,
+        );
+      faults.demandNone();
+      const costs = { redisTakeUs: redisTake, redisLendUs: redisLend, takeUs: take, ...(leasedUs > 0 && { leasedUs }) };
+      const run = { ...flags, decisionsPerSecond: rps, spread: Math.min(spread, flags.instances), costs };
+      await report('fleet', out, () => simulateFleet(run));
+    });
+}
+
+/** Microseconds of a core. */
+const costRange = (standard: number) => ({ min: 0, max: 1_000_000, default: standard });
+
+const ABOUT_FLEET =
+  'Compares exact with leased limits in a fleet of instances: takes, reports and calls a second, and the cores that they cost.';
+const OUT = 'where charts and JSON go (default: simulation in the data directory, .tollgate)';
 const ABOUT_ALGORITHMS = 'Compares algorithms with the perfect sliding log: error, worst over-admission, memory a key, cost of a decision.';
 const ABOUT_TOPOLOGIES =
   'Compares topologies with one bucket that sees everything: over- and under-admission, messages, up to 1,000 nodes.';
@@ -82,7 +132,7 @@ function trafficCommand(name: string, about: string, { windowMs, seconds, keys, 
     )
     .addOption(wholeNumber('--limit <n>', 'tokens in a window, the same for all', { min: 1, max: 1_000_000, default: 100 }, faults))
     .addOption(wholeNumber('--window-ms <n>', 'length of the window', { min: 1, max: MAX_WINDOW_MS, default: windowMs }, faults))
-    .option('--out <dir>', 'where charts and JSON go (default: simulation in the data directory, .tollgate)');
+    .option('--out <dir>', OUT);
 }
 
 interface TrafficFlags extends Omit<TrafficOptions, 'bound'> {

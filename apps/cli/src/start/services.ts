@@ -1,5 +1,9 @@
 /** The PostgreSQL and the Redis of a run: those of the environment, or our own. */
-import { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describeRedis, parseRedisUrl, type RedisAddress } from '#addresses';
+import { assertAnswers, createRedis, failureOf } from '#limiter-redis';
+import { VARIABLES } from '#platform';
+import { withDeadline } from '#waiting';
 import pg from 'pg';
 import { startPostgres } from '#scripts/services/postgres.mjs';
 import { findRedisServer, startRedis, startStandIn } from '#scripts/services/redis.mjs';
@@ -11,6 +15,7 @@ import type { State } from './state.js';
 
 const DATABASE = 'tollgate';
 const CONNECT_TIMEOUT_MS = 5_000;
+const LOOK_INTERVAL_MS = 20;
 
 export interface Service {
   readonly url: string;
@@ -84,22 +89,28 @@ export async function redisOf(given: string | undefined, state: State, tether: T
 
 /** @param variable the one that names the address */
 export async function demandRedis(url: string, variable: string): Promise<void> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: CONNECT_TIMEOUT_MS,
-    retryStrategy: () => null,
-    maxRetriesPerRequest: 0,
-  });
-  let first: unknown;
-  redis.on('error', (error) => (first ??= error));
+  const address = addressOf(url, variable);
+  // One refusal is enough: a server that is just being started is not waited for.
+  const refused = new AbortController();
+  const redis = createRedis(url, 'limiter', { onError: (error) => refused.abort(error) });
+  const answered = async (): Promise<void> => {
+    for (; redis.status !== 'ready'; await sleep(LOOK_INTERVAL_MS)) refused.signal.throwIfAborted();
+    await assertAnswers(redis);
+  };
   try {
-    await redis.connect();
-    await redis.ping();
+    await withDeadline(answered(), CONNECT_TIMEOUT_MS);
   } catch (error) {
-    throw failed(`Redis cannot be reached at ${withoutPassword(url)} (${variable}): ${reasonOf(first ?? error)}`);
+    throw failed(`Redis cannot be reached at ${describeRedis(address)} (${variable}): ${failureOf(error).said}`);
   } finally {
     redis.disconnect();
+  }
+}
+
+function addressOf(url: string, variable: string): RedisAddress {
+  try {
+    return parseRedisUrl(VARIABLES.redisUrl.parse(url));
+  } catch (error) {
+    throw failed(`${variable} is not usable: expected ${(error as Error).message}.`);
   }
 }
 

@@ -104,11 +104,12 @@ async function startServices({ env, state, supervisor, tether }: Surroundings) {
     if (service.part) supervisor.add(service.part, STOP.service);
     return service;
   };
-  const queue = env['QUEUE_REDIS_URL'];
+  const [queue, snapshots] = [env['QUEUE_REDIS_URL'], env['SNAPSHOT_REDIS_URL']];
   const [postgres, redis, ...others] = await Promise.allSettled([
     added(postgresOf(env['DATABASE_URL'], state, tether)),
     added(redisOf(env['REDIS_URL'], state, tether)),
     queue ? demandRedis(queue, 'QUEUE_REDIS_URL') : undefined,
+    snapshots ? demandRedis(snapshots, 'SNAPSHOT_REDIS_URL') : undefined,
   ]);
   // Only now that each has come up or failed: whatever came up is known and can be stopped.
   const faults = [postgres, redis, ...others].flatMap((outcome) =>

@@ -26,7 +26,8 @@ export function createCallerTls(
 ): CallerTls | undefined {
   const { cert, key, clientCa } = tlsFiles(config);
   if (cert === undefined || key === undefined) return undefined;
-  const files = new CertificateFiles({ paths: { cert, key, clientCa }, pair, logger, onChanged: (changed) => door.renew(changed) });
+  const onChanged = (changed: PairOfFiles): void => door.renew(changed);
+  const files = new CertificateFiles({ prefix: 'DECISION_API_TLS', paths: { cert, key, clientCa }, pair, logger, onChanged });
   const door = new TlsDoor({
     pair: files.pair,
     clientCertificate: config.decisionApiTlsClientCert,

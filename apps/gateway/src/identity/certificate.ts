@@ -1,7 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { type CertificatePart, namesIn } from '#edge';
-import { type CacheEntry, SieveCache } from '#enforcement';
-import { isMerchantId } from '#limiter';
+import { type CacheEntry, isMerchantId, SieveCache } from '#limiter';
 import type { Caller, CertificateProblem, CredentialReader } from './caller.js';
 import { type CertificateHeader, forwardedNames } from './forwarded-certificate.js';
 

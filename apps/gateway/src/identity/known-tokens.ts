@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
-import { type CacheEntry, Gate, SieveCache } from '#enforcement';
+import { Gate } from '#enforcement';
+import { type CacheEntry, SieveCache } from '#limiter';
 import type { Caller, TokenProblem } from './caller.js';
 import type { CheckedToken, CheckToken } from './token-check.js';
 

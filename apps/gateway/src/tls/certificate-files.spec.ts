@@ -20,6 +20,7 @@ function setUp({ clientCa }: { clientCa?: string } = {}) {
   const used: PairOfFiles[] = [];
   const said: string[] = [];
   const files = new CertificateFiles({
+    prefix: 'GATEWAY_TLS',
     paths: { cert: path('cert.pem'), key: path('key.pem'), clientCa: clientCa && path(clientCa) },
     logger: {
       info: (_fields: unknown, text?: string) => void said.push(`info ${text}`),
@@ -89,10 +90,11 @@ it('half of a change that is whole at the next look is no fault', async () => {
 });
 
 it.each([
-  ['a key that does not fit', () => write({ 'key.pem': second.key })],
-  ['a file that is gone', () => rmSync(path('cert.pem'))],
-  ['a file that is empty', () => write({ 'cert.pem': '' })],
-])('%s leaves the pair of before in use, and is said once', async (_case, spoil) => {
+  ['a key that does not fit', () => write({ 'key.pem': second.key }), /^GATEWAY_TLS_KEY .*key\.pem is not the key of the certificate/],
+  ['a key that is none', () => write({ 'key.pem': 'none' }), /^GATEWAY_TLS_KEY .*key\.pem has no private key in PEM/],
+  ['a file that is gone', () => rmSync(path('cert.pem')), /^ENOENT.*cert\.pem/],
+  ['a file that is empty', () => write({ 'cert.pem': '' }), /^GATEWAY_TLS_CERT .*cert\.pem has no certificate in PEM/],
+])('%s leaves the pair of before in use, and is said once and as long as it is so', async (_case, spoil, reason) => {
   const { files, used, said } = setUp();
   spoil();
   for (let look = 0; look < 5; look++) await files.look();
@@ -100,6 +102,10 @@ it.each([
   expect(files.pair.cert).toBe(first.cert);
   expect(said).toEqual(['error the certificate has changed and cannot be used: the one of before stays in use']);
   expect(files.outcomes).toEqual({ loaded: 1, failed: 1 });
+  expect(files.assertUsable).toThrow(reason);
+  write({ 'cert.pem': first.cert, 'key.pem': first.key });
+  await files.look();
+  expect(files.assertUsable).not.toThrow();
 });
 
 it('what was bad and is right again is used, and what is bad again is said again', async () => {

@@ -1,10 +1,9 @@
 import { type MerchantSnapshot, UnreadableError } from '#limiter';
 import { withDeadline } from '#waiting';
-import { preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
+import { preloadBuckets, type RedisSnapshotStore, type RedisConnection } from '#limiter-redis';
 import type { Logger } from '#platform';
 import type { PreloadWalk, ReloadJobData, ReloadSubject } from '#rule-sync';
 import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
-import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
 import type { Dependencies } from '../dependencies.js';
 
@@ -20,7 +19,7 @@ const MAX_SKIPPED = 1_000;
 export interface FullPreloadOptions {
   readonly reader: RuleReader;
   readonly store: RedisSnapshotStore;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly dependencies: Dependencies;
   readonly metrics: PreloaderMetrics;
   readonly logger: Logger;

@@ -1,3 +1,4 @@
+import type { RedisConnection } from '#limiter-redis';
 import { withDeadline } from '#waiting';
 import {
   PRELOAD_QUEUE,
@@ -12,7 +13,6 @@ import {
   type ReloadQueue,
 } from '#rule-sync';
 import type { Job } from 'bullmq';
-import type { Redis } from 'ioredis';
 
 /** One list shows at most so many jobs, the newest first. */
 export const MAX_LISTED = 100;
@@ -47,7 +47,7 @@ export interface FailedJobList {
  */
 export class FailedJobs {
   constructor(
-    private readonly redis: Redis,
+    private readonly redis: RedisConnection,
     private readonly reloads: ReloadQueue,
     private readonly preloads: PreloadQueue,
   ) {}

@@ -1,8 +1,8 @@
+import type { RedisConnection } from '#limiter-redis';
 import type { Logger } from '#platform';
 import { withDeadline } from '#waiting';
 import { ATTEMPTS, KEEP_COMPLETED, KEEP_FAILED, QUEUE_PREFIX } from '#rule-sync';
 import { DelayedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../dependencies.js';
 
@@ -32,7 +32,7 @@ class BrieflyBlockingWorker<Data> extends Worker<Data> {
 
 export interface JobWorkerOptions<Data> {
   readonly queue: string;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly concurrency: number;
   /**
    * How long the lock of a job lasts without renewal, in milliseconds. A job whose worker died is resumed after at most twice this

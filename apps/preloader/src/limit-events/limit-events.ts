@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { LIMIT_EVENT_KINDS, type LimitEvent, RedisLimitEventStore } from '#limiter-redis';
+import { LIMIT_EVENT_KINDS, type LimitEvent, RedisLimitEventStore, type RedisConnection } from '#limiter-redis';
 import type { Logger } from '#platform';
 import { type LimitReached, recordLimitEvents, wantedEvents } from '#rules-db';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
 import type { DataSource } from 'typeorm';
 import { Rounds } from '../rounds.js';
 
@@ -18,7 +17,7 @@ const AT_ONCE = 200;
 
 export interface LimitEventsOptions {
   readonly dataSource: DataSource;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly logger: Logger;
   readonly onUnreadable: () => void;
   /** Milliseconds that never step back. */

@@ -1,13 +1,12 @@
-import { carryOverBuckets, preloadBuckets, type RedisSnapshotStore } from '#limiter-redis';
+import { carryOverBuckets, preloadBuckets, type RedisSnapshotStore, type RedisConnection } from '#limiter-redis';
 import type { ReloadJobData } from '#rule-sync';
 import type { RuleReader } from '#rules-db';
-import type { Redis } from 'ioredis';
 import type { PreloaderMetrics } from '../metrics.js';
 
 export interface MerchantReloadOptions {
   readonly reader: RuleReader;
   readonly store: RedisSnapshotStore;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   readonly metrics: PreloaderMetrics;
   /** How long a snapshot lives in Redis, in milliseconds, unless it is written again. */
   readonly ttlMs: number;

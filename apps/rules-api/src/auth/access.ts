@@ -9,9 +9,10 @@ export interface Access {
   readonly role: Role;
   /**
    * What a token that is limited to merchants may do with it. `merchant`: the path names the merchant, which must be one of them; `anything`: it concerns no
-   * merchant in particular, and anybody may see it; `filtered`: the handler answers with what concerns them; `nothing`: it is refused.
+   * merchant in particular, and anybody may see it; `filtered`: the handler answers with what concerns them; `searched`: the same, and it finds those of a label by
+   * itself; `nothing`: it is refused.
    */
-  readonly limited: 'merchant' | 'anything' | 'filtered' | 'nothing';
+  readonly limited: 'merchant' | 'anything' | 'filtered' | 'searched' | 'nothing';
 }
 
 /** Instead of an access: only a merchant's API key may do it, and it concerns that merchant. */

@@ -43,7 +43,7 @@ function setUp() {
   };
   const issue = (changes: Partial<StoredToken> = {}) => {
     const { token, prefix, hash } = tokenText.make();
-    stored.set(prefix, { id: '1', name: 'ci', role: 'editor', merchants: null, prefix, hash, until: null, ...changes });
+    stored.set(prefix, { id: '1', name: 'ci', role: 'editor', merchants: null, label: null, prefix, hash, until: null, ...changes });
     return { token: `Bearer ${token}`, prefix };
   };
   const issueKey = (changes: Partial<StoredApiKey> = {}) => {
@@ -103,6 +103,8 @@ describe('the authenticator', () => {
     ['that expired', { until: new Date(1_700_000_000_000) }],
     ['with a role that nobody knows', { role: 'emperor' }],
     ['with merchants that are no list', { merchants: 'acme' }],
+    ['with a label that is none', { merchants: [], label: 'eu' }],
+    ['with a label that is no text', { merchants: [], label: { region: 'eu' } }],
     ['whose hash is another one', { hash: Buffer.alloc(32) }],
     ['whose hash is too short', { hash: Buffer.alloc(1) }],
   ])('refuses a token %s', async (_what, changes) => {

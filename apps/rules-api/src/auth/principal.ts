@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Actor, Role } from '#rules-db';
+import type { Actor, MerchantLabel, Role } from '#rules-db';
 import { changeReason } from '../http/change-reason.js';
 
 /** Who makes a request, and what that allows. */
@@ -10,6 +10,8 @@ export interface Principal {
   readonly role: Role;
   /** The merchants to which it is limited; null: all. */
   readonly merchants: readonly string[] | null;
+  /** It is limited to the merchants that have this label when it asks. `merchants` has none of them before they have been looked up. */
+  readonly label?: MerchantLabel;
 }
 
 /** The bearer of TOLLGATE_ADMIN_TOKEN. */
@@ -62,4 +64,9 @@ export function actorOf(request: FastifyRequest): Actor {
 /** The merchants to which the bearer is limited; null: all. */
 export const LimitedTo = createParamDecorator((_: unknown, context: ExecutionContext): readonly string[] | null => {
   return principalOf(context.switchToHttp().getRequest<FastifyRequest>())!.merchants;
+});
+
+/** The label to which the bearer is limited, if it is. */
+export const LimitedToLabel = createParamDecorator((_: unknown, context: ExecutionContext): MerchantLabel | undefined => {
+  return principalOf(context.switchToHttp().getRequest<FastifyRequest>())!.label;
 });

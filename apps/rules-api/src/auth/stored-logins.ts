@@ -10,6 +10,7 @@ import {
   type StoredToken,
 } from '#rules-db';
 import { databaseUnavailable } from '../http/rules-api-exception.filter.js';
+import { LABEL_FILTER, labelIn } from '../pagination/label-filter.js';
 import type { Login } from './logins.js';
 import type { Merchant, Principal } from './principal.js';
 
@@ -65,10 +66,12 @@ async function login<S extends StoredSecret, P>(
 }
 
 /** Rows have been edited by hand before: one that makes no sense is nobody's token. */
-function principalIn({ name, role, merchants }: StoredToken): Principal | undefined {
+function principalIn({ name, role, merchants, label }: StoredToken): Principal | undefined {
   if (!(ROLES as readonly string[]).includes(role)) return undefined;
   if (merchants !== null && !(Array.isArray(merchants) && merchants.every((id) => typeof id === 'string'))) return undefined;
-  return { name, role: role as Role, merchants: merchants as readonly string[] | null };
+  if (label === null) return { name, role: role as Role, merchants: merchants as readonly string[] | null };
+  if (typeof label !== 'string' || LABEL_FILTER.format.fault(label) !== undefined) return undefined;
+  return { name, role: role as Role, merchants: [], label: labelIn(label) };
 }
 
 function merchantIn({ id, merchantId }: StoredApiKey): Merchant | undefined {

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import {
   type Bucket,
   type BucketLevel,
@@ -9,7 +8,7 @@ import {
   StoreUnavailableError,
 } from '#limiter';
 import type { ProblemError } from '#platform';
-import { createRedis, RedisBucketStore, RedisSnapshotStore } from '#limiter-redis';
+import { createRedis, openBuckets, type RedisBuckets, RedisSnapshotStore, type RedisConnection } from '#limiter-redis';
 import { bucketsUnavailable, LiveReports } from './live-reports.js';
 
 /** An administrator waits longer than a request may. Milliseconds. */
@@ -17,18 +16,23 @@ const DEADLINE_MS = 1_000;
 
 /** The buckets in Redis as an operator sees them. The only place of the Rules API that knows Redis. */
 export class LiveBuckets implements BucketLooker {
-  private readonly redis: Redis | undefined;
-  private readonly store: RedisBucketStore | undefined;
+  private readonly redis: RedisConnection | undefined;
+  private readonly store: RedisBuckets | undefined;
+  private readonly snapshotRedis: RedisConnection | undefined;
   private readonly snapshots: RedisSnapshotStore | undefined;
   readonly reports: LiveReports;
 
-  /** @param url undefined: there is no Redis to ask, and every call fails */
-  constructor(url: string | undefined) {
+  /**
+   * @param url undefined: there is no Redis to ask, and every call fails
+   * @param snapshotUrl of the Redis where gateways hear of changes, if it is another one
+   */
+  constructor(url: string | undefined, snapshotUrl = url) {
     this.redis = url === undefined ? undefined : createRedis(url, 'limiter');
     this.reports = new LiveReports(this.redis);
-    if (this.redis === undefined) return;
-    this.store = new RedisBucketStore(this.redis, { deadlineMs: DEADLINE_MS });
-    this.snapshots = new RedisSnapshotStore(this.redis);
+    if (this.redis === undefined || snapshotUrl === undefined) return;
+    this.store = openBuckets(this.redis, { deadlineMs: DEADLINE_MS });
+    this.snapshotRedis = snapshotUrl === url ? this.redis : createRedis(snapshotUrl, 'limiter');
+    this.snapshots = new RedisSnapshotStore(this.snapshotRedis);
   }
 
   /** What time it is at Redis, as far as that is known here: by it overrides end. */
@@ -63,6 +67,6 @@ export class LiveBuckets implements BucketLooker {
   }
 
   close(): void {
-    this.redis?.disconnect();
+    for (const redis of new Set([this.redis, this.snapshotRedis])) redis?.disconnect();
   }
 }

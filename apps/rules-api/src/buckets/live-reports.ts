@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import { Counter, type Registry } from 'prom-client';
 import {
   type DecisionReceipt,
@@ -13,6 +12,7 @@ import {
   RedisUsageStore,
   type TopKeyRank,
   type UsageStep,
+  type RedisConnection,
 } from '#limiter-redis';
 import { ProblemError } from '#platform';
 import { withDeadline } from '#waiting';
@@ -47,7 +47,7 @@ export class LiveReports {
   private readonly keys: RedisTopKeyStore | undefined;
   private readonly unreadable = new Map<string, number>();
 
-  constructor(redis: Redis | undefined) {
+  constructor(redis: RedisConnection | undefined) {
     if (redis === undefined) return;
     this.usage = new RedisUsageStore(redis);
     this.keys = new RedisTopKeyStore(redis);

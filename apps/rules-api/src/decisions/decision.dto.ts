@@ -83,7 +83,7 @@ export class DecisionView {
     type: String,
     example: 'store',
     description:
-      'Where it was decided: store (Redis), memory (a remembered refusal), local (a bucket in the gateway), none (no bucket was asked).',
+      'Where it was decided: store (Redis), memory (a remembered refusal), lease (tokens that the gateway took in advance), optimistic (by what the gateway knew), local (a bucket in the gateway), none (no bucket was asked).',
   })
   source: string;
 

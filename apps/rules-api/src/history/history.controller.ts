@@ -7,7 +7,7 @@ import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
-import { MerchantIdPipe, PlanNamePipe, RuleIdPipe } from '../http/path-ids.js';
+import { MerchantIdPipe, PlanNamePipe, RuleIdPipe, TokenIdPipe } from '../http/path-ids.js';
 import { Lists, Reverts } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
@@ -50,6 +50,13 @@ export class HistoryController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MerchantView> {
     return tagged(reply, await this.history.revertMerchant(merchantId, expected, version, by));
+  }
+
+  @Get('tokens/:tokenId/history')
+  @Needs('admin', 'nothing')
+  @Lists('List the changes of a token, the newest first', ChangePage, { belowSomething: true })
+  async ofToken(@Param('tokenId', TokenIdPipe) tokenId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.history.ofToken(tokenId, query);
   }
 
   @Get('merchants/:merchantId/rules/:ruleId/history')

@@ -17,6 +17,7 @@ import {
   type RuleEntity,
   type RuleOwner,
   RuleRepository,
+  TokenNotFoundError,
   UnknownPlanError,
 } from '#rules-db';
 import { decodeCursor, encodeCursor, type Page, toPage } from '../pagination/page.js';
@@ -56,6 +57,13 @@ export class HistoryService {
   async ofPlan(plan: string, query: PageQueryDto): Promise<Page<ChangeView>> {
     const page = await this.page({ plan, ruleId: null }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new PlanNotFoundError(plan);
+    return page;
+  }
+
+  /** It outlives the token. @throws TokenNotFoundError if there never was one */
+  async ofToken(tokenId: string, query: PageQueryDto): Promise<Page<ChangeView>> {
+    const page = await this.page({ tokenId }, query);
+    if (page.items.length === 0 && query.cursor === undefined) throw new TokenNotFoundError(tokenId);
     return page;
   }
 

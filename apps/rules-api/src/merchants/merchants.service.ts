@@ -5,6 +5,7 @@ import {
   type ExpectedVersions,
   type MerchantChanges,
   type MerchantEntity,
+  type MerchantLabel,
   MerchantNotFoundError,
   MerchantRepository,
 } from '#rules-db';
@@ -23,20 +24,17 @@ export class MerchantsService {
     return merchantView(await this.merchants.create({ id, name, timeZone, labels, plan }, by));
   }
 
+  /** @param reach the merchants to which the bearer is limited, or their label; null: all */
   async list(
     { size, cursor, name: namePrefix, label, plan }: MerchantQueryDto,
-    among: readonly string[] | null,
+    reach: readonly string[] | MerchantLabel | null,
   ): Promise<Page<MerchantView>> {
     const list = filteredList('merchants', { namePrefix, label, plan });
     const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isId)[0];
-    const rows = await this.merchants.list({
-      after,
-      limit: size + 1,
-      namePrefix,
-      label: label === undefined ? undefined : labelIn(label),
-      plan,
-      among,
-    });
+    const wanted = label === undefined ? undefined : labelIn(label);
+    const isByLabel = reach !== null && 'key' in reach;
+    const limits = isByLabel ? { label: reach, secondLabel: wanted } : { label: wanted, among: reach };
+    const rows = await this.merchants.list({ after, limit: size + 1, namePrefix, plan, ...limits });
     return toPage(rows, size, merchantView, ({ id }) => encodeCursor(list, [id]));
   }
 

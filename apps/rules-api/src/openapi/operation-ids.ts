@@ -8,6 +8,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'History.audit': 'listChanges',
   'History.ofMerchant': 'listChangesOfMerchant',
   'History.ofPlan': 'listChangesOfPlan',
+  'History.ofToken': 'listChangesOfToken',
   'History.ofRule': 'listChangesOfRule',
   'History.ofPlanRule': 'listChangesOfPlanRule',
   'History.ofDefaultRule': 'listChangesOfDefaultRule',

@@ -18,6 +18,7 @@ const SPEC = {
   cost: 1,
   onStoreFailure: 'local',
   penalty: null,
+  consistency: 'exact',
 };
 
 /** One of each algorithm, with all of its fields. */

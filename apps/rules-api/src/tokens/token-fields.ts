@@ -1,7 +1,8 @@
-import { type Fields, line } from '#limiter';
+import { type Fault, type Fields, line } from '#limiter';
 import { ROLES } from '#rules-db';
 import { SUBJECT_PREFIX } from '../auth/oidc-claims.js';
 import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
+import { LABEL_FILTER } from '../pagination/label-filter.js';
 
 const NAME = line(100);
 
@@ -37,7 +38,14 @@ export const TOKEN_FIELDS = {
     min: 1,
     max: 100,
     example: ['acme'],
-    explanation: 'The merchants to which the token is limited. Without this field it is good for all.',
+    explanation: 'The merchants to which the token is limited. Without this field and `label` it is good for all.',
+  },
+  // Without an example of its own: beside that of `merchants` it would be refused.
+  label: {
+    kind: 'text',
+    format: LABEL_FILTER.format,
+    explanation:
+      'The label of the merchants to which the token is limited, as NAME=VALUE: those that have it when a request is made. Instead of `merchants`.',
   },
   expiresAt: {
     kind: 'text',
@@ -46,6 +54,18 @@ export const TOKEN_FIELDS = {
     explanation: 'When the token stops being good by itself. Without this field it never does.',
   },
 } as const satisfies Fields;
+
+/** Both could mean merchants of the list that have the label, or all of either: the narrower one is not what everybody expects. */
+export function tokenFaults({ merchants, label }: { readonly merchants?: unknown; readonly label?: unknown }): Fault[] {
+  if (merchants === undefined || label === undefined) return [];
+  return [
+    {
+      pointer: '/label',
+      code: 'token.label.not_applicable',
+      detail: 'must be left out beside merchants: a token is limited by one of them',
+    },
+  ];
+}
 
 /** What is written to rotate one. */
 export const ROTATION_FIELDS = {

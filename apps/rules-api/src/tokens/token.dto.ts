@@ -2,9 +2,9 @@ import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { type ApiTokenEntity, ROLES, type Role } from '#rules-db';
 import { RotatingSecretView, rotatingSecretView } from '../http/rotating-secret-view.js';
 import { tableDto } from '../http/table-dto.js';
-import { ROTATION_FIELDS, TOKEN_FIELDS } from './token-fields.js';
+import { ROTATION_FIELDS, TOKEN_FIELDS, tokenFaults } from './token-fields.js';
 
-export class CreateTokenDto extends tableDto('token', TOKEN_FIELDS) {}
+export class CreateTokenDto extends tableDto('token', TOKEN_FIELDS, tokenFaults) {}
 
 export class RotateTokenDto extends tableDto('token', ROTATION_FIELDS) {
   static override readonly mayBeAbsent = true;
@@ -23,6 +23,9 @@ export class TokenView extends RotatingSecretView {
 
   @ApiProperty({ type: [String], nullable: true })
   merchants: readonly string[] | null;
+
+  @ApiProperty({ type: String, nullable: true, example: 'region=eu', description: 'The label of the merchants to which it is limited' })
+  label: string | null;
 }
 
 /** The only answer that ever shows a token. */
@@ -40,6 +43,6 @@ export class TokenPage {
 }
 
 export function tokenView(token: ApiTokenEntity): TokenView {
-  const { id, name: called, role, merchants: limitedTo } = token;
-  return { id, name: called, role, merchants: limitedTo, ...rotatingSecretView(token) };
+  const { id, name: called, role, merchants: limitedTo, label } = token;
+  return { id, name: called, role, merchants: label === null ? limitedTo : null, label, ...rotatingSecretView(token) };
 }

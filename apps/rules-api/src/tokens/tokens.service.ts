@@ -16,11 +16,12 @@ export class TokensService {
     @Inject(TokenText) private readonly tokenText: TokenText,
   ) {}
 
-  async create({ name, role, merchants, expiresAt }: CreateTokenDto, by: Actor): Promise<NewTokenView> {
+  async create({ name, role, merchants, label, expiresAt }: CreateTokenDto, by: Actor): Promise<NewTokenView> {
     const expiry = futureMoment(expiresAt, 'token');
     const made = this.tokenText.make();
+    const reach = label === undefined ? { merchants: merchants ?? null } : { merchants: [], label };
     return {
-      ...tokenView(await this.tokens.create({ name, role, merchants: merchants ?? null, expiresAt: expiry }, made, by)),
+      ...tokenView(await this.tokens.create({ name, role, ...reach, expiresAt: expiry }, made, by)),
       token: made.token,
     };
   }

@@ -1,8 +1,8 @@
+import { SieveCache, type CacheEntry } from '#limiter';
 import { withDeadline } from '#waiting';
 import { Gate } from '../rules/gate.js';
 import type { LookupAllowance } from '../rules/lookup-allowance.js';
 import { RulesUnavailableError, TOO_MANY_UNKNOWN_IDS, TooManyUnknownError } from '../rules/rule-source.js';
-import { SieveCache, type CacheEntry } from '../rules/sieve-cache.js';
 import type { ApiKeySource, KnownApiKey } from './api-key-source.js';
 
 interface Entry extends CacheEntry {

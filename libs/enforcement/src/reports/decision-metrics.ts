@@ -7,7 +7,7 @@ import { WatchedRules } from './watched-rules.js';
 const NEAR_LIMIT = 0.1;
 
 /** Where a decision came from, by its place in what is counted of a reason. */
-const SOURCES: Readonly<Record<Verdict['source'], number>> = { store: 0, memory: 1, local: 2, none: 3 };
+const SOURCES: Readonly<Record<Verdict['source'], number>> = { store: 0, memory: 1, lease: 2, optimistic: 3, local: 4, none: 5 };
 const SOURCE_NAMES = Object.keys(SOURCES);
 
 const LAYER_INDEX = Object.fromEntries(LAYERS.map((layer, i) => [layer, i])) as Record<Layer, number>;

@@ -1,8 +1,14 @@
 import type { Descriptor, Verdict } from '#limiter';
-import { RedisLimitEventStore, RedisReceiptStore, removeOverlongKeys, RedisTopKeyStore, RedisUsageStore } from '#limiter-redis';
+import {
+  RedisLimitEventStore,
+  RedisReceiptStore,
+  removeOverlongKeys,
+  RedisTopKeyStore,
+  RedisUsageStore,
+  type RedisConnection,
+} from '#limiter-redis';
 import { counter, counterBy } from '#metrics';
 import { withDeadline } from '#waiting';
-import type { Redis } from 'ioredis';
 import type { Registry } from 'prom-client';
 import type { EnforcerSettings } from '../enforcer-options.js';
 import type { NoVerdict } from '../outcome.js';
@@ -41,7 +47,7 @@ export interface ReportsOptions {
   readonly settings: Settings;
   /** The name of this gateway. */
   readonly gateway: string;
-  readonly redis: Redis;
+  readonly redis: RedisConnection;
   /** Whether there is a merchant of this id, as far as this process knows. */
   readonly isMerchant: (merchantId: string) => boolean;
   /** Milliseconds that never step back. */

@@ -50,14 +50,20 @@ export class StoreHealth {
   }
 
   failed(failure: StoreFailure): void {
-    const { code, meaning, said } = failure;
+    const { code, meaning, said, node } = failure;
     this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+    // Others are served, and nobody says when such a call would be.
+    if (failure.sparesOthers) return;
     this.latest = failure;
     clearTimeout(this.settling);
     this.settling = undefined;
     if (this.said.has(code)) return;
     this.said.add(code);
-    this.options.logger.warn({ code, said }, `Redis carries out no takes, each rule acts by its onStoreFailure: ${meaning}`);
+    const who = node === undefined ? 'Redis carries out no takes' : 'A master of the Redis Cluster carries out no takes';
+    this.options.logger.warn(
+      { code, said, ...(node !== undefined && { node }) },
+      `${who}, each rule acts by its onStoreFailure: ${meaning}`,
+    );
   }
 
   /** Redis has answered a call. @param requests whose takes were in it */

@@ -1,7 +1,6 @@
-import type { DefaultRulesSnapshot, MerchantSnapshot, Phase, PlanSnapshot } from '#limiter';
+import { SieveCache, type CacheEntry, type DefaultRulesSnapshot, type MerchantSnapshot, type Phase, type PlanSnapshot } from '#limiter';
 import { bytesOf, type KnownRules } from './known-rules.js';
 import type { HeldPlan } from './plan-cache.js';
-import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 /** What is held of one merchant, or of an id that belongs to none. */
 export interface HeldMerchant extends CacheEntry {

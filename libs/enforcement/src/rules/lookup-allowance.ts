@@ -1,5 +1,5 @@
 import { peerGroup } from '#addresses';
-import { SieveCache, type CacheEntry } from './sieve-cache.js';
+import { SieveCache, type CacheEntry } from '#limiter';
 
 export interface LookupAllowanceOptions {
   /** Ids a second that turn out to belong to no merchant. */

@@ -1,7 +1,6 @@
-import type { PlanSnapshot } from '#limiter';
+import { SieveCache, type CacheEntry, type PlanSnapshot } from '#limiter';
 import { FRESH, isDue, NOW, retryAt } from './freshness.js';
 import { bytesOfPlan } from './rule-memory.js';
-import { SieveCache, type CacheEntry } from './sieve-cache.js';
 
 /** A plan that is at hand. Its merchants refer to this one object, so that an edit is one write here, however many they are. */
 export interface HeldPlan extends CacheEntry {

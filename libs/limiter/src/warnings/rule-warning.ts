@@ -28,5 +28,9 @@ export const RULE_WARNINGS = {
   'limit.reserve.nothing': 'The limit lets a single request pass at once, so nothing of it can be kept for the routes in reserve.',
   'rule.penalty.blocks_reserve':
     'The penalty of the rule blocks all that is behind a bucket key, the routes in reserve as well, and refusals of any others can bring it about.',
+  'rule.consistency.exact':
+    'The rule is to be leased or optimistic, and something of it cannot be decided about without Redis: a limit, a penalty, or reserved shares. Redis decides about each request, as for exact rules.',
+  'rule.on_store_failure.nothing_lent':
+    'While Redis is away the rule lets pass what gateways have been lent, and as it is not leased, none is ever lent anything. It is enforced as closed.',
 } as const;
 export type WarningCode = keyof typeof RULE_WARNINGS;

@@ -59,6 +59,29 @@ it.each([
   ],
   ['a week has every window', { validFrom: '2027-01-04T00:00:00Z', validTo: '2027-01-11T00:00:00Z', schedule: saturdays('Etc/UTC') }, []],
   ['a schedule', { schedule: { weekly: [{ days: ['mon'], from: '01:00', to: '06:00' }] } }, []],
+  ['a leased bucket', { consistency: 'leased', onStoreFailure: 'leased' }, []],
+  ['an optimistic bucket', { consistency: 'optimistic' }, []],
+  [
+    'a leased limit that cannot be lent',
+    { consistency: 'leased', limits: [BURST, { name: 'log', algorithm: 'sliding_log', limit: 12, windowMs: 1000 }] },
+    ['rule.consistency.exact /limits/1'],
+  ],
+  [
+    'a leased rule with a penalty',
+    { consistency: 'leased', onStoreFailure: 'leased', penalty: { refusals: 5, windowMs: 1000, blockMs: 1000 } },
+    ['rule.consistency.exact /penalty', 'rule.on_store_failure.nothing_lent /onStoreFailure'],
+  ],
+  [
+    'an optimistic rule that reserves a share',
+    { consistency: 'optimistic', reserve: [{ name: 'posts', methods: ['POST'], percent: 20 }] },
+    ['rule.consistency.exact /reserve'],
+  ],
+  ['an exact rule that is to spend leases', { onStoreFailure: 'leased' }, ['rule.on_store_failure.nothing_lent /onStoreFailure']],
+  [
+    'an optimistic rule that is to spend leases',
+    { consistency: 'optimistic', onStoreFailure: 'leased' },
+    ['rule.on_store_failure.nothing_lent /onStoreFailure'],
+  ],
 ])('of %s', (_what, rule, expected) => expect(warningsOf(rule)).toEqual(expected));
 
 it('the warning names the superfluous limit and the reason', () => {

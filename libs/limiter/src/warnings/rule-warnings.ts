@@ -1,3 +1,4 @@
+import { consistencyWarnings } from './consistency-warnings.js';
 import { capacityOf, type LimitSpec } from '../limit.js';
 import { reserveOf } from '../reserve.js';
 import type { RuleSpec } from '../rule.js';
@@ -16,6 +17,7 @@ export function ruleWarnings(spec: RuleSpec, nowMs: number): RuleWarning[] {
     ...refillWarnings(spec),
     ...unreachableWarnings(spec),
     ...reserveWarnings(spec),
+    ...consistencyWarnings(spec),
   ];
 }
 

@@ -37,6 +37,14 @@ export function describeLender(name: string, create: CreateLender): void {
         expect(await takes(1)).toBe(false);
       });
 
+      test('up to half of the capacity, however often a lease is renewed', async () => {
+        const { say, left } = await started(spec);
+        await say({ wants: 4 });
+        expect(await say({ sequence: 2, holds: 4, wants: 4 })).toMatchObject({ kept: 4, granted: 1 });
+        expect(await say({ sequence: 3, holds: 5, wants: 4 })).toMatchObject({ kept: 5, granted: 0, forUs: SECOND_US });
+        expect(await left()).toBe(5);
+      });
+
       test('as far as they are there', async () => {
         const { say, left, takes } = await started(spec);
         await takes(8);
@@ -48,7 +56,7 @@ export function describeLender(name: string, create: CreateLender): void {
       test('what is given back can be taken, what is spent cannot', async () => {
         const { say, left } = await started(spec);
         await say({ wants: 5 });
-        expect(await say({ sequence: 2, holds: 2, givesBack: 2 })).toMatchObject({ granted: 0, forUs: SECOND_US });
+        expect(await say({ sequence: 2, holds: 2, givesBack: 2 })).toMatchObject({ kept: 2, granted: 0, forUs: SECOND_US });
         expect(await left()).toBe(7);
         // It has lent two: it can hold no more, nor give more back.
         expect(await say({ sequence: 3, holds: 0, givesBack: 100 })).toMatchObject({ forUs: 0 });
@@ -83,7 +91,7 @@ export function describeLender(name: string, create: CreateLender): void {
         expect(await say({ lessee: 2, wants: 3 })).toMatchObject({ granted: 3, lentElsewhere: 0 });
         expect(await left()).toBe(2);
         // What it thinks it holds of it is none of the store's.
-        expect(await say({ sequence: 2, holds: 5, givesBack: 5 })).toMatchObject({ granted: 0, forUs: 0, lentElsewhere: 3 });
+        expect(await say({ sequence: 2, holds: 5, givesBack: 5 })).toMatchObject({ kept: 0, granted: 0, forUs: 0, lentElsewhere: 3 });
         expect(await left()).toBe(2);
       });
 
@@ -91,7 +99,7 @@ export function describeLender(name: string, create: CreateLender): void {
         const { say, clock } = await started(spec);
         await say({ wants: 3, forUs: 2 * SECOND_US });
         clock.advance(1000);
-        expect(await say({ sequence: 2, holds: 3, wants: 1, forUs: 1000 })).toMatchObject({ granted: 1, forUs: 1000 });
+        expect(await say({ sequence: 2, holds: 3, wants: 1, forUs: 1000 })).toMatchObject({ kept: 3, granted: 1, forUs: 1000 });
         clock.advance(1000);
         expect(await say({ lessee: 2 })).toMatchObject({ lentElsewhere: 4 });
         clock.advance(0.001);

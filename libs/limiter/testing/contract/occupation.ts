@@ -1,6 +1,6 @@
-import { NewerRulesError } from '../../src/index.js';
+import { editLimits, NewerRulesError, type Limit } from '../../src/index.js';
 import { lendersOf, lentBy, type CreateLender } from '../lending.js';
-import { burst } from '../takes.js';
+import { burst, takeFrom } from '../takes.js';
 
 const SECOND_US = 1_000_000;
 
@@ -33,6 +33,14 @@ export function describeOccupation(create: CreateLender): void {
     expect(await left()).toBe(7);
     clock.advance(1.001);
     expect(await left()).toBe(8);
+  });
+
+  test('a lease that was over before an edit has held up the refill until then', async () => {
+    const { store, say, limit, clock } = await started(burst({ capacity: 10, refillTokens: 1, refillIntervalMs: 1000 }));
+    await say({ wants: 5, forUs: 2 * SECOND_US });
+    clock.advance(4000);
+    const [larger] = editLimits([limit], [burst({ capacity: 20, refillTokens: 1, refillIntervalMs: 1000 })], clock.nowMs) as [Limit];
+    expect((await takeFrom(store, [{ key: 'k', limit: larger, cost: 0 }]))[0]!.remaining).toBe(7);
   });
 
   test('a step of an interval fills all but what is lent, and the steps stay where they are', async () => {

@@ -1,0 +1,60 @@
+/** Decisions through the whole enforcer that are Redis's, leased, or optimistic: how many a second, and what each costs Redis. */
+import { join } from 'node:path';
+import { ROOT } from '../scripts/paths.mjs';
+import { figure, interleaved, rate, ratios } from './shared/figures.mjs';
+
+export const title = 'decisions that need no round trip';
+
+const MERCHANTS = 100_000;
+const WITHIN_MS = 300_000;
+
+/** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
+export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
+  const redis = await workshop.redis();
+
+  /** @param {string} consistency @param {number} merchants @returns {Promise<{ perSecond: number, takesEach: number, refused: number }>} */
+  async function decisions(consistency, merchants) {
+    const settings = {
+      redisUrl: redis.url,
+      consistency,
+      merchants,
+      measureMs: seconds * 1000,
+      warmupMs: Math.max(2, warmupSeconds) * 1000,
+    };
+    const args = [join(ROOT, 'bench', 'load', 'leases.mjs'), JSON.stringify(settings)];
+    const job = workshop.start(process.execPath, { measured: true, args, env: { NODE_ENV: 'production' } });
+    const result = JSON.parse(await job.line((line) => line.startsWith('{'), WITHIN_MS));
+    await job.ended;
+    return result;
+  }
+
+  const many = quick ? MERCHANTS / 100 : MERCHANTS;
+  const results = await interleaved(
+    rounds,
+    Object.fromEntries(
+      ['exact', 'leased', 'optimistic'].flatMap((consistency) =>
+        [many, 1].map((merchants) => [`${consistency} ${merchants}`, () => decisions(consistency, merchants)]),
+      ),
+    ),
+    (side, round, { perSecond, takesEach, refused }) =>
+      say(`round ${round}: ${side} merchants: ${rate(perSecond)}, ${takesEach.toFixed(4)} takes each, ${refused} refused`),
+  );
+  const of = (/** @type {string} */ consistency, /** @type {number} */ merchants) => results[`${consistency} ${merchants}`] ?? [];
+  const speed = (/** @type {string} */ consistency, merchants = many) => of(consistency, merchants).map(({ perSecond }) => perSecond);
+  const takes = (/** @type {string} */ consistency, merchants = many) => of(consistency, merchants).map(({ takesEach }) => takesEach);
+  return [
+    figure('leased / exact, Zipf over 100,000 merchants', ratios(speed('leased'), speed('exact')), {
+      goal: { atLeast: 3.5 },
+      details: results,
+    }),
+    figure('  leased: takes of Redis for a decision', takes('leased'), { goal: { atMost: 0.1 } }),
+    figure('  exact, through the whole enforcer', speed('exact'), { unit: '/s' }),
+    figure('  leased, through the whole enforcer', speed('leased'), { unit: '/s', goal: { atLeast: 300_000 } }),
+    figure('  optimistic, through the whole enforcer', speed('optimistic'), { unit: '/s' }),
+    figure('  optimistic: takes of Redis for a decision', takes('optimistic')),
+    figure('one hot merchant, leased: takes of Redis for a decision', takes('leased', 1), { goal: { atMost: 0.01 } }),
+    figure('  leased / exact', ratios(speed('leased', 1), speed('exact', 1))),
+    figure('  leased', speed('leased', 1), { unit: '/s' }),
+    figure('  optimistic: takes of Redis for a decision', takes('optimistic', 1)),
+  ];
+}

@@ -1,0 +1,3 @@
+import { describeLeaseLaw } from '../testing/index.js';
+
+describeLeaseLaw(300);

@@ -1,0 +1,294 @@
+import { burst, LeasingWorld, type LeasedAnswer } from '../../testing/index.js';
+import type { Consistency } from '../consistency.js';
+import { decide, type Bucket, type BucketLevel } from '../bucket.js';
+import type { LimitSpec } from '../limit.js';
+
+const BURST = burst({ capacity: 1000, refillTokens: 1000 });
+
+function worldOf(gateways = 1, consistency: Consistency = 'leased', specs: readonly LimitSpec[] = [BURST], maxBytes?: number) {
+  const world = new LeasingWorld(specs, gateways, consistency, maxBytes);
+  /** Sends so many requests of a gateway, evenly in so many milliseconds. */
+  const send = (gateway: number, requests: number, overMs = 0, cost = 1): LeasedAnswer[] => {
+    const answers: LeasedAnswer[] = [];
+    for (let i = 0; i < requests; i++) {
+      world.gateways[gateway]!.ask(cost, (answer) => answers.push(answer));
+      if (overMs > 0) world.advance(overMs / requests);
+    }
+    return answers;
+  };
+  const left = (gateway = 0): Promise<number> =>
+    new Promise((resolve) =>
+      world.store.take({ takes: [world.gateways[gateway]!.takes(0)[0]!], holder: 0, spare: false }, (levels) =>
+        resolve(remaining(world.gateways[gateway]!.takes(0)[0]!.bucket, (levels as readonly BucketLevel[])[0]!)),
+      ),
+    );
+  return { world, send, left, store: world.gateways[0]!.store };
+}
+
+const remaining = (bucket: Bucket, level: BucketLevel): number => decide(bucket, level, 0, false).remaining;
+const passed = (answers: readonly LeasedAnswer[]): number => answers.filter(({ allowed }) => allowed).length;
+const by = (answers: readonly LeasedAnswer[], source: string): number => answers.filter((answer) => answer.source === source).length;
+
+describe('a hot bucket', () => {
+  test('is spent here, and the store is asked for a hundredth of the requests', () => {
+    const { world, send } = worldOf();
+    send(0, 500, 1000);
+    const before = world.takes + world.lends;
+    const answers = send(0, 5000, 10_000);
+    expect(passed(answers)).toBe(5000);
+    expect(world.takes + world.lends - before).toBeLessThan(50);
+  });
+
+  test('that cools down goes back within little more than a horizon, and the store has everything again', async () => {
+    const { world, send, store, left } = worldOf();
+    send(0, 200, 400);
+    expect(store.held).toBeGreaterThan(50);
+    world.advance(1200);
+    expect(store.held).toBe(0);
+    expect(store.counts.lapsed).toBe(0);
+    expect(store.counts.givenBack).toBe(store.counts.lent - store.counts.spent);
+    expect(await left()).toBe(1000);
+  });
+
+  test('of which several gateways spend is lent to the half, and nobody is refused while the store has tokens', () => {
+    const { world, send } = worldOf(4);
+    for (let i = 0; i < 200; i++) for (let at = 0; at < 4; at++) expect(passed(send(at, 1, 1))).toBe(1);
+    const held = world.gateways.reduce((sum, { store }) => sum + store.held, 0);
+    expect(held).toBeGreaterThan(0);
+    expect(held).toBeLessThanOrEqual(500);
+  });
+
+  test('that is empty is asked of the store, which alone refuses, and what it costs that others hold some is counted', () => {
+    const { send, world } = worldOf(2, 'leased', [burst({ capacity: 100, refillTokens: 1 })]);
+    send(0, 40, 20);
+    const refused = send(1, 200, 20).filter(({ allowed }) => !allowed);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.every(({ source }) => source === 'store')).toBe(true);
+    expect(world.gateways[0]!.store.held).toBeGreaterThan(0);
+    expect(world.gateways[1]!.store.counts.refusedWhileLent).toBeGreaterThan(0);
+  });
+});
+
+test('a request that was refused because the store lends the last tokens to this gateway meanwhile passes when they are there', () => {
+  const { world, send } = worldOf(1, 'leased', [burst({ capacity: 40, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  world.passages = [{ thereMs: 1, backMs: 1, loses: 'nothing' }];
+  const answers = send(0, 60, 120);
+  world.advance(50);
+  expect(passed(answers)).toBe(40);
+  expect(answers.slice(0, 40).every(({ allowed }) => allowed)).toBe(true);
+});
+
+test('a lease that was empty when its answer came goes back all the same', () => {
+  const { world, send, store } = worldOf();
+  world.passages = [{ thereMs: 15, backMs: 9, loses: 'nothing' }];
+  send(0, 400, 600);
+  world.advance(1500);
+  expect([store.held, store.counts.lapsed]).toEqual([0, 0]);
+  expect(store.counts.givenBack).toBe(store.counts.lent - store.counts.spent);
+});
+
+test('a bucket from which little is spent is not leased', () => {
+  const { world, send, store } = worldOf();
+  expect(by(send(0, 20, 10_000), 'store')).toBe(20);
+  expect([world.lends, store.counts.lent]).toEqual([0, 0]);
+});
+
+test('what is known of buckets is bounded in bytes, and what an evicted lease holds goes back', () => {
+  const { world, send, store } = worldOf(1, 'leased', [BURST], 100_000);
+  send(0, 100, 100);
+  expect(store.held).toBeGreaterThan(0);
+  const [take] = world.gateways[0]!.takes(1);
+  // Each twice: what comes once pushes nothing out that is in use.
+  for (let i = 0; i < 1600; i++) store.take({ takes: [{ ...take!, key: `other ${i >> 1}` }], holder: 0, spare: false }, () => {});
+  expect(store.bytes).toBeLessThanOrEqual(100_000);
+  expect(store.held).toBe(0);
+  expect(store.counts.lapsed).toBe(0);
+});
+
+test('a request that needs more than is held here is paid by the store alone', () => {
+  const { send } = worldOf();
+  send(0, 50, 100);
+  expect(send(0, 1, 0, 400)).toEqual([expect.objectContaining({ allowed: true, source: 'store' })]);
+});
+
+describe('a request of several buckets', () => {
+  const small = burst({ name: 'small', capacity: 60, refillTokens: 1 });
+
+  test('spends from all or from none', async () => {
+    const { world, send, store } = worldOf(1, 'leased', [BURST, small]);
+    send(0, 60, 100);
+    const heldBefore = store.held;
+    const refused = send(0, 20);
+    expect(passed(refused)).toBeLessThan(20);
+    const [first] = world.gateways[0]!.takes(0);
+    await new Promise<void>((resolve) =>
+      world.store.take({ takes: [first!], holder: 0, spare: false }, (levels) => {
+        const all = remaining(first!.bucket, (levels as readonly BucketLevel[])[0]!) + store.held;
+        expect(all).toBeGreaterThanOrEqual(1000 - 61);
+        resolve();
+      }),
+    );
+    expect(heldBefore).toBeGreaterThan(0);
+  });
+});
+
+describe('a request that is given back', () => {
+  test('is put back into the lease that it was spent from, without a call', () => {
+    const { world, send, store } = worldOf();
+    send(0, 50, 100);
+    const [answer] = send(0, 1);
+    const [held, calls] = [store.held, world.takes + world.lends];
+    answer!.refund();
+    expect([store.held, world.takes + world.lends, world.refunds]).toEqual([held + 1, calls, 0]);
+  });
+
+  test('goes back to the store once the lease has been reported', () => {
+    const { world, send, store } = worldOf();
+    send(0, 50, 100);
+    const [answer] = send(0, 1);
+    send(0, 300, 600);
+    const { held } = store;
+    answer!.refund();
+    expect([store.held, world.refunds]).toEqual([held, 1]);
+  });
+});
+
+describe('while the store is away', () => {
+  test('a gateway spends what it holds until its horizon ends, and nothing else', () => {
+    const { world, send, store } = worldOf();
+    send(0, 200, 400);
+    world.passages = [{ thereMs: 0, backMs: 0, loses: 'call' }];
+    const { held } = store;
+    const answers = send(0, held + 50);
+    world.advance(50);
+    expect(
+      by(
+        answers.filter(({ allowed }) => allowed),
+        'lease',
+      ),
+    ).toBe(held);
+    expect(answers.filter(({ failed }) => failed)).toHaveLength(50);
+    const later = worldOf();
+    later.send(0, 200, 400);
+    later.world.passages = world.passages;
+    later.world.advance(1000);
+    expect([passed(later.send(0, 10)), later.store.held]).toEqual([0, 0]);
+  });
+
+  test('a machine that was suspended spends nothing of a lease that ended meanwhile, whichever of its clocks went on', () => {
+    for (const suspended of [true, false]) {
+      const { world, send, store } = worldOf();
+      send(0, 200, 400);
+      expect(store.held).toBeGreaterThan(0);
+      const [gateway] = world.gateways;
+      if (suspended) gateway!.suspendedMs += 5000;
+      else gateway!.wallAheadMs -= 5000;
+      world.clock.nowMs += 5000;
+      expect(by(send(0, 1), 'store')).toBe(1);
+    }
+  });
+});
+
+test('what an operator blocks is not spent from leases once the store has said so', async () => {
+  const { world, send, store } = worldOf();
+  send(0, 200, 400);
+  expect(store.held).toBeGreaterThan(0);
+  const [take] = world.gateways[0]!.takes(0);
+  await world.store.operate(take!.key, take!.bucket, { kind: 'block', forMs: 60_000 });
+  send(0, 600, 600);
+  expect(passed(send(0, 10))).toBe(0);
+});
+
+test('an edit ends what was lent before it, and requests that know it are decided by the new numbers', () => {
+  const { world, send, store } = worldOf();
+  send(0, 200, 400);
+  expect(store.held).toBeGreaterThan(0);
+  world.edit([{ ...BURST, capacity: 10, refillTokens: 1, refillIntervalMs: 60_000 }]);
+  world.gateways[0]!.hear();
+  expect(passed(send(0, 1000))).toBeLessThanOrEqual(10);
+  expect(store.counts.lapsed).toBeGreaterThan(0);
+});
+
+test('a process that ends gives everything back, and asks the store from then on', async () => {
+  const { send, store, left } = worldOf();
+  send(0, 100, 100);
+  const { held } = store;
+  expect(held).toBeGreaterThan(0);
+  await store.close();
+  expect([store.held, store.counts.givenBack]).toEqual([0, held]);
+  expect(await left()).toBeGreaterThan(890);
+  expect(by(send(0, 10, 10), 'store')).toBe(10);
+  await store.close();
+});
+
+describe('an optimistic bucket', () => {
+  test('is decided about without the store, which is told afterwards', async () => {
+    const { world, send, store, left } = worldOf(1, 'optimistic');
+    expect(by(send(0, 500), 'optimistic')).toBe(500);
+    expect([world.takes, store.owed]).toEqual([0, 500]);
+    world.advance(20);
+    expect([world.lends, store.owed]).toEqual([1, 0]);
+    expect(await left()).toBe(500);
+  });
+
+  test('refuses by what it knows, and passes again when tokens have refilled', () => {
+    const { world, send } = worldOf(1, 'optimistic');
+    expect(passed(send(0, 1500))).toBe(1000);
+    expect(world.takes).toBe(0);
+    // The bucket refills from when the store was told.
+    world.advance(120);
+    expect(passed(send(0, 1500))).toBe(100);
+  });
+
+  test('four gateways pass no more than the limit and what each passes in one flush interval', () => {
+    const { world, send } = worldOf(4, 'optimistic', [burst({ capacity: 50, refillTokens: 100 })]);
+    let all = 0;
+    const seconds = 20;
+    for (let ms = 0; ms < seconds * 1000; ms += 10) {
+      for (let at = 0; at < 4; at++) all += passed(send(at, 3));
+      world.advance(10);
+    }
+    const bound = 50 + 100 * seconds;
+    const flush = 4 * (50 + 100 * 0.02);
+    expect(all).toBeLessThanOrEqual(bound + flush);
+    expect(all).toBeGreaterThan(0.95 * bound);
+    expect(world.gateways.reduce((sum, { store }) => sum + store.counts.overdrawn, 0)).toBeGreaterThan(0);
+    expect(world.takes).toBe(0);
+  });
+
+  test('what was not told because no answer came is told again, and until an answer comes the store is asked', () => {
+    const { world, send, store } = worldOf(1, 'optimistic');
+    world.passages = [{ thereMs: 0, backMs: 0, loses: 'call' }];
+    send(0, 100);
+    world.advance(60);
+    expect(store.owed).toBe(100);
+    const failing = send(0, 1);
+    world.advance(30);
+    expect(failing).toEqual([expect.objectContaining({ failed: true })]);
+    world.passages = [{ thereMs: 0, backMs: 0, loses: 'nothing' }];
+    world.advance(300);
+    expect(store.owed).toBe(0);
+    expect(by(send(0, 1), 'optimistic')).toBe(1);
+  });
+
+  test('a request that is given back before the store was told costs nothing', () => {
+    const { world, send, store } = worldOf(1, 'optimistic');
+    const [answer] = send(0, 1);
+    answer!.refund();
+    expect(store.owed).toBe(0);
+    const [told] = send(0, 1);
+    world.advance(20);
+    told!.refund();
+    expect(world.refunds).toBe(1);
+  });
+
+  test('owes what it has spent through an edit', () => {
+    const { world, send, store } = worldOf(1, 'optimistic');
+    send(0, 100);
+    world.edit([{ ...BURST, capacity: 150 }]);
+    world.gateways[0]!.hear();
+    expect(passed(send(0, 100))).toBe(50);
+    world.advance(20);
+    expect(store.owed).toBe(0);
+  });
+});

@@ -1,0 +1,222 @@
+import { allows, type BucketLevel } from '../bucket.js';
+import type { BucketLender } from '../lend.js';
+import type { BucketStore, Receipt, TakeAnswer } from '../ports.js';
+import { allPass, type BucketTake, type SlotHolder, type TakeRequest } from '../take.js';
+import { joinedLevels } from './joined-levels.js';
+import { HeldLease } from './held-lease.js';
+import type { LeaseCounts } from './lease-counts.js';
+import { markOf, type Moment, type SpentLevel } from './local-bucket.js';
+import { LocalBuckets, type LeasingOptions } from './local-buckets.js';
+import { OptimisticBucket } from './optimistic-bucket.js';
+
+/**
+ * A store of buckets that decides by itself about buckets whose rule says so. Of a leased rule it spends tokens that it took in advance; what it cannot
+ * pay from them goes on to the store, so that only the store refuses. Of an optimistic rule it decides by what it has last heard, and tells the store
+ * afterwards: see held-lease.ts and optimistic-bucket.ts.
+ */
+export class LeasingBucketStore implements BucketStore {
+  readonly counts: LeaseCounts;
+  private readonly locals: LocalBuckets;
+
+  constructor(
+    private readonly store: BucketStore,
+    lender: BucketLender,
+    options: LeasingOptions,
+  ) {
+    this.locals = new LocalBuckets(lender, options);
+    this.counts = this.locals.counts;
+  }
+
+  /** Tokens that are held now. */
+  get held(): number {
+    return this.locals.held;
+  }
+
+  /** Tokens that were spent and that the store has not taken. */
+  get owed(): number {
+    return this.locals.owed;
+  }
+
+  /** What is known of buckets takes so much memory, by estimate. */
+  get bytes(): number {
+    return this.locals.bytes;
+  }
+
+  take(request: TakeRequest, answer: TakeAnswer): void {
+    const { takes } = request;
+    // Who may be a retry has to be looked up.
+    if (request.retry !== undefined || this.locals.isClosed || !isLendable(takes)) this.store.take(request, answer);
+    else this.decide(request, answer, true);
+  }
+
+  /** @param mayComeBack whether a request that is refused may be looked at once more */
+  private decide(request: TakeRequest, answer: TakeAnswer, mayComeBack: boolean): void {
+    const { takes } = request;
+    const at = this.locals.moment();
+    if (takes.length === 1 && this.decideOne(takes[0]!, at, answer)) return;
+    const levels = takes.map((take) => this.levelHere(take, at));
+    const refused = takes.some(({ bucket, cost }, i) => levels[i] !== undefined && !allows(bucket, levels[i], cost));
+    if (!levels.includes(undefined)) {
+      if (!refused) this.spend(takes, levels, at);
+      answer(levels as SpentLevel[], this.takenAtUs(levels, at), sourceOf(takes));
+    } else if (refused) {
+      // What the others would say only the store knows, and it knows of this one as well.
+      this.store.take(request, (...found) => this.passOn(takes, found, answer));
+    } else {
+      this.takeRest(request, levels, at, mayComeBack ? this.orAgain(request, answer) : answer);
+    }
+  }
+
+  /** Most requests ask one bucket. @returns false if the store has to be asked */
+  private decideOne(take: BucketTake, at: Moment, answer: TakeAnswer): boolean {
+    const level = this.levelHere(take, at);
+    if (level === undefined) return false;
+    const { bucket, cost } = take;
+    if (cost > 0 && allows(bucket, level, cost)) this.locals.spend(level, cost, at);
+    const isLease = level.spent.by instanceof HeldLease;
+    answer([level], isLease ? (level.spent.by as HeldLease).heardAtUs : this.locals.storeNowUs(at), isLease ? 'lease' : 'optimistic');
+    return true;
+  }
+
+  /**
+   * Looks at a request once more that the store has refused, if what it lacks has been lent to this process before the store looked at it: it would be refused
+   * for tokens that lie here.
+   */
+  private orAgain(request: TakeRequest, answer: TakeAnswer): TakeAnswer {
+    return (...found) => {
+      const [outcome] = found;
+      const waitsFor = outcome instanceof Error ? undefined : this.lent(request, outcome);
+      if (waitsFor === undefined) answer(...found);
+      else if (waitsFor.length === 0) this.decide(request, answer, false);
+      else waitsFor[0]!.waiting.push(() => this.decide(request, answer, false));
+    };
+  }
+
+  /** The leases of which an answer is awaited that may pay what was refused; undefined if nothing does. */
+  private lent({ takes }: TakeRequest, levels: readonly BucketLevel[]): readonly HeldLease[] | undefined {
+    const awaited: HeldLease[] = [];
+    let isRefused = false;
+    for (const [i, { key, bucket, cost }] of takes.entries()) {
+      if (allows(bucket, levels[i]!, cost)) continue;
+      const lease = bucket.lending === 'leased' ? this.locals.leaseOf(key) : undefined;
+      const pays = lease?.mayPay(cost);
+      if (pays === undefined) return undefined;
+      if (pays === 'soon') awaited.push(lease!);
+      isRefused = true;
+    }
+    return isRefused ? awaited : undefined;
+  }
+
+  release(request: SlotHolder): void {
+    this.store.release(request);
+  }
+
+  /** What was spent here and not told yet is put back here. */
+  refund(receipt: Receipt): void {
+    const { takes, levels, takenAtUs, holder, retry } = receipt;
+    const at = this.locals.moment();
+    const isLeft = takes.map(({ cost }, i) => {
+      const mark = markOf(levels[i]!);
+      if (mark === undefined || !mark.by.putBack(mark, cost, at)) return true;
+      this.locals.hasBack(mark.by, cost);
+      return false;
+    });
+    if (!isLeft.includes(true)) return;
+    const left = <T>(list: readonly T[]): readonly T[] => list.filter((_, i) => isLeft[i]);
+    this.store.refund({ takes: left(takes), levels: left(levels), takenAtUs, holder, retry });
+  }
+
+  /** Renews leases, gives back those from which nothing is spent, ends those whose time is over, and tells what was spent optimistically. */
+  tick(): void {
+    this.locals.tick();
+  }
+
+  /**
+   * Gives everything back, and tells what was not told; from then on the store is asked for everything. Resolves when the store has answered all of
+   * it. Never rejects.
+   */
+  close(): Promise<void> {
+    return this.locals.close();
+  }
+
+  /** What a take finds here; undefined if the store has to be asked. */
+  private levelHere(take: BucketTake, at: Moment): SpentLevel | undefined {
+    const { bucket, cost } = take;
+    const local = bucket.lending === undefined ? undefined : this.locals.of(take);
+    if (local === undefined) return undefined;
+    if (local instanceof OptimisticBucket) return this.locals.mayOwe(at) ? local.levelFor(cost, this.locals.storeNowUs(at)) : undefined;
+    this.locals.expire(local, at);
+    return local.held >= cost && local.held > 0 ? local.levelFor(cost) : undefined;
+  }
+
+  /** Spends from buckets that have it; the levels of others are undefined. */
+  private spend(takes: readonly BucketTake[], levels: readonly (SpentLevel | undefined)[], at: Moment): void {
+    for (let i = 0; i < takes.length; i++) {
+      const level = levels[i];
+      const { cost } = takes[i]!;
+      if (level !== undefined && cost > 0) this.locals.spend(level, cost, at);
+    }
+  }
+
+  /** Asks the store for what cannot be paid here. */
+  private takeRest(request: TakeRequest, levels: readonly (SpentLevel | undefined)[], at: Moment, answer: TakeAnswer): void {
+    const { takes, holder, spare } = request;
+    const rest = takes.filter((_, i) => levels[i] === undefined);
+    if (rest.length === takes.length) {
+      this.store.take(request, (...found) => this.passOn(takes, found, answer));
+      return;
+    }
+    this.spend(takes, levels, at);
+    const asked: TakeRequest = { takes: rest, holder, spare };
+    const hereAtUs = this.takenAtUs(levels, at);
+    this.store.take(asked, (...found) => {
+      const [outcome] = found;
+      if (outcome instanceof Error || !allPass(asked, outcome)) this.unspend(takes, levels, hereAtUs);
+      this.passOn(rest, found, (heard, atUs, source, state) =>
+        answer(heard instanceof Error ? heard : joinedLevels(takes, levels, heard, atUs, hereAtUs), atUs, source, state),
+      );
+    });
+  }
+
+  /** A request that was spent for here has not passed. */
+  private unspend(takes: readonly BucketTake[], levels: readonly (SpentLevel | undefined)[], takenAtUs: number): void {
+    const isSpent = takes.map(({ cost }, i) => levels[i] !== undefined && cost > 0);
+    const spent = <T>(list: readonly T[]): readonly T[] => list.filter((_, i) => isSpent[i]);
+    this.refund({ takes: spent(takes), levels: spent(levels) as SpentLevel[], takenAtUs, holder: 0 });
+  }
+
+  /** Notes what the store has said of buckets that could be leased, and says it. */
+  private passOn(takes: readonly BucketTake[], found: Parameters<TakeAnswer>, answer: TakeAnswer): void {
+    const [outcome] = found;
+    if (!(outcome instanceof Error)) {
+      const at = this.locals.moment();
+      const passed = allPass({ takes, spare: false, holder: 0 }, outcome);
+      takes.forEach(({ key, bucket, cost }, i) => {
+        const lease = bucket.lending === 'leased' ? this.locals.leaseOf(key) : undefined;
+        if (lease === undefined) return;
+        if (passed && cost > 0) this.locals.count(lease, cost, at);
+        else if (lease.lentElsewhere > 0 && !allows(bucket, outcome[i]!, cost)) this.counts.refusedWhileLent++;
+      });
+    }
+    answer(...found);
+  }
+
+  /** When requests that were decided about here took what they took, by the clock of the store: never later than they did. */
+  private takenAtUs(levels: readonly (SpentLevel | undefined)[], at: Moment): number {
+    let atUs = Infinity;
+    for (const level of levels) {
+      const local = level?.spent.by;
+      if (local instanceof HeldLease) atUs = Math.min(atUs, local.heardAtUs);
+    }
+    return atUs === Infinity ? this.locals.storeNowUs(at) : atUs;
+  }
+}
+
+function isLendable(takes: readonly BucketTake[]): boolean {
+  for (let i = 0; i < takes.length; i++) if (takes[i]!.bucket.lending !== undefined) return true;
+  return false;
+}
+
+function sourceOf(takes: readonly BucketTake[]): 'lease' | 'optimistic' {
+  return takes.some(({ bucket }) => bucket.lending === 'optimistic') ? 'optimistic' : 'lease';
+}

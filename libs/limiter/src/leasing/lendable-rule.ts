@@ -1,0 +1,33 @@
+import type { Bucket } from '../bucket.js';
+import type { Consistency } from '../consistency.js';
+import { canBeLent } from '../lend.js';
+
+/** How a process may decide about a bucket without asking the store. */
+export type Lending = Exclude<Consistency, 'exact'>;
+
+/** What of a rule says how it is counted. */
+interface LendableRule {
+  readonly consistency?: Consistency | undefined;
+  readonly penalty?: object | null | undefined;
+  readonly reserve?: readonly object[] | null | undefined;
+}
+
+/**
+ * How the buckets of a rule may be decided about; undefined if the store decides about each request, also because not all of them can be lent: a
+ * request takes from all or from none.
+ */
+export function lendingOf(rule: LendableRule, buckets: readonly Bucket[]): Lending | undefined {
+  const { consistency = 'exact' } = rule;
+  return consistency === 'exact' || hindrance(rule) !== undefined || !buckets.every(canBeLent) ? undefined : consistency;
+}
+
+/** What of a rule, besides its limits, keeps its buckets from being lent: penalties count refusals at the store, and what is reserved is withheld there. */
+export function hindrance({ penalty, reserve }: LendableRule): 'penalty' | 'reserve' | undefined {
+  if (penalty) return 'penalty';
+  return reserve && reserve.length > 0 ? 'reserve' : undefined;
+}
+
+/** The same buckets for those who decide about them without asking the store. */
+export function lendable(buckets: readonly Bucket[], lending: Lending | undefined): readonly Bucket[] {
+  return lending === undefined ? buckets : buckets.map((bucket) => ({ ...bucket, lending }));
+}

@@ -1,0 +1,97 @@
+import { adjusted, clamped, levelFor, startState, type Bucket, type BucketState } from '../bucket.js';
+import { isBlocked, type BlockedLevel } from '../block.js';
+import type { Lent } from '../lend.js';
+import { knownState } from './known-state.js';
+import type { LocalBucket, SpentLevel, SpentMark } from './local-bucket.js';
+
+/**
+ * What one process knows of a bucket about which it decides by itself, and what it has spent there that the store has not taken yet. Pure: time comes in,
+ * by the clock of the store as far as it is known here. A bucket of which nothing was heard is as a store would find it that does not have it.
+ *
+ * What was spent is owed until the store has taken it, also where the store had less: so all processes together have spent at most what each spends
+ * before it hears of the others, and not that again and again.
+ */
+export class OptimisticBucket implements LocalBucket {
+  used = false;
+  readonly bytes: number;
+  /** Tokens spent here that the store has not taken. */
+  owed = 0;
+  /** Of them, what the store has been told of and did not have. */
+  overdrawn = 0;
+  /** Whether a report is on its way. */
+  underWay = false;
+  private mark: SpentMark = { by: this };
+  private state: BucketState | undefined;
+  private blockedUntilUs = -Infinity;
+  private tellAgainAtMs = -Infinity;
+  private silentUntilMs = -Infinity;
+
+  constructor(
+    readonly key: string,
+    public bucket: Bucket,
+  ) {
+    this.bytes = BYTES_OF_OPTIMISTIC + key.length;
+  }
+
+  /** Under other numbers nothing is known of the bucket; what is owed stays owed. */
+  edited(bucket: Bucket): void {
+    this.bucket = bucket;
+    this.state = undefined;
+    this.blockedUntilUs = -Infinity;
+  }
+
+  levelFor(cost: number, nowUs: number): SpentLevel {
+    const { bucket, owed, mark: spent } = this;
+    if (nowUs < this.blockedUntilUs) return { blockedForUs: this.blockedUntilUs - nowUs, spent };
+    const state = this.state === undefined ? startState(bucket, nowUs) : clamped(bucket, this.state, nowUs);
+    const left = owed > 0 ? adjusted(bucket, state, -owed, nowUs) : state;
+    return { ...levelFor(bucket, left, nowUs, cost), spent };
+  }
+
+  spend(cost: number): void {
+    this.owed += cost;
+  }
+
+  putBack(mark: SpentMark, cost: number): boolean {
+    if (this.mark !== mark) return false;
+    this.owed -= cost;
+    return true;
+  }
+
+  /** What to tell the store now; 0 if there is nothing to be told, or it would not help yet. */
+  toTell(nowMs: number): number {
+    if (this.underWay || nowMs < this.silentUntilMs) return 0;
+    // What the store did not have a moment ago it need not be asked for again at once.
+    return this.owed > this.overdrawn || nowMs >= this.tellAgainAtMs ? this.owed : 0;
+  }
+
+  sent(): void {
+    this.underWay = true;
+    this.mark = { by: this };
+  }
+
+  /** @returns tokens of those told that the store did not have, and that it was not told of before */
+  heard({ charged, level }: Lent, atUs: number, told: number, nowMs: number): number {
+    this.underWay = false;
+    this.state = knownState(this.bucket, level, atUs);
+    this.blockedUntilUs = isBlocked(level) ? atUs + (level as BlockedLevel).blockedForUs : -Infinity;
+    const left = told - charged;
+    const newly = Math.max(0, left - this.overdrawn);
+    this.owed -= charged;
+    this.overdrawn = left;
+    if (left > 0) this.tellAgainAtMs = nowMs + PAUSE_MS;
+    return newly;
+  }
+
+  /** There is no answer: it is told again, and perhaps charged twice. */
+  failed(nowMs: number): void {
+    this.underWay = false;
+    this.silentUntilMs = nowMs + PAUSE_MS;
+  }
+}
+
+/** A store that did not have what was spent, or does not answer, is told again after this time. */
+const PAUSE_MS = 100;
+
+/** Besides its key, as of a lease. */
+const BYTES_OF_OPTIMISTIC = 400;
