@@ -156,10 +156,12 @@ test('an edit ends what was lent before it', async () => {
 
 test('while Redis is frozen gateways pass what they hold, and refuse the rest', async () => {
   const enforcers = await four(hotRule('leased', 10_000, 1, HOUR_MS), 10_000);
-  await load(enforcers, 300, 20);
   const held = async () =>
     (await Promise.all(enforcers.map(({ metric }) => metric('tollgate_lease_held_tokens')))).reduce((a, b) => a + b, 0);
-  await until(async () => (await held()) > 0);
+  await until(async () => {
+    await load(enforcers, 300, 20);
+    return (await held()) > 0;
+  });
   server.freeze();
   try {
     const before = await held();
