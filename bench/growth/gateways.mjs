@@ -100,7 +100,7 @@ export async function requestsByGateways(
  * @returns {Promise<Measured[]>}
  */
 export async function memoryByMerchants(bench, { server, redis: { url } }) {
-  const redis = createRedis(url, 'queue-worker');
+  const redis = /** @type {import('ioredis').Redis} */ (createRedis(url, 'queue-worker'));
   try {
     return await memoryWith(bench, server, redis);
   } finally {

@@ -20,7 +20,7 @@ const TTL_MS = 3_600_000;
  */
 export async function takesByKeys(bench) {
   const server = await bench.workshop.redis();
-  const redis = createRedis(server.url, 'queue-worker');
+  const redis = /** @type {import('ioredis').Redis} */ (createRedis(server.url, 'queue-worker'));
   try {
     return await takesOn(bench, server, redis);
   } finally {

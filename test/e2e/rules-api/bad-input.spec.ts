@@ -107,7 +107,12 @@ describe('bad input', () => {
     ['enabled as number', ruleBody({ enabled: 1 }), '/enabled', 'must be true or false, got 1'],
     ['an unknown mode', ruleBody({ mode: 'off' }), '/mode', 'must be one of enforce, shadow, or { "enforcePercent": n }, got "off"'],
     ['a cost of zero', ruleBody({ cost: 0 }), '/cost', 'must be a whole number from 1 to 1000000000, got 0'],
-    ['an unknown policy', ruleBody({ onStoreFailure: 'panic' }), '/onStoreFailure', 'must be one of open, closed, local, got "panic"'],
+    [
+      'an unknown policy',
+      ruleBody({ onStoreFailure: 'panic' }),
+      '/onStoreFailure',
+      'must be one of open, closed, local, leased, got "panic"',
+    ],
     ['a penalty that is true', ruleBody({ penalty: true }), '/penalty', 'must be an object, or null for none, got true'],
     [
       'a penalty for nothing',
@@ -238,7 +243,7 @@ describe('bad input', () => {
 
   it.each<[string, unknown, RegExp]>([
     ['nothing to change', {}, /expected name or timeZone/],
-    ['a new id', { id: 'b' }, /field/],
+    ['only what the server says', { id: 'b', version: 2 }, /expected name or timeZone/],
     ['a name of null', { name: null }, /field/],
   ])('in a change of a merchant: %s', async (_name, body, detail) => {
     await api.ask('POST', '/v1/merchants', { id: 'changed', name: 'x' });

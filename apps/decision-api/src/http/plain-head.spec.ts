@@ -5,14 +5,7 @@ const LINES = ['POST /v1/check HTTP/1.1', 'Host: x', 'Content-Type: application/
 const head = (...lines: string[]) => plainHead(Buffer.from(`${lines.join('\r\n')}\r\n\r\n{}`, 'latin1'));
 
 test('a plain head is read: its path, where its length stands, and who asks', () => {
-  const lines = [
-    ...LINES,
-    'Authorization: Bearer t',
-    'x-tollgate-token:  u\t',
-    'X-Request-Id: r-1',
-    'Connection: Keep-Alive',
-    'Accept: */*',
-  ];
+  const lines = [...LINES, 'Authorization: Bearer t', 'x-tollgate-token:  u', 'X-Request-Id: r-1', 'Connection: Keep-Alive', 'Accept: */*'];
   const { before, behind, ...read } = head(...lines)!;
   expect(read).toEqual({ path: '/v1/check', requestId: 'r-1', headers: { authorization: 'Bearer t', 'x-tollgate-token': 'u' } });
   expect([before, behind].map(String).join('|')).toBe(`${lines.join('\r\n').replace('Content-Length: 2', 'Content-Length: |')}\r\n\r\n`);
@@ -69,6 +62,7 @@ test.each([
   ['a length with a sign', [...LINES.slice(0, 3), 'Content-Length: +2']],
   ['a length with zeros in front', [...LINES.slice(0, 3), 'Content-Length: 02']],
   ['a length in hexadecimal', [...LINES.slice(0, 3), 'Content-Length: 0x2']],
+  ['a tab behind the length', [...LINES.slice(0, 3), 'Content-Length: 2\t']],
   ['a list of lengths', [...LINES.slice(0, 3), 'Content-Length: 2, 2']],
   ['no body', [...LINES.slice(0, 3), 'Content-Length: 0']],
   ['another type', [...LINES.slice(0, 2), 'Content-Type: text/plain', LINES[3]!]],

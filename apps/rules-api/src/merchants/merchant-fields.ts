@@ -59,9 +59,10 @@ const CHANGE_FIELDS = {
   plan: PLAN,
 } as const satisfies Fields;
 
-/** The path says which merchant is changed. */
-export const MERCHANT_CHANGE_FIELDS = {
-  ...CHANGE_FIELDS,
+/** What an answer has beside that. The path says which merchant is changed. */
+export const MERCHANT_READ_FIELDS = {
   id: { kind: 'text', format: MERCHANT_FIELDS.id.format, example: 'acme', explanation: IGNORED },
   ...READ_FIELDS,
 } as const satisfies Fields;
+
+export const MERCHANT_CHANGE_FIELDS = { ...CHANGE_FIELDS, ...MERCHANT_READ_FIELDS } as const satisfies Fields;

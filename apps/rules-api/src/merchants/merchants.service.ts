@@ -14,6 +14,7 @@ import { jsonObject } from '../http/validation.pipe.js';
 import { labelIn } from '../pagination/label-filter.js';
 import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
 import { type CreateMerchantDto, merchantChanges, merchantView, type MerchantView, UpdateMerchantDto } from './merchant.dto.js';
+import { MERCHANT_READ_FIELDS } from './merchant-fields.js';
 import type { MerchantQueryDto } from './merchant-query.dto.js';
 
 @Injectable()
@@ -46,7 +47,7 @@ export class MerchantsService {
 
   /** @param patch a JSON merge patch; what it makes of the merchant is checked as a whole */
   async update(id: string, expected: ExpectedVersions, patch: object, by: Actor): Promise<MerchantView> {
-    if (Object.keys(jsonObject(patch)).length === 0) {
+    if (Object.keys(jsonObject(patch)).every((field) => field in MERCHANT_READ_FIELDS)) {
       throw new ProblemError({
         status: 400,
         code: 'merchant.nothing_to_change',

@@ -24,10 +24,11 @@ describe('CreateMerchantDto', () => {
 });
 
 describe('UpdateMerchantDto', () => {
-  it('takes a merchant without its id', () => {
+  it('takes a merchant without its id, which is in the path, and as GET answers it', () => {
     expect(update({ name: 'y' })).toMatchObject({ name: 'y', timeZone: 'UTC', labels: {} });
+    expect(update({ name: 'y', id: 'b', version: 3, createdAt: '2026-11-01T00:00:00.000Z' })).toMatchObject({ name: 'y' });
     expect(update({ name: 'y', timeZone: 'Europe/Berlin', labels: { region: 'eu' } })).toMatchObject({ labels: { region: 'eu' } });
-    expect(() => update({ name: 'y', id: 'b' })).toThrow(/field/);
+    expect(() => update({ name: 'y', identity: 'b' })).toThrow(/field/);
     expect(() => update({ timeZone: 'UTC' })).toThrow(/field/);
     expect(() => update({ name: null })).toThrow(/field/);
     expect(() => update({ name: 'y', timeZone: null })).toThrow(/field/);

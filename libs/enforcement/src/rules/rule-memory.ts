@@ -8,7 +8,7 @@ import { FEWEST_INDEXED, type MerchantSnapshot, type PlanSnapshot, type Rule } f
 /** Bytes, on 64 bits. */
 const ENTRY = 220;
 /** Of a merchant that has rules at all, be they the default ones. */
-const RULES = 300;
+const RULES = 550;
 /** Of its own, and what is compiled from them. */
 const RULE = 1350;
 const LIMIT = 800;

@@ -42,3 +42,23 @@ test('what is left in headers is what is held beside what the store has said, an
   lease.spend(1, lease.levelFor(1));
   expect(lease.levelFor(1)).toMatchObject({ debtUs: 1000 });
 });
+
+test('a lease ends when its time is over since it was asked for, not since the answer', () => {
+  for (const late of [
+    { nowMs: 1000, wallMs: 300 },
+    { nowMs: 300, wallMs: 1000 },
+  ]) {
+    const lease = new HeldLease('k', bucket, 1000);
+    lease.sent(0);
+    lease.granted(lent({ granted: 100 }), 1_000_000, at, 100, { nowMs: 300, wallMs: 300 });
+    expect([lease.expire({ nowMs: 999, wallMs: 999 }), lease.held]).toEqual([0, 100]);
+    expect([lease.expire(late), lease.held]).toEqual([100, 0]);
+  }
+});
+
+test('what was held is not spent once its time is over, although it was renewed in an answer that came later', () => {
+  const lease = reported(0);
+  const late = { nowMs: 1100, wallMs: 1100 };
+  expect(lease.granted(lent({ kept: 100, granted: 50 }), 2_000_000, { nowMs: 900, wallMs: 900 }, 50, late)).toBe(100);
+  expect(lease.held).toBe(50);
+});

@@ -43,9 +43,9 @@ export class HeldLease implements LocalBucket {
   private endsAtMs = -Infinity;
   private endsAtWallMs = -Infinity;
   private askAgainAtMs = -Infinity;
-  /** What was held after the last answer. */
   /** What was held when the store was asked last. */
   private reported = 0;
+  /** What was held after its last answer. */
   private filled = 0;
   private ahead = 1;
   private demandSinceMs = -Infinity;
