@@ -73,7 +73,7 @@ describe('tollgate', () => {
     [['usage', '--top', '--step', 'hour'], '--step goes with --merchant only.'],
     [['buckets', 'list', '--merchant', 'acme', '--key', 'user'], '--key must be a name and a value with = between; got user.'],
     [['preview', 'draft.yaml', '--merchant', 'acme', '--chart', 'a.svg'], '--chart needs --sample or --recorded.'],
-    [['tail', '--since', 'yesterday'], '--since must be a time with a zone like 2026-11-22T10:00:00Z; got yesterday.'],
+    [['tail', '--since', 'yesterday'], '2h, or a time with a zone, like 2026-11-22T10:00:00Z or 2026-11-22T11:00:00+01:00; got yesterday.'],
     [['tail', '--outcome', 'maybe'], '--outcome must be one of refused, passed, all; got maybe.'],
     [['completion', 'cmd'], 'The shell must be one of bash, zsh, fish; got cmd.'],
     [['apply', 'rules.yaml', '--select', 'team'], '--select must be like team=risk; got team.'],
