@@ -14,11 +14,11 @@ const AT_ONCE = 256;
 const ZIPF = 1;
 const DRAWN = 1_000_000;
 
-/** So large that nobody is refused. */
+/** So large that nobody is refused: one merchant alone asks for the most that a limit may refill. */
 const LIMIT = {
   name: 'a second',
   algorithm: 'token_bucket',
-  capacity: 1_000_000,
+  capacity: 1_000_000_000,
   refillTokens: 1_000_000,
   refillIntervalMs: 1000,
   refill: 'greedy',

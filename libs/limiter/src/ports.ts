@@ -3,12 +3,23 @@ import type { BucketOperation, BucketReading } from './bucket-operation.js';
 import type { Retry, RetryState } from './retry-policy.js';
 import type { BucketTake, SlotHolder, TakeRequest } from './take.js';
 
+/**
+ * What a store wants to hear again with a refund of one take, beside its level; nobody else looks at it. It does not stand in the level, because levels
+ * that all look alike cost less.
+ */
+export type TakeMark = object;
+
+/** In the order of the takes. */
+export type TakeMarks = readonly (TakeMark | undefined)[];
+
 /** What a request took, so that it can be given back. */
 export interface Receipt extends SlotHolder {
   /** What each bucket held before. */
   readonly levels: readonly BucketLevel[];
   /** By the clock of the store, in microseconds. */
   readonly takenAtUs: number;
+  /** Of each take, if the store has answered any. */
+  readonly marks?: TakeMarks | undefined;
   /** Then nothing is given back if a retry went by without being charged: what was taken is for that one. */
   readonly retry?: Retry | undefined;
 }
@@ -19,7 +30,7 @@ export type TakeOutcome = readonly BucketLevel[] | StoreUnavailableError | Newer
 /**
  * `atUs` is when it was taken, by the clock of the store; 0 if there is no answer. `source`: the store, unless it says otherwise. `state`: see RetryState.
  */
-export type TakeAnswer = (outcome: TakeOutcome, atUs: number, source?: TakeSource, state?: RetryState) => void;
+export type TakeAnswer = (outcome: TakeOutcome, atUs: number, source?: TakeSource, state?: RetryState, marks?: TakeMarks) => void;
 
 /**
  * Who has answered: the store; a memory of what it has refused a moment ago, see refusal-memory.ts; this process, from tokens that it was lent or by what

@@ -73,9 +73,9 @@ export class RateLimiter {
     }
     const room = elastic ? this.spareCapacity.reserve() : 0;
     const reservation = this.reservation(this.store, rules, descriptor, room > 0);
-    this.store.take(reservation, (outcome, atUs, source, state) => {
+    this.store.take(reservation, (outcome, atUs, source, state, marks) => {
       if (state !== undefined) reservation.is(state);
-      const said = outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs), source ?? 'store');
+      const said = outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs, marks), source ?? 'store');
       const verdict = state === 'retried' && said !== undefined ? { ...said, retried: true as const } : said;
       if (room > 0 && !verdict?.usedSpare) this.spareCapacity.giveBack(room);
       if (outcome instanceof StoreUnavailableError) {
@@ -147,12 +147,12 @@ export class RateLimiter {
         continue;
       }
       const reservation = this.reservation(this.store, [compiled], descriptor);
-      this.store.take(reservation, (outcome, atUs, _source, state) => {
+      this.store.take(reservation, (outcome, atUs, _source, state, marks) => {
         if (state !== undefined) reservation.is(state);
         if (!(outcome instanceof Error)) {
           const refused = !allPass(reservation, outcome);
           reports.push({ ruleId: compiled.rule.id, refused });
-          if (!refused) reservations.push(reservation.answered(outcome, atUs));
+          if (!refused) reservations.push(reservation.answered(outcome, atUs, marks));
         }
         arrived();
       });

@@ -1,7 +1,7 @@
 import type { BucketLevel } from './bucket.js';
 import type { CompiledCharge } from './charge.js';
 import type { AnswerFacts } from './descriptor.js';
-import type { BucketStore, Receipt } from './ports.js';
+import type { BucketStore, Receipt, TakeMarks } from './ports.js';
 import type { Retry, RetryState } from './retry-policy.js';
 import { takesOfRetry } from './retry.js';
 import type { BucketTake, TakeRequest } from './take.js';
@@ -26,6 +26,7 @@ export class Reservation implements TakeRequest, Receipt {
   /** What each bucket held before; empty until the store has answered. */
   levels: readonly BucketLevel[] = [];
   takenAtUs = 0;
+  marks: TakeMarks | undefined;
   private settled = false;
   /** Whether its retries are not charged. */
   private marked = false;
@@ -54,9 +55,10 @@ export class Reservation implements TakeRequest, Receipt {
   }
 
   /** What the store has answered. */
-  answered(levels: readonly BucketLevel[], takenAtUs: number): this {
+  answered(levels: readonly BucketLevel[], takenAtUs: number, marks?: TakeMarks): this {
     this.levels = levels;
     this.takenAtUs = takenAtUs;
+    this.marks = marks;
     return this;
   }
 
@@ -71,8 +73,8 @@ export class Reservation implements TakeRequest, Receipt {
     const spared = this.charged.filter(({ charge }) => !charge.stays(answer));
     if (spared.length > 0) {
       const of = <T>(list: readonly T[]): T[] => spared.flatMap(({ from, to }) => list.slice(from, to));
-      const { takes, levels, takenAtUs, holder } = this;
-      this.store.refund({ takes: of(takes), levels: of(levels), takenAtUs, holder, retry: this.markedRetry });
+      const { takes, levels, takenAtUs, holder, marks } = this;
+      this.store.refund({ takes: of(takes), levels: of(levels), takenAtUs, holder, marks: marks && of(marks), retry: this.markedRetry });
     }
     if (this.holdsSlots) this.store.release(this);
   }
@@ -81,8 +83,8 @@ export class Reservation implements TakeRequest, Receipt {
   refund(): void {
     if (this.settled) return;
     this.settled = true;
-    const { takes, levels, takenAtUs, holder } = this;
-    this.store.refund({ takes, levels, takenAtUs, holder, retry: this.markedRetry });
+    const { takes, levels, takenAtUs, holder, marks } = this;
+    this.store.refund({ takes, levels, takenAtUs, holder, marks, retry: this.markedRetry });
   }
 
   private get markedRetry(): Retry | undefined {

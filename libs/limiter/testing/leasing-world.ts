@@ -17,7 +17,6 @@ import {
   type TakeRequest,
   type TakeSource,
 } from '../src/index.js';
-import { markOf as spentMarkOf } from '../src/leasing/local-bucket.js';
 import { FakeClock } from './fake-clock.js';
 import { asking } from './takes.js';
 
@@ -186,17 +185,17 @@ export class LeasingGateway {
     if (!this.isAlive) return;
     const request: TakeRequest = asking(this.takes(cost));
     const askedAtMs = this.world.clock.nowMs;
-    this.store.take(request, (outcome, takenAtUs, source = 'store') => {
+    this.store.take(request, (outcome, takenAtUs, source = 'store', _state, marks) => {
       // What a process that has died meanwhile hears comes to nobody.
       if (!this.isAlive) return;
       const failed = outcome instanceof Error;
       const allowed = !failed && allPass(request, outcome);
       const refund = () => {
-        if (allowed && this.isAlive) this.store.refund({ ...request, levels: outcome, takenAtUs } satisfies Receipt);
+        if (allowed && this.isAlive) this.store.refund({ ...request, levels: outcome, takenAtUs, marks } satisfies Receipt);
       };
       // What is decided here is answered at once, also if it waited for an answer about a lease before.
       const hereAtMs = source === 'store' ? askedAtMs : this.world.clock.nowMs;
-      const atMs = failed ? [] : outcome.map((level) => (spentMarkOf(level) === undefined ? takenAtUs / 1000 : hereAtMs));
+      const atMs = failed ? [] : outcome.map((_, i) => (marks?.[i] === undefined ? takenAtUs / 1000 : hereAtMs));
       answered({ allowed, failed, source, atMs, refund });
     });
   }

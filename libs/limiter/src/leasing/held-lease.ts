@@ -3,7 +3,7 @@ import { adjusted, levelFor, stateAfter, type Bucket, type BucketLevel, type Buc
 import { MOST_LENT_SHARE } from '../lease.js';
 import type { Lent } from '../lend.js';
 import { knownState } from './known-state.js';
-import type { LocalBucket, Moment, SpentLevel, SpentMark } from './local-bucket.js';
+import type { LocalBucket, Moment, SpentMark } from './local-bucket.js';
 
 /** A bucket from which fewer tokens are spent here in a horizon is not worth a lease: a take that is gathered with others costs less. */
 export const LEAST_DEMAND = 4;
@@ -36,7 +36,7 @@ export class HeldLease implements LocalBucket {
   heardAtUs = 0;
   /** It is no longer in use; what comes yet goes back. */
   dropped = false;
-  private mark: SpentMark = { by: this };
+  mark: SpentMark = { by: this };
   /** What the store had left when it was heard of, and that with all that is held beside it: made when it is first looked at. */
   private left: BucketState | undefined;
   private all: BucketState | undefined;
@@ -82,10 +82,10 @@ export class HeldLease implements LocalBucket {
   }
 
   /** What a request finds that can be paid from here: what is held, beside what the store has said is left, and never more than that. */
-  levelFor(cost: number): SpentLevel {
-    const { bucket, heardAtUs, mark } = this;
+  levelFor(cost: number): BucketLevel {
+    const { bucket, heardAtUs } = this;
     const all = (this.all ??= adjusted(bucket, this.left!, this.held, heardAtUs));
-    return { ...levelFor(bucket, all, heardAtUs, cost), spent: mark };
+    return levelFor(bucket, all, heardAtUs, cost);
   }
 
   /**

@@ -5,7 +5,7 @@ import { allPass, type BucketTake, type SlotHolder, type TakeRequest } from '../
 import { joinedLevels } from './joined-levels.js';
 import { HeldLease } from './held-lease.js';
 import type { LeaseCounts } from './lease-counts.js';
-import { markOf, type Moment, type SpentLevel } from './local-bucket.js';
+import type { Moment, SpentMark } from './local-bucket.js';
 import { LocalBuckets, type LeasingOptions } from './local-buckets.js';
 import { OptimisticBucket } from './optimistic-bucket.js';
 
@@ -54,27 +54,31 @@ export class LeasingBucketStore implements BucketStore {
     const { takes } = request;
     const at = this.locals.moment();
     if (takes.length === 1 && this.decideOne(takes[0]!, at, answer)) return;
-    const levels = takes.map((take) => this.levelHere(take, at));
-    const refused = takes.some(({ bucket, cost }, i) => levels[i] !== undefined && !allows(bucket, levels[i], cost));
-    if (!levels.includes(undefined)) {
-      if (!refused) this.spend(takes, levels, at);
-      answer(levels as SpentLevel[], this.takenAtUs(levels, at), sourceOf(takes));
+    const here = this.here(takes, at);
+    const refused = takes.some(({ bucket, cost }, i) => here.levels[i] !== undefined && !allows(bucket, here.levels[i], cost));
+    if (!here.levels.includes(undefined)) {
+      if (!refused) this.spend(takes, here, at);
+      answer(here.levels as BucketLevel[], here.atUs, sourceOf(takes), undefined, here.marks);
     } else if (refused) {
       // What the others would say only the store knows, and it knows of this one as well.
       this.store.take(request, (...found) => this.passOn(takes, found, answer));
     } else {
-      this.takeRest(request, levels, at, mayComeBack ? this.orAgain(request, answer) : answer);
+      this.takeRest(request, here, at, mayComeBack ? this.orAgain(request, answer) : answer);
     }
   }
 
   /** Most requests ask one bucket. @returns false if the store has to be asked */
   private decideOne(take: BucketTake, at: Moment, answer: TakeAnswer): boolean {
-    const level = this.levelHere(take, at);
-    if (level === undefined) return false;
+    const local = this.localOf(take, at);
+    if (local === undefined) return false;
     const { bucket, cost } = take;
-    if (cost > 0 && allows(bucket, level, cost)) this.locals.spend(level, cost, at);
-    const isLease = level.spent.by instanceof HeldLease;
-    answer([level], isLease ? (level.spent.by as HeldLease).heardAtUs : this.locals.storeNowUs(at), isLease ? 'lease' : 'optimistic');
+    const isLease = local instanceof HeldLease;
+    const atUs = isLease ? local.heardAtUs : this.locals.storeNowUs(at);
+    const level = local.levelFor(cost, atUs);
+    // To spend may bring about a report, and with it the next mark.
+    const { mark } = local;
+    if (cost > 0 && allows(bucket, level, cost)) this.locals.spend(local, level, cost, at);
+    answer([level], atUs, isLease ? 'lease' : 'optimistic', undefined, [mark]);
     return true;
   }
 
@@ -113,10 +117,10 @@ export class LeasingBucketStore implements BucketStore {
 
   /** What was spent here and not told yet is put back here. */
   refund(receipt: Receipt): void {
-    const { takes, levels, takenAtUs, holder, retry } = receipt;
+    const { takes, levels, takenAtUs, holder, marks = [], retry } = receipt;
     const at = this.locals.moment();
     const isLeft = takes.map(({ cost }, i) => {
-      const mark = markOf(levels[i]!);
+      const mark = marks[i] as SpentMark | undefined;
       if (mark === undefined || !mark.by.putBack(mark, cost, at)) return true;
       this.locals.hasBack(mark.by, cost);
       return false;
@@ -139,50 +143,63 @@ export class LeasingBucketStore implements BucketStore {
     return this.locals.close();
   }
 
-  /** What a take finds here; undefined if the store has to be asked. */
-  private levelHere(take: BucketTake, at: Moment): SpentLevel | undefined {
+  /** Who decides about a take here; undefined if the store has to be asked. */
+  private localOf(take: BucketTake, at: Moment): HeldLease | OptimisticBucket | undefined {
     const { bucket, cost } = take;
     const local = bucket.lending === undefined ? undefined : this.locals.of(take);
     if (local === undefined) return undefined;
-    if (local instanceof OptimisticBucket) return this.locals.mayOwe(at) ? local.levelFor(cost, this.locals.storeNowUs(at)) : undefined;
+    if (local instanceof OptimisticBucket) return this.locals.mayOwe(at) ? local : undefined;
     this.locals.expire(local, at);
-    return local.held >= cost && local.held > 0 ? local.levelFor(cost) : undefined;
+    return local.held >= cost && local.held > 0 ? local : undefined;
   }
 
-  /** Spends from buckets that have it; the levels of others are undefined. */
-  private spend(takes: readonly BucketTake[], levels: readonly (SpentLevel | undefined)[], at: Moment): void {
+  private here(takes: readonly BucketTake[], at: Moment): Here {
+    const locals = takes.map((take) => this.localOf(take, at));
+    const nowUs = this.locals.storeNowUs(at);
+    const heardAtUs = locals.reduce((atUs, local) => (local instanceof HeldLease ? Math.min(atUs, local.heardAtUs) : atUs), Infinity);
+    return {
+      locals,
+      levels: locals.map((local, i) => local?.levelFor(takes[i]!.cost, nowUs)),
+      marks: locals.map((local) => local?.mark),
+      // Never later than requests took what they took.
+      atUs: heardAtUs === Infinity ? nowUs : heardAtUs,
+    };
+  }
+
+  /** Spends from buckets that decide here. */
+  private spend(takes: readonly BucketTake[], { locals, levels }: Here, at: Moment): void {
     for (let i = 0; i < takes.length; i++) {
-      const level = levels[i];
+      const local = locals[i];
       const { cost } = takes[i]!;
-      if (level !== undefined && cost > 0) this.locals.spend(level, cost, at);
+      if (local !== undefined && cost > 0) this.locals.spend(local, levels[i]!, cost, at);
     }
   }
 
   /** Asks the store for what cannot be paid here. */
-  private takeRest(request: TakeRequest, levels: readonly (SpentLevel | undefined)[], at: Moment, answer: TakeAnswer): void {
+  private takeRest(request: TakeRequest, here: Here, at: Moment, answer: TakeAnswer): void {
     const { takes, holder, spare } = request;
+    const { levels, marks } = here;
     const rest = takes.filter((_, i) => levels[i] === undefined);
     if (rest.length === takes.length) {
       this.store.take(request, (...found) => this.passOn(takes, found, answer));
       return;
     }
-    this.spend(takes, levels, at);
+    this.spend(takes, here, at);
     const asked: TakeRequest = { takes: rest, holder, spare };
-    const hereAtUs = this.takenAtUs(levels, at);
     this.store.take(asked, (...found) => {
       const [outcome] = found;
-      if (outcome instanceof Error || !allPass(asked, outcome)) this.unspend(takes, levels, hereAtUs);
+      if (outcome instanceof Error || !allPass(asked, outcome)) this.unspend(takes, here);
       this.passOn(rest, found, (heard, atUs, source, state) =>
-        answer(heard instanceof Error ? heard : joinedLevels(takes, levels, heard, atUs, hereAtUs), atUs, source, state),
+        answer(heard instanceof Error ? heard : joinedLevels(takes, levels, heard, atUs, here.atUs), atUs, source, state, marks),
       );
     });
   }
 
   /** A request that was spent for here has not passed. */
-  private unspend(takes: readonly BucketTake[], levels: readonly (SpentLevel | undefined)[], takenAtUs: number): void {
+  private unspend(takes: readonly BucketTake[], { levels, marks, atUs }: Here): void {
     const isSpent = takes.map(({ cost }, i) => levels[i] !== undefined && cost > 0);
     const spent = <T>(list: readonly T[]): readonly T[] => list.filter((_, i) => isSpent[i]);
-    this.refund({ takes: spent(takes), levels: spent(levels) as SpentLevel[], takenAtUs, holder: 0 });
+    this.refund({ takes: spent(takes), levels: spent(levels) as BucketLevel[], marks: spent(marks), takenAtUs: atUs, holder: 0 });
   }
 
   /** Notes what the store has said of buckets that could be leased, and says it. */
@@ -200,16 +217,15 @@ export class LeasingBucketStore implements BucketStore {
     }
     answer(...found);
   }
+}
 
-  /** When requests that were decided about here took what they took, by the clock of the store: never later than they did. */
-  private takenAtUs(levels: readonly (SpentLevel | undefined)[], at: Moment): number {
-    let atUs = Infinity;
-    for (const level of levels) {
-      const local = level?.spent.by;
-      if (local instanceof HeldLease) atUs = Math.min(atUs, local.heardAtUs);
-    }
-    return atUs === Infinity ? this.locals.storeNowUs(at) : atUs;
-  }
+/** What is found of the takes of a request without the store; undefined where the store has to be asked. */
+interface Here {
+  readonly locals: readonly (HeldLease | OptimisticBucket | undefined)[];
+  readonly levels: readonly (BucketLevel | undefined)[];
+  readonly marks: readonly (SpentMark | undefined)[];
+  /** By the clock of the store. */
+  readonly atUs: number;
 }
 
 function isLendable(takes: readonly BucketTake[]): boolean {

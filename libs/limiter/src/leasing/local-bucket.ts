@@ -13,6 +13,10 @@ export interface LocalBucket extends CacheEntry {
   readonly bucket: Bucket;
   /** Whether a report is on its way to the store. */
   underWay: boolean;
+  /** Of what is spent now. */
+  readonly mark: SpentMark;
+  /** What a request finds of which so much is asked. @param nowUs by the clock of the store */
+  levelFor(cost: number, nowUs: number): BucketLevel;
   /** @param level that the request has found */
   spend(cost: number, level: BucketLevel): void;
   /** A request did not need what it has spent. False: the store has been told meanwhile that it is spent, so only the store can give it back. */
@@ -22,12 +26,4 @@ export interface LocalBucket extends CacheEntry {
 /** By whom tokens were spent, and before which report to the store: each report begins a new mark. */
 export interface SpentMark {
   readonly by: LocalBucket;
-}
-
-/** A level that a request found in a local bucket. */
-export type SpentLevel = BucketLevel & { readonly spent: SpentMark };
-
-/** The mark of a level that was found in a local bucket. */
-export function markOf(level: BucketLevel): SpentMark | undefined {
-  return (level as Partial<SpentLevel>).spent;
 }

@@ -1,10 +1,11 @@
 import type { BucketLender, LendOutcome, LendRequest } from '../lend.js';
 import { NewerRulesError, StoreUnavailableError, type Clock } from '../ports.js';
 import { SieveCache } from '../sieve-cache.js';
+import type { BucketLevel } from '../bucket.js';
 import type { BucketTake } from '../take.js';
 import { HeldLease } from './held-lease.js';
 import { LeaseCounts } from './lease-counts.js';
-import type { LocalBucket, Moment, SpentLevel } from './local-bucket.js';
+import type { LocalBucket, Moment } from './local-bucket.js';
 import { OptimisticBucket } from './optimistic-bucket.js';
 
 export interface LeasingOptions {
@@ -112,14 +113,14 @@ export class LocalBuckets {
     this.counts.lapsed += lease.expire(at);
   }
 
-  spend(level: SpentLevel, cost: number, at: Moment): void {
-    const local = level.spent.by;
+  /** @param level that the request has found */
+  spend(local: HeldLease | OptimisticBucket, level: BucketLevel, cost: number, at: Moment): void {
     local.spend(cost, level);
     if (local instanceof OptimisticBucket) {
       this.untold.add(local);
     } else {
       this.counts.spent += cost;
-      this.count(local as HeldLease, cost, at);
+      this.count(local, cost, at);
     }
   }
 

@@ -1,8 +1,8 @@
-import { adjusted, clamped, levelFor, startState, type Bucket, type BucketState } from '../bucket.js';
+import { adjusted, clamped, levelFor, startState, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
 import { isBlocked, type BlockedLevel } from '../block.js';
 import type { Lent } from '../lend.js';
 import { knownState } from './known-state.js';
-import type { LocalBucket, SpentLevel, SpentMark } from './local-bucket.js';
+import type { LocalBucket, SpentMark } from './local-bucket.js';
 
 /**
  * What one process knows of a bucket about which it decides by itself, and what it has spent there that the store has not taken yet. Pure: time comes in,
@@ -20,7 +20,7 @@ export class OptimisticBucket implements LocalBucket {
   overdrawn = 0;
   /** Whether a report is on its way. */
   underWay = false;
-  private mark: SpentMark = { by: this };
+  mark: SpentMark = { by: this };
   private state: BucketState | undefined;
   private blockedUntilUs = -Infinity;
   private tellAgainAtMs = -Infinity;
@@ -40,12 +40,12 @@ export class OptimisticBucket implements LocalBucket {
     this.blockedUntilUs = -Infinity;
   }
 
-  levelFor(cost: number, nowUs: number): SpentLevel {
-    const { bucket, owed, mark: spent } = this;
-    if (nowUs < this.blockedUntilUs) return { blockedForUs: this.blockedUntilUs - nowUs, spent };
+  levelFor(cost: number, nowUs: number): BucketLevel {
+    const { bucket, owed } = this;
+    if (nowUs < this.blockedUntilUs) return { blockedForUs: this.blockedUntilUs - nowUs };
     const state = this.state === undefined ? startState(bucket, nowUs) : clamped(bucket, this.state, nowUs);
     const left = owed > 0 ? adjusted(bucket, state, -owed, nowUs) : state;
-    return { ...levelFor(bucket, left, nowUs, cost), spent };
+    return levelFor(bucket, left, nowUs, cost);
   }
 
   spend(cost: number): void {

@@ -19,7 +19,8 @@ export const RULE_WARNINGS = {
     'A path looks like a regular expression. It is a path pattern, in which a dot is a dot: .* concerns names that begin with a dot.',
   'rule.valid_to.past': 'The rule ended before it was written, so it never applies.',
   'rule.valid_to.before_start': 'The rule ends before it begins, so it never applies.',
-  'rule.schedule.never': 'The schedule has no moment in it, or none of its windows is open while the rule is valid, so the rule never applies.',
+  'rule.schedule.never':
+    'The schedule has no moment in it, or none of its windows is open while the rule is valid, so the rule never applies.',
   'limit.capacity.below_refill':
     'An interval brings more tokens than the bucket holds, so a part of them is never of use to a client that sends in bursts.',
   'limit.capacity.unused':
