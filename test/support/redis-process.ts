@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Redis } from 'ioredis';
 import { freePort } from '../../scripts/ports.mjs';
 import { endProcess } from '../../scripts/processes.mjs';
 import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
@@ -97,4 +98,14 @@ export async function freshRedisProcess(argsOf: (port: number, processes: RedisP
   const processes = new RedisProcesses();
   const server = await processes.start((port) => argsOf(port, processes));
   return { ...server, processes, stop: () => processes.stop() };
+}
+
+/**
+ * Resolves when a replica has everything that was written so far, by whomever. WAIT counts only what its own connection has written, so it writes last.
+ *
+ * @param key of no test; of a cluster, in a slot of that server
+ */
+export async function replicated(client: Redis, key: string): Promise<void> {
+  await client.set(key, '1');
+  expect(await client.wait(1, 10_000)).toBe(1);
 }

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { npmStart, ownPlace, type Place } from '../../support/npm-start.js';
 
@@ -32,12 +33,14 @@ describe('npm start says plainly why it does not start', () => {
   });
 
   it('a taken port: which, by whom, and the variable that moves it', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(Number(place.env['GATEWAY_PORT']), '127.0.0.1', resolve));
-    const { code, output } = await outcome(place);
+    // A port of the system's choice, because one that was only chosen may be somebody else's by now.
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const port = String((server.address() as AddressInfo).port);
+    const { code, output } = await outcome(place, { GATEWAY_PORT: port });
     await new Promise((resolve) => server.close(resolve));
     expect(code).toBe(1);
-    expect(output).toContain(`Port ${place.env['GATEWAY_PORT']}, for the gateway, is taken`);
+    expect(output).toContain(`Port ${port}, for the gateway, is taken`);
     expect(output).toContain('Set GATEWAY_PORT to a free one');
     if (process.platform === 'linux') expect(output).toContain(`by process ${process.pid}`);
   });

@@ -1,4 +1,5 @@
 import { createRedis, openBuckets, type RedisConnection, type StoreFailure } from '#limiter-redis';
+import { replicated } from '../../support/redis-process.js';
 import { SLOWNESS } from '../../support/patience.mjs';
 import { freshRedisCluster, type TestCluster } from '../../support/redis-cluster.js';
 import { until } from '../../support/until.js';
@@ -86,7 +87,7 @@ test('a master that dies under load is replaced, and nobody gets more than what 
   };
   for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 5 }, ask));
   // What was acknowledged until here is at the replica.
-  await servers.client(1).wait(1, 10_000);
+  await replicated(servers.client(1), `tg:{${dying!}}written last`);
   killed = true;
   await servers.nodes[1]!.kill();
   await until(

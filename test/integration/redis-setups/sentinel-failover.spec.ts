@@ -1,4 +1,5 @@
 import { createRedis, openBuckets, RedisSnapshotStore, type RedisConnection, type StoreFailure } from '#limiter-redis';
+import { replicated } from '../../support/redis-process.js';
 import { SLOWNESS } from '../../support/patience.mjs';
 import { freshSentinelGroup, type TestSentinelGroup } from '../../support/redis-sentinel.js';
 import { until } from '../../support/until.js';
@@ -44,7 +45,7 @@ test('takes go on at the new primary when the old one has become a replica (READ
   subscriber.on('message', (_channel: string, message: string) => heard.push(message));
   await subscriber.subscribe('tg:changes');
   for (let i = 0; i < 20; i++) expect(await ask()).toBe('allowed');
-  await group.client(0).wait(1, 10_000);
+  await replicated(group.client(0), 'written last');
   await until('a Sentinel promotes the replica', async () => (await group.failOver()) === 'OK', 30_000);
   await until('the old primary is a replica', () => isReplica(0), 30_000);
   await until('takes are carried out', async () => (await ask()) === 'allowed', 30_000);
@@ -62,7 +63,7 @@ test('takes go on at the new primary when the old one has become a replica (READ
 
 test('a primary that dies under load is replaced, and nothing that was replicated is admitted twice', async () => {
   for (let i = 0; i < 20; i++) await ask();
-  await group.client(1).wait(1, 10_000);
+  await replicated(group.client(1), 'written last');
   await group.servers[1].kill();
   await until('the new primary refuses', async () => (await ask()) === 'over_limit', 60_000);
   expect(admitted).toBe(CAPACITY);
