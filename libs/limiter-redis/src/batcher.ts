@@ -1,6 +1,7 @@
 import { StoreUnavailableError, type NewerRulesError } from '#limiter';
 import { InFlightSet, NOWHERE, type InFlight, type RunningTime } from '#waiting';
 import type { Breaker } from './breaker.js';
+import { tagOf } from './cluster-slot.js';
 import type { ConnectionFault } from './connection-fault.js';
 import type { PackedArguments } from './packed-command.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -227,6 +228,6 @@ export class Batcher<Asked extends Waiting> {
   /** What the key of a request's first bucket has in braces, which is what a cluster goes by. */
   private hashTagOf(waiting: Asked): string {
     const key = this.protocol.keyOf(waiting);
-    return key.slice(0, key.indexOf('}') + 1) || key;
+    return tagOf(key) || key;
   }
 }

@@ -13,6 +13,11 @@ export function slotOf(key: string): number {
   return crc % SLOTS;
 }
 
+/** What stands in the braces of one of our keys, with them and what is before; empty if there are none. Keys of one tag lie in one slot. */
+export function tagOf(key: string): string {
+  return key.slice(0, key.indexOf('}') + 1);
+}
+
 const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8;
   for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;

@@ -13,6 +13,7 @@ import {
   type TakeOutcome,
   type TakeRequest,
 } from '#limiter';
+import { tagOf } from './cluster-slot.js';
 import { clusterBucketKey, clusterMarkKey } from './redis-keys.js';
 
 /** What a request asks of the buckets of one slot. */
@@ -26,11 +27,6 @@ export interface Part {
 
 /** The part of a store that has a key. */
 export type PartOfStore = BucketStore & BucketLooker & { readonly clockOffsetMs: number };
-
-/** What stands in the braces of a key, with them. */
-export function tagOf(key: string): string {
-  return key.slice(0, key.indexOf('}') + 1);
-}
 
 /**
  * By slot, in the order in which they are asked: first the merchant's own buckets, and last those of the platform, which stand first in a request. So
