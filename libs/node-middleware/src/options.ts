@@ -77,6 +77,10 @@ export interface TollgateOptions extends RequestOptions {
   readonly problemTypeBase?: string;
   /** How long Redis may take for a decision before rules act by their onStoreFailure. */
   readonly storeTimeoutMs?: number;
+  /** After which tokens that a leased rule has taken in advance end, if they are not renewed. Milliseconds. */
+  readonly leaseHorizonMs?: number;
+  /** For the buckets of leased and optimistic rules. */
+  readonly leaseCacheMb?: number;
   readonly ruleCacheMb?: number;
   /** Among how many processes a limit is shared locally before any other has been heard of. */
   readonly gatewaysExpected?: number;
@@ -102,6 +106,8 @@ export type TollgateSettings = Required<
     | 'rateLimitReset'
     | 'problemTypeBase'
     | 'storeTimeoutMs'
+    | 'leaseHorizonMs'
+    | 'leaseCacheMb'
     | 'ruleCacheMb'
     | 'gatewaysExpected'
     | 'maxWaiting'
@@ -242,6 +248,21 @@ export const OPTION_FIELDS = {
     explanation: 'What the types of problems begin with.',
   },
   storeTimeoutMs: { kind: 'whole_number', min: 5, max: 10_000, default: 25, unit: 'milliseconds', explanation: 'How long Redis may take.' },
+  leaseHorizonMs: {
+    kind: 'whole_number',
+    min: 100,
+    max: 10_000,
+    default: 1000,
+    unit: 'milliseconds',
+    explanation: 'How long tokens that were taken in advance last.',
+  },
+  leaseCacheMb: {
+    kind: 'whole_number',
+    min: 1,
+    max: 65_536,
+    default: 64,
+    explanation: 'Memory for buckets of leased and optimistic rules.',
+  },
   ruleCacheMb: { kind: 'whole_number', min: 1, max: 65_536, default: 128, explanation: 'Memory for the rules of merchants.' },
   gatewaysExpected: { kind: 'whole_number', min: 1, max: 1_000, default: 1, explanation: 'Processes that share limits.' },
   maxWaiting: {
