@@ -1,6 +1,5 @@
 import { penalized, type PenaltyBucket, type PenaltyState } from './algorithms/penalty/penalty.js';
 import { isBlocked, type BlockedLevel } from './block.js';
-import type { LocalBucket } from './leasing/local-bucket.js';
 import type { Retry } from './retry-policy.js';
 import { allows, isBypassed, levelAt, levelFor, stateAfter, suffices, type Bucket, type BucketLevel, type BucketState } from './bucket.js';
 
@@ -11,13 +10,13 @@ export interface BucketTake {
   /** Whole tokens, >= 0. */
   readonly cost: number;
   /** Only of a KeptTake. */
-  readonly local?: LocalBucket | undefined;
+  readonly local?: object | undefined;
 }
 
 /** A take that many requests of one process ask, so that its stores keep with it what they derive from it. */
 export class KeptTake<B extends Bucket = Bucket> implements BucketTake {
   /** What this process has of the bucket, so that no request looks for it: see leasing/local-buckets.ts, which alone writes it. */
-  local: LocalBucket | undefined = undefined;
+  local: object | undefined = undefined;
 
   constructor(
     readonly key: string,
