@@ -36,11 +36,11 @@ export class ApprovalsController {
   @Decides('Approve a change that somebody else wants, and make it', ApprovalView)
   async approve(
     @Param('approvalId', ApprovalIdPipe) id: string,
-    @Body() { reason }: ApproveDto,
+    @Body() _body: ApproveDto,
     @LimitedTo() among: readonly string[] | null,
     @CurrentActor() by: Actor,
   ): Promise<ApprovalView> {
-    return this.approvals.approve(id, among, reason === undefined ? by : { ...by, reason });
+    return this.approvals.approve(id, among, by);
   }
 
   @Post(':approvalId/reject')
@@ -49,10 +49,10 @@ export class ApprovalsController {
   @Decides('Reject a change, so that it is not made', ApprovalView)
   async reject(
     @Param('approvalId', ApprovalIdPipe) id: string,
-    @Body() { reason }: RejectDto,
+    @Body() _body: RejectDto,
     @LimitedTo() among: readonly string[] | null,
     @CurrentActor() by: Actor,
   ): Promise<ApprovalView> {
-    return this.approvals.reject(id, among, { ...by, reason });
+    return this.approvals.reject(id, among, by);
   }
 }

@@ -57,7 +57,7 @@ export const CurrentActor = createParamDecorator((_: unknown, context: Execution
 
 /** The same, of a request that has a valid token. */
 export function actorOf(request: FastifyRequest): Actor {
-  const reason = changeReason(request.headers['x-change-reason']);
+  const reason = changeReason(request.headers['x-change-reason'], request.body);
   return { name: principalOf(request)!.name, requestId: request.id, ...(reason !== undefined && { reason }) };
 }
 

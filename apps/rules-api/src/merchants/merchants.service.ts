@@ -47,7 +47,7 @@ export class MerchantsService {
 
   /** @param patch a JSON merge patch; what it makes of the merchant is checked as a whole */
   async update(id: string, expected: ExpectedVersions, patch: object, by: Actor): Promise<MerchantView> {
-    if (Object.keys(jsonObject(patch)).every((field) => field in MERCHANT_READ_FIELDS)) {
+    if (Object.keys(jsonObject(patch)).every((field) => field === 'reason' || field in MERCHANT_READ_FIELDS)) {
       throw new ProblemError({
         status: 400,
         code: 'merchant.nothing_to_change',
