@@ -16,7 +16,8 @@ async function main(): Promise<void> {
   health.addCheck('postgres', database.check);
 
   const liveBuckets = new LiveBuckets(config.bucketsRedisUrl, config.snapshotRedisUrl);
-  const { oidcIssuer: issuer, oidcAudience: audience, oidcRolesClaim: roles, oidcMerchantsClaim: merchants } = config;
+  const { oidcIssuer: issuer, oidcAudience: audience } = config;
+  const claims = { roles: config.oidcRolesClaim, merchants: config.oidcMerchantsClaim, label: config.oidcLabelClaim };
   const { adminToken, tokenHashKey, approvalExpiryMs, approvalOverrideFactor, managementToken } = config;
   const webhooks = {
     allowPrivate: config.webhookAllowPrivate,
@@ -28,7 +29,7 @@ async function main(): Promise<void> {
       database,
       adminToken,
       tokenHashKey,
-      oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
+      oidc: issuer === undefined ? undefined : { issuer, audience, claims },
       liveBuckets,
       approvalExpiryMs,
       approvalOverrideFactor,
