@@ -33,6 +33,7 @@ export { digestOf } from './digest.js';
 export type { Retry, RetryPolicy, RetryState } from './retry-policy.js';
 export { asRetry, retryOf, takesOfRetry } from './retry.js';
 export * from './field.js';
+export { nearestName } from './nearest-name.js';
 export { completed, escapedPointer, isPlainObject, objectFaults, valueFaults, UNKNOWN_FIELD } from './field-faults.js';
 export * from './explain.js';
 export * from './label.js';

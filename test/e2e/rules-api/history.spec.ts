@@ -28,26 +28,27 @@ describe('the field reason of a body', () => {
   const any = { 'if-match': '*' };
   let rule: string;
   beforeAll(async () => {
-    rule = (await api.ask('POST', '/v1/merchants/acme/rules', ruleBody({ name: 'why' }))).headers.get('location') ?? '';
+    await api.ask('POST', '/v1/merchants', { id: 'reasoned', name: 'x' });
+    rule = (await api.ask('POST', '/v1/merchants/reasoned/rules', ruleBody({ name: 'why' }))).headers.get('location') ?? '';
   });
 
   it.each<[string, () => Promise<Answer>]>([
-    ['a new rule', () => api.ask('POST', '/v1/merchants/acme/rules', { ...ruleBody({ name: 'other' }), reason: 'why not' })],
+    ['a new rule', () => api.ask('POST', '/v1/merchants/reasoned/rules', { ...ruleBody({ name: 'other' }), reason: 'why not' })],
     [
       'a replaced rule',
       async () => api.ask('PUT', rule, { ...((await api.ask('GET', rule)).body as object), priority: 8, reason: 'why not' }, any),
     ],
     ['a patched rule', () => api.ask('PATCH', rule, { priority: 9, reason: 'why not' }, any)],
     ['a reverted rule', () => api.ask('POST', `${rule}/revert`, { version: 1, reason: 'why not' }, any)],
-    ['a merchant', () => api.ask('PATCH', '/v1/merchants/acme', { name: 'Acme Ltd', reason: 'why not' }, any)],
+    ['a merchant', () => api.ask('PATCH', '/v1/merchants/reasoned', { name: 'Acme Ltd', reason: 'why not' }, any)],
     ['a plan', () => api.ask('PUT', '/v1/plans/pro', { reason: 'why not' })],
     ['a token', () => api.ask('POST', '/v1/tokens', { name: 'a viewer', role: 'viewer', reason: 'why not' })],
-    ['an API key', () => api.ask('POST', '/v1/merchants/acme/api-keys', { name: 'shop', reason: 'why not' })],
+    ['an API key', () => api.ask('POST', '/v1/merchants/reasoned/api-keys', { name: 'shop', reason: 'why not' })],
     ['a webhook', () => api.ask('POST', '/v1/webhooks', { url: 'https://example.com/', events: ['rule.changed'], reason: 'why not' })],
     [
       'an override',
       () =>
-        api.ask('POST', '/v1/merchants/acme/overrides', {
+        api.ask('POST', '/v1/merchants/reasoned/overrides', {
           ruleId: rule.split('/').at(-1),
           multiply: 2,
           until: inAnHour(),
@@ -63,7 +64,7 @@ describe('the field reason of a body', () => {
   it('is no part of what is written', async () => {
     await api.ask('PATCH', rule, { priority: 10, reason: 'once' }, any);
     expect((await api.ask('GET', rule)).body).not.toHaveProperty('reason');
-    expect((await api.ask('PATCH', '/v1/merchants/acme', { reason: 'nothing else' }, any)).body).toMatchObject({
+    expect((await api.ask('PATCH', '/v1/merchants/reasoned', { reason: 'nothing else' }, any)).body).toMatchObject({
       code: 'merchant.nothing_to_change',
     });
   });
