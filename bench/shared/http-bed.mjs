@@ -58,6 +58,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number} [connections] of HTTP/1.1, 64 unless given
  * @property {string} [ca] speaks TLS, and believes who is vouched for by this
  * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
+ * @property {() => void} [onMeasuring] called when the warm-up is over
  */
 
 /** @param {import('./workshop.mjs').Workshop} workshop @returns {Promise<Server>} */
@@ -227,6 +228,7 @@ export async function load(workshop, server, options) {
   const job = workshop.node(script, { args: [file] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);
+  options.onMeasuring?.();
   const [startedMs, before] = [performance.now(), cpuSeconds(server.pid)];
   const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
   const after = cpuSeconds(server.pid);
