@@ -5,8 +5,8 @@ import {
   type ExpectedVersions,
   type MerchantChanges,
   type MerchantEntity,
-  type MerchantLabel,
   MerchantNotFoundError,
+  type MerchantReach,
   MerchantRepository,
 } from '#rules-db';
 import { mergePatch } from '../http/merge-patch.js';
@@ -26,10 +26,7 @@ export class MerchantsService {
   }
 
   /** @param reach the merchants to which the bearer is limited, or their label; null: all */
-  async list(
-    { size, cursor, name: namePrefix, label, plan }: MerchantQueryDto,
-    reach: readonly string[] | MerchantLabel | null,
-  ): Promise<Page<MerchantView>> {
+  async list({ size, cursor, name: namePrefix, label, plan }: MerchantQueryDto, reach: MerchantReach): Promise<Page<MerchantView>> {
     const list = filteredList('merchants', { namePrefix, label, plan });
     const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isId)[0];
     const wanted = label === undefined ? undefined : labelIn(label);
