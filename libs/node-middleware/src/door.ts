@@ -42,6 +42,8 @@ export class Door {
       logger,
       registry,
       storeTimeoutMs: settings.storeTimeoutMs,
+      leaseHorizonMs: settings.leaseHorizonMs,
+      leaseCacheBytes: settings.leaseCacheMb * 2 ** 20,
       ruleCacheBytes: settings.ruleCacheMb * 2 ** 20,
       defaultForUnknown: settings.unknownMerchant === 'default',
       gatewaysExpected: settings.gatewaysExpected,

@@ -141,6 +141,21 @@ export const OPTION_FIELDS = {
     explanation: 'What the types of problems begin with.',
   },
   storeTimeoutMs: { kind: 'whole_number', min: 5, max: 10_000, default: 25, unit: 'milliseconds', explanation: 'How long Redis may take.' },
+  leaseHorizonMs: {
+    kind: 'whole_number',
+    min: 100,
+    max: 10_000,
+    default: 1000,
+    unit: 'milliseconds',
+    explanation: 'How long tokens that were taken in advance last.',
+  },
+  leaseCacheMb: {
+    kind: 'whole_number',
+    min: 1,
+    max: 65_536,
+    default: 64,
+    explanation: 'Memory for buckets of leased and optimistic rules.',
+  },
   ruleCacheMb: { kind: 'whole_number', min: 1, max: 65_536, default: 128, explanation: 'Memory for the rules of merchants.' },
   gatewaysExpected: { kind: 'whole_number', min: 1, max: 1_000, default: 1, explanation: 'Processes that share limits.' },
   maxWaiting: {

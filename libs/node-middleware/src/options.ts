@@ -61,6 +61,10 @@ export interface TollgateOptions extends RequestOptions {
   readonly problemTypeBase?: string;
   /** How long Redis may take for a decision before rules act by their onStoreFailure. */
   readonly storeTimeoutMs?: number;
+  /** After which tokens that a leased rule has taken in advance end, if they are not renewed. Milliseconds. */
+  readonly leaseHorizonMs?: number;
+  /** For the buckets of leased and optimistic rules. */
+  readonly leaseCacheMb?: number;
   readonly ruleCacheMb?: number;
   /** Among how many processes a limit is shared locally before any other has been heard of. */
   readonly gatewaysExpected?: number;

@@ -17,6 +17,8 @@ export type TollgateSettings = Required<
     | 'rateLimitReset'
     | 'problemTypeBase'
     | 'storeTimeoutMs'
+    | 'leaseHorizonMs'
+    | 'leaseCacheMb'
     | 'ruleCacheMb'
     | 'gatewaysExpected'
     | 'maxWaiting'
