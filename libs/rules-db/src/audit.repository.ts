@@ -3,6 +3,7 @@ import { AuditEntity } from './audit.entity.js';
 import type { Change } from './change.js';
 import { recordChange } from './change-log.js';
 import { ownerColumns, type RuleOwner } from './rule-owner.js';
+import { type MerchantReach, withinReach } from './merchant-reach.js';
 
 /** Which rows of the audit. What is not given says nothing. */
 export interface AuditFilter {
@@ -18,7 +19,7 @@ export interface AuditFilter {
   /** Changes of this token. */
   readonly tokenId?: string | undefined;
   /** Only these merchants; null: all. */
-  readonly among?: readonly string[] | null | undefined;
+  readonly among?: MerchantReach | undefined;
   /** From this moment on. */
   readonly since?: Date | undefined;
   /** Before this moment. */
@@ -117,7 +118,8 @@ function restrict(
     query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
   if (plan) query.andWhere(`audit.merchantId IS NULL AND ${PLAN} = :plan`, { plan });
   else if (plan === null && merchantId === null) query.andWhere(`${PLAN} IS NULL`);
-  if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
+  const within = withinReach('audit.merchantId', among);
+  if (within) query.andWhere(within.condition, within.parameters);
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
   // The first condition is that of the index.

@@ -187,12 +187,13 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
 
   /** The parser cannot go on. Says so, unless that could be taken for the answer to another request. */
   fail(problem: Problem): void {
-    if (this.closing || !this.accepting) return;
+    const { current, socket } = this;
+    // Behind the last request nothing is looked at; what is missing of itself will not come.
+    if ((this.closing || !this.accepting) && current?.received !== false) return;
     // The headers are late because this connection is not being read.
     if (this.paused && problem === PROBLEMS.requestTimeout) return;
     this.accepting = false;
     this.broken = problem;
-    const { current, socket } = this;
     if (current === null) {
       this.closeAfterResponse();
       if (socket.writable) socket.write(wholeResponse(problem, this.plane.nextRequestId()));

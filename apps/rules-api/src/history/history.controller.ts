@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, ExpectedVersions } from '#rules-db';
+import type { Actor, ExpectedVersions, MerchantReach } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
@@ -28,7 +28,7 @@ export class HistoryController {
   @Get('audit')
   @Needs('viewer', 'filtered')
   @Lists('List all changes, the newest first', ChangePage, { query: ['actor', 'merchant', 'plan', 'since', 'until'] })
-  async audit(@Query() query: AuditQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<ChangeView>> {
+  async audit(@Query() query: AuditQueryDto, @LimitedTo() among: MerchantReach): Promise<Page<ChangeView>> {
     return this.history.list(query, among);
   }
 

@@ -8,6 +8,7 @@ import {
   type ExpectedVersions,
   type MerchantChanges,
   MerchantNotFoundError,
+  type MerchantReach,
   MerchantRepository,
   ownerColumns,
   PlanNotFoundError,
@@ -46,7 +47,7 @@ export class HistoryService {
   ) {}
 
   /** @param among only changes of these merchants; null: all */
-  async list({ actor, merchant, plan, since, until, ...page }: AuditQueryDto, among: readonly string[] | null): Promise<Page<ChangeView>> {
+  async list({ actor, merchant, plan, since, until, ...page }: AuditQueryDto, among: MerchantReach): Promise<Page<ChangeView>> {
     const moment = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
     return this.page({ actor, merchantId: merchant, plan, among, since: moment(since), until: moment(until) }, page);
   }

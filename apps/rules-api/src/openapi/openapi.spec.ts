@@ -171,6 +171,21 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('lets the body of each change say why, and no other', () => {
+    const schemas = document.components?.schemas ?? {};
+    let changes = 0;
+    for (const { name, operation } of operations()) {
+      const content = (operation.requestBody as { content?: Record<string, { schema: { $ref: string } }> } | undefined)?.content ?? {};
+      const isChange = operation.parameters?.some((parameter) => parameter.name === 'X-Change-Reason') ?? false;
+      for (const { schema } of Object.values(content)) {
+        const body = schemas[schema.$ref.split('/').at(-1) ?? ''] as { properties?: Record<string, unknown> };
+        expect([name, 'reason' in (body.properties ?? {})]).toEqual([name, isChange]);
+        changes += isChange ? 1 : 0;
+      }
+    }
+    expect(changes).toBeGreaterThan(30);
+  });
+
   it('names each operation by a short sentence of its own', () => {
     const ids = operations().map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);

@@ -11,7 +11,7 @@ import {
   valueFaults,
 } from '#limiter';
 import type { SwitchEntity } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { IGNORED } from '../http/read-fields.js';
 import { SwitchScopeView } from './switch-scope-view.js';
 
@@ -57,7 +57,7 @@ const ON = {
 /** The path says which switch is meant. */
 const NAME = { kind: 'text', format: ANY_TEXT, example: 'kill', explanation: IGNORED } as const;
 
-export class SwitchDto extends tableDto('switch', { ...SWITCH_FIELDS, on: ON, name: NAME }) {}
+export class SwitchDto extends changeDto('switch', { ...SWITCH_FIELDS, on: ON, name: NAME }) {}
 
 /** What is switched on for one layer or all, of one merchant or all. */
 export class SwitchedOnView extends SwitchScopeView {

@@ -12,13 +12,12 @@ export class SwitchesService {
     return switchView(name, await this.switches.list(name));
   }
 
-  async put(name: SwitchName, { on, layer, merchantId, until, reason }: SwitchDto, by: Actor): Promise<SwitchView> {
-    const actor = reason === undefined ? by : { ...by, reason };
+  async put(name: SwitchName, { on, layer, merchantId, until }: SwitchDto, by: Actor): Promise<SwitchView> {
     if (typeof on !== 'boolean') {
       demandAlone({ layer, merchantId, until });
-      await this.switches.replaceAll(name, scopesOf(on), actor);
-    } else if (on) await this.switches.switchOn(name, scopeOf({ layer, merchantId }), endOf(until), actor);
-    else await this.switches.switchOff(name, scopeOf({ layer, merchantId }), actor);
+      await this.switches.replaceAll(name, scopesOf(on), by);
+    } else if (on) await this.switches.switchOn(name, scopeOf({ layer, merchantId }), endOf(until), by);
+    else await this.switches.switchOff(name, scopeOf({ layer, merchantId }), by);
     return this.get(name);
   }
 }

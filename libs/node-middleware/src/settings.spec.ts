@@ -1,6 +1,7 @@
 import type { CodeRule } from './code-rules.js';
-import { routeSettingsOf, settingsOf, type RouteOptions, type TollgateOptions } from './options.js';
+import type { RouteOptions, TollgateOptions } from './options.js';
 import { OptionsError } from './options-error.js';
+import { routeSettingsOf, settingsOf } from './settings.js';
 
 const REDIS = { redisUrl: 'redis://:secret@127.0.0.1:6379' };
 
