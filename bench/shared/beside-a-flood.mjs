@@ -44,11 +44,18 @@ export function secondStream(workshop, server, settings) {
   return { job, flooded: job.line((line) => line.startsWith('{'), LONGEST_FLOOD_MS).then((line) => JSON.parse(line)) };
 }
 
-/** How long the flood is on in `besideAFlood`. @param {number} rounds */
-export const secondsOfTurns = (rounds) => 2 * rounds * TURN_SECONDS;
+/** How long the flood is on in `besideAFlood`, and a turn more, so that it does not run out in the last one. @param {number} rounds */
+export const secondsOfTurns = (rounds) => (2 * rounds + 1) * TURN_SECONDS;
 
-/** No more turns: what is left of the flood comes as fast as it is answered. @param {import('./workshop.mjs').Job} job */
-export const asFastAsItCan = ({ pid }) => process.kill(pid, 'SIGUSR1');
+/** No more turns: what is left of the flood, if anything, comes as fast as it is answered. @param {import('./workshop.mjs').Job} job */
+export function asFastAsItCan({ pid }) {
+  try {
+    process.kill(pid, 'SIGUSR1');
+  } catch (error) {
+    // It has asked for all, and has ended.
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'ESRCH') throw error;
+  }
+}
 
 /**
  * p99 of the merchants in the seconds of each turn but the first, their median; and of each turn of the flood against the two quiet ones beside it.
