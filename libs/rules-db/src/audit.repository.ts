@@ -1,4 +1,5 @@
 import type { DataSource, EntityManager, SelectQueryBuilder } from 'typeorm';
+import type { SwitchName } from '#limiter';
 import { AuditEntity } from './audit.entity.js';
 import type { Change } from './change.js';
 import { recordChange } from './change-log.js';
@@ -18,6 +19,8 @@ export interface AuditFilter {
   readonly ofRuleItself?: boolean | undefined;
   /** Changes of this token. */
   readonly tokenId?: string | undefined;
+  /** Changes of this switch. */
+  readonly switchName?: SwitchName | undefined;
   /** Only these merchants; null: all. */
   readonly among?: MerchantReach | undefined;
   /** From this moment on. */
@@ -111,7 +114,7 @@ const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
 
 function restrict(
   query: SelectQueryBuilder<AuditEntity>,
-  { actor, merchantId, plan, ruleId, ofRuleItself = false, tokenId, among, since, until }: AuditFilter,
+  { actor, merchantId, plan, ruleId, ofRuleItself = false, tokenId, switchName, among, since, until }: AuditFilter,
 ): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
@@ -122,7 +125,9 @@ function restrict(
   if (within) query.andWhere(within.condition, within.parameters);
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
-  // The first condition is that of the index.
+  // The first condition of either is that of its index.
+  if (switchName !== undefined)
+    query.andWhere(`audit.action LIKE 'switch.%' AND coalesce(audit.after, audit.before) ->> 'name' = :switchName`, { switchName });
   if (tokenId !== undefined)
     query.andWhere(`audit.action LIKE 'token.%' AND coalesce(audit.after, audit.before) ->> 'id' = :tokenId`, { tokenId });
   if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);

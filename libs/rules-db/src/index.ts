@@ -41,6 +41,7 @@ export * from './rule-reader.js';
 export { itemsOfPieces, Spool } from './spool.js';
 export * from './switch.entity.js';
 export * from './switch.repository.js';
+export * from './switch-version.entity.js';
 export * from './transactions.js';
 export * from './webhook.entity.js';
 export * from './webhook.repository.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RuleSpec, storedRule, UnreadableError, writingFaults } from '#limiter';
+import { type RuleSpec, storedRule, type SwitchName, UnreadableError, writingFaults } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   type Actor,
@@ -71,6 +71,11 @@ export class HistoryService {
     const page = await this.page({ tokenId }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new TokenNotFoundError(tokenId);
     return page;
+  }
+
+  /** Empty if nobody has ever switched it. */
+  async ofSwitch(switchName: SwitchName, query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.page({ switchName }, query);
   }
 
   /** It outlives the rule. @throws RuleNotFoundError if there never was one */

@@ -157,7 +157,7 @@ describe('the OpenAPI document', () => {
       needs('401', '431', '500', '503');
       if (path.includes('{')) needs('404');
       const parameters = operation.parameters?.map((parameter) => parameter.name) ?? [];
-      // Tokens, API keys and overrides are never edited, and what a switch is for has no versions: nobody's edit can be lost.
+      // Tokens, API keys and overrides are never edited, and a switch may be changed unread.
       if (['PUT', 'PATCH', 'DELETE'].includes(method) && !/^\/v1\/tokens|\/api-keys|\/overrides|^\/v1\/switches/.test(path)) {
         needs('412', '428', '400');
         expect([name, parameters]).toEqual([name, expect.arrayContaining(['If-Match'])]);
