@@ -12,6 +12,7 @@ const BENCHES = [
   'identity',
   'decision-api',
   'decision-api-grpc',
+  'decision-peers',
   'conditions',
   'protocols',
   'latency',

@@ -123,20 +123,21 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
 }
 
 /**
- * A decision API on the measured core, and merchants with a rule that lets everything pass.
+ * A decision API on the measured core, and merchants with a rule that lets everything pass: decided about by Redis (`merchants`), or from leases.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {string} redisUrl
- * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], databaseUrl: string }>}
+ * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], leased: string[], databaseUrl: string }>}
  */
 export async function startDecisionApi(workshop, redisUrl) {
   const databaseUrl = await emptyDatabase(workshop);
   const merchants = await writeMerchants(redisUrl, 'ruled', MERCHANTS, true, { endless: true });
+  const leased = await writeMerchants(redisUrl, 'leased', MERCHANTS, false, { endless: true, consistency: 'leased' });
   const job = workshop.node(bundleOf('decision-api'), { measured: true, env: decisionApiEnvironment(redisUrl, databaseUrl) });
   const listens = JSON.parse(await job.line((text) => text.includes('decision API listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
   const [server, grpc] = [listens.port, listens.grpcPort].map((port) => ({ port, pid: job.pid }));
-  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, databaseUrl };
+  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, leased, databaseUrl };
 }
 
 /** @param {string} redisUrl @param {string} databaseUrl @returns {Record<string, string>} */
@@ -164,7 +165,7 @@ async function migrated(url) {
  * @param {string} name
  * @param {number} count
  * @param {boolean} defaultRules whether to write that there are none
- * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number }} options
+ * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} options
  * @returns {Promise<string[]>} their ids
  */
 export async function writeMerchants(redisUrl, name, count, defaultRules, options) {

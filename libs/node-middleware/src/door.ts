@@ -1,6 +1,6 @@
 import { createRequestIds, headersIn, isRequestId } from '#edge';
 import { Enforcer, postgresRules } from '#enforcement';
-import type { Rule } from '#limiter';
+import type { RetryPolicy, Rule } from '#limiter';
 import { setProblemTypeBase } from '#platform';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -47,6 +47,7 @@ export class Door {
       ruleCacheBytes: settings.ruleCacheMb * 2 ** 20,
       defaultForUnknown: settings.unknownMerchant === 'default',
       gatewaysExpected: settings.gatewaysExpected,
+      retries: retryPolicy(settings),
       // Who reads usage and receipts has stored rules.
       ...(!storedRules && { usageFlushMs: 0, receiptsPerSecond: 0 }),
     });
@@ -169,4 +170,12 @@ export class Door {
 
 function named(route: string): string {
   return route === '' ? 'no route in particular' : `the route ${JSON.stringify(route)}`;
+}
+
+function retryPolicy({
+  idempotencyWindowMs: forMs,
+  idempotencyRetries,
+  idempotencyKeysPerMerchant,
+}: TollgateSettings): RetryPolicy | undefined {
+  return forMs === 0 ? undefined : { forMs, mostRetries: idempotencyRetries, mostRemembered: idempotencyKeysPerMerchant };
 }

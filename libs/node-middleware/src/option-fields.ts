@@ -77,7 +77,11 @@ export const REQUEST_FIELDS = {
 } as const satisfies Fields;
 
 export function isCost(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MOST_TIMES;
+  return isWithin(value, 0, MOST_TIMES);
+}
+
+function isWithin(value: unknown, min: number, max: number): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= min && (value as number) <= max;
 }
 
 const ROUTE_TEXT = textFormat(
@@ -158,6 +162,20 @@ export const OPTION_FIELDS = {
   },
   ruleCacheMb: { kind: 'whole_number', min: 1, max: 65_536, default: 128, explanation: 'Memory for the rules of merchants.' },
   gatewaysExpected: { kind: 'whole_number', min: 1, max: 1_000, default: 1, explanation: 'Processes that share limits.' },
+  idempotencyWindowMs: custom(
+    'must be 0, or a whole number of milliseconds from 1000 to 604800000',
+    (value) => value === 0 || isWithin(value, 1_000, 604_800_000),
+    'For how long retries of what was charged are not charged again.',
+  ),
+  idempotencyRetries: { kind: 'whole_number', min: 1, max: 100, default: 5, explanation: 'Retries of one request that are not charged.' },
+  idempotencyKeysPerMerchant: {
+    kind: 'whole_number',
+    min: 1,
+    max: 1_000_000,
+    default: 10_000,
+    unit: 'requests',
+    explanation: 'Requests of a merchant in that time whose retries are not charged.',
+  },
   maxWaiting: {
     kind: 'whole_number',
     min: 0,

@@ -68,6 +68,15 @@ export interface TollgateOptions extends RequestOptions {
   readonly ruleCacheMb?: number;
   /** Among how many processes a limit is shared locally before any other has been heard of. */
   readonly gatewaysExpected?: number;
+  /**
+   * For how long retries of a request with an `Idempotency-Key` that was charged are not charged again, as IDEMPOTENCY_WINDOW_MS of a gateway; 0, unless given: all are.
+   * For services that carry out such a request once.
+   */
+  readonly idempotencyWindowMs?: number;
+  /** Retries of one request that are not charged. */
+  readonly idempotencyRetries?: number;
+  /** Requests of a merchant in that time whose retries are not charged. */
+  readonly idempotencyKeysPerMerchant?: number;
   /** Requests that wait their turn in queues, at most. */
   readonly maxWaiting?: number;
   /** How long `close` waits for requests that are under way. */

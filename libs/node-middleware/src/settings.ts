@@ -21,6 +21,9 @@ export type TollgateSettings = Required<
     | 'leaseCacheMb'
     | 'ruleCacheMb'
     | 'gatewaysExpected'
+    | 'idempotencyWindowMs'
+    | 'idempotencyRetries'
+    | 'idempotencyKeysPerMerchant'
     | 'maxWaiting'
     | 'graceMs'
   >
