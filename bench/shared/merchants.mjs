@@ -56,7 +56,7 @@ function conditionsOf(count) {
 
 /**
  * @param {number} index
- * @param {{ endless?: boolean, limit?: object, conditions?: number, consistency?: import('#limiter').Consistency | undefined }} [options]
+ * @param {{ endless?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} [options]
  * @returns {import('../../libs/limiter/src/rule.js').Rule}
  */
 export function ruleOf(index, { endless = false, limit, conditions = 0, consistency } = {}) {
@@ -78,7 +78,7 @@ export function ruleOf(index, { endless = false, limit, conditions = 0, consiste
 
 /**
  * @param {number} index
- * @param {{ id?: string, endless?: boolean, rules?: boolean, limit?: object, conditions?: number, consistency?: import('#limiter').Consistency }} [options]
+ * @param {{ id?: string, endless?: boolean, rules?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} [options]
  * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
  */
 export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true, limit, conditions = 0, consistency } = {}) {
@@ -87,7 +87,7 @@ export function snapshotOf(index, { id = merchantId(index), endless = false, rul
     version: 1,
     exists: true,
     timeZone: 'UTC',
-    rules: rules ? rulesOf(index, conditions, { endless, consistency, ...(limit && { limit }) }) : [],
+    rules: rules ? rulesOf(index, conditions, { endless, ...(limit && { limit }), ...(consistency && { consistency }) }) : [],
   };
 }
 
@@ -98,7 +98,7 @@ export const bucketKeyOf = (index) => BUCKET_PREFIX + merchantBucketKey(merchant
  * One rule, and where it may not have so many conditions, others before it of which the last condition does not hold.
  * @param {number} index
  * @param {number} conditions of all of them together
- * @param {{ endless: boolean, limit?: object, consistency: import('#limiter').Consistency | undefined }} options
+ * @param {{ endless: boolean, limit?: object, consistency?: 'leased' }} options
  */
 function rulesOf(index, conditions, options) {
   const rules = [ruleOf(index, { ...options, conditions: Math.min(conditions, MOST_CONDITIONS) })];

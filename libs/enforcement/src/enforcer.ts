@@ -83,9 +83,17 @@ export class Enforcer {
    * @param signal ends the opening
    */
   async open(signal: AbortSignal = this.closing.signal): Promise<void> {
+    await this.warmUp(signal);
+    await this.join(signal);
+  }
+
+  /**
+   * The first half of `open`: everything that does not concern the other enforcers. Rules stay fresh from here on, so `join` may follow at any time. Never
+   * rejects.
+   */
+  async warmUp(signal: AbortSignal = this.closing.signal): Promise<void> {
     const ended = AbortSignal.any([signal, this.closing.signal]);
-    const { changes, redis, snapshotRedis, rules, ruleSource, limiter, ignored, leasing, spareCapacity, buckets, reports } =
-      this.dependencies;
+    const { changes, redis, snapshotRedis, rules, ruleSource, limiter, ignored } = this.dependencies;
     void this.connectRuleSource(ended);
     void changes.start();
     void this.readDefaultRules(ended);
@@ -102,8 +110,13 @@ export class Enforcer {
       onUnreadable: ignored.add,
     });
     this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
+  }
+
+  /** The second half: from now on the others count this one, and it knows how many there are. Half a second at the latest; never rejects. */
+  async join(signal: AbortSignal = this.closing.signal): Promise<void> {
+    const ended = AbortSignal.any([signal, this.closing.signal]);
+    const { leasing, spareCapacity, buckets, reports } = this.dependencies;
     if (ended.aborted) return;
-    // From now on the others count this one, and it knows how many there are.
     await spareCapacity.measure();
     if (ended.aborted) return;
     spareCapacity.start();

@@ -1,6 +1,7 @@
 import type { CodeRule } from './code-rules.js';
-import { routeSettingsOf, settingsOf, type RouteOptions, type TollgateOptions } from './options.js';
+import type { RouteOptions, TollgateOptions } from './options.js';
 import { OptionsError } from './options-error.js';
+import { routeSettingsOf, settingsOf } from './settings.js';
 
 const REDIS = { redisUrl: 'redis://:secret@127.0.0.1:6379' };
 
@@ -40,6 +41,11 @@ test.each<[string, object, string]>([
     'leaseHorizonMs must be a whole number from 100 to 10000',
   ],
   ['a number beyond its bounds', { ...REDIS, storeTimeoutMs: 4 }, 'storeTimeoutMs must be a whole number from 5 to 10000'],
+  [
+    'a window for retries that is too short',
+    { ...REDIS, idempotencyWindowMs: 999 },
+    'idempotencyWindowMs must be 0, or a whole number of milliseconds',
+  ],
   ['a range that is none', { ...REDIS, trustedProxies: ['10.0.0.0/8', 'here'] }, 'trustedProxies[1] must be an address or a CIDR range'],
   ['a merchant that is no id', { ...REDIS, merchant: '' }, 'merchant must be a function of the request, or the id of a merchant'],
   ['a cost below nothing', { ...REDIS, cost: -1 }, 'cost must be a function of the request, or a whole number'],
