@@ -208,6 +208,13 @@ export class HeldLease implements LocalBucket {
     return voided;
   }
 
+  /** The store has let a request pass beside the lease, and found this before. What it answers last it has done last. */
+  passedBeside(level: BucketLevel, atUs: number, cost: number): void {
+    if (this.left === undefined) return;
+    this.left = adjusted(this.bucket, knownState(this.bucket, level, atUs), -cost, atUs);
+    this.heardAtUs = atUs;
+  }
+
   /** There is no answer, or one that grants nothing. */
   failed(nowMs: number): void {
     this.underWay = false;

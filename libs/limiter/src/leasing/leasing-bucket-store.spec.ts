@@ -130,6 +130,25 @@ test('one merchant with many keys gets leases for an eighth of the memory, and p
   expect(store.counts.givenBack).toBe(0);
 });
 
+test('what is said to be left is never more than there is, also when requests were paid by the store while an answer about the lease was awaited', () => {
+  const [capacity, requests] = [400, 200];
+  const { world, store } = worldOf(1, 'leased', [burst({ capacity, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  world.passages = [{ thereMs: 1, backMs: 1, loses: 'nothing' }];
+  const [take] = world.gateways[0]!.takes(1);
+  const left: number[] = [];
+  const sources: string[] = [];
+  for (let i = 0; i < requests; i++) {
+    store.take({ takes: [take!], holder: 0, spare: false }, (levels, _atUs, source = 'store') => {
+      left.push(decide(take!.bucket, (levels as readonly BucketLevel[])[0]!, 1, true).remaining);
+      sources.push(source);
+    });
+    while (left.length <= i) world.advance(1);
+  }
+  expect(left.filter((each, i) => each > capacity - 1 - i)).toEqual([]);
+  // The store was asked in between.
+  expect(sources.lastIndexOf('store')).toBeGreaterThan(sources.indexOf('lease'));
+});
+
 test('a lease that many requests spend from is found by their take, until it is given up or the limit is edited', () => {
   const { world, store } = worldOf(1, 'leased', [BURST], 100_000);
   const ask = (take: KeptTake): string => {

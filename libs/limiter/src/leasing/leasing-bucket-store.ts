@@ -204,14 +204,14 @@ export class LeasingBucketStore implements BucketStore {
 
   /** Notes what the store has said of buckets that could be leased, and says it. */
   private passOn(takes: readonly BucketTake[], found: Parameters<TakeAnswer>, answer: TakeAnswer): void {
-    const [outcome] = found;
+    const [outcome, atUs] = found;
     if (!(outcome instanceof Error)) {
       const at = this.locals.moment();
       const passed = allPass({ takes, spare: false, holder: 0 }, outcome);
       takes.forEach((take, i) => {
         const { bucket, cost } = take;
         if (bucket.lending !== 'leased') return;
-        if (passed) this.locals.taken(take, at);
+        if (passed) this.locals.taken(take, outcome[i]!, atUs, at);
         else if (!allows(bucket, outcome[i]!, cost) && this.locals.isLentElsewhere(take.key)) this.counts.refusedWhileLent++;
       });
     }

@@ -1,5 +1,6 @@
 import type { BucketLender, LendOutcome, LendRequest } from '../lend.js';
 import { NewerRulesError, StoreUnavailableError, type Clock } from '../ports.js';
+import type { BucketLevel } from '../bucket.js';
 import { KeptTake, type BucketTake } from '../take.js';
 import { BucketTable } from './bucket-table.js';
 import { Doorkeeper } from './doorkeeper.js';
@@ -147,12 +148,17 @@ export class LocalBuckets {
     }
   }
 
-  /** A take of a leased rule has passed at the store. A bucket of which that was heard often enough lately gets a lease. */
-  taken(take: BucketTake, at: Moment): void {
-    const { key, cost } = take;
+  /**
+   * A take of a leased rule has passed at the store. A bucket of which that was heard often enough lately gets a lease.
+   *
+   * @param level that the store has found. @param atUs when, by its clock
+   */
+  taken(take: BucketTake, level: BucketLevel, atUs: number, at: Moment): void {
+    const { key, bucket, cost } = take;
     if (cost === 0) return;
     const lease = this.leaseOf(key);
     if (lease !== undefined) {
+      if (lease.bucket.generation === bucket.generation) lease.passedBeside(level, atUs, cost);
       this.count(lease, cost, at);
     } else if (!this.closed) {
       const tokens = this.doorkeeper.count(key, cost, at.nowMs);
