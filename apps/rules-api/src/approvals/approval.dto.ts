@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import type { Fields } from '#limiter';
+import { type Fields, RULE_FIELDS } from '#limiter';
 import { type Approval, APPROVAL_STATES, type ApprovalState } from '#rules-db';
 import { differenceOf, PatchStep } from '../history/history.dto.js';
 import { changeDto } from '../http/change-dto.js';
@@ -103,6 +103,13 @@ export function approvalView(approval: Approval): ApprovalView {
     decidedBy,
     decidedAt: decidedAt?.toISOString() ?? null,
     decisionReason,
-    change: { action, merchantId, ...(plan && { plan }), ruleId, version, patch: differenceOf(before, after) },
+    change: { action, merchantId, ...(plan && { plan }), ruleId, version, patch: differenceOf(writtenOf(before, after), after) },
   };
+}
+
+/** What is stored of a rule, without what an administrator does not write and what was not written: `after` has neither. */
+function writtenOf(before: object | null, after: object | null): object | null {
+  if (before === null || after === null) return before;
+  const written = Object.entries(before).filter(([name, value]) => name in after || (value !== null && Object.hasOwn(RULE_FIELDS, name)));
+  return Object.fromEntries(written);
 }
