@@ -4,13 +4,14 @@ import { type Approval, APPROVAL_STATES, type ApprovalState } from '#rules-db';
 import { differenceOf, PatchStep } from '../history/history.dto.js';
 import { changeDto } from '../http/change-dto.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { REJECT_FIELDS } from './approval-fields.js';
 
 export class ApproveDto extends changeDto('approval', {}) {
   static override readonly mayBeAbsent = true;
 }
 
-export class RejectDto extends changeDto('approval', REJECT_FIELDS) {}
+export class RejectDto extends changeDto('approval', {}) {
+  static override readonly mayBeAbsent = true;
+}
 
 const STATE = { kind: 'choice', values: APPROVAL_STATES, explanation: 'Only approvals in this state.' } as const;
 
