@@ -8,7 +8,11 @@ import { failureOf, type StoreFailure } from './redis-error.js';
  */
 export class ConnectionFault {
   private latest: StoreFailure | undefined;
-  private readonly onError = (error: unknown): void => void (this.latest = failureOf(error));
+  private readonly onError = (error: unknown): void => {
+    const failure = failureOf(error);
+    // That there is none is known. It does not take the place of a reason.
+    if (failure.code !== 'DISCONNECTED' || this.latest === undefined) this.latest = failure;
+  };
   private readonly onReady = (): void => void (this.latest = undefined);
   private readonly onNodeError = (error: unknown, node: string): void => {
     if (node === this.node) this.onError(error);
