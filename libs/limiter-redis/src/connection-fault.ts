@@ -12,6 +12,7 @@ export class ConnectionFault {
     const failure = failureOf(error);
     // That there is none is known. It does not take the place of a reason.
     if (failure.code !== 'DISCONNECTED' || this.latest === undefined) this.latest = failure;
+    this.onFault();
   };
   private readonly onReady = (): void => void (this.latest = undefined);
   private readonly onNodeError = (error: unknown, node: string): void => {
@@ -21,9 +22,13 @@ export class ConnectionFault {
     if (`${host}:${port}` === this.node) this.onReady();
   };
 
-  /** @param node of a cluster, the one to listen to */
+  /**
+   * @param onFault told of each fault of the connection, also where no call meets it
+   * @param node of a cluster, the one to listen to
+   */
   constructor(
     private readonly redis: RedisConnection,
+    private readonly onFault: () => void,
     private readonly node?: string,
   ) {
     redis.on('error', this.onError);

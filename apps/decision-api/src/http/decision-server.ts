@@ -13,7 +13,7 @@ import { tooManyCalls } from '../problems.js';
 import { answerOfError } from './errors.js';
 import { PlainCalls } from './plain-calls.js';
 import { PlainConnection } from './plain-connection.js';
-import { BodyBudget, readJsonObject } from './request-body.js';
+import { BodyBudget, readBytes, readJsonObject } from './request-body.js';
 
 export interface DecisionServerOptions {
   readonly routes: Routes;
@@ -175,6 +175,7 @@ export class DecisionServer {
         peer: connection.peer,
         rawHeaders: request.rawHeaders,
         body: (mostBytes) => readJsonObject(request, mostBytes, this.budget),
+        bytes: (mostBytes) => readBytes(request, mostBytes, this.budget),
         left: connection.left,
       };
       return await route.handle(call);
