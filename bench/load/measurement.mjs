@@ -1,6 +1,6 @@
 /** The time in which a load generator counts, and what it prints at its end, as JSON. */
 import { Latencies } from './latencies.mjs';
-import { lateness } from './pace.mjs';
+import { forgetLateness, latenessAt } from './pace.mjs';
 
 export class Measurement {
   /** Nothing more is asked. */
@@ -19,6 +19,7 @@ export class Measurement {
     setTimeout(() => {
       this.#measuring = true;
       this.#since = performance.now();
+      forgetLateness();
       const cpuBefore = process.cpuUsage();
       console.log('measuring');
       setTimeout(() => {
@@ -54,7 +55,7 @@ export class Measurement {
         p99MsBySecond: this.#bySecond.map((each) => each.quantile(0.99)),
         statuses: this.#statuses,
         limitedShare: this.#limited / answers,
-        ...(lateness.count > 0 && { lateP99Ms: lateness.quantile(0.99) }),
+        lateP99Ms: latenessAt(0.99),
         busy: (user + system) / 1e6 / seconds,
       }),
     );

@@ -2,8 +2,16 @@
 
 import { Latencies } from './latencies.mjs';
 
-/** How much later than it was due each request was asked, since the process began: the generator may not get its core, and then asks several at once. */
-export const lateness = new Latencies();
+/** How much later than it was due each request was asked: the generator may not get its core, and then asks several at once. */
+let lateness = new Latencies();
+
+/** Forgets what was late until now. */
+export function forgetLateness() {
+  lateness = new Latencies();
+}
+
+/** In milliseconds; undefined where no rate was to be kept. @param {number} q 0 to 1 */
+export const latenessAt = (q) => (lateness.count > 0 ? lateness.quantile(q) : undefined);
 
 /**
  * @param {{ perSecond?: number, most: number, isOver: () => boolean }} settings most: what could not be asked in time, and is more than so many, is not made up for
