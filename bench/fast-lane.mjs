@@ -9,7 +9,7 @@ export const title = 'gateway with the fast lane against the same without it';
 export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
   const redis = await workshop.redis();
   const upstream = await startUpstream(workshop);
-  const { server: off, ruled, refused, databaseUrl } = await startGateway(workshop, upstream, redis.url);
+  const { server: off, ruled, refused, databaseUrl } = await startGateway(workshop, upstream, redis.url, { GATEWAY_FAST_LANE: 'off' });
   const on = await openGateway(workshop, { upstream, redisUrl: redis.url, databaseUrl, env: { GATEWAY_FAST_LANE: 'on' } });
   const kinds = {
     forwarded: { merchants: ruled, limited: true },

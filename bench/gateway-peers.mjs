@@ -1,10 +1,11 @@
-/** Requests a second through the gateway by a rule, against proxies with a limiter as they are usually built on Node. */
+/** Requests a second through the gateway by a rule, against proxies with a limiter as they are usually built on Node, and against nginx and HAProxy. */
 import { loadText } from './gateway-limiting.mjs';
 import { figure, interleaved, ratios } from './shared/figures.mjs';
-import { announced, load, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
+import { announced, load, perBusySecond, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
+import { NATIVE_PROXIES, startNativeProxies } from './shared/native-proxies.mjs';
 import { installPeers, peerScript } from './shared/peers.mjs';
 
-export const title = 'gateway with a rule against Express and Nest with their limiters';
+export const title = 'gateway with a rule against Express and Nest with their limiters, nginx and HAProxy';
 
 const PEERS = /** @type {const} */ ({
   express: 'Express, express-rate-limit, rate-limit-redis, http-proxy-middleware',
@@ -18,7 +19,8 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   const upstream = await startUpstream(workshop);
   const gateway = await startGateway(workshop, upstream, redis.url);
   const merchants = gateway.ruled;
-  const servers = { tollgate: gateway.server, express: await startPeer('express'), nest: await startPeer('nest') };
+  const natives = await startNativeProxies(workshop, ['nginx', 'haproxy'], { upstreamPort: upstream.port, refuses: false, say });
+  const servers = { tollgate: gateway.server, express: await startPeer('express'), nest: await startPeer('nest'), ...natives };
 
   /** @param {keyof typeof PEERS} name */
   function startPeer(name) {
@@ -28,19 +30,31 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   for (const server of Object.values(servers)) await warmUp(workshop, server, { merchants, seconds: warmupSeconds });
   const sides = Object.entries(servers).map(([name, server]) => [
     name,
-    () => load(workshop, server, { merchants, seconds, warmupSeconds, limited: true, quick }),
+    // nginx and HAProxy do not tell their clients of limits.
+    () => load(workshop, server, { merchants, seconds, warmupSeconds, ...(!(name in natives) && { limited: true }), quick }),
   ]);
   const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) =>
     say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`),
   );
 
   const perSecond = (/** @type {string} */ side) => (results[side] ?? []).map((result) => result.perSecond);
+  // By what each needs of its core: the load generator and the upstream cannot fill that of nginx.
+  const perCore = (/** @type {string} */ side) => (results[side] ?? []).map(perBusySecond);
   return [
     ...Object.entries(PEERS).map(([name, what]) =>
       figure(`gateway / ${name}`, ratios(perSecond('tollgate'), perSecond(name)), {
         goal: { atLeast: 4.5 },
         details: { peer: what, tollgate: results['tollgate'], [name]: results[name] },
       }),
+    ),
+    ...Object.keys(natives).map((name) =>
+      figure(
+        `gateway / ${NATIVE_PROXIES[/** @type {keyof typeof natives} */ (name)].what}, a second of the core`,
+        ratios(perCore('tollgate'), perCore(name)),
+        {
+          details: { tollgate: results['tollgate'], [name]: results[name] },
+        },
+      ),
     ),
     ...Object.keys(servers).map((name) => figure(`  ${name}`, perSecond(name), { unit: '/s' })),
   ];

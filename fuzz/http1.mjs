@@ -6,22 +6,47 @@ import { campaign, proxyStarter } from './shared/campaign.mjs';
 
 /** @typedef {{ cases: number, seed: number, from: number }} Options */
 
+/** So many cases are under way at once: some of them wait for a time-out. */
+const AT_ONCE = 64;
+
 /** @param {Options} options @returns {Promise<number>} the exit code */
 export async function fuzzHttp1(options) {
-  const [bed, close] = await openBed(false);
-  return campaign(http1Subject(bed), options).finally(close);
+  const start = await proxyStarter();
+  return fuzzAtOnce(options, async () => {
+    const [bed, close] = await openBed(start, false);
+    return [http1Subject(bed), close];
+  });
 }
 
 /** Compares a proxy with the fast lane to one without. @param {Options} options @returns {Promise<number>} the exit code */
 export async function fuzzLanes(options) {
-  const [slow, closeSlow] = await openBed(false);
-  const [fast, closeFast] = await openBed(true);
-  return campaign(lanesSubject({ slow, fast }), options).finally(() => Promise.all([closeSlow(), closeFast()]));
+  const start = await proxyStarter();
+  return fuzzAtOnce(options, async () => {
+    const [slow, closeSlow] = await openBed(start, false);
+    const [fast, closeFast] = await openBed(start, true);
+    return [lanesSubject({ slow, fast }), () => Promise.all([closeSlow(), closeFast()])];
+  });
 }
 
-/** @param {boolean} fastLane @returns {Promise<[bed: FuzzBed, close: () => Promise<void>]>} */
-async function openBed(fastLane) {
-  const start = await proxyStarter();
+/**
+ * @template {import('./shared/fuzz.mjs').AnySeen} S
+ * @typedef {[subject: import('./shared/fuzz.mjs').Subject<import('./http1/grammar.mjs').Case, S>, close: () => Promise<unknown>]} Opened
+ */
+
+/**
+ * @template {import('./shared/fuzz.mjs').AnySeen} S
+ * @param {Options} options
+ * @param {() => Promise<Opened<S>>} open
+ */
+async function fuzzAtOnce(options, open) {
+  const first = await open();
+  const more = await Promise.all(Array.from({ length: Math.min(AT_ONCE, options.cases) - 1 }, open));
+  const opened = [first, ...more];
+  return campaign([first[0], ...more.map(([subject]) => subject)], options).finally(() => Promise.all(opened.map(([, close]) => close())));
+}
+
+/** @param {Awaited<ReturnType<typeof proxyStarter>>} start @param {boolean} fastLane @returns {Promise<[bed: FuzzBed, close: () => Promise<void>]>} */
+async function openBed(start, fastLane) {
   /** @type {Awaited<ReturnType<typeof start>>[]} */
   let proxies = [];
   const bed = await FuzzBed.open(async (upstream, admit) => {

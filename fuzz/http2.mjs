@@ -12,7 +12,7 @@ export async function fuzzHttp2(options) {
   const pair = selfSigned();
   const bed = new Http2FuzzBed(await proxyStarter(pair), { ca: pair.cert, hangsAfterMs: HANGS_AFTER_MS });
   try {
-    return await campaign(http2Subject(bed), options, describeFrames);
+    return await campaign([http2Subject(bed)], options, describeFrames);
   } finally {
     await bed.close();
   }

@@ -6,7 +6,15 @@ import { Enforcer } from '#enforcement';
 import { startLimits } from '#limiter';
 import { Registry } from 'prom-client';
 
-const { redisUrl, consistency, merchants, measureMs, warmupMs } = JSON.parse(process.argv[2] ?? '');
+const {
+  redisUrl,
+  consistency,
+  merchants,
+  measureMs,
+  warmupMs,
+  leaseHorizonMs = 10_000,
+  ruleCacheBytes,
+} = JSON.parse(process.argv[2] ?? '');
 
 /** Requests that wait for Redis at a time, as of a gateway with so many connections. */
 const AT_ONCE = 256;
@@ -31,6 +39,8 @@ const enforcer = new Enforcer({
   logger: { info: () => {}, warn: () => {} },
   registry,
   storeTimeoutMs: 5000,
+  leaseHorizonMs,
+  ruleCacheBytes,
 });
 enforcer.rulesHere([
   {
@@ -109,10 +119,13 @@ await decideFor(warmupMs);
 made = 0;
 const before = await toRedis();
 const startMs = performance.now();
+const cpuBefore = process.cpuUsage();
 await decideFor(measureMs);
+const cpu = process.cpuUsage(cpuBefore);
 const seconds = (performance.now() - startMs) / 1000;
 const after = await toRedis();
 const takes = after.takes - before.takes;
 const reports = after.reports - before.reports;
-console.log(JSON.stringify({ perSecond: made / seconds, takesEach: (takes + reports) / made, takes, reports, refused }));
+const cpuUsEach = (cpu.user + cpu.system) / made;
+console.log(JSON.stringify({ perSecond: made / seconds, cpuUsEach, takesEach: (takes + reports) / made, takes, reports, refused }));
 await enforcer.close();

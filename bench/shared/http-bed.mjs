@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { bundleOf, ROOT } from '../../scripts/paths.mjs';
-import { cpuSeconds } from './proc.mjs';
+import { cpuSeconds, cpuSecondsOfFamily } from './proc.mjs';
 import { snapshotOf } from './merchants.mjs';
 
 const CONNECTIONS = 64;
@@ -29,7 +29,7 @@ const EXHAUSTED = {
 const TOLERATED_SHARE = 0.005;
 const SNAPSHOT_TTL_MS = 3_600_000;
 
-/** @typedef {{ port: number, pid: number }} Server */
+/** @typedef {{ port: number, pid: number, family?: boolean }} Server family: its processes are this one and its children */
 
 /**
  * @typedef {object} LoadResult
@@ -41,7 +41,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
  * @property {number} [lateP99Ms] how late the load generator asked where it had a rate to keep: beyond that it asked several at once
  * @property {number} busy share of a core that the load generator itself used
- * @property {number | undefined} serverBusy share of a core that the server used; far below 1, and something else was the bottleneck
+ * @property {number | undefined} serverBusy share of a core that the server used, all its processes together; far below 1, and something else was the bottleneck
  */
 
 /**
@@ -59,6 +59,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number} [connections] of HTTP/1.1, 64 unless given
  * @property {string} [ca] speaks TLS, and believes who is vouched for by this
  * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
+ * @property {() => void} [onMeasuring] called when the warm-up is over
  */
 
 /** @param {import('./workshop.mjs').Workshop} workshop @returns {Promise<Server>} */
@@ -119,7 +120,7 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
   const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
-  return { port: listens.port, pid: job.pid };
+  return { port: listens.port, pid: job.pid, family: env['GATEWAY_WORKERS'] !== undefined };
 }
 
 /**
@@ -229,9 +230,11 @@ export async function load(workshop, server, options) {
   const job = workshop.node(script, { args: [file] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);
-  const [startedMs, before] = [performance.now(), cpuSeconds(server.pid)];
+  const used = () => (server.family ? cpuSecondsOfFamily(server.pid) : cpuSeconds(server.pid));
+  options.onMeasuring?.();
+  const [startedMs, before] = [performance.now(), used()];
   const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
-  const after = cpuSeconds(server.pid);
+  const after = used();
   if (before !== undefined && after !== undefined) result.serverBusy = (after - before) / ((performance.now() - startedMs) / 1000);
   await job.ended;
   if (!quick) demandMeant(result, status, limited);

@@ -142,6 +142,7 @@ function answerFaults({ answers, isReset, hangs, admission }, meant, arrived) {
   if (why !== '') return [`the answers are no HTTP/1.1: ${why}`];
   const faults = statuses.filter((status) => status !== 200 && !REFUSALS.has(status)).map((status) => `an answer was ${status}`);
   if (statuses.length > meant.length + 1) faults.push(`${statuses.length} answers to ${meant.length} requests`);
+  if (statuses.includes(408)) faults.push('the client had ended, and was waited for');
   const passed = statuses.filter((status) => status === 200).length;
   const whole = arrived.filter(({ isWhole }) => isWhole).length;
   if (passed !== whole) faults.push(`${whole} requests reached the upstream, and ${passed} have its answer`);

@@ -33,17 +33,17 @@ export async function proxyStarter(pair) {
 /**
  * @template {import('./fuzz.mjs').AnyCase} C
  * @template {import('./fuzz.mjs').AnySeen} S
- * @param {import('./fuzz.mjs').Subject<C, S>} subject
+ * @param {readonly [import('./fuzz.mjs').Subject<C, S>, ...import('./fuzz.mjs').Subject<C, S>[]]} subjects
  * @param {{ cases: number, seed: number, from: number }} options
  * @param {(pieces: readonly string[]) => string} [describe]
  * @returns {Promise<number>} the exit code
  */
-export async function campaign(subject, { cases, seed, from }, describe = asText) {
+export async function campaign(subjects, { cases, seed, from }, describe = asText) {
   const startedMs = performance.now();
   let toldMs = startedMs;
   /** @type {ReturnType<typeof held> | undefined} */
   let warm;
-  const { failures, seen } = await fuzz(subject, {
+  const { failures, seen } = await fuzz(subjects, {
     ...{ cases, seed, from, mostFailures: MOST_FAILURES },
     onProgress: (done) => {
       if (warm === undefined && done >= cases * WARM_AFTER) warm = held();

@@ -1,4 +1,4 @@
-/** Runs cases one after the other, and tells what does not hold of which. */
+/** Runs cases, and tells what does not hold of which. */
 import { seedOf } from './random.mjs';
 import { shrunk } from './shrink.mjs';
 
@@ -35,28 +35,34 @@ import { shrunk } from './shrink.mjs';
 /**
  * @template {AnyCase} C
  * @template {AnySeen} S
- * @param {Subject<C, S>} subject
+ * @param {readonly [Subject<C, S>, ...Subject<C, S>[]]} subjects each of which runs one case at a time: all do the same
  * @param {{ seed: number, cases: number, from?: number, mostFailures?: number, onProgress?: (done: number) => void }} options
  * @returns {Promise<{ failures: readonly Failure<C>[], seen: { asked: number, reached: number, refused: number } }>}
  *   and how many requests were decided about, reached the upstream, and how many cases had an answer of the proxy itself
  */
-export async function fuzz(subject, { seed, cases, from = 0, mostFailures = 10, onProgress = () => {} }) {
-  const { kept = [] } = subject;
+export async function fuzz(subjects, { seed, cases, from = 0, mostFailures = 10, onProgress = () => {} }) {
+  const [{ caseOf, kept = [] }] = subjects;
   /** @type {Failure<C>[]} */
   const failures = [];
   const seen = { asked: 0, reached: 0, refused: 0 };
-  for (let number = from - kept.length; number < from + cases && failures.length < mostFailures; number++) {
-    const testCase = kept[number - from + kept.length] ?? subject.caseOf(seedOf(seed, number));
-    const result = await subject.run(testCase);
-    const [first, ...more] = subject.faultsOf(result);
-    seen.asked += result.asked.length;
-    seen.reached += result.reached.length > 0 ? 1 : 0;
-    seen.refused += subject.hasRefusal(result) ? 1 : 0;
-    if (first !== undefined)
-      failures.push({ number, faults: [first, ...more], testCase: await smallestThatFails(subject, testCase, first) });
-    onProgress(number + 1 - from);
-  }
-  return { failures, seen };
+  let next = from - kept.length;
+  let done = 0;
+  const runOn = async (/** @type {Subject<C, S>} */ subject) => {
+    while (next < from + cases && failures.length < mostFailures) {
+      const number = next++;
+      const testCase = kept[number - from + kept.length] ?? caseOf(seedOf(seed, number));
+      const result = await subject.run(testCase);
+      const [first, ...more] = subject.faultsOf(result);
+      seen.asked += result.asked.length;
+      seen.reached += result.reached.length > 0 ? 1 : 0;
+      seen.refused += subject.hasRefusal(result) ? 1 : 0;
+      if (first !== undefined)
+        failures.push({ number, faults: [first, ...more], testCase: await smallestThatFails(subject, testCase, first) });
+      onProgress(++done);
+    }
+  };
+  await Promise.all(subjects.map(runOn));
+  return { failures: failures.toSorted((a, b) => a.number - b.number), seen };
 }
 
 /**

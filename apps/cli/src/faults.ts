@@ -9,16 +9,16 @@ import { afterHelp, newCommand } from './shared/command.js';
 import { Faults, wholeNumber } from './shared/options.js';
 import { print } from './shared/output.js';
 
-const HEAD = `| Fault | open | closed | local | limited | wrong answers | admitted of what is allowed | added p99 | slowest answer | healed after |
-|---|---|---|---|---|---|---|---|---|---|`;
+const HEAD = `| Fault | open | closed | local | limited | leased | wrong answers | admitted of what is allowed | added p99 | slowest answer | healed after |
+|---|---|---|---|---|---|---|---|---|---|---|`;
 
 const DOCUMENT = join(ROOT, 'docs', 'operations.md');
 const MARKS = /(<!-- faults: begin -->\n)[^]*(<!-- faults: end -->)/;
 
 const ABOUT = [
-  `Two gateways carry a steady load of 200 requests a second from four merchants, while Redis, PostgreSQL, the upstream and the gateways
-are broken and mended one after the other. A table shows what the merchants saw: one merchant of each onStoreFailure, and one
-("limited") that asks for twice its limit. The command fails if an answer was wrong or does not fit the log of the upstream, more was
+  `Two gateways carry a steady load of 250 requests a second from five merchants, while Redis, PostgreSQL, the upstream and the gateways
+are broken and mended one after the other. A table shows what the merchants saw: one merchant of each onStoreFailure, and two
+that ask for twice their limit ("limited", exactly counted; and "leased"). The command fails if an answer was wrong or does not fit the log of the upstream, more was
 admitted than the limit allows, or something took longer to heal than its row in test/faults says.`,
   `It uses loopback only, starts its own servers and stops them, and takes eight minutes, two of them without PostgreSQL. Run nothing
 else meanwhile: the deadlines are the usual ones, 25 ms for a take. What a machine has not got (prlimit, libfaketime) is left out.`,

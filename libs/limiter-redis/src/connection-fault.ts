@@ -8,7 +8,10 @@ import { failureOf, type StoreFailure } from './redis-error.js';
  */
 export class ConnectionFault {
   private latest: StoreFailure | undefined;
-  private readonly onError = (error: unknown): void => void (this.latest = failureOf(error));
+  private readonly onError = (error: unknown): void => {
+    this.latest = failureOf(error);
+    this.onFault();
+  };
   private readonly onReady = (): void => void (this.latest = undefined);
   private readonly onNodeError = (error: unknown, node: string): void => {
     if (node === this.node) this.onError(error);
@@ -17,9 +20,13 @@ export class ConnectionFault {
     if (`${host}:${port}` === this.node) this.onReady();
   };
 
-  /** @param node of a cluster, the one to listen to */
+  /**
+   * @param onFault told of each fault of the connection, also where no call meets it
+   * @param node of a cluster, the one to listen to
+   */
   constructor(
     private readonly redis: RedisConnection,
+    private readonly onFault: () => void,
     private readonly node?: string,
   ) {
     redis.on('error', this.onError);

@@ -19,7 +19,8 @@ import { type Descriptor, isMerchantId, line } from '#limiter';
 import type { PathException } from '#platform';
 import { bodyLengthOf, MessageFacts } from './message-facts.js';
 import type { Asked, NodeRequest } from './node-http.js';
-import { isCost, type RequestOptions } from './options.js';
+import { isCost } from './option-fields.js';
+import type { RequestOptions } from './options.js';
 
 /** What a client is answered that does not get through. */
 export type Answer = Omit<Refusal, 'forward'>;

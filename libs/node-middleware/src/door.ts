@@ -6,16 +6,10 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { type AskedRoute, createDescribe, type Describe } from './describe.js';
 import type { Asked, NodeRequest } from './node-http.js';
-import {
-  type RequestOptions,
-  type RouteOptions,
-  routeSettingsOf,
-  settingsOf,
-  type TollgateOptions,
-  type TollgateSettings,
-} from './options.js';
+import type { RequestOptions, RouteOptions, TollgateOptions } from './options.js';
 import { OptionsError } from './options-error.js';
 import { type Admission, Passages, PASSES, stopping } from './passage.js';
+import { routeSettingsOf, settingsOf, type TollgateSettings } from './settings.js';
 
 const MOST_RULES = 1_000;
 
@@ -48,6 +42,8 @@ export class Door {
       logger,
       registry,
       storeTimeoutMs: settings.storeTimeoutMs,
+      leaseHorizonMs: settings.leaseHorizonMs,
+      leaseCacheBytes: settings.leaseCacheMb * 2 ** 20,
       ruleCacheBytes: settings.ruleCacheMb * 2 ** 20,
       defaultForUnknown: settings.unknownMerchant === 'default',
       gatewaysExpected: settings.gatewaysExpected,

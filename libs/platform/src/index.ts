@@ -21,6 +21,7 @@ export * from './request-context.js';
 export * from './secret-text.js';
 export * from './gateway-variables.js';
 export * from './identity-variables.js';
+export * from './unknown-variables.js';
 export * from './usable-cores.js';
 export * from './variable.js';
 export * from './variables.js';

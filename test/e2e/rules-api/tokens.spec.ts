@@ -117,6 +117,7 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}/history', 'admin', false],
+  ['GET', '/v1/switches/{switchName}/history', 'viewer', false],
   ['POST', '/v1/tokens/{tokenId}/rotate', 'admin', false],
   ['DELETE', '/v1/tokens/{tokenId}', 'admin', false],
   ['GET', '/v1/me/limits', MERCHANT, false],

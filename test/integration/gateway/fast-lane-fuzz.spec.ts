@@ -21,7 +21,7 @@ test('both lanes do the same, whatever a client writes', async () => {
     });
   const [slow, fast] = await Promise.all([open(false), open(true)]);
   try {
-    const { failures } = await fuzz(lanesSubject({ slow, fast }), { seed: SEED, cases: CASES });
+    const { failures } = await fuzz([lanesSubject({ slow, fast })], { seed: SEED, cases: CASES });
     expect(failures.map((each) => describeFailure(each))).toEqual([]);
     // Neither all of it left the fast lane, nor nothing.
     const sum = (of: 'fastRequests' | 'leftFastLane') => fastOnes.reduce((total, { metrics }) => total + metrics[of], 0);

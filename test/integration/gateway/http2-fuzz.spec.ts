@@ -24,7 +24,7 @@ test('what reaches the upstream was sent, was decided about, and can be read in 
   };
   const bed = new Http2FuzzBed(startTrusting, { ca: SERVER.cert });
   try {
-    const { failures, seen } = await fuzz(http2Subject(bed), { seed: SEED, cases: CASES });
+    const { failures, seen } = await fuzz([http2Subject(bed)], { seed: SEED, cases: CASES });
     expect(failures.map((each) => describeFailure(each, describeFrames))).toEqual([]);
     // Neither all of it was refused at once, nor all of it harmless.
     expect(Math.min(seen.asked, seen.reached, seen.refused)).toBeGreaterThan(CASES / 10);

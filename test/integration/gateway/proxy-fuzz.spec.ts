@@ -19,7 +19,7 @@ test('what reaches the upstream was sent, was decided about, and can be read in 
     return { ports: [trusting!.port, notTrusting!.port], inFlight: () => trusting!.metrics.inFlight + notTrusting!.metrics.inFlight };
   });
   try {
-    const { failures, seen } = await fuzz(http1Subject(bed), { seed: SEED, cases: CASES });
+    const { failures, seen } = await fuzz([http1Subject(bed)], { seed: SEED, cases: CASES });
     expect(failures.map((each) => describeFailure(each))).toEqual([]);
     // Neither all of it was refused at once, nor all of it harmless.
     expect(Math.min(seen.asked, seen.reached, seen.refused)).toBeGreaterThan(CASES / 10);

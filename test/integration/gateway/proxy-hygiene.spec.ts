@@ -76,6 +76,18 @@ it.each([
   expect([asked.length, reached]).toEqual([1, ['/next']]);
 });
 
+it.each([
+  ['a last request', 'Connection: close\r\n'],
+  ['one that others may follow', ''],
+])('a body of %s that is not HTTP/1.1 is refused when that is known, not when its time is over', async (_case, header) => {
+  const { port, metrics } = await start();
+  const client = await RawClient.open(port);
+  client.write(`POST /a HTTP/1.1\r\nHost: x\r\n${header}Transfer-Encoding: chunked\r\n\r\n2\r\nhi\r\nzz\r\n`);
+  client.socket.end();
+  await client.closed;
+  expect([client.statuses, metrics.inFlight]).toEqual([[400], 0]);
+});
+
 it.each(['BREW', 'TRACE'])('the answer to %s says which methods are supported', async (method) => {
   const { port } = await start();
   const client = (await RawClient.open(port)).write(`${method} / HTTP/1.1`, 'Host: x', 'Connection: close', '', '');

@@ -96,6 +96,13 @@ it('whole requests in front of a malformed one are answered, then the connection
   expect(client.received.match(/\r\nConnection: close/g)?.length).toBe(1);
 });
 
+it('answers that are ready are not lost when what follows them in the same packet is not HTTP/1.1', async () => {
+  const { port } = await startProxy((await echo()).url, { admit: (_request, done) => done(REFUSAL) });
+  const client = (await RawClient.open(port)).write(`${requests(5)}GET /late HTTP/2.0\r\n\r\n`);
+  await client.closed;
+  expect(client.statuses).toEqual([429, 429, 429, 429, 429, 505]);
+});
+
 it('a malformed body is answered with 400 in its turn', async () => {
   const { port } = await startProxy((await echo(5)).url);
   const client = await RawClient.open(port);

@@ -31,16 +31,32 @@ async function received(socket: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-it('HTTP/1.1 over TLS is served as without, and the upstream is told that it was https', async () => {
-  const { seen, url } = await startEcho();
-  const { port } = await startTlsProxy(url);
-  const request = httpsRequest({ host: '127.0.0.1', port, servername: 'localhost', ca: SERVER.cert, method: 'POST', agent: false });
-  request.end('x'.repeat(100_000));
-  const [response] = (await once(request, 'response')) as [NodeJS.ReadableStream & { statusCode: number }];
-  expect(response.statusCode).toBe(200);
-  expect(await received(response)).toHaveLength(100_002);
-  expect(seen[0]!.headers['x-forwarded-proto']).toBe('https');
-});
+it.each([true, false])(
+  'HTTP/1.1 over TLS is served as without, and the upstream is told that it was https (fast lane: %j)',
+  async (fastLane) => {
+    const { seen, url } = await startEcho();
+    const { port, metrics } = await startTlsProxy(url, {}, { fastLane });
+    const request = httpsRequest({ host: '127.0.0.1', port, servername: 'localhost', ca: SERVER.cert, method: 'POST', agent: false });
+    request.end('x'.repeat(100_000));
+    const [response] = (await once(request, 'response')) as [NodeJS.ReadableStream & { statusCode: number }];
+    expect(response.statusCode).toBe(200);
+    expect(await received(response)).toHaveLength(100_002);
+    expect(seen[0]!.headers['x-forwarded-proto']).toBe('https');
+    // Node's client says that its connection is to be closed, which is not plain.
+    const socket = await openTls(port);
+    const answers = received(socket);
+    for (let i = 1; i <= 2; i++) {
+      socket.write('POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi');
+      await until(() => seen.length === i + 1);
+    }
+    socket.write('GET /b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect((await answers).match(/HTTP\/1\.1 200 OK|Connection: close|<hi>|<>/g)).toEqual([
+      ...['HTTP/1.1 200 OK', '<hi>', 'HTTP/1.1 200 OK', '<hi>'],
+      ...['HTTP/1.1 200 OK', 'Connection: close', '<>'],
+    ]);
+    expect([metrics.fastRequests, metrics.leftFastLane]).toEqual(fastLane ? [2, 2] : [0, 0]);
+  },
+);
 
 it.each([
   ['offers nothing', undefined, false],

@@ -112,7 +112,11 @@ describe('migrations', () => {
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
     const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
     await new MerchantApiKeyRepository(dataSource).create('acme', key, { prefix: 'def', hash: Buffer.alloc(32, 8) }, BY);
-    await new SwitchRepository(dataSource).switchOn('kill', { layer: 'network', merchantId: 'acme' }, new Date('2100-01-01'), BY);
+    await new SwitchRepository(dataSource).switchOn(
+      { name: 'kill', expected: 'any', by: BY },
+      { layer: 'network', merchantId: 'acme' },
+      new Date('2100-01-01'),
+    );
   }
 
   it('run once, and a second time find nothing to do', async () => {

@@ -105,21 +105,19 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
    * their answers, and the client has to ask again.
    */
   upgrade(request: IncomingMessage): void {
-    const { lastResponse, socket } = this;
+    const { socket } = this;
     socket.on('error', () => socket.destroy()).on('timeout', () => socket.destroy());
     if (this.closing || !this.accepting) return;
     this.accepting = false;
     if (this.current !== null) return;
-    const begin = (): void => {
+    // Before that the socket is the former answer's.
+    this.whenWritten(() => {
       if (socket.destroyed) return;
       socket.setTimeout(this.plane.settings.clientIdleTimeoutMs);
       const exchange = new WebSocketExchange(this.plane, this, request, responseOn(socket, request), socket);
       this.current = exchange;
       exchange.begin();
-    };
-    // Before that the socket is the former answer's.
-    if (lastResponse === null || lastResponse.writableFinished) begin();
-    else lastResponse.once('finish', begin);
+    });
   }
 
   /** A WebSocket would not end by itself. */
@@ -187,16 +185,19 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
 
   /** The parser cannot go on. Says so, unless that could be taken for the answer to another request. */
   fail(problem: Problem): void {
-    if (this.closing || !this.accepting) return;
+    const { current, socket } = this;
+    // Behind the last request nothing is looked at; what is missing of itself will not come.
+    if ((this.closing || !this.accepting) && current?.received !== false) return;
     // The headers are late because this connection is not being read.
     if (this.paused && problem === PROBLEMS.requestTimeout) return;
     this.accepting = false;
     this.broken = problem;
-    const { current, socket } = this;
     if (current === null) {
       this.closeAfterResponse();
-      if (socket.writable) socket.write(wholeResponse(problem, this.plane.nextRequestId()));
-      socket.destroySoon();
+      this.whenWritten(() => {
+        if (socket.writable) socket.write(wholeResponse(problem, this.plane.nextRequestId()));
+        socket.destroySoon();
+      });
     } else if (!current.received) {
       this.closeAfterResponse();
       current.reject(problem);
@@ -268,11 +269,16 @@ export class ClientConnection implements ExchangeConnection, Timed, Drainable {
 
   /** The answer may have begun before it was known that the connection has to close: without `Connection: close`. */
   private closeWhenWritten(): void {
-    const close = (): void => {
+    this.whenWritten(() => {
       if (!this.socket.writableEnded) this.socket.destroySoon();
-    };
-    if (this.lastResponse === null || this.lastResponse.writableFinished) close();
-    else this.lastResponse.once('finish', close);
+    });
+  }
+
+  /** Node keeps an answer back until those before it are out, and would lose it with what is written to the socket meanwhile. */
+  private whenWritten(act: () => void): void {
+    const { lastResponse } = this;
+    if (lastResponse === null || lastResponse.writableFinished) act();
+    else lastResponse.once('finish', act);
   }
 }
 

@@ -16,7 +16,7 @@ const HEAD_END = '\r\n\r\n';
 /** Half of what node takes by default: who needs more is unusual. */
 const MOST_HEAD_BYTES = 8 * 1024;
 /** Methods that everybody knows, and targets of path and query in the characters of RFC 3986. */
-const REQUEST_LINE = /^(GET|HEAD|POST|PUT|PATCH|DELETE) (\/[A-Za-z0-9\-._~%!$&'()*+,;=:@/?]*) HTTP\/1\.1(?=\r\n)/;
+const REQUEST_LINE = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) (\/[A-Za-z0-9\-._~%!$&'()*+,;=:@/?]*) HTTP\/1\.1(?=\r\n)/;
 /** Without a sign, and without zeros in front of others. */
 const LENGTH = /^(?:0|[1-9]\d{0,14})$/;
 

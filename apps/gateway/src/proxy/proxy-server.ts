@@ -105,33 +105,32 @@ export class ProxyServer {
 
   private createServer(settings: ProxySettings): Server {
     const server = createServer(httpOptions(settings));
-    if (settings.fastLane) this.readPlainly(server, settings);
-    else server.on('connection', this.onConnection);
+    const speakHttp = takeOver(server, 'connection');
+    server.on('connection', (socket: Socket) => {
+      if (this.countIn(socket)) this.serveHttp1(new ClientConnection(this.plane, socket), speakHttp);
+    });
     return this.withListeners(server, settings);
   }
 
-  /** Connections begin as sockets, whose plain requests are read without the streams of node:http. */
-  private readPlainly(server: Server, settings: ProxySettings): void {
-    const [speakHttp] = server.listeners('connection') as ((socket: Socket) => void)[];
-    server.removeAllListeners('connection');
-    server.on('connection', (socket: Socket) => {
-      if (!this.countIn(socket)) return;
-      const connection = new ClientConnection(this.plane, socket);
+  /** @param speakHttp how node's server begins a connection. On the fast lane it does only when something comes that is not plain. */
+  private serveHttp1(connection: ClientConnection, speakHttp: (socket: Socket) => void): void {
+    const { metrics, settings } = this.plane;
+    const { socket } = connection;
+    if (settings.fastLane) {
       // Behind node, as where node reads from the beginning: half a request is answered before nothing more is accepted.
       const leave = (): void => {
         socket.off('end', connection.clientEnded);
-        speakHttp!.call(server, socket);
+        speakHttp(socket);
         socket.on('end', connection.clientEnded);
       };
-      new PlainConnection(socket, connection, settings, leave, this.plane.metrics);
-      this.serve(connection);
-    });
+      new PlainConnection(socket, connection, settings, leave, metrics);
+    } else speakHttp(socket);
+    this.serve(connection);
   }
 
   private createTlsServer(settings: ProxySettings, tls: TlsOptions): Server {
     const server = createTlsServer(tls, httpOptions(settings), settings.clientHeadersTimeoutMs);
-    const [serveHttp1] = server.listeners('secureConnection') as ((this: TlsServer, socket: TLSSocket) => void)[];
-    server.removeAllListeners('secureConnection');
+    const speakHttp = takeOver(server as unknown as Server, 'secureConnection');
     server.on('tlsClientError', () => this.plane.metrics.failedHandshakes++);
     // Before TLS, so that handshakes count.
     server.on('connection', (socket: Socket) => {
@@ -144,10 +143,7 @@ export class ProxyServer {
       socket.disableRenegotiation();
       const certificate = shownCertificate(socket, tls);
       if (socket.alpnProtocol === 'h2') this.serveHttp2(socket, certificate, tls);
-      else {
-        serveHttp1!.call(server, socket);
-        this.serve(new ClientConnection(this.plane, socket, certificate));
-      }
+      else this.serveHttp1(new ClientConnection(this.plane, socket, certificate), speakHttp);
     });
     return this.withListeners(server as unknown as Server, settings);
   }
@@ -192,10 +188,6 @@ export class ProxyServer {
     return server;
   }
 
-  private readonly onConnection = (socket: ClientSocket): void => {
-    if (this.countIn(socket)) this.serve(new ClientConnection(this.plane, socket));
-  };
-
   /** False: its peer has its share of connections, and it is closed. */
   private countIn(socket: Socket): boolean {
     const peer = canonicalAddress(socket.remoteAddress ?? '');
@@ -223,6 +215,13 @@ export class ProxyServer {
   private accept(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean, problem?: Problem): void {
     (request.socket as ClientSocket)[CONNECTION]!.accept(request, response, expectsContinue, problem);
   }
+}
+
+/** The listener with which node's server begins a connection, in whose place somebody else decides when it does. */
+function takeOver(server: Server, event: 'connection' | 'secureConnection'): (socket: Socket) => void {
+  const [speakHttp] = server.listeners(event) as ((socket: Socket) => void)[];
+  server.removeAllListeners(event);
+  return (socket) => speakHttp!.call(server, socket);
 }
 
 function httpOptions(settings: ProxySettings): ServerOptions<typeof LeanRequest> {

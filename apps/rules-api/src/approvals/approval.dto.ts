@@ -2,15 +2,15 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { Fields } from '#limiter';
 import { type Approval, APPROVAL_STATES, type ApprovalState } from '#rules-db';
 import { differenceOf, PatchStep } from '../history/history.dto.js';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { APPROVE_FIELDS, REJECT_FIELDS } from './approval-fields.js';
+import { REJECT_FIELDS } from './approval-fields.js';
 
-export class ApproveDto extends tableDto('approval', APPROVE_FIELDS) {
+export class ApproveDto extends changeDto('approval', {}) {
   static override readonly mayBeAbsent = true;
 }
 
-export class RejectDto extends tableDto('approval', REJECT_FIELDS) {}
+export class RejectDto extends changeDto('approval', REJECT_FIELDS) {}
 
 const STATE = { kind: 'choice', values: APPROVAL_STATES, explanation: 'Only approvals in this state.' } as const;
 
