@@ -235,7 +235,9 @@ const lowered = fc
     lowering,
     fc.array(fc.oneof({ weight: 3, arbitrary: asks }, { weight: 1, arbitrary: events }), { minLength: 5, maxLength: 20 }),
   )
-  .map(([before, edit, after]) => [...before, edit, ...after].map((event) => (event.what === 'ask' ? { ...event, cost: 1 as const } : event)));
+  .map(([before, edit, after]) =>
+    [...before, edit, ...after].map((event) => (event.what === 'ask' ? { ...event, cost: 1 as const } : event)),
+  );
 
 test('an edit that makes a bucket smaller lets pass no more than what was lent beyond the new capacity, and that only until it is heard of', () => {
   let overBy = 0;
