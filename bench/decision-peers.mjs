@@ -96,18 +96,8 @@ const STARTS = {
     return { server, grpc: call };
   },
   gubernator: async (workshop, program, merchants) => {
-    const [port, http, members] = [await freePort(), await freePort(), await freePort()];
-    const env = {
-      GUBER_GRPC_ADDRESS: `127.0.0.1:${port}`,
-      GUBER_HTTP_ADDRESS: `127.0.0.1:${http}`,
-      GUBER_ADVERTISE_ADDRESS: `127.0.0.1:${port}`,
-      GUBER_MEMBERLIST_ADDRESS: `127.0.0.1:${members}`,
-      GUBER_MEMBERLIST_ADVERTISE_ADDRESS: `127.0.0.1:${members}`,
-      GUBER_MEMBERLIST_KNOWN_NODES: `127.0.0.1:${members}`,
-      GUBER_LOG_LEVEL: 'error',
-    };
-    // This version does not start without a file, whatever stands in it.
-    const server = await listening(workshop, program, port, env, ['-config', '/dev/null']);
+    const port = await freePort();
+    const server = await listening(workshop, program, port, {}, [`127.0.0.1:${port}`]);
     const type = protobuf.parse(GUBERNATOR).root.lookupType('GetRateLimitsReq');
     const messages = merchants.map((uniqueKey) => {
       const request = { name: 'bench', uniqueKey, hits: 1, limit: ENDLESS, duration: 1000 };
