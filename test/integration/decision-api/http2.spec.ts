@@ -245,6 +245,7 @@ describe('the connection ends', () => {
     ['a push that is neither on nor off', PROTOCOL, settings([2, 2])],
     ['a first window that is too large', FLOW, settings([INITIAL_WINDOW, 2 ** 31])],
     ['frames smaller than they may be', PROTOCOL, settings([5, 100])],
+    ['more settings than anybody has', CALM, settings(...Array.from({ length: 33 }, () => [INITIAL_WINDOW, 1_000] as const))],
     ['a window of the connection that is too large', FLOW, window(0, 2 ** 31 - 1)],
     ['a window of the connection that grows by nothing', PROTOCOL, window(0, 0)],
     ['a WINDOW_UPDATE of three bytes', SIZE, frame(FrameType.windowUpdate, 0, 0, Buffer.alloc(3))],
