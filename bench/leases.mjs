@@ -1,5 +1,6 @@
 /** Decisions through the whole enforcer that are Redis's, leased, or optimistic: how many a second, and what each costs Redis. */
 import { join } from 'node:path';
+import { cpuSeconds } from './shared/proc.mjs';
 import { ROOT } from '../scripts/paths.mjs';
 import { figure, interleaved, rate, ratios } from './shared/figures.mjs';
 
@@ -18,7 +19,7 @@ const WITHIN_MS = 300_000;
 export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
   const redis = await workshop.redis();
 
-  /** @param {string} consistency @param {number} merchants @returns {Promise<{ perSecond: number, cpuUsEach: number, takesEach: number, refused: number }>} */
+  /** @param {string} consistency @param {number} merchants @returns {Promise<{ perSecond: number, cpuUsEach: number, takesEach: number, refused: number, reportsPerSecond: number, redisMicros: number }>} redisMicros: of a take or report */
   async function decisions(consistency, merchants) {
     const ownWarmupMs = Math.max(2, warmupSeconds) * 1000;
     const settings = {
@@ -32,9 +33,12 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
     };
     const args = [join(ROOT, 'bench', 'load', 'leases.mjs'), JSON.stringify(settings)];
     const job = workshop.start(process.execPath, { measured: true, args, env: { NODE_ENV: 'production' } });
+    await job.line((line) => line === 'measuring', WITHIN_MS);
+    const before = cpuSeconds(redis.pid) ?? NaN;
     const result = JSON.parse(await job.line((line) => line.startsWith('{'), WITHIN_MS));
+    const used = (cpuSeconds(redis.pid) ?? NaN) - before;
     await job.ended;
-    return result;
+    return { ...result, redisMicros: (1e6 * used) / (result.takes + result.reports) };
   }
 
   const many = quick ? MERCHANTS / 100 : MERCHANTS;
@@ -63,11 +67,22 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
     figure('  exact / leased, in time of a core for a decision', ratios(cpu('exact'), cpu('leased'))),
     figure('  exact, through the whole enforcer', speed('exact'), { unit: '/s' }),
     figure('  leased, through the whole enforcer', speed('leased'), { unit: '/s', goal: { atLeast: 300_000 } }),
+    figure(
+      '  leased: Redis CPU a take or report',
+      of('leased', many).map(({ redisMicros }) => redisMicros),
+      { unit: 'us' },
+    ),
     figure('  optimistic, through the whole enforcer', speed('optimistic'), { unit: '/s' }),
     figure('  optimistic: takes of Redis for a decision', takes('optimistic')),
     figure('one hot merchant, leased: takes of Redis for a decision', takes('leased', 1), { goal: { atMost: 0.01 } }),
     figure('  leased / exact', ratios(speed('leased', 1), speed('exact', 1))),
     figure('  leased', speed('leased', 1), { unit: '/s' }),
+    // However many decisions they are: npm run capacity multiplies it by workers and buckets.
+    figure(
+      '  leased: reports a second',
+      of('leased', 1).map(({ reportsPerSecond }) => reportsPerSecond),
+      { unit: '/s' },
+    ),
     figure('  optimistic: takes of Redis for a decision', takes('optimistic', 1)),
   ];
 }

@@ -87,7 +87,7 @@ function withNamesOfClasses(text) {
 
 /**
  * V8 holds a source as long as the process lives, with two bytes for each character if a single one of them needs two: twelve megabytes more for a few
- * curly quotes. What is left of those stands in comments, because esbuild writes ASCII everywhere else.
+ * curly quotes. esbuild writes ASCII; what it leaves stands in comments, and in regular expressions, which know the same escape.
  * @param {string} text
  */
 function inOneByteEach(text) {

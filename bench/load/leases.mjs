@@ -110,6 +110,7 @@ const toRedis = async () => {
 await decideFor(warmupMs);
 made = 0;
 const before = await toRedis();
+console.log('measuring');
 const startMs = performance.now();
 const cpuBefore = process.cpuUsage();
 await decideFor(measureMs);
@@ -119,5 +120,15 @@ const after = await toRedis();
 const takes = after.takes - before.takes;
 const reports = after.reports - before.reports;
 const cpuUsEach = (cpu.user + cpu.system) / made;
-console.log(JSON.stringify({ perSecond: made / seconds, cpuUsEach, takesEach: (takes + reports) / made, takes, reports, refused }));
+console.log(
+  JSON.stringify({
+    perSecond: made / seconds,
+    cpuUsEach,
+    takesEach: (takes + reports) / made,
+    takes,
+    reports,
+    reportsPerSecond: reports / seconds,
+    refused,
+  }),
+);
 await enforcer.close();

@@ -1,14 +1,21 @@
 /** Services in Go that Tollgate is compared with: built on demand from pinned modules, checked against the checksum database, and kept beside the other tools. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { TOOLS } from '../../scripts/paths.mjs';
+import { ROOT, TOOLS } from '../../scripts/paths.mjs';
 import { findProgram } from '../../scripts/processes.mjs';
 
 const BUILD_TIMEOUT_MS = 600_000;
 const FOLDER = join(TOOLS, 'go-peers');
 
-/** @typedef {{ module: string, version: string, command: string }} GoPeer */
+/**
+ * @typedef {object} GoPeer
+ * @property {string} module
+ * @property {string} version
+ * @property {string} command folder of what is built
+ * @property {string} [main] a file of bench/peers in place of that command's
+ */
 
 /** @type {Record<'ratelimit' | 'gubernator', GoPeer>} */
 export const GO_PEERS = {
@@ -18,7 +25,7 @@ export const GO_PEERS = {
     command: 'src/service_cmd',
   },
   // Its last version under this path: of those under the later one the module proxy has no checksums.
-  gubernator: { module: 'github.com/mailgun/gubernator/v2', version: 'v2.4.0', command: 'cmd/gubernator' },
+  gubernator: { module: 'github.com/mailgun/gubernator/v2', version: 'v2.4.0', command: 'cmd/gubernator', main: 'gubernator.go' },
 };
 
 /**
@@ -28,8 +35,10 @@ export const GO_PEERS = {
  * @returns {{ program: string } | { missing: string }} `missing` says why there is none
  */
 export function obtainGoPeer(name, say) {
-  const { module, version, command } = GO_PEERS[name];
-  const program = join(FOLDER, `${name}-${version}`);
+  const { module, version, command, main } = GO_PEERS[name];
+  const ours = main === undefined ? undefined : join(ROOT, 'bench', 'peers', main);
+  const mark = ours === undefined ? '' : `-${createHash('sha256').update(readFileSync(ours)).digest('hex').slice(0, 8)}`;
+  const program = join(FOLDER, `${name}-${version}${mark}`);
   if (existsSync(program)) return { program };
   const go = findProgram(['go']);
   if (go === undefined) return { missing: 'there is no go on PATH to build it with' };
@@ -46,12 +55,16 @@ export function obtainGoPeer(name, say) {
   if (folder === undefined) return { missing: failure ?? 'go could not fetch it' };
   // Not quite there is not there.
   const half = `${program}.half`;
+  const place = `${program}.source`;
+  cpSync(folder, place, { recursive: true });
+  if (ours !== undefined) copyFileSync(ours, join(place, command, 'main.go'));
   const built = spawnSync(go, ['build', '-trimpath', '-o', half, `./${command}`], {
-    cwd: folder,
+    cwd: place,
     env,
     encoding: 'utf8',
     timeout: BUILD_TIMEOUT_MS,
   });
+  rmSync(place, { recursive: true, force: true });
   if (built.status !== 0) return { missing: `go could not build it: ${(built.stderr ?? '').trim().split('\n').at(-1)}` };
   renameSync(half, program);
   return { program };

@@ -39,6 +39,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number[]} p99MsBySecond of each second, the last of which may be a moment
  * @property {Record<string, number>} statuses answers by status
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
+ * @property {number} [lateP99Ms] how late the load generator asked where it had a rate to keep: beyond that it asked several at once
  * @property {number} busy share of a core that the load generator itself used
  * @property {number | undefined} serverBusy share of a core that the server used, all its processes together; far below 1, and something else was the bottleneck
  */

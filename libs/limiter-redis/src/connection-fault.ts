@@ -9,7 +9,9 @@ import { failureOf, type StoreFailure } from './redis-error.js';
 export class ConnectionFault {
   private latest: StoreFailure | undefined;
   private readonly onError = (error: unknown): void => {
-    this.latest = failureOf(error);
+    const failure = failureOf(error);
+    // That there is none is known. It does not take the place of a reason.
+    if (failure.code !== 'DISCONNECTED' || this.latest === undefined) this.latest = failure;
     this.onFault();
   };
   private readonly onReady = (): void => void (this.latest = undefined);

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { requestMetrics } from './http-metrics.js';
 import { type Logger, NestLogger } from './logger.js';
+import { demandKnownVersion } from './http-version.js';
 import { jsonText } from './json-body.js';
 import { PROBLEM_CONTENT_TYPE, problemBody, ProblemError } from './problem.js';
 import { problemBytes, ProblemDetailsFilter, toProblem } from './problem-details.filter.js';
@@ -41,8 +42,6 @@ export interface RouteBodies {
 
 /** The methods of our routes. Every other method is refused, TRACE because it would echo secrets. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-/** Node's parser takes a request line with HTTP/2.0 or HTTP/0.9 as well, with the framing of HTTP/1.1. */
-const VERSIONS: readonly string[] = ['1.1', '1.0'];
 
 /** JSON merge patch, RFC 7396. */
 export const MERGE_PATCH_CONTENT_TYPE = 'application/merge-patch+json';
@@ -183,19 +182,9 @@ function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): vo
 /** Refuses before the body is read, so that a caller without permission cannot make this process parse anything. */
 function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal']): void {
   fastify.addHook('onRequest', async (request) => {
-    if (!VERSIONS.includes(request.raw.httpVersion)) throw versionNotSupported();
+    demandKnownVersion(request.raw);
     const problem = METHODS.includes(request.method) ? await refusal?.(request) : methodNotAllowed(request.method);
     if (problem) throw problem;
-  });
-}
-
-/** Not known either whether what follows is framed as HTTP/1.1 has it, so nothing more is read. */
-function versionNotSupported(): ProblemError {
-  return new ProblemError({
-    status: 505,
-    code: 'request.http_version',
-    detail: 'The supported versions are HTTP/1.1 and HTTP/1.0.',
-    headers: { connection: 'close' },
   });
 }
 

@@ -5,6 +5,7 @@ export * from './config.js';
 export * from './decision-api-variables.js';
 export * from './health.js';
 export * from './http-app.js';
+export * from './http-version.js';
 export * from './ip-range.js';
 export { jsonBytes, jsonText } from './json-body.js';
 export * from './lifecycle.js';

@@ -18,6 +18,8 @@ export interface FrameTarget {
 const PING_BYTES = 8;
 const SETTING_BYTES = 6;
 const PRIORITY_BYTES = 5;
+/** In one frame. Nobody has more than a dozen to say, and a new first window costs a visit to every stream. */
+const MOST_SETTINGS = 32;
 /** Of a block of headers: they may be empty. */
 const MOST_PIECES = 32;
 
@@ -133,6 +135,7 @@ export class FrameReader {
 
   private settings(isAck: boolean, payload: Buffer): void {
     demand(isAck ? payload.length === 0 : payload.length % SETTING_BYTES === 0, ErrorCode.FrameSize);
+    demand(payload.length <= MOST_SETTINGS * SETTING_BYTES, ErrorCode.EnhanceYourCalm);
     this.isSet = true;
     if (!isAck) this.target.onSettings(pairsIn(payload));
   }
