@@ -28,12 +28,16 @@ export const lanesSubject = ({ slow, fast }, onMoment = () => {}) => ({
   caseOf,
   run: async (testCase) => {
     const seen = { ...(await fast.run(testCase)), slow: await slow.run(testCase) };
-    for (let tries = 1; tries < MOST_TRIES && differences(seen).length > 0; tries++) seen.slow = await slow.run(testCase, tries);
+    const byMoments = [seen.slow];
+    for (let tries = 1; tries < MOST_TRIES && differences(seen).length > 0; tries++) {
+      seen.slow = await slow.run(testCase, tries % 2 === 0 ? tries : 0);
+      byMoments.push(seen.slow);
+    }
     const first = differences(seen);
     if (first.length === 0) return seen;
     for (let tries = 1; tries < MOST_TRIES; tries++) {
-      const again = { ...(await fast.run(testCase)), slow: seen.slow };
-      if (differences(again).length > 0) return again;
+      const again = await fast.run(testCase);
+      if (byMoments.every((each) => differences({ ...again, slow: each }).length > 0)) return { ...again, slow: seen.slow };
     }
     onMoment(testCase, first);
     return { ...seen.slow, slow: seen.slow };
@@ -48,6 +52,9 @@ const AUTHORITY = /127\.0\.0\.1:\d+/g;
 /** Which of the two it is called depends on what else is in the packet. */
 const NO_REQUEST =
   /HTTP\/1\.1 (?:400 Bad Request|405 Method Not Allowed)\r\n(?:(?!HTTP\/1)[^])*"code":"(?:request\.malformed|method\.not_allowed)".*$/;
+
+/** What the last answer says to a client that has ended depends on whether that is known by then. */
+const LAST_CONNECTION = /Connection: (?:close|keep-alive\r\nKeep-Alive: timeout=\d+)\r\n(?![^]*HTTP\/1\.1 \d{3} )/;
 
 const PRI = /(?:^|\n)PRI /;
 
@@ -90,6 +97,7 @@ const answered = ({ answers }) =>
       .replaceAll(REQUEST_ID, 'ID')
       .replaceAll(DATE, 'Date')
       .replaceAll(LENGTH, '$1N')
+      .replace(LAST_CONNECTION, '')
       .replace(NO_REQUEST, LAST)
       .replaceAll(PROCESSING, ''),
   );
