@@ -82,7 +82,8 @@ const STARTS = {
       DEBUG_HOST: '127.0.0.1',
       DEBUG_PORT: String(debug),
       LOG_LEVEL: 'WARN',
-      USE_STATSD: 'false',
+      // Otherwise it logs each of them.
+      DISABLE_STATS: 'true',
       RUNTIME_ROOT: folder,
       RUNTIME_SUBDIRECTORY: 'bench',
       RUNTIME_WATCH_ROOT: 'false',
@@ -96,14 +97,17 @@ const STARTS = {
   },
   gubernator: async (workshop, program, merchants) => {
     const [port, http, members] = [await freePort(), await freePort(), await freePort()];
-    const server = await listening(workshop, program, port, {
+    const env = {
       GUBER_GRPC_ADDRESS: `127.0.0.1:${port}`,
       GUBER_HTTP_ADDRESS: `127.0.0.1:${http}`,
       GUBER_ADVERTISE_ADDRESS: `127.0.0.1:${port}`,
       GUBER_MEMBERLIST_ADDRESS: `127.0.0.1:${members}`,
       GUBER_MEMBERLIST_ADVERTISE_ADDRESS: `127.0.0.1:${members}`,
+      GUBER_MEMBERLIST_KNOWN_NODES: `127.0.0.1:${members}`,
       GUBER_LOG_LEVEL: 'error',
-    });
+    };
+    // This version does not start without a file, whatever stands in it.
+    const server = await listening(workshop, program, port, env, ['-config', '/dev/null']);
     const type = protobuf.parse(GUBERNATOR).root.lookupType('GetRateLimitsReq');
     const messages = merchants.map((uniqueKey) => {
       const request = { name: 'bench', uniqueKey, hits: 1, limit: ENDLESS, duration: 1000 };
@@ -136,10 +140,11 @@ message RateLimitReq { string name = 1; string unique_key = 2; int64 hits = 3; i
  * @param {string} program
  * @param {number} port
  * @param {Record<string, string>} env
+ * @param {string[]} [args]
  * @returns {Promise<import('./shared/http-bed.mjs').Server>}
  */
-async function listening(workshop, program, port, env) {
-  const job = workshop.start(program, { measured: true, env: { GOMAXPROCS: '1', ...env } });
+async function listening(workshop, program, port, env, args = []) {
+  const job = workshop.start(program, { measured: true, args, env: { GOMAXPROCS: '1', ...env } });
   let failure;
   job.ended.catch((error) => (failure = error));
   for (const end = Date.now() + START_TIMEOUT_MS; !(await accepts(port)); await sleep(50)) {

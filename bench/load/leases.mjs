@@ -1,20 +1,12 @@
 /**
- * Decides through a whole enforcer, and prints decisions a second, and takes and words about leases that went to Redis for each, as JSON:
- * node leases.mjs '{"redisUrl":"redis://...","consistency":"leased","merchants":100000,"measureMs":2000,"warmupMs":2000}'
+ * Decides through a whole enforcer, and prints decisions a second, time of a core for each, and takes and words about leases that went to Redis for each, as JSON:
+ * node leases.mjs '{"redisUrl":"redis://...","consistency":"leased","merchants":100000,"measureMs":2000,"warmupMs":30000,"leaseHorizonMs":10000,"ruleCacheBytes":268435456}'
  */
 import { Enforcer } from '#enforcement';
 import { startLimits } from '#limiter';
 import { Registry } from 'prom-client';
 
-const {
-  redisUrl,
-  consistency,
-  merchants,
-  measureMs,
-  warmupMs,
-  leaseHorizonMs = 10_000,
-  ruleCacheBytes,
-} = JSON.parse(process.argv[2] ?? '');
+const { redisUrl, consistency, merchants, measureMs, warmupMs, leaseHorizonMs, ruleCacheBytes } = JSON.parse(process.argv[2] ?? '');
 
 /** Requests that wait for Redis at a time, as of a gateway with so many connections. */
 const AT_ONCE = 256;

@@ -39,6 +39,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number[]} p99MsBySecond of each second, the last of which may be a moment
  * @property {Record<string, number>} statuses answers by status
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
+ * @property {number} [lateP99Ms] how late the load generator asked where it had a rate to keep: beyond that it asked several at once
  * @property {number} busy share of a core that the load generator itself used
  * @property {number | undefined} serverBusy share of a core that the server used, all its processes together; far below 1, and something else was the bottleneck
  */
@@ -74,7 +75,7 @@ export async function announced(job) {
 
 /**
  * The built gateway on the measured core, with its own Redis and PostgreSQL. It knows merchants with a rule that lets
- * everything pass (`ruled`), merchants whose rules are none (`free`), and some that are refused (`refused`).
+ * everything pass (`ruled`, and `leased`), merchants whose rules are none (`free`), and some that are refused (`refused`).
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} upstream
  * @param {string} redisUrl
@@ -84,10 +85,11 @@ export async function announced(job) {
 export async function startGateway(workshop, upstream, redisUrl, env = {}, { defaultRules = true } = {}) {
   const databaseUrl = await emptyDatabase(workshop);
   const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, defaultRules, { endless: true });
+  const leased = await writeMerchants(redisUrl, 'leased', MERCHANTS, defaultRules, { endless: true, consistency: 'leased' });
   const free = await writeMerchants(redisUrl, 'free', MERCHANTS, defaultRules, { rules: false });
   const refused = await writeMerchants(redisUrl, 'refused', FLOODING, defaultRules, { limit: EXHAUSTED });
   const server = await openGateway(workshop, { upstream, redisUrl, databaseUrl, env });
-  return { server, ruled, free, refused, databaseUrl };
+  return { server, ruled, leased, free, refused, databaseUrl };
 }
 
 /** A database in which there are only tables. @param {import('./workshop.mjs').Workshop} workshop */

@@ -31,7 +31,7 @@ const ENDLESS_LIMITS = startLimits([/** @type {any} */ (ENDLESS)], RULES_SINCE_M
 export const merchantId = (index) => `m${String(index).padStart(12, '0')}`;
 
 /** Every merchant's rule has a number of its own, as in the database. */
-const ruleId = (/** @type {number} */ index) => String(1_000_000 + index);
+export const ruleId = (/** @type {number} */ index) => String(1_000_000 + index);
 
 /** Most conditions that a rule has. */
 const MOST_CONDITIONS = 50;

@@ -19,6 +19,8 @@ export * from './limit-webhook-events.js';
 export * from './merchant-api-key.entity.js';
 export * from './merchant-api-key.repository.js';
 export * from './merchant.entity.js';
+export { isReadable, type UnreadableMerchant } from './merchant-in-rows.js';
+export { type CopiedRule, MerchantRows } from './merchant-walk.js';
 export type { MerchantEdit } from './merchant-edits.js';
 export type { MerchantChanges, MerchantSpec } from './merchant-row.js';
 export type { MerchantLabel, MerchantReach } from './merchant-reach.js';

@@ -191,7 +191,7 @@ describe('a call is answered', () => {
     await until(() => answered() === count);
   });
 
-  it('by a client with tables and Huffman codes, thousands of times', async () => {
+  it('by a client with tables and Huffman codes, hundreds of times', async () => {
     const session = connect(`http://127.0.0.1:${doors.port}`);
     let ok = 0;
     const ask = async (i: number) => {
@@ -208,8 +208,8 @@ describe('a call is answered', () => {
       stream.end(message);
       await once(stream.resume(), 'close');
     };
-    for (let i = 0; i < 2_000; i += 100) await Promise.all(Array.from({ length: 100 }, (_, k) => ask(i + k)));
-    expect(ok).toBe(2_000);
+    for (let i = 0; i < 600; i += 100) await Promise.all(Array.from({ length: 100 }, (_, k) => ask(i + k)));
+    expect(ok).toBe(600);
     session.destroy();
   });
 
@@ -486,7 +486,7 @@ it('frames that are damaged in any way harm nobody but their connection', async 
       socket.end(Buffer.concat(frames));
       await once(socket, 'close');
     }),
-    runs(200),
+    runs(100),
   );
   const client = open().write(call(1));
   await until(() => client.status(1) === '0');

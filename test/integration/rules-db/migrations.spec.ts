@@ -47,6 +47,7 @@ const TABLES = [
   'webhook_delivery',
   'rule_override',
   'switch',
+  'switch_version',
 ];
 
 /** Every row of every table, as text. */
@@ -147,6 +148,8 @@ describe('migrations', () => {
       'RuleConsistency1799500000000',
       'TokenLabel1799510000000',
       'AuditOfToken1799520000000',
+      'SwitchVersions1799530000000',
+      'AuditOfSwitch1799531000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

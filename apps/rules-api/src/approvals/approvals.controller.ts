@@ -46,7 +46,7 @@ export class ApprovalsController {
   @Post(':approvalId/reject')
   @HttpCode(200)
   @Needs('approver', 'filtered')
-  @Decides('Reject a change, so that it is not made', ApprovalView)
+  @Decides('Reject a change, so that it is not made, and say why', ApprovalView)
   async reject(
     @Param('approvalId', ApprovalIdPipe) id: string,
     @Body() _body: RejectDto,

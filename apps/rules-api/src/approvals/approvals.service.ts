@@ -16,6 +16,7 @@ import {
 } from '#rules-db';
 import { demandVisible } from '../auth/forbidden.js';
 import { RulesDatabase } from '../database.js';
+import { badBody } from '../http/validation.pipe.js';
 import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
 import { type ApprovalQueryDto, approvalView, type ApprovalView } from './approval.dto.js';
 import { ApprovedChanges } from './approved-changes.js';
@@ -74,7 +75,12 @@ export class ApprovalsService {
     }
   }
 
+  /** @throws ProblemError 400 without a reason: whoever proposed the change has to be told */
   async reject(id: string, among: MerchantReach, by: Actor): Promise<ApprovalView> {
+    if (by.reason === undefined) {
+      const detail = 'must say why, or the header X-Change-Reason: whoever proposed the change has to be told';
+      throw badBody([{ pointer: '/reason', code: 'approval.reason.missing', detail }]);
+    }
     return this.inTransaction(id, among, (approval, transaction) => new ApprovalRepository(transaction).settle(approval, 'rejected', by));
   }
 

@@ -164,7 +164,7 @@ describe('the OpenAPI document', () => {
       }
       if (['POST', 'PUT', 'PATCH'].includes(method)) {
         needs('400', '413', '415');
-        const required = !/\/(rotate|approve|test|retry)$/.test(path);
+        const required = !/\/(rotate|approve|reject|test|retry)$/.test(path);
         expect([name, operation.requestBody]).toEqual([name, expect.objectContaining({ required })]);
       }
       expect(parameters.filter((parameter) => path.includes(`{${parameter}}`))).toHaveLength(path.split('{').length - 1);
