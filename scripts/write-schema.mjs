@@ -5,7 +5,7 @@ import { build, importBuilt } from './build.mjs';
 import { ROOT } from './paths.mjs';
 
 await build();
-const { ruleSchema } = await importBuilt('libs/limiter/src/rule-schema.js');
+const { ruleSchema } = await importBuilt('libs/limiter/src/rules/rule-schema.js');
 const { configurationSchema } = await importBuilt('apps/rules-api/src/configuration/configuration-schema.js');
 const { routesSchema } = await importBuilt('apps/gateway/src/routes/routes-schema.js');
 const { openApiDocument } = await importBuilt('apps/decision-api/src/openapi/document.js');

@@ -24,8 +24,8 @@ async function perSecond(decide) {
 }
 
 function pure() {
-  const bucket = bucketOf(/** @type {import('../../libs/limiter/src/limit.js').Limit} */ (startLimits([spec], 0)[0]));
-  /** @type {import('../../libs/limiter/src/bucket.js').BucketState | undefined} */
+  const bucket = bucketOf(/** @type {import('../../libs/limiter/src/limits/limit.js').Limit} */ (startLimits([spec], 0)[0]));
+  /** @type {import('../../libs/limiter/src/buckets/bucket.js').BucketState | undefined} */
   let state;
   const takes = [{ key: '', bucket, cost: 1 }];
   let nowMs = Date.now();
@@ -34,10 +34,10 @@ function pure() {
       nowMs += 100;
       const nowUs = nowMs * 1000;
       const before = state === undefined ? startState(bucket, nowUs) : clamped(bucket, state, nowUs);
-      /** @type {(import('../../libs/limiter/src/bucket.js').BucketState | undefined)[]} */
+      /** @type {(import('../../libs/limiter/src/buckets/bucket.js').BucketState | undefined)[]} */
       const states = [before];
       const [level] = takeAll({ takes, holder: i, spare: false }, states, nowUs);
-      decide(bucket, /** @type {import('../../libs/limiter/src/bucket.js').BucketLevel} */ (level), 1, states[0] !== undefined);
+      decide(bucket, /** @type {import('../../libs/limiter/src/buckets/bucket.js').BucketLevel} */ (level), 1, states[0] !== undefined);
       state = states[0] ?? before;
     }
   };

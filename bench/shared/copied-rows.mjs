@@ -42,7 +42,7 @@ const OTHERS = Array.from({ length: 11 }, (_, i) => (i === 4 ? '1' : NULL));
 /** JSON as PostgreSQL writes it: a space behind each colon and comma. @param {unknown} value */
 const json = (value) => JSON.stringify(value).replaceAll('":', '": ').replaceAll(',', ', ');
 
-/** @param {import('../../libs/limiter/src/rule.js').Rule} rule */
+/** @param {import('../../libs/limiter/src/rules/rule.js').Rule} rule */
 function columnsOf({ name, layer, priority, mode, match, key, limits, cost, onStoreFailure }) {
   return [name, layer, priority, 't', mode, ...[match, key, limits].map(json), cost, onStoreFailure, ...OTHERS].join('\t');
 }

@@ -57,7 +57,7 @@ function conditionsOf(count) {
 /**
  * @param {number} index
  * @param {{ endless?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} [options]
- * @returns {import('../../libs/limiter/src/rule.js').Rule}
+ * @returns {import('../../libs/limiter/src/rules/rule.js').Rule}
  */
 export function ruleOf(index, { endless = false, limit, conditions = 0, consistency } = {}) {
   return {
@@ -79,7 +79,7 @@ export function ruleOf(index, { endless = false, limit, conditions = 0, consiste
 /**
  * @param {number} index
  * @param {{ id?: string, endless?: boolean, rules?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} [options]
- * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
+ * @returns {import('../../libs/limiter/src/rules/snapshot.js').MerchantSnapshot}
  */
 export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true, limit, conditions = 0, consistency } = {}) {
   return {

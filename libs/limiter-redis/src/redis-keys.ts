@@ -1,5 +1,5 @@
 import { escaped } from '#limiter';
-import type { TopKeyRank } from './top-key-format.js';
+import type { TopKeyRank } from './records/top-key-format.js';
 
 /**
  * Every name that Tollgate uses in Redis. Buckets are named by `bucketKey` of the limiter, so that all stores agree on

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { isCluster, type RedisConnection } from './redis-connection.js';
+import { isCluster, type RedisConnection } from './connection/redis-connection.js';
 import { algorithmsInLua } from '../lua/algorithms/index.js';
-import { packArguments, PackedCall, type PackedArguments } from './packed-command.js';
-import { wireInLua } from './wire.js';
+import { packArguments, PackedCall, type PackedArguments } from './connection/packed-command.js';
+import { wireInLua } from './buckets/wire.js';
 
 const LUA = new URL('../lua/', import.meta.url);
 

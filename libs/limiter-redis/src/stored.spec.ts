@@ -13,12 +13,12 @@ import {
 } from '#limiter';
 import { mutated, nearlyJson, runs } from '#limiter/testing';
 import * as fc from 'fast-check';
-import { MOST_BUSY_MERCHANTS, parseBusyMerchants } from './busy-merchants.js';
-import { parseChange, parseChangeCounters } from './change-feed.js';
-import { parsePlatformLoad } from './platform-load.js';
-import { MOST_VERSIONS, parseDefaultRules, parseMerchantSnapshot, snapshotText } from './snapshot-format.js';
+import { MOST_BUSY_MERCHANTS, parseBusyMerchants } from './records/busy-merchants.js';
+import { parseChange, parseChangeCounters } from './rules/change-feed.js';
+import { parsePlatformLoad } from './rules/platform-load.js';
+import { MOST_VERSIONS, parseDefaultRules, parseMerchantSnapshot, snapshotText } from './rules/snapshot-format.js';
 import type { Parsed } from './stored.js';
-import { packTakes } from './take-call.js';
+import { packTakes } from './buckets/take-call.js';
 
 const SPECS: readonly LimitSpec[] = [
   { name: 'tokens', algorithm: 'token_bucket', capacity: 10, refillTokens: 3, refillIntervalMs: 1000, refill: 'greedy', initialTokens: 20 },

@@ -1,5 +1,5 @@
 import { describeClockSteps, FakeClock, pureEngine, storeEngine } from '../testing/index.js';
-import { MemoryBucketStore } from './memory-bucket-store.js';
+import { MemoryBucketStore } from './stores/memory-bucket-store.js';
 
 describe('the pure functions', () => describeClockSteps(pureEngine, 700));
 

@@ -1,13 +1,13 @@
 import { FakeClock, ruleOf, startedLimit } from '../testing/index.js';
-import { bucketOf } from './bucket.js';
-import { bucketKey } from './bucket-key.js';
-import type { Descriptor } from './descriptor.js';
-import type { TokenBucketSpec } from './limit.js';
-import { MemoryBucketStore } from './memory-bucket-store.js';
-import { merchantRules, type MerchantRules } from './merchant-rules.js';
-import { NewerRulesError, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
+import { bucketOf } from './buckets/bucket.js';
+import { bucketKey } from './buckets/bucket-key.js';
+import type { Descriptor } from './matching/descriptor.js';
+import type { TokenBucketSpec } from './limits/limit.js';
+import { MemoryBucketStore } from './stores/memory-bucket-store.js';
+import { merchantRules, type MerchantRules } from './matching/merchant-rules.js';
+import { NewerRulesError, StoreUnavailableError, type BucketStore, type SpareCapacity } from './stores/ports.js';
 import { RateLimiter } from './rate-limiter.js';
-import type { Rule } from './rule.js';
+import type { Rule } from './rules/rule.js';
 import type { Verdict } from './verdict.js';
 
 const numbers = (capacity: number, name = 'burst'): TokenBucketSpec => ({

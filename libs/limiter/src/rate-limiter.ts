@@ -1,15 +1,15 @@
 import { UNREADABLE_BODIES } from './body/json-body.js';
-import { costOf, takesOf, type CompiledRule } from './compiled-rule.js';
-import type { CostOfField } from './cost.js';
-import type { Descriptor } from './descriptor.js';
-import { costsTooMuch, ruleShare } from './local-share.js';
-import type { ChosenRules, MerchantRules, NowMs } from './merchant-rules.js';
-import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './ports.js';
+import { costOf, takesOf, type CompiledRule } from './matching/compiled-rule.js';
+import type { CostOfField } from './rules/cost.js';
+import type { Descriptor } from './matching/descriptor.js';
+import { costsTooMuch, ruleShare } from './stores/local-share.js';
+import type { ChosenRules, MerchantRules, NowMs } from './matching/merchant-rules.js';
+import { type NewerRulesError, NO_SPARE_CAPACITY, StoreUnavailableError, type BucketStore, type SpareCapacity } from './stores/ports.js';
 import { type ChargedTakes, Reservation } from './reservation.js';
 import type { RetryPolicy } from './retry-policy.js';
 import { retryOf } from './retry.js';
-import type { StoreFailurePolicy } from './rule.js';
-import { allPass, type BucketTake } from './take.js';
+import type { StoreFailurePolicy } from './rules/rule.js';
+import { allPass, type BucketTake } from './buckets/take.js';
 import { CLOSED, faulty, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */

@@ -1,10 +1,10 @@
-import type { BucketLevel } from './bucket.js';
-import type { CompiledCharge } from './charge.js';
-import type { AnswerFacts } from './descriptor.js';
-import type { BucketStore, Receipt, TakeMarks } from './ports.js';
+import type { BucketLevel } from './buckets/bucket.js';
+import type { CompiledCharge } from './rules/charge.js';
+import type { AnswerFacts } from './matching/descriptor.js';
+import type { BucketStore, Receipt, TakeMarks } from './stores/ports.js';
 import type { Retry, RetryState } from './retry-policy.js';
 import { takesOfRetry } from './retry.js';
-import type { BucketTake, TakeRequest } from './take.js';
+import type { BucketTake, TakeRequest } from './buckets/take.js';
 
 /** What a rule charges only once there is an answer: some of the takes of a request, one behind the other. */
 export interface ChargedTakes {

@@ -1,7 +1,7 @@
-import { allPass } from './take.js';
+import { allPass } from './buckets/take.js';
 import { asking, bucketTake, burst, FakeClock, startedLimit } from '../testing/index.js';
-import { MemoryBucketStore } from './memory-bucket-store.js';
-import { RememberingBucketStore } from './remembering-bucket-store.js';
+import { MemoryBucketStore } from './stores/memory-bucket-store.js';
+import { RememberingBucketStore } from './stores/remembering-bucket-store.js';
 import { retryOf, takesOfRetry } from './retry.js';
 
 const POLICY = { forMs: 1000, mostRetries: 1, mostRemembered: 1 };

@@ -1,7 +1,7 @@
-import { escaped } from './bucket-key.js';
+import { escaped } from './buckets/bucket-key.js';
 import { digestOf } from './digest.js';
 import type { Retry, RetryPolicy } from './retry-policy.js';
-import type { BucketTake, TakeRequest } from './take.js';
+import type { BucketTake, TakeRequest } from './buckets/take.js';
 
 /**
  * The names of a request's mark: the same for a retry that asks the same buckets, and for no other request. No name of a bucket begins like these: behind the

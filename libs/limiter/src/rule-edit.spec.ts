@@ -1,11 +1,11 @@
 import { burst, FakeClock } from '../testing/index.js';
-import type { Descriptor } from './descriptor.js';
-import type { LimitSpec, TokenBucketSpec } from './limit.js';
-import { editLimits, moveLimits, startLimits } from './limit-edit.js';
-import { MemoryBucketStore } from './memory-bucket-store.js';
-import { merchantRules } from './merchant-rules.js';
+import type { Descriptor } from './matching/descriptor.js';
+import type { LimitSpec, TokenBucketSpec } from './limits/limit.js';
+import { editLimits, moveLimits, startLimits } from './limits/limit-edit.js';
+import { MemoryBucketStore } from './stores/memory-bucket-store.js';
+import { merchantRules } from './matching/merchant-rules.js';
 import { RateLimiter } from './rate-limiter.js';
-import type { Rule, RuleSpec } from './rule.js';
+import type { Rule, RuleSpec } from './rules/rule.js';
 import type { Verdict } from './verdict.js';
 
 /** What an edit of a rule does to its live buckets: the rows of docs/algorithms.md, "When anything else of a rule changes". */

@@ -1,8 +1,8 @@
-import { MemoryBucketStore } from './memory-bucket-store.js';
-import { startLimits } from './limit-edit.js';
-import { merchantRules } from './merchant-rules.js';
+import { MemoryBucketStore } from './stores/memory-bucket-store.js';
+import { startLimits } from './limits/limit-edit.js';
+import { merchantRules } from './matching/merchant-rules.js';
 import { RateLimiter } from './rate-limiter.js';
-import type { Rule } from './rule.js';
+import type { Rule } from './rules/rule.js';
 import type { Verdict } from './verdict.js';
 import { burst, FakeClock, ruleOf } from '#limiter/testing';
 

@@ -1,14 +1,14 @@
 import type { PenaltyLevel } from './algorithms/penalty/penalty.js';
-import { isBlocked } from './block.js';
-import { decide } from './bucket.js';
-import type { CompiledRule } from './compiled-rule.js';
-import type { Decision, Reason, RetryAfter } from './decision.js';
-import type { Limit } from './limit.js';
-import type { TakeSource } from './ports.js';
+import { isBlocked } from './buckets/block.js';
+import { decide } from './buckets/bucket.js';
+import type { CompiledRule } from './matching/compiled-rule.js';
+import type { Decision, Reason, RetryAfter } from './buckets/decision.js';
+import type { Limit } from './limits/limit.js';
+import type { TakeSource } from './stores/ports.js';
 import type { Reservation } from './reservation.js';
-import type { Rule } from './rule.js';
-import type { RuleOrigin } from './rule-origin.js';
-import { allPass, isProvoked, type PenaltyTake } from './take.js';
+import type { Rule } from './rules/rule.js';
+import type { RuleOrigin } from './rules/rule-origin.js';
+import { allPass, isProvoked, type PenaltyTake } from './buckets/take.js';
 
 /** What one limit contributes to a verdict. */
 export interface LimitReport {

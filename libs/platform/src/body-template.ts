@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname } from 'node:path';
-import { expected } from './variable.js';
+import { expected } from './variables/variable.js';
 
 /** What a template of a body may name. */
 export const PLACEHOLDERS = ['type', 'code', 'title', 'status', 'detail', 'requestId', 'retryAfter', 'rule', 'limits'] as const;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { APPS, type Variable } from './variable.js';
-import { VARIABLES } from './variables.js';
+import { APPS, type Variable } from './variables/variable.js';
+import { VARIABLES } from './variables/variables.js';
 
 /** What an operator cannot set in docker-compose.yml, and why. */
 const LEFT_OUT: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 import { type DestinationStream, type Logger, type LoggerOptions, pino, stdSerializers, stdTimeFunctions } from 'pino';
 import { logOutput } from './log-output.js';
 import { requestContext } from './request-context.js';
-import type { App, LogLevel } from './variable.js';
+import type { App, LogLevel } from './variables/variable.js';
 
 export type { Logger } from 'pino';
 

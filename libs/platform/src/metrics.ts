@@ -1,5 +1,5 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import type { App } from './variable.js';
+import type { App } from './variables/variable.js';
 
 /** A registry for one app, with Node's default metrics; every series has the label `app`. */
 export function createRegistry(app: App): Registry {

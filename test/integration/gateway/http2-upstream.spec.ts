@@ -12,7 +12,7 @@ import { connect as connectTcp, type Server, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { buildConnector } from 'undici';
 import type { ProxyOptions } from '../../../apps/gateway/src/proxy/index.js';
-import { Http2UpstreamConnection } from '../../../apps/gateway/src/proxy/http2-upstream-connection.js';
+import { Http2UpstreamConnection } from '../../../apps/gateway/src/proxy/upstream/http2-upstream-connection.js';
 import { readRoutes, type RouteDefaults } from '../../../apps/gateway/src/routes/read-routes.js';
 import { freePort } from '../../../scripts/ports.mjs';
 import { Flag, frame, FrameType, headerBlock, PREFACE, readFrames, resetStream, settings } from '../../support/http2-frames.js';

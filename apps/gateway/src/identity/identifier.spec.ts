@@ -1,4 +1,4 @@
-import { inspectHead } from '../proxy/request-hygiene.js';
+import { inspectHead } from '../proxy/messages/request-hygiene.js';
 import { canonicalAddress } from '#addresses';
 import { createIdentifier, createTrust, type Identity } from '#edge';
 

@@ -1,7 +1,7 @@
 import { endInOnePiece } from '#edge';
-import type { AnsweredConnection, ClientRequest, ClientResponse } from './client-message.js';
-import { hasName } from './hop-by-hop.js';
-import { CHUNKED } from './request-hygiene.js';
+import type { AnsweredConnection, ClientRequest, ClientResponse } from './messages/client-message.js';
+import { hasName } from './messages/hop-by-hop.js';
+import { CHUNKED } from './messages/request-hygiene.js';
 
 /** Up to this declared length, the rest of a refused body is read so that the connection can go on. */
 const DRAINED_BODY_BYTES = 64 * 1024;

@@ -1,9 +1,9 @@
 import type { Criticality } from '#platform';
 import type { Problem } from './problems.js';
-import type { RequestHead } from './request-hygiene.js';
-import type { ShedReason } from './shedding.js';
-import type { TunnelEnd } from './tunnel.js';
-import type { UpstreamFailure } from './upstream-failure.js';
+import type { RequestHead } from './messages/request-hygiene.js';
+import type { ShedReason } from './sharing/shedding.js';
+import type { TunnelEnd } from './web-sockets/tunnel.js';
+import type { UpstreamFailure } from './upstream/upstream-failure.js';
 
 /** The exchange for which the upstream is called. It is told what becomes of the call until it has ended. */
 export interface CallOwner {

@@ -3,19 +3,19 @@ import type { Criticality } from '#platform';
 import type { Admit } from './admission.js';
 import type { OwnAnswer } from './answer.js';
 import { CoarseClock } from './coarse-clock.js';
-import { FairShare } from './fair-share.js';
-import { FailureLog, type ProxyLogger } from './failure-log.js';
-import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
-import { PeerConnections } from './peer-connections.js';
+import { FairShare } from './sharing/fair-share.js';
+import { FailureLog, type ProxyLogger } from './upstream/failure-log.js';
+import { type MerchantLoad, MerchantLoads } from './sharing/merchant-load.js';
+import { PeerConnections } from './sharing/peer-connections.js';
 import { PROBLEMS, type Problem } from './problems.js';
 import { UpstreamPhase, type ProxyMetrics } from './proxy-metrics.js';
 import { type ProxySettings, withDefaultRoute } from './proxy-options.js';
 import { createRouteTable, type RouteTable, type Routing } from './routes.js';
-import { ShedLog, type ShedReason } from './shedding.js';
-import type { UpstreamFailure } from './upstream-failure.js';
-import type { Upstream } from './upstream.js';
-import { Upstreams } from './upstreams.js';
-import { WebSockets } from './web-sockets.js';
+import { ShedLog, type ShedReason } from './sharing/shedding.js';
+import type { UpstreamFailure } from './upstream/upstream-failure.js';
+import type { Upstream } from './upstream/upstream.js';
+import { Upstreams } from './upstream/upstreams.js';
+import { WebSockets } from './web-sockets/web-sockets.js';
 
 /** The deadlines of connections are checked every so many ticks of the clock. */
 const TICKS_BETWEEN_LOOKS = 5;

@@ -1,5 +1,5 @@
 import type { ShownCertificate } from '#edge';
-import type { AnsweredConnection, ClientResponse } from './client-message.js';
+import type { AnsweredConnection, ClientResponse } from './messages/client-message.js';
 
 /** The connection on which an exchange takes place. */
 export interface ExchangeConnection extends AnsweredConnection {

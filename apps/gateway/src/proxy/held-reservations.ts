@@ -1,7 +1,7 @@
 import type { Admission } from './admission.js';
 import type { DataPlane } from './data-plane.js';
-import type { MerchantLoad } from './merchant-load.js';
-import { WatchedAnswer } from './watched-answer.js';
+import type { MerchantLoad } from './sharing/merchant-load.js';
+import { WatchedAnswer } from './bodies/watched-answer.js';
 
 /** What was taken for a request, until it is known whether it stays taken. */
 export type Reservations = NonNullable<Extract<Admission, { forward: true }>['reservations']>;

@@ -1,5 +1,5 @@
 import { Problem, TARGET_CHARACTERS, TARGET_FORM } from '#edge';
-import { METHODS } from './methods.js';
+import { METHODS } from './messages/methods.js';
 
 export { Problem };
 

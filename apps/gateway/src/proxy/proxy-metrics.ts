@@ -1,11 +1,11 @@
 import { counter, counterBy, gauge, gaugeBy, Histogram, SECONDS_BOUNDS } from '#metrics';
 import { CRITICALITIES, type Criticality } from '#platform';
 import type { Registry } from 'prom-client';
-import { ADDRESS_STATES } from './address-health.js';
-import { SHED_REASONS, type ShedReason } from './shedding.js';
-import type { Upstream } from './upstream.js';
-import type { UpstreamSlots } from './upstream-slots.js';
-import { UPSTREAM_FAILURES, type UpstreamFailure } from './upstream-failure.js';
+import { ADDRESS_STATES } from './upstream/address-health.js';
+import { SHED_REASONS, type ShedReason } from './sharing/shedding.js';
+import type { Upstream } from './upstream/upstream.js';
+import type { UpstreamSlots } from './upstream/upstream-slots.js';
+import { UPSTREAM_FAILURES, type UpstreamFailure } from './upstream/upstream-failure.js';
 
 /** How an exchange with a client ended. */
 export const Outcome = {

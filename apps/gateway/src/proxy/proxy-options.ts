@@ -2,16 +2,16 @@ import type { PathException, PathPolicy } from '#platform';
 import type { AccessLog } from './access-log.js';
 import type { Admit } from './admission.js';
 import type { Present } from './answer.js';
-import type { CriticalityOf } from './criticality.js';
-import type { ProxyLogger } from './failure-log.js';
-import { NO_SECRETS, type Secrets } from './hop-by-hop.js';
+import type { CriticalityOf } from './sharing/criticality.js';
+import type { ProxyLogger } from './upstream/failure-log.js';
+import { NO_SECRETS, type Secrets } from './messages/hop-by-hop.js';
 import type { ProxyMetrics } from './proxy-metrics.js';
 import type { RequestTracer } from './request-trace.js';
 import type { RouteOptions, Routing } from './routes.js';
-import { AFTER_SILENCE_MS, type UpstreamOptions } from './upstream.js';
-import { serverAt } from './upstream-server.js';
+import { AFTER_SILENCE_MS, type UpstreamOptions } from './upstream/upstream.js';
+import { serverAt } from './upstream/upstream-server.js';
 import type { TlsOptions } from './tls-server.js';
-import type { OverloadSettings } from './upstream-places.js';
+import type { OverloadSettings } from './upstream/upstream-places.js';
 
 export interface ProxyOptions {
   /** Origin that everything is forwarded to which no route takes: http, https or h2c, host and port. Without it, that is answered with 404. */

@@ -1,6 +1,6 @@
 import { createRouteTable, type RouteOptions } from './routes.js';
-import type { UpstreamOptions } from './upstream.js';
-import { Upstreams } from './upstreams.js';
+import type { UpstreamOptions } from './upstream/upstream.js';
+import { Upstreams } from './upstream/upstreams.js';
 
 const upstreamNamed = (name: string): UpstreamOptions => ({
   name,

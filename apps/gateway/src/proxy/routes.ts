@@ -1,10 +1,10 @@
 import { createPathReader, type PathReader } from '#edge';
 import { pathMatcher, pathSegments, type PathMatcher } from '#limiter';
 import type { PathException, PathExceptionKind, PathPolicy } from '#platform';
-import { headerRewrite, type HeaderRewrite, type HeaderRewriteOptions } from './header-rewrite.js';
+import { headerRewrite, type HeaderRewrite, type HeaderRewriteOptions } from './messages/header-rewrite.js';
 import type { Problem } from './problems.js';
-import type { Upstream, UpstreamOptions } from './upstream.js';
-import type { Upstreams } from './upstreams.js';
+import type { Upstream, UpstreamOptions } from './upstream/upstream.js';
+import type { Upstreams } from './upstream/upstreams.js';
 
 export interface RouteOptions {
   /** Bounded, as there are few routes. */

@@ -1,5 +1,5 @@
 import type { DataPlane } from './data-plane.js';
-import type { MerchantLoad } from './merchant-load.js';
+import type { MerchantLoad } from './sharing/merchant-load.js';
 import { type Outcome, OUTCOMES } from './proxy-metrics.js';
 import type { RequestTrace } from './request-trace.js';
 

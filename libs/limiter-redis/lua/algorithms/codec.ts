@@ -1,5 +1,5 @@
 import type { Bucket, BucketGeneration, BucketLevel, BucketNumbers, PastTake, UntoldRefusals, WindowBounds } from '#limiter';
-import type { ByteWriter } from '../../src/byte-writer.js';
+import type { ByteWriter } from '../../src/connection/byte-writer.js';
 
 /**
  * How the scripts are told of a bucket, and how they answer: the counterpart of the Lua file of the same name, whose head says what the

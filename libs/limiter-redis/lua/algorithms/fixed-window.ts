@@ -1,5 +1,5 @@
 import { opensWindow, windowOfTake, type FixedWindowBucket, type WindowLevel } from '#limiter';
-import type { ByteWriter } from '../../src/byte-writer.js';
+import type { ByteWriter } from '../../src/connection/byte-writer.js';
 import type { BucketCodec } from './codec.js';
 import { windowLevelOf } from './windows.js';
 

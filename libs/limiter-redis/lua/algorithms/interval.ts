@@ -1,5 +1,5 @@
 import { stepOf, stepsToFull, stillOwed, type IntervalBucket, type IntervalLevel, type PastTake } from '#limiter';
-import type { ByteWriter } from '../../src/byte-writer.js';
+import type { ByteWriter } from '../../src/connection/byte-writer.js';
 import type { BucketCodec } from './codec.js';
 
 export const interval: BucketCodec<IntervalBucket, IntervalLevel> = {

@@ -1,5 +1,5 @@
-import type { Decision } from '../decision.js';
-import type { Variant } from '../field.js';
+import type { Decision } from '../buckets/decision.js';
+import type { Variant } from '../fields/field.js';
 import type { Amount } from './amount.js';
 
 /** A request that passed: what it found, what it took, and when. */

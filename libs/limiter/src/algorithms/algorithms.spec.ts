@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { anyLimitSpecs, arrivals, greedySpecs, startedLimit, stepMs, takeAlone, type Arrival } from '../../testing/index.js';
 import { runs } from '../../testing/properties/runs.js';
-import { allows, bucketOf, levelAt, refunded, stateAfter, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
-import type { Decision } from '../decision.js';
+import { allows, bucketOf, levelAt, refunded, stateAfter, type Bucket, type BucketLevel, type BucketState } from '../buckets/bucket.js';
+import type { Decision } from '../buckets/decision.js';
 import type { PastTake } from './algorithm.js';
-import { excessOf, MAX_TIME_TO_FULL_MS, type LimitSpec } from '../limit.js';
+import { excessOf, MAX_TIME_TO_FULL_MS, type LimitSpec } from '../limits/limit.js';
 
 /** What every algorithm promises, over random limits and arrivals. */
 

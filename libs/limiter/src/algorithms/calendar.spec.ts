@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import { CALENDAR_UNITS } from '../limit.js';
-import { isTimeZone } from '../time-zone.js';
+import { CALENDAR_UNITS } from '../limits/limit.js';
+import { isTimeZone } from '../fields/time-zone.js';
 import { calendarWindows } from './calendar.js';
 
 const ZONES = [

@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import type { CalendarUnit } from '../common-fields.js';
+import type { CalendarUnit } from '../fields/common-fields.js';
 import type { WindowBounds, Windows } from './windows.js';
 
 const DAY_MS = 86_400_000;

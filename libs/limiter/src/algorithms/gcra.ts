@@ -1,5 +1,5 @@
-import { CAPACITY, INTERVAL_MS, INTERVAL_TOKENS, limitVariant, type LimitSpecOf } from '../common-fields.js';
-import type { Fields } from '../field.js';
+import { CAPACITY, INTERVAL_MS, INTERVAL_TOKENS, limitVariant, type LimitSpecOf } from '../fields/common-fields.js';
+import type { Fields } from '../fields/field.js';
 import type { LimitAlgorithm } from './algorithm.js';
 import { rateOf } from './exact-span.js';
 import { rateFaults } from './rate-faults.js';

@@ -1,4 +1,4 @@
-import type { BlockedLevel } from '../block.js';
+import type { BlockedLevel } from '../buckets/block.js';
 import type { BucketAlgorithm } from './algorithm.js';
 import { concurrency, concurrencyBuckets } from './concurrency/concurrency.js';
 import { fixedWindow, fixedWindowBuckets } from './fixed-window/fixed-window.js';

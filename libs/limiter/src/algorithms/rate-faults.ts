@@ -1,5 +1,5 @@
-import { INTERVAL_TOKENS, relationFault } from '../common-fields.js';
-import type { RelationFault } from '../field.js';
+import { INTERVAL_TOKENS, relationFault } from '../fields/common-fields.js';
+import type { RelationFault } from '../fields/field.js';
 import { rateOf, spanOf, type Rate } from './exact-span.js';
 
 /** What must hold between the tokens, the interval and the capacity of whatever refills or drains at a constant rate. */

@@ -1,4 +1,4 @@
-import type { Decision } from '../decision.js';
+import type { Decision } from '../buckets/decision.js';
 import { ceilMs } from './exact-span.js';
 
 /** What the algorithms that count requests in windows know of a bucket at an instant. Microseconds are whole. */

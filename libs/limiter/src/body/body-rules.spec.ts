@@ -1,12 +1,12 @@
 import type { Condition } from '../conditions/condition.js';
-import type { Descriptor } from '../descriptor.js';
-import { explainChoice } from '../explain.js';
-import { bucketKey } from '../bucket-key.js';
-import { startLimits } from '../limit-edit.js';
-import { MemoryBucketStore } from '../memory-bucket-store.js';
-import { merchantRules } from '../merchant-rules.js';
+import type { Descriptor } from '../matching/descriptor.js';
+import { explainChoice } from '../matching/explain.js';
+import { bucketKey } from '../buckets/bucket-key.js';
+import { startLimits } from '../limits/limit-edit.js';
+import { MemoryBucketStore } from '../stores/memory-bucket-store.js';
+import { merchantRules } from '../matching/merchant-rules.js';
 import { RateLimiter } from '../rate-limiter.js';
-import type { Rule } from '../rule.js';
+import type { Rule } from '../rules/rule.js';
 import type { Verdict } from '../verdict.js';
 import { type BodyFacts, bodyOfText, NO_BODY, unreadableBody } from './json-body.js';
 

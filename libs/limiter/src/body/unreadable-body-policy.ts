@@ -1,5 +1,5 @@
-import type { CustomField } from '../field.js';
-import { fault } from '../field-faults.js';
+import type { CustomField } from '../fields/field.js';
+import { fault } from '../fields/field-faults.js';
 
 /** What a rule wants of a request whose body cannot be read. */
 export const UNREADABLE_BODY_POLICIES = ['absent', 'refuse'] as const;

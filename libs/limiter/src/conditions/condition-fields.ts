@@ -1,7 +1,7 @@
-import type { CustomField, Fault, Fields, Place, TextFormat } from '../field.js';
-import { fault, faultOf, isPlainObject, objectFaults } from '../field-faults.js';
-import { objectSchema } from '../table-schema.js';
-import { textFormat } from '../text-formats.js';
+import type { CustomField, Fault, Fields, Place, TextFormat } from '../fields/field.js';
+import { fault, faultOf, isPlainObject, objectFaults } from '../fields/field-faults.js';
+import { objectSchema } from '../fields/table-schema.js';
+import { textFormat } from '../fields/text-formats.js';
 import { rangeFault } from './address-range.js';
 import { type Condition, MOST_CONDITIONS, MOST_LEVELS, type Operator, OPERATORS, type Scalar } from './condition.js';
 import {

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import type { Descriptor } from '../descriptor.js';
+import type { Descriptor } from '../matching/descriptor.js';
 import { AskedFields, isFieldName, requestField } from './request-field.js';
 
 function described(

@@ -1,6 +1,6 @@
 import type { BodyFacts } from '../body/json-body.js';
-import type { AnswerFacts, Descriptor } from '../descriptor.js';
-import { pathSegments } from '../path-pattern.js';
+import type { AnswerFacts, Descriptor } from '../matching/descriptor.js';
+import { pathSegments } from '../matching/path-pattern.js';
 import { addressPrefix } from './address-range.js';
 import { claimOf, type Claims, claimTexts, parsedClaims } from './claim.js';
 import { type FieldValue, JsonScalar } from './field-value.js';

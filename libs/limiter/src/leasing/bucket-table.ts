@@ -1,4 +1,4 @@
-import { SieveCache } from '../sieve-cache.js';
+import { SieveCache } from '../stores/sieve-cache.js';
 import type { LocalBucket } from './local-bucket.js';
 import { textHash } from '../text-hash.js';
 

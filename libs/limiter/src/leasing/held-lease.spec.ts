@@ -1,6 +1,6 @@
 import { burst, startedLimit } from '../../testing/index.js';
-import { bucketOf } from '../bucket.js';
-import type { Lent } from '../lend.js';
+import { bucketOf } from '../buckets/bucket.js';
+import type { Lent } from '../buckets/lend.js';
 import { HeldLease } from './held-lease.js';
 
 const bucket = bucketOf(startedLimit(burst({ capacity: 1000, refillTokens: 1000 }), 0));

@@ -1,9 +1,9 @@
-import { isBlocked } from '../block.js';
-import { adjusted, levelFor, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
-import { MOST_LENT_SHARE } from '../lease.js';
-import type { Lent } from '../lend.js';
+import { isBlocked } from '../buckets/block.js';
+import { adjusted, levelFor, type Bucket, type BucketLevel, type BucketState } from '../buckets/bucket.js';
+import { MOST_LENT_SHARE } from '../buckets/lease.js';
+import type { Lent } from '../buckets/lend.js';
 import { knownState } from './known-state.js';
-import type { KeptTake } from '../take.js';
+import type { KeptTake } from '../buckets/take.js';
 import type { LocalBucket, Moment, SpentMark } from './local-bucket.js';
 
 /** A bucket from which fewer tokens are spent here in a horizon is not worth a lease: a take that is gathered with others costs less. */

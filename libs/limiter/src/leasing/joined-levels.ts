@@ -1,6 +1,6 @@
 import type { WindowLevel } from '../algorithms/window-level.js';
-import type { BucketLevel } from '../bucket.js';
-import type { BucketTake } from '../take.js';
+import type { BucketLevel } from '../buckets/bucket.js';
+import type { BucketTake } from '../buckets/take.js';
 
 /**
  * The levels of all buckets of a request, of which a store was asked about some.

@@ -2,8 +2,8 @@ import type { FixedWindowBucket } from '../algorithms/fixed-window/fixed-window.
 import type { GreedyLevel } from '../algorithms/token-bucket/greedy.js';
 import type { IntervalLevel } from '../algorithms/token-bucket/interval.js';
 import type { WindowLevel } from '../algorithms/window-level.js';
-import { isBlocked } from '../block.js';
-import { clamped, stateMissing, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
+import { isBlocked } from '../buckets/block.js';
+import { clamped, stateMissing, type Bucket, type BucketLevel, type BucketState } from '../buckets/bucket.js';
 import { wholeAmount } from '../algorithms/amount.js';
 
 /**

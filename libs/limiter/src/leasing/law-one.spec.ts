@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { asking, burst, FakeClock, LeasingWorld, runs, type Passage } from '../../testing/index.js';
-import { bucketOf } from '../bucket.js';
-import type { Limit, LimitSpec } from '../limit.js';
-import { MemoryBucketStore } from '../memory-bucket-store.js';
-import { allPass } from '../take.js';
+import { bucketOf } from '../buckets/bucket.js';
+import type { Limit, LimitSpec } from '../limits/limit.js';
+import { MemoryBucketStore } from '../stores/memory-bucket-store.js';
+import { allPass } from '../buckets/take.js';
 
 /**
  * Law 1 with leases: whatever several gateways pass, plain buckets would have passed from which each token is taken when it is spent. Gateways die, calls are

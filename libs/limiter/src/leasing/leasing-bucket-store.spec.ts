@@ -1,8 +1,8 @@
 import { burst, LeasingWorld, type LeasedAnswer, type Passage } from '../../testing/index.js';
-import type { Consistency } from '../consistency.js';
-import { decide, type Bucket, type BucketLevel } from '../bucket.js';
-import type { LimitSpec } from '../limit.js';
-import { KeptTake } from '../take.js';
+import type { Consistency } from '../rules/consistency.js';
+import { decide, type Bucket, type BucketLevel } from '../buckets/bucket.js';
+import type { LimitSpec } from '../limits/limit.js';
+import { KeptTake } from '../buckets/take.js';
 
 const BURST = burst({ capacity: 1000, refillTokens: 1000 });
 

@@ -1,7 +1,7 @@
-import { allows, type BucketLevel } from '../bucket.js';
-import type { BucketLender } from '../lend.js';
-import type { BucketStore, Receipt, TakeAnswer } from '../ports.js';
-import { allPass, type BucketTake, type SlotHolder, type TakeRequest } from '../take.js';
+import { allows, type BucketLevel } from '../buckets/bucket.js';
+import type { BucketLender } from '../buckets/lend.js';
+import type { BucketStore, Receipt, TakeAnswer } from '../stores/ports.js';
+import { allPass, type BucketTake, type SlotHolder, type TakeRequest } from '../buckets/take.js';
 import { joinedLevels } from './joined-levels.js';
 import { HeldLease } from './held-lease.js';
 import type { LeaseCounts } from './lease-counts.js';

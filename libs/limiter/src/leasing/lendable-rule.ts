@@ -1,6 +1,6 @@
-import type { Bucket } from '../bucket.js';
-import type { Consistency, Lending } from '../consistency.js';
-import { canBeLent } from '../lend.js';
+import type { Bucket } from '../buckets/bucket.js';
+import type { Consistency, Lending } from '../rules/consistency.js';
+import { canBeLent } from '../buckets/lend.js';
 
 /** What of a rule says how it is counted. */
 interface LendableRule {

@@ -1,6 +1,6 @@
-import type { Bucket, BucketLevel } from '../bucket.js';
-import type { CacheEntry } from '../sieve-cache.js';
-import type { KeptTake } from '../take.js';
+import type { Bucket, BucketLevel } from '../buckets/bucket.js';
+import type { CacheEntry } from '../stores/sieve-cache.js';
+import type { KeptTake } from '../buckets/take.js';
 
 /** A moment by two clocks, in milliseconds: one that is never set but stands still while a machine is suspended, and the one on the wall. */
 export interface Moment {

@@ -1,7 +1,7 @@
-import type { BucketLender, LendOutcome, LendRequest } from '../lend.js';
-import { NewerRulesError, StoreUnavailableError, type Clock } from '../ports.js';
-import type { BucketLevel } from '../bucket.js';
-import { KeptTake, type BucketTake } from '../take.js';
+import type { BucketLender, LendOutcome, LendRequest } from '../buckets/lend.js';
+import { NewerRulesError, StoreUnavailableError, type Clock } from '../stores/ports.js';
+import type { BucketLevel } from '../buckets/bucket.js';
+import { KeptTake, type BucketTake } from '../buckets/take.js';
 import { BucketTable } from './bucket-table.js';
 import { Doorkeeper } from './doorkeeper.js';
 import { HeldLease, LEAST_DEMAND } from './held-lease.js';

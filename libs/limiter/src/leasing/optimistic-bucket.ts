@@ -1,8 +1,8 @@
-import { adjusted, clamped, levelFor, startState, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
-import { isBlocked, type BlockedLevel } from '../block.js';
-import type { Lent } from '../lend.js';
+import { adjusted, clamped, levelFor, startState, type Bucket, type BucketLevel, type BucketState } from '../buckets/bucket.js';
+import { isBlocked, type BlockedLevel } from '../buckets/block.js';
+import type { Lent } from '../buckets/lend.js';
 import { knownState } from './known-state.js';
-import type { KeptTake } from '../take.js';
+import type { KeptTake } from '../buckets/take.js';
 import type { LocalBucket, SpentMark } from './local-bucket.js';
 
 /**

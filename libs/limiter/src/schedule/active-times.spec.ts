@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
-import { objectFaults } from '../field-faults.js';
-import { RULE_FIELDS, type Rule } from '../rule.js';
+import { objectFaults } from '../fields/field-faults.js';
+import { RULE_FIELDS, type Rule } from '../rules/rule.js';
 import { activeTimes } from './active-times.js';
 import { WEEKDAYS, type Schedule } from './schedule-fields.js';
 

@@ -1,4 +1,4 @@
-import type { Rule } from '../rule.js';
+import type { Rule } from '../rules/rule.js';
 import { localTimeOf } from './local-time.js';
 import { momentMs } from './moment.js';
 import { type Schedule, WEEKDAYS } from './schedule-fields.js';

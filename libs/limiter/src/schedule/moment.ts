@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { textFormat } from '../text-formats.js';
+import { textFormat } from '../fields/text-formats.js';
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)$/;
 

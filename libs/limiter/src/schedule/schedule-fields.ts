@@ -1,6 +1,6 @@
-import type { CustomField, Fields, SpecOf, TextFormat } from '../field.js';
-import { fault, faultOf } from '../field-faults.js';
-import { TIME_ZONE, textFormat } from '../text-formats.js';
+import type { CustomField, Fields, SpecOf, TextFormat } from '../fields/field.js';
+import { fault, faultOf } from '../fields/field-faults.js';
+import { TIME_ZONE, textFormat } from '../fields/text-formats.js';
 import { isMoment, MOMENT } from './moment.js';
 
 /** When a rule applies, as tables of fields. */

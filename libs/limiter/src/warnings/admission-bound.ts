@@ -1,4 +1,4 @@
-import { capacityOf, excessOf, type LimitSpec } from '../limit.js';
+import { capacityOf, excessOf, type LimitSpec } from '../limits/limit.js';
 
 /**
  * What a limit admits at most, whatever is asked of it: the arrival curves of network calculus (Cruz 1991). Upper bounds, and not always the least ones, so

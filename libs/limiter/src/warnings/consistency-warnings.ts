@@ -1,9 +1,9 @@
-import { bucketOf } from '../bucket.js';
+import { bucketOf } from '../buckets/bucket.js';
 import { hindrance } from '../leasing/lendable-rule.js';
-import { canBeLent } from '../lend.js';
-import { startLimits } from '../limit-edit.js';
-import type { RuleSpec } from '../rule.js';
-import { shown } from '../shown.js';
+import { canBeLent } from '../buckets/lend.js';
+import { startLimits } from '../limits/limit-edit.js';
+import type { RuleSpec } from '../rules/rule.js';
+import { shown } from '../fields/shown.js';
 import type { RuleWarning } from './rule-warning.js';
 
 /** A rule that is leased or optimistic in vain. */

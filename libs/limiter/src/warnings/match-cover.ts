@@ -1,5 +1,5 @@
-import type { Rule } from '../rule.js';
-import { namesMethod } from '../rule-method.js';
+import type { Rule } from '../rules/rule.js';
+import { namesMethod } from '../rules/rule-method.js';
 import { type PatternShape, patternCovers, patternShape } from './pattern-cover.js';
 
 /** What decides whether a rule applies to a request, made ready for comparisons. */

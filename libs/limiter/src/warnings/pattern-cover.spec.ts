@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { pathMatcher, pathPatternFault, pathSegments } from '../path-pattern.js';
+import { pathMatcher, pathPatternFault, pathSegments } from '../matching/path-pattern.js';
 import { patternCovers, patternShape } from './pattern-cover.js';
 
 const coversText = (wide: string, narrow: string) => patternCovers(patternShape(wide), patternShape(narrow));

@@ -1,4 +1,4 @@
-import { pathSegments } from '../path-pattern.js';
+import { pathSegments } from '../matching/path-pattern.js';
 
 /**
  * Whether one path pattern matches every path that another one matches. Exact for two patterns: each is a list of segments, with at most one `**` for any

@@ -1,5 +1,5 @@
-import { completed } from '../field-faults.js';
-import { RULE_FIELDS, type RuleSpec } from '../rule.js';
+import { completed } from '../fields/field-faults.js';
+import { RULE_FIELDS, type RuleSpec } from '../rules/rule.js';
 import { ruleWarnings } from './rule-warnings.js';
 
 const NOW_MS = Date.parse('2026-11-22T10:00:00Z');

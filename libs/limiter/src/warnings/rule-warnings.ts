@@ -1,9 +1,9 @@
 import { consistencyWarnings } from './consistency-warnings.js';
-import { capacityOf, type LimitSpec } from '../limit.js';
-import { reserveOf } from '../reserve.js';
-import type { RuleSpec } from '../rule.js';
-import { shown } from '../shown.js';
-import { withheldOf } from '../withheld.js';
+import { capacityOf, type LimitSpec } from '../limits/limit.js';
+import { reserveOf } from '../rules/reserve.js';
+import type { RuleSpec } from '../rules/rule.js';
+import { shown } from '../fields/shown.js';
+import { withheldOf } from '../matching/withheld.js';
 import { looksLikeExpression } from '../writing/foreign-path-syntax.js';
 import type { RuleWarning } from './rule-warning.js';
 import { isUnreachable } from './unreachable-limits.js';

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
-import { completed } from '../field-faults.js';
-import { startLimits } from '../limit-edit.js';
-import { merchantRules } from '../merchant-rules.js';
-import { MODES } from '../rule-mode.js';
-import type { RuleOrigin } from '../rule-origin.js';
-import { LAYERS, RULE_FIELDS, type Rule, type RuleSpec } from '../rule.js';
+import { completed } from '../fields/field-faults.js';
+import { startLimits } from '../limits/limit-edit.js';
+import { merchantRules } from '../matching/merchant-rules.js';
+import { MODES } from '../rules/rule-mode.js';
+import type { RuleOrigin } from '../rules/rule-origin.js';
+import { LAYERS, RULE_FIELDS, type Rule, type RuleSpec } from '../rules/rule.js';
 import { shadowingOf, shadowWarnings } from './shadowing.js';
 
 const LIMIT = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTokens: 5, refillIntervalMs: 1_000 };

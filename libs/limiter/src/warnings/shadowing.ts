@@ -1,7 +1,7 @@
-import type { RuleLayer } from '../rule-matcher.js';
-import type { Rule } from '../rule.js';
-import type { RuleOrigin } from '../rule-origin.js';
-import type { RuleTemplate } from '../rule-template.js';
+import type { RuleLayer } from '../matching/rule-matcher.js';
+import type { Rule } from '../rules/rule.js';
+import type { RuleOrigin } from '../rules/rule-origin.js';
+import type { RuleTemplate } from '../matching/rule-template.js';
 import { type Applicability, applicabilityOf, covers, isSameMatch } from './match-cover.js';
 import type { RuleWarning } from './rule-warning.js';
 

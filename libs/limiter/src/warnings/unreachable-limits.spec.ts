@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
-import { limitFaults } from '../limit-faults.js';
-import { startLimits } from '../limit-edit.js';
-import { MemoryBucketStore } from '../memory-bucket-store.js';
-import { bucketOf, decide } from '../bucket.js';
-import type { LimitSpec } from '../limit.js';
+import { limitFaults } from '../limits/limit-faults.js';
+import { startLimits } from '../limits/limit-edit.js';
+import { MemoryBucketStore } from '../stores/memory-bucket-store.js';
+import { bucketOf, decide } from '../buckets/bucket.js';
+import type { LimitSpec } from '../limits/limit.js';
 import { isUnreachable } from './unreachable-limits.js';
 
 const spec = (numbers: object): LimitSpec => ({ name: 'x', ...numbers }) as unknown as LimitSpec;

@@ -1,5 +1,5 @@
-import type { CalendarUnit } from '../common-fields.js';
-import { capacityOf, excessOf, type LimitSpec } from '../limit.js';
+import type { CalendarUnit } from '../fields/common-fields.js';
+import { capacityOf, excessOf, type LimitSpec } from '../limits/limit.js';
 import { type AdmissionBound, admissionBound } from './admission-bound.js';
 
 /**

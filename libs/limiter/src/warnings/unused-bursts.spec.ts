@@ -1,4 +1,4 @@
-import type { LimitSpec } from '../limit.js';
+import type { LimitSpec } from '../limits/limit.js';
 import { type CountedMinute, type DayOfUse, type PastVersion, unusedBursts } from './unused-bursts.js';
 
 const HOUR = 3_600_000;

@@ -1,6 +1,6 @@
-import { isPlainObject } from '../field-faults.js';
-import type { RuleSpec } from '../rule.js';
-import { shown } from '../shown.js';
+import { isPlainObject } from '../fields/field-faults.js';
+import type { RuleSpec } from '../rules/rule.js';
+import { shown } from '../fields/shown.js';
 import type { RuleWarning } from './rule-warning.js';
 
 /** What became of requests under a rule within one minute, as gateways count it. */

@@ -1,7 +1,7 @@
-import { isPlainObject } from '../field-faults.js';
+import { isPlainObject } from '../fields/field-faults.js';
 import { activeTimes } from '../schedule/active-times.js';
 import type { Schedule } from '../schedule/schedule-fields.js';
-import { shown } from '../shown.js';
+import { shown } from '../fields/shown.js';
 import type { RuleWarning } from './rule-warning.js';
 
 /** A validity or a schedule that never comes true. Of a rule without these fields there is nothing to say. */

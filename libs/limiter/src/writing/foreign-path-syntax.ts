@@ -1,4 +1,4 @@
-import { pathPatternFault } from '../path-pattern.js';
+import { pathPatternFault } from '../matching/path-pattern.js';
 
 /**
  * Patterns as other routers and regular expressions write them. Here they are ordinary characters, so they would be compared with paths as they stand, and no

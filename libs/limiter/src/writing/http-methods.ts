@@ -1,4 +1,4 @@
-import { nearestName } from '../nearest-name.js';
+import { nearestName } from '../fields/nearest-name.js';
 
 /**
  * The methods that a request can have: those of the IANA registry, and the few others that HTTP servers read. A server answers 400 to any other, before a rule

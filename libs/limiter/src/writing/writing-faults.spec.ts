@@ -1,7 +1,7 @@
 import { METHODS as METHODS_OF_NODE } from 'node:http';
-import { completed } from '../field-faults.js';
-import { pathPatternFault } from '../path-pattern.js';
-import { RULE_FIELDS, type RuleSpec } from '../rule.js';
+import { completed } from '../fields/field-faults.js';
+import { pathPatternFault } from '../matching/path-pattern.js';
+import { RULE_FIELDS, type RuleSpec } from '../rules/rule.js';
 import { looksLikeExpression } from './foreign-path-syntax.js';
 import { headerNameFault } from './header-name.js';
 import { userFaults, writingFaults } from './writing-faults.js';

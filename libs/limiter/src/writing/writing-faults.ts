@@ -1,9 +1,9 @@
-import type { Fault } from '../field.js';
-import { capacityOf, excessOf } from '../limit.js';
-import { reserveOf } from '../reserve.js';
-import type { RuleSpec } from '../rule.js';
-import { shown } from '../shown.js';
-import { withheldOf } from '../withheld.js';
+import type { Fault } from '../fields/field.js';
+import { capacityOf, excessOf } from '../limits/limit.js';
+import { reserveOf } from '../rules/reserve.js';
+import type { RuleSpec } from '../rules/rule.js';
+import { shown } from '../fields/shown.js';
+import { withheldOf } from '../matching/withheld.js';
 import { foreignSyntaxIn } from './foreign-path-syntax.js';
 import { unknownMethod } from './http-methods.js';
 

@@ -1,5 +1,5 @@
-import { limitVariant, type LimitSpecOf } from '../../common-fields.js';
-import type { Fields } from '../../field.js';
+import { limitVariant, type LimitSpecOf } from '../../fields/common-fields.js';
+import type { Fields } from '../../fields/field.js';
 
 const FIELDS = {
   /** Each slot is twenty-four bytes, which every take moves. */

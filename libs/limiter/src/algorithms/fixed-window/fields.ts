@@ -1,5 +1,13 @@
-import { CALENDAR, CALENDAR_TIME_ZONE, CAPACITY, INTERVAL_MS, limitVariant, relationFault, type LimitSpecOf } from '../../common-fields.js';
-import type { Fields } from '../../field.js';
+import {
+  CALENDAR,
+  CALENDAR_TIME_ZONE,
+  CAPACITY,
+  INTERVAL_MS,
+  limitVariant,
+  relationFault,
+  type LimitSpecOf,
+} from '../../fields/common-fields.js';
+import type { Fields } from '../../fields/field.js';
 
 export const WINDOW_STARTS = ['clock', 'first_request'] as const;
 export type WindowStart = (typeof WINDOW_STARTS)[number];

@@ -1,4 +1,4 @@
-import type { Fields, SpecOf } from '../../field.js';
+import type { Fields, SpecOf } from '../../fields/field.js';
 
 /** Of a penalty: what counts, and for how long it blocks. */
 export const PENALTY_FIELDS = {

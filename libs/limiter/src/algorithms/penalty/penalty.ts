@@ -1,4 +1,4 @@
-import type { Decision } from '../../decision.js';
+import type { Decision } from '../../buckets/decision.js';
 import type { BucketAlgorithm } from '../algorithm.js';
 import { wholeAmount } from '../amount.js';
 import { ceilMs } from '../exact-span.js';

@@ -1,5 +1,5 @@
-import { CAPACITY, INTERVAL_MS, limitVariant, relationFault, type LimitSpecOf } from '../../common-fields.js';
-import type { Fields, RelationFault } from '../../field.js';
+import { CAPACITY, INTERVAL_MS, limitVariant, relationFault, type LimitSpecOf } from '../../fields/common-fields.js';
+import type { Fields, RelationFault } from '../../fields/field.js';
 import { greatestCommonDivisor } from '../exact-span.js';
 
 const FIELDS = {

@@ -1,5 +1,5 @@
-import { INTERVAL_MS, limitVariant, type LimitSpecOf } from '../../common-fields.js';
-import type { Fields } from '../../field.js';
+import { INTERVAL_MS, limitVariant, type LimitSpecOf } from '../../fields/common-fields.js';
+import type { Fields } from '../../fields/field.js';
 
 const FIELDS = {
   /** Each request is sixteen bytes, which every take moves. */

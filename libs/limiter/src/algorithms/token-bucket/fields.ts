@@ -8,8 +8,8 @@ import {
   relationFault,
   TOKENS,
   type LimitSpecOf,
-} from '../../common-fields.js';
-import type { Fields, RelationFault } from '../../field.js';
+} from '../../fields/common-fields.js';
+import type { Fields, RelationFault } from '../../fields/field.js';
 import { rateFaults, surplusFaults } from '../rate-faults.js';
 
 export const REFILLS = ['greedy', 'interval'] as const;

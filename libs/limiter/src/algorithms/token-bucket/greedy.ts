@@ -1,4 +1,4 @@
-import type { Decision } from '../../decision.js';
+import type { Decision } from '../../buckets/decision.js';
 import type { BucketAlgorithm, LimitBeginning, PastTake } from '../algorithm.js';
 import { debtOfFraction, tokensOfDebt, type Amount } from '../amount.js';
 import { ceilMs, spanOf, tokensIn, type Rate, type Span } from '../exact-span.js';

@@ -1,4 +1,4 @@
-import type { Decision } from '../../decision.js';
+import type { Decision } from '../../buckets/decision.js';
 import { withStart, type BucketAlgorithm, type LimitBeginning, type PastTake } from '../algorithm.js';
 import { roundedUp, wholeAmount } from '../amount.js';
 import type { Windows } from '../windows.js';
