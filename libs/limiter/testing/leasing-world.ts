@@ -9,6 +9,7 @@ import {
   type Bucket,
   type BucketLender,
   type BucketStore,
+  type BucketTake,
   type Consistency,
   type Limit,
   type LimitSpec,
@@ -134,6 +135,8 @@ export class LeasingGateway {
   wallAheadMs = 0;
   /** For so long its machine has been suspended. */
   suspendedMs = 0;
+  /** When the store was asked for a take, the last time. */
+  private readonly sentAtMs = new WeakMap<BucketTake, number>();
   /** Those that it knows of. */
   limits: readonly Limit[];
 
@@ -148,6 +151,7 @@ export class LeasingGateway {
     const way: BucketStore & BucketLender = {
       take: (request, answer) => {
         world.takes++;
+        for (const take of request.takes) this.sentAtMs.set(take, clock.nowMs);
         const fail = () => answer(new StoreUnavailableError('no answer'), 0);
         world.send<Parameters<TakeAnswer>>((heard) => store.take(request, heard), answer, fail);
       },
@@ -196,7 +200,9 @@ export class LeasingGateway {
         if (allowed && this.isAlive) this.store.refund({ ...request, levels: outcome, takenAtUs, marks } satisfies Receipt);
       };
       // What is decided here is answered at once, also if it waited for an answer about a lease before.
-      const hereAtMs = source === 'store' ? askedAtMs : this.world.clock.nowMs;
+      // What is spent here of a request that the store has a part of is spent when the store is asked.
+      const sentAtMs = Math.max(askedAtMs, ...request.takes.map((take) => this.sentAtMs.get(take) ?? 0));
+      const hereAtMs = source === 'store' ? sentAtMs : this.world.clock.nowMs;
       const atMs = failed ? [] : outcome.map((_, i) => (marks?.[i] === undefined ? takenAtUs / 1000 : hereAtMs));
       answered({ allowed, failed, source, atMs, refund });
     });
