@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { ROOT, TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
 import { obtainFromGo } from '../services/fetch-linters.mjs';
@@ -20,20 +19,21 @@ const MANIFESTS = join(ROOT, 'deploy', 'kubernetes');
 const IGNORED = 'kustomization.yaml';
 const INSTALL_MS = 120_000;
 
-/** @returns {Outcome} */
-export function kubeconform() {
+/** @returns {Promise<Outcome>} */
+export async function kubeconform() {
   const program = obtainFromGo('kubeconform', KUBECONFORM, '-v')?.program;
   if (!program) return { skipped: 'kubeconform is not on PATH and could not be compiled: that takes Go, and the network' };
   const schemas = obtainSchemas();
   if (!schemas) return { skipped: 'the schemas of Kubernetes could not be fetched: that takes python3 with pip, and the network' };
-  return { ok: KUBERNETES.every((version) => conforms(program, join(schemas, `${version}-local-strict`))) };
+  const names = await namesOfSchemas();
+  return { ok: KUBERNETES.every((version) => conforms(program, join(schemas, `${version}-local-strict`), names)) };
 }
 
-/** @param {string} program @param {string} schemas */
-function conforms(program, schemas) {
+/** @param {string} program @param {string} schemas @param {readonly string[]} names */
+function conforms(program, schemas, names) {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-kubernetes-'));
   try {
-    writeWholeSchemas(schemas, folder);
+    writeWholeSchemas(names, schemas, folder);
     const location = join(folder, '{{.ResourceKind}}{{.KindSuffix}}.json');
     return succeeds(program, ['-strict', '-summary', '-ignore-filename-pattern', IGNORED, '-schema-location', location, MANIFESTS]);
   } finally {
@@ -43,13 +43,14 @@ function conforms(program, schemas) {
 
 /**
  * The schemas of the kinds in our manifests, each with all that it refers to in one file, as kubeconform wants them.
+ * @param {readonly string[]} names
  * @param {string} from
  * @param {string} to
  */
-function writeWholeSchemas(from, to) {
+function writeWholeSchemas(names, from, to) {
   const { $defs } = JSON.parse(withOwnReferences(join(from, '_definitions.json')));
-  for (const manifest of manifests()) {
-    const file = `${nameOf(manifest)}.json`;
+  for (const name of names) {
+    const file = `${name}.json`;
     // One that is missing is reported by kubeconform.
     if (!existsSync(join(from, file))) continue;
     writeFileSync(join(to, file), JSON.stringify({ ...JSON.parse(withOwnReferences(join(from, file))), $defs }));
@@ -59,10 +60,14 @@ function writeWholeSchemas(from, to) {
 /** @param {string} file */
 const withOwnReferences = (file) => readFileSync(file, 'utf8').replaceAll('/api/_definitions.json#', '#');
 
-/** @returns {Manifest[]} */
-function manifests() {
+/** Of the kinds in our manifests. @returns {Promise<string[]>} */
+async function namesOfSchemas() {
+  // This file is read before anything is installed.
+  const { parseAllDocuments } = await import('yaml');
   const files = readdirSync(MANIFESTS).filter((file) => file.endsWith('.yaml') && file !== IGNORED);
-  return files.flatMap((file) => parseAllDocuments(readFileSync(join(MANIFESTS, file), 'utf8')).map((document) => document.toJSON()));
+  return files
+    .flatMap((file) => parseAllDocuments(readFileSync(join(MANIFESTS, file), 'utf8')))
+    .map((document) => nameOf(document.toJSON()));
 }
 
 /** As kubeconform calls schemas: the kind, the first word of the group, the version. @param {Manifest} manifest */
