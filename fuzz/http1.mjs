@@ -3,6 +3,7 @@ import { FuzzBed } from './http1/bed.mjs';
 import { lanesSubject } from './http1/lanes.mjs';
 import { http1Subject } from './http1/subject.mjs';
 import { campaign, proxyStarter } from './shared/campaign.mjs';
+import { asText } from './shared/fuzz.mjs';
 
 /** @typedef {{ cases: number, seed: number, from: number }} Options */
 
@@ -21,10 +22,20 @@ export async function fuzzHttp1(options) {
 /** Compares a proxy with the fast lane to one without. @param {Options} options @returns {Promise<number>} the exit code */
 export async function fuzzLanes(options) {
   const start = await proxyStarter();
+  let moments = 0;
+  const onMoment = (
+    /** @type {import('./http1/grammar.mjs').Case} */ { pieces, writes, admission },
+    /** @type {readonly string[]} */ differences,
+  ) => {
+    moments++;
+    console.log(
+      `differed once, and not again (${moments}): ${admission}, ${writes} writes: ${asText(pieces)}\n  ${differences.join('\n  ')}`,
+    );
+  };
   return fuzzAtOnce(options, async () => {
     const [slow, closeSlow] = await openBed(start, false);
     const [fast, closeFast] = await openBed(start, true);
-    return [lanesSubject({ slow, fast }), () => Promise.all([closeSlow(), closeFast()])];
+    return [lanesSubject({ slow, fast }, onMoment), () => Promise.all([closeSlow(), closeFast()])];
   });
 }
 

@@ -37,13 +37,13 @@ export class FuzzBed {
     return bed;
   }
 
-  /** @param {Case} testCase @returns {Promise<Seen>} */
-  async run({ pieces, writes, admission, trusted }) {
+  /** @param {Case} testCase @param {number} [turns] of the event loop behind each write @returns {Promise<Seen>} */
+  async run({ pieces, writes, admission, trusted }, turns = 0) {
     if (this.#proxies === undefined) throw new Error('the bed is not open');
     const { inFlight, ports } = this.#proxies;
     const sent = pieces.join('');
     this.#upstream.begin(admission);
-    const client = await exchange(ports[trusted ? 0 : 1], sent, writes);
+    const client = await exchange(ports[trusted ? 0 : 1], sent, writes, turns);
     // The upstream's connections of requests that were given up are closed by then, too.
     for (let turns = 0; inFlight() > 0 && turns < 1000; turns++) await turn();
     const { asked, reached } = this.#upstream;
@@ -55,8 +55,8 @@ export class FuzzBed {
   }
 }
 
-/** Resolves when the connection has ended. @param {number} port @param {string} sent @param {number} writes */
-async function exchange(port, sent, writes) {
+/** Resolves when the connection has ended. @param {number} port @param {string} sent @param {number} writes @param {number} turns */
+async function exchange(port, sent, writes, turns) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true });
   let answers = '';
   let isReset = false;
@@ -73,6 +73,7 @@ async function exchange(port, sent, writes) {
   for (let i = 0; i < writes && !socket.destroyed; i++) {
     if (i > 0) await turn();
     socket.write(bytes.subarray(i * length, (i + 1) * length));
+    for (let turned = 0; turned < turns; turned++) await turn();
   }
   socket.end();
   await closed;

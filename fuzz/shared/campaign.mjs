@@ -45,6 +45,7 @@ export async function campaign(subjects, { cases, seed, from }, describe = asTex
   let warm;
   const { failures, seen } = await fuzz(subjects, {
     ...{ cases, seed, from, mostFailures: MOST_FAILURES },
+    onFailure: (failure) => console.error(describeFailure(failure, describe)),
     onProgress: (done) => {
       if (warm === undefined && done >= cases * WARM_AFTER) warm = held();
       if (performance.now() - toldMs < PROGRESS_EVERY_MS) return;
@@ -52,7 +53,6 @@ export async function campaign(subjects, { cases, seed, from }, describe = asTex
       console.log(`${done} of ${cases} cases, ${Math.round((done / (toldMs - startedMs)) * 1000)} a second`);
     },
   });
-  for (const failure of failures) console.error(describeFailure(failure, describe));
   const { asked, reached, refused } = seen;
   console.log(
     `seed ${seed}: ${asked} requests were decided about; the upstream was reached in ${reached} cases; ${refused} had a refusal; ${failures.length} failed`,

@@ -36,11 +36,11 @@ import { shrunk } from './shrink.mjs';
  * @template {AnyCase} C
  * @template {AnySeen} S
  * @param {readonly [Subject<C, S>, ...Subject<C, S>[]]} subjects each of which runs one case at a time: all do the same
- * @param {{ seed: number, cases: number, from?: number, mostFailures?: number, onProgress?: (done: number) => void }} options
+ * @param {{ seed: number, cases: number, from?: number, mostFailures?: number, onProgress?: (done: number) => void, onFailure?: (failure: Failure<C>) => void }} options
  * @returns {Promise<{ failures: readonly Failure<C>[], seen: { asked: number, reached: number, refused: number } }>}
  *   and how many requests were decided about, reached the upstream, and how many cases had an answer of the proxy itself
  */
-export async function fuzz(subjects, { seed, cases, from = 0, mostFailures = 10, onProgress = () => {} }) {
+export async function fuzz(subjects, { seed, cases, from = 0, mostFailures = 10, onProgress = () => {}, onFailure = () => {} }) {
   const [{ caseOf, kept = [] }] = subjects;
   /** @type {Failure<C>[]} */
   const failures = [];
@@ -56,8 +56,11 @@ export async function fuzz(subjects, { seed, cases, from = 0, mostFailures = 10,
       seen.asked += result.asked.length;
       seen.reached += result.reached.length > 0 ? 1 : 0;
       seen.refused += subject.hasRefusal(result) ? 1 : 0;
-      if (first !== undefined)
-        failures.push({ number, faults: [first, ...more], testCase: await smallestThatFails(subject, testCase, first) });
+      if (first !== undefined) {
+        const failure = { number, faults: [first, ...more], testCase: await smallestThatFails(subject, testCase, first) };
+        failures.push(failure);
+        onFailure(failure);
+      }
       onProgress(++done);
     }
   };

@@ -58,7 +58,7 @@ const tether = new Tether();
 
 /**
  * Starts an app and waits until it is ready. It gets free ports unless `env` names some, and nothing of this process's own
- * environment but PATH, HOME and TMPDIR.
+ * environment but PATH, HOME, TMPDIR, and the lane on which gateways are tested.
  *
  * @throws with the end of its log when it ends or is not ready in time
  */
@@ -90,7 +90,7 @@ export async function startApp(name: AppName, env: Record<string, string>, optio
 
 function inherited(): Record<string, string> {
   return Object.fromEntries(
-    ['PATH', 'HOME', 'TMPDIR'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+    ['PATH', 'HOME', 'TMPDIR', 'GATEWAY_FAST_LANE'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
   );
 }
 
