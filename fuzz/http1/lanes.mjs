@@ -28,12 +28,16 @@ export const lanesSubject = ({ slow, fast }, onMoment = () => {}) => ({
   caseOf,
   run: async (testCase) => {
     const seen = { ...(await fast.run(testCase)), slow: await slow.run(testCase) };
-    for (let tries = 1; tries < MOST_TRIES && differences(seen).length > 0; tries++) seen.slow = await slow.run(testCase, tries);
+    const byMoments = [seen.slow];
+    for (let tries = 1; tries < MOST_TRIES && differences(seen).length > 0; tries++) {
+      seen.slow = await slow.run(testCase, tries % 2 === 0 ? tries : 0);
+      byMoments.push(seen.slow);
+    }
     const first = differences(seen);
     if (first.length === 0) return seen;
     for (let tries = 1; tries < MOST_TRIES; tries++) {
-      const again = { ...(await fast.run(testCase)), slow: seen.slow };
-      if (differences(again).length > 0) return again;
+      const again = await fast.run(testCase);
+      if (byMoments.every((each) => differences({ ...again, slow: each }).length > 0)) return { ...again, slow: seen.slow };
     }
     onMoment(testCase, first);
     return { ...seen.slow, slow: seen.slow };
