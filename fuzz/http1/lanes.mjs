@@ -53,6 +53,9 @@ const AUTHORITY = /127\.0\.0\.1:\d+/g;
 const NO_REQUEST =
   /HTTP\/1\.1 (?:400 Bad Request|405 Method Not Allowed)\r\n(?:(?!HTTP\/1)[^])*"code":"(?:request\.malformed|method\.not_allowed)".*$/;
 
+/** What the last answer says to a client that has ended depends on whether that is known by then. */
+const LAST_CONNECTION = /Connection: (?:close|keep-alive\r\nKeep-Alive: timeout=\d+)\r\n(?![^]*HTTP\/1\.1 \d{3} )/;
+
 const PRI = /(?:^|\n)PRI /;
 
 const LAST = 'HTTP/1.1 no request';
@@ -94,6 +97,7 @@ const answered = ({ answers }) =>
       .replaceAll(REQUEST_ID, 'ID')
       .replaceAll(DATE, 'Date')
       .replaceAll(LENGTH, '$1N')
+      .replace(LAST_CONNECTION, '')
       .replace(NO_REQUEST, LAST)
       .replaceAll(PROCESSING, ''),
   );
