@@ -43,20 +43,30 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   ];
 }
 
+const [METHOD, PATH] = ['POST', '/transactions/tx-1'];
+
 /** Each with a message for each merchant. @param {string[]} merchants */
 async function callsOf(merchants) {
-  const { serviceNamed } = await importBuilt('apps/decision-api/src/grpc/protos.js');
-  const messages = (/** @type {string} */ service, /** @type {string} */ method, /** @type {(merchant: string) => object} */ messageOf) => {
-    const { path, requestSerialize } = serviceNamed(service)[method];
-    return { path, messages: merchants.map((merchant) => requestSerialize(messageOf(merchant)).toString('base64')) };
-  };
-  const [method, path] = ['POST', '/transactions/tx-1'];
-  const entry = (/** @type {string} */ key, /** @type {string} */ value) => ({ key, value });
+  const check = (/** @type {string} */ merchant) => ({ merchant, method: METHOD, path: PATH, ip: '192.0.2.7' });
   return {
-    Check: messages('tollgate.v1.DecisionService', 'Check', (merchant) => ({ merchant, method, path, ip: '192.0.2.7' })),
-    ShouldRateLimit: messages('envoy.service.ratelimit.v3.RateLimitService', 'ShouldRateLimit', (merchant) => ({
-      domain: 'bench',
-      descriptors: [{ entries: [entry('merchant', merchant), entry('method', method), entry('path', path)] }],
-    })),
+    Check: await messagesOf('tollgate.v1.DecisionService', 'Check', merchants.map(check)),
+    ShouldRateLimit: await rateLimitMessages(merchants),
   };
+}
+
+/** What Envoy asks about a request of each merchant. @param {string[]} merchants */
+export function rateLimitMessages(merchants) {
+  const entry = (/** @type {string} */ key, /** @type {string} */ value) => ({ key, value });
+  const call = (/** @type {string} */ merchant) => ({
+    domain: 'bench',
+    descriptors: [{ entries: [entry('merchant', merchant), entry('method', METHOD), entry('path', PATH)] }],
+  });
+  return messagesOf('envoy.service.ratelimit.v3.RateLimitService', 'ShouldRateLimit', merchants.map(call));
+}
+
+/** @param {string} service @param {string} method @param {object[]} messages */
+async function messagesOf(service, method, messages) {
+  const { serviceNamed } = await importBuilt('apps/decision-api/src/grpc/protos.js');
+  const { path, requestSerialize } = serviceNamed(service)[method];
+  return { path, messages: messages.map((message) => requestSerialize(message).toString('base64')) };
 }

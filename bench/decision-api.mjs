@@ -12,16 +12,24 @@ export const title = 'decision API: a check against a constant of node:http';
 export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
   const redis = await workshop.redis();
   const constant = await announced(workshop.node(join(ROOT, 'bench', 'load', 'constant.mjs'), { measured: true }));
-  const { server, merchants } = await startDecisionApi(workshop, redis.url);
-  const bodies = merchants.map((merchant) => JSON.stringify({ merchant, method: 'POST', path: '/transactions/tx-1', ip: '192.0.2.7' }));
-  const common = { merchants, post: { path: '/v1/check', bodies } };
+  const { server, merchants, leased } = await startDecisionApi(workshop, redis.url);
+  const asking = (/** @type {string[]} */ ids) => ({
+    merchants: ids,
+    post: {
+      path: '/v1/check',
+      bodies: ids.map((merchant) => JSON.stringify({ merchant, method: 'POST', path: '/transactions/tx-1', ip: '192.0.2.7' })),
+    },
+  });
+  const common = asking(merchants);
   await warmUp(workshop, server, { ...common, seconds: warmupSeconds });
+  await warmUp(workshop, server, { ...asking(leased), seconds: warmupSeconds });
   await warmUp(workshop, constant, { ...common, seconds: warmupSeconds });
 
   const results = await interleaved(
     rounds,
     {
       check: () => load(workshop, server, { ...common, seconds, warmupSeconds, quick }),
+      leased: () => load(workshop, server, { ...asking(leased), seconds, warmupSeconds, quick }),
       constant: () => load(workshop, constant, { ...common, seconds, warmupSeconds, status: '429', quick }),
     },
     (side, round, result) => say(`round ${round}: ${side.padEnd(8)} ${loadText(result)}`),
@@ -36,6 +44,10 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
       goal: { atLeast: 0.7 },
       details: results,
     }),
+    figure('decision API: /v1/check of leased merchants / the constant', ratios(perSecond('leased'), perSecond('constant')), {
+      goal: { atLeast: 0.8 },
+    }),
+    figure('  /v1/check of leased merchants', perSecond('leased'), { unit: '/s' }),
     figure('  /v1/check', perSecond('check'), {
       unit: '/s',
       details: { p99Ms: median((results['check'] ?? []).map(({ p99Ms }) => p99Ms)) },

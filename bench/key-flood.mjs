@@ -1,123 +1,89 @@
-/** Ten million addresses that come once each, under a rule that counts addresses apart: what they cost the gateway and Redis in memory, and other merchants in time. */
+/** Ten million addresses, unless told otherwise, that come once each, under a rule that counts addresses apart: what they cost the gateway and Redis in memory, and other merchants in time. */
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ROOT } from '../scripts/paths.mjs';
+import { asFastAsItCan, besideAFlood, halfOf, secondsOfTurns, secondStream } from './shared/beside-a-flood.mjs';
 import { figure, median, megabytes, rate } from './shared/figures.mjs';
-import { load, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
+import { startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
 import { ruleOf, snapshotOf } from './shared/merchants.mjs';
 import { MemorySampler } from './shared/proc.mjs';
 
 export const title = 'a flood of ten million distinct keys';
 
-const KEYS = 10_000_000;
 const FLOODED = 'flooded';
-/** So slow that the buckets of a whole minute are there at once: Redis gets full long before the first of them goes by itself. */
+/** A bucket lives for twenty minutes after its one take: Redis gets full long before the first of them goes by itself, also where a machine is slow. */
 const LIMIT = {
   name: 'by address',
   algorithm: 'token_bucket',
   capacity: 20,
   refillTokens: 20,
-  refillIntervalMs: 600_000,
+  refillIntervalMs: 20 * 1_200_000,
   refill: 'greedy',
 };
 
 const MAXMEMORY = 256 * 2 ** 20;
 const QUICK_MAXMEMORY = 16 * 2 ** 20;
 
-/**
- * The gateway is at half of what it can answer, always, as in unknown-merchants: the merchants that are measured ask for three quarters of that, and a
- * second stream for the rest, of other merchants when it is quiet and of the flood.
- */
-const MEASURED = 0.375;
-const SECOND_STREAM = 0.125;
-const STREAM_CONNECTIONS = 32;
-const LONGEST_FLOOD_MS = 3_600_000;
-
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
-export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
+export async function run(bench) {
+  const { workshop, rounds, warmupSeconds, quick, say } = bench;
   const [redis, upstream] = [await workshop.redis(), await startUpstream(workshop)];
   const maxmemory = quick ? QUICK_MAXMEMORY : MAXMEMORY;
   const client = await boundedRedis(redis.url, maxmemory);
   const { server, ruled } = await startGateway(workshop, upstream, redis.url);
   await writeFlooded(client);
   await warmUp(workshop, server, { merchants: ruled, seconds: warmupSeconds });
-  const full = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, limited: true, quick });
-  const perSecond = Math.round(full.perSecond * MEASURED);
-  const streamPerSecond = Math.round(full.perSecond * SECOND_STREAM);
-  say(`at most ${rate(full.perSecond)}; the merchants ask for ${rate(perSecond)}, the second stream for ${rate(streamPerSecond)}`);
+  const asked = await halfOf(bench, server, ruled);
+  say(`at most ${rate(asked.most)}; the merchants ask for ${rate(asked.measured)}, the second stream for ${rate(asked.stream)}`);
 
-  const keys = quick ? KEYS / 100 : KEYS;
-  const flood = { answered: 0, statuses: /** @type {Record<string, number>} */ ({}) };
+  const keys = quick ? Math.ceil(bench.keys / 100) : bench.keys;
   const memory = new MemorySampler(server.pid, 200);
   const store = new StoreSampler(client);
   /** @param {object} settings */
-  const stream = (settings) => {
-    const job = workshop.node(join(ROOT, 'bench', 'load', 'unknown-load.mjs'), {
-      args: [JSON.stringify({ port: server.port, perSecond: streamPerSecond, connections: STREAM_CONNECTIONS, ids: keys, ...settings })],
-    });
-    return { job, result: job.line((line) => line.startsWith('{'), LONGEST_FLOOD_MS).then((line) => JSON.parse(line)) };
-  };
-  /** @param {(job: import('./shared/workshop.mjs').Job) => unknown} meanwhile */
-  const floodWith = async (meanwhile) => {
-    const { job, result } = stream({ ids: keys - flood.answered, first: flood.answered, merchant: FLOODED });
-    await meanwhile(job);
-    const { answered, statuses } = await result;
-    flood.answered += answered;
-    for (const [status, count] of Object.entries(statuses)) flood.statuses[status] = (flood.statuses[status] ?? 0) + Number(count);
-  };
-  const p99Ms = async () => {
-    const { p99MsBySecond } = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, perSecond, limited: true, quick });
-    return median(p99MsBySecond.slice(0, seconds));
-  };
+  const streamOf = (settings) =>
+    secondStream(workshop, server, { merchant: FLOODED, perSecond: asked.stream, merchants: ruled, ...settings });
 
   // First as fast as it can, so that Redis is full when the merchants are measured; a part of the addresses is left for them.
-  const leftForRounds = Math.min(keys / 2, rounds * (seconds + warmupSeconds + 3) * streamPerSecond);
-  const first = stream({ ids: Math.ceil(keys - leftForRounds), first: 0, merchant: FLOODED });
+  const leftForTurns = Math.ceil(Math.min(keys / 2, secondsOfTurns(rounds) * asked.stream));
+  const first = streamOf({ ids: keys - leftForTurns });
   await sleep(1000);
-  process.kill(first.job.pid, 'SIGUSR1');
-  Object.assign(flood, await first.result);
-  say(`${flood.answered} keys; Redis uses ${megabytes(await store.usedBytes())} and has evicted ${await store.evicted()}`);
+  asFastAsItCan(first.job);
+  const before = await first.flooded;
+  say(`${before.answered} keys; Redis uses ${megabytes(await store.usedBytes())} and has evicted ${await store.evicted()}`);
 
-  const [quietMs, floodedMs] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
-  for (let round = 0; round < rounds; round++) {
-    const quiet = stream({ merchants: ruled });
-    quietMs.push(await p99Ms());
-    process.kill(quiet.job.pid, 'SIGTERM');
-    await quiet.result;
-    await floodWith(async (job) => {
-      floodedMs.push(await p99Ms());
-      process.kill(job.pid, 'SIGTERM');
-    });
-  }
-  if (flood.answered < keys) await floodWith((job) => sleep(1000).then(() => process.kill(job.pid, 'SIGUSR1')));
+  const rest = streamOf({ ids: leftForTurns, first: keys - leftForTurns });
+  const { quietMs, floodedMs, ratios } = await besideAFlood(bench, server, ruled, asked.measured, rest.job);
+  asFastAsItCan(rest.job);
+  const statuses = sumOf(before.statuses, (await rest.flooded).statuses);
   const resident = Math.max(...memory.stop());
   const evicted = await store.evicted();
   const used = Math.max(...(await store.stop()));
   client.disconnect();
   say(
-    `${flood.answered} keys ${JSON.stringify(flood.statuses)}, gateway ${megabytes(resident)}, Redis ${megabytes(used)} of ${megabytes(maxmemory)}, ` +
+    `${keys} keys ${JSON.stringify(statuses)}, gateway ${megabytes(resident)}, Redis ${megabytes(used)} of ${megabytes(maxmemory)}, ` +
       `${evicted} evicted, p99 ${median(quietMs).toFixed(2)} ms beside merchants, ${median(floodedMs).toFixed(2)} ms beside the flood`,
   );
-  const wrong = Object.entries(flood.statuses).reduce(
-    (sum, [status, count]) => sum + (status === '200' || status === '429' ? 0 : count),
-    0,
-  );
+  const wrong = Object.entries(statuses).reduce((sum, [status, count]) => sum + (status === '200' || status === '429' ? 0 : count), 0);
   return [
-    figure('10,000,000 distinct keys: resident memory of the gateway', [resident / 2 ** 20], {
+    figure(`${keys.toLocaleString('en')} distinct keys: resident memory of the gateway`, [resident / 2 ** 20], {
       unit: 'MB',
       goal: { atMost: 400 },
-      details: { ...flood, evicted },
+      details: { keys, statuses, evicted },
     }),
     // It evicts before it takes a command: one that comes while it is full is beyond the bound until the next.
     figure('  memory of Redis / its maxmemory', [used / maxmemory], { goal: { atMost: 1.02 } }),
-    figure('  share of the answers to the flood that are neither 200 nor 429', [wrong / flood.answered], { goal: { atMost: 0.005 } }),
-    figure(
-      '  p99 of merchants at half load, beside the flood / beside as many requests of merchants',
-      floodedMs.map((ms, i) => ms / /** @type {number} */ (quietMs[i])),
-      { goal: { atMost: 1.1 }, details: { quietMs, floodedMs } },
-    ),
+    figure('  share of the answers to the flood that are neither 200 nor 429', [wrong / keys], { goal: { atMost: 0.005 } }),
+    figure('  p99 of merchants at half load, beside the flood / beside as many requests of merchants', ratios, {
+      goal: { atMost: 1.1 },
+      details: { quietMs, floodedMs },
+    }),
   ];
+}
+
+/** @param {Record<string, number>} some @param {Record<string, number>} more */
+function sumOf(some, more) {
+  const sum = { ...some };
+  for (const [status, count] of Object.entries(more)) sum[status] = (sum[status] ?? 0) + count;
+  return sum;
 }
 
 /** As docs/operations.md advises for a Redis that holds buckets. @param {string} url @param {number} maxmemory */

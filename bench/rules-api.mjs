@@ -7,8 +7,8 @@ import { figure, median, megabytes } from './shared/figures.mjs';
 import { acquaint, feltByAll, feltEverywhere, startGateways, startPreloader } from './shared/gateway-fleet.mjs';
 import { merchantId } from './shared/merchants.mjs';
 import { cpuSeconds, residentBytes } from './shared/proc.mjs';
-import { RulesApiClient, TOKEN } from './shared/rules-api-client.mjs';
-import { fillWithRules, ofPlan, PLAN, QUOTA, RULES_OF_A_MERCHANT, SEARCHES, SHARED_PATH } from './shared/rules-bed.mjs';
+import { PAGE, RulesApiClient, TOKEN } from './shared/rules-api-client.mjs';
+import { fillWithRules, ofPlan, PLAN, QUOTA, RULE_SEARCHES, RULES_OF_A_MERCHANT, SEARCHES, SHARED_PATH } from './shared/rules-bed.mjs';
 
 export const title = 'the Rules API with a million merchants';
 
@@ -24,6 +24,8 @@ const PLAN_EDITS = 5;
 /** Merchants of the plan whose requests each gateway is asked about after an edit, and those that it knows before. */
 const SAMPLED = 250;
 const KNOWN = 25_000;
+/** Of each end of a list that are read. */
+const PAGES = 100;
 const APPLIED_RULES = 100_000;
 const APPLIED_RULES_QUICK = 1_000;
 const OWN_PATH = '/transactions/7';
@@ -80,8 +82,12 @@ async function answers({ bench: { seconds, warmupSeconds }, merchants, api }) {
     api.ask('POST', '/v1/explain', { merchantId: anyMerchant(), request: { method: 'POST', path: OWN_PATH } }).then(() => undefined);
   const read = await api.loop(seconds, () => api.ask('GET', `/v1/merchants/${anyMerchant()}/rules`));
   const write = await api.loop(seconds, (n) => api.ask('PATCH', `/v1/merchants/${anyMerchant()}`, { name: `Renamed ${n}` }));
-  const pages = await api.walk(merchants);
+  const pages = [];
+  for (const list of listsOf(merchants)) pages.push({ ...list, ...(await api.ends(list)) });
   const searches = await api.timesOf(SAMPLES, (n) => api.ask('GET', `/v1/merchants?${SEARCHES[n % SEARCHES.length]}`));
+  const ofRules = await api.timesOf(SAMPLES, (n) =>
+    api.ask('GET', `/v1/merchants/${anyMerchant()}/rules?${RULE_SEARCHES[n % RULE_SEARCHES.length]}`),
+  );
   // A process that has explained nothing yet compiles meanwhile, on the one core that it has here.
   await api.loop(warmupSeconds, explain);
   const before = cpuSeconds(api.pid) ?? NaN;
@@ -93,20 +99,39 @@ async function answers({ bench: { seconds, warmupSeconds }, merchants, api }) {
     figure('  p99', [percentile(read.timesMs, 0.99)], { unit: 'ms' }),
     figure('rules-api: changes of merchants', [write.perSecond], { unit: '/s' }),
     figure('  p99', [percentile(write.timesMs, 0.99)], { unit: 'ms' }),
-    figure('rules-api: last pages of the list / first pages', [pages.last / pages.first], {
-      goal: { atMost: GOALS.pages },
-      details: pages,
-    }),
+    ...pages.map(({ name, ...times }) =>
+      figure(`rules-api: last pages of the list${name} / first pages`, [times.last / times.first], {
+        goal: { atMost: GOALS.pages },
+        details: times,
+      }),
+    ),
     figure('rules-api: search by name, label or plan, p99', [percentile(searches, 0.99)], {
       unit: 'ms',
       goal: { atMost: GOALS.searchMs },
       details: bySearch(searches),
+    }),
+    figure('rules-api: search of rules of a merchant by path, label, algorithm or state, p99', [percentile(ofRules, 0.99)], {
+      unit: 'ms',
+      goal: { atMost: GOALS.searchMs },
     }),
     figure('rules-api: explain, p99', [percentile(explanations, 0.99)], { unit: 'ms', goal: { atMost: GOALS.explainMs } }),
     figure('  median', [median(explanations)], { unit: 'ms' }),
     figure('  CPU of the Rules API', [explainCpuMs], { unit: 'ms' }),
     figure('memory of the Rules API', [(residentBytes(api.pid) ?? NaN) / 2 ** 20], { unit: 'MB' }),
   ];
+}
+
+/**
+ * Lists of merchants that are compared at their two ends, each with a merchant that is some pages before its end.
+ * @param {number} merchants
+ */
+function listsOf(merchants) {
+  const list = (/** @type {string} */ name, /** @type {number} */ oneIn, filter = '') => {
+    const pages = Math.min(PAGES, Math.floor(merchants / oneIn / PAGE / 2));
+    const beforeEnd = merchantId(merchants - (pages - 1) * PAGE * oneIn);
+    return { name, filter, pages, last: merchantId(merchants - oneIn), beforeEnd };
+  };
+  return [list('', 1), list(', by plan,', 10, `&plan=${PLAN}`), list(', by label,', 4, '&label=region%3Deu')];
 }
 
 /** The median of each. @param {number[]} timesMs */

@@ -12,6 +12,7 @@ const BENCHES = [
   'identity',
   'decision-api',
   'decision-api-grpc',
+  'decision-peers',
   'conditions',
   'protocols',
   'latency',
@@ -43,6 +44,7 @@ Prints a table and writes bench/results/<date>.json. Ctrl-C stops everything. Th
   --only NAME   one of ${BENCHES.join(', ')}; may be given more than once
   --rounds N    rounds of each comparison, 1 to 100; 5 by default
   --seconds N   length of each measurement, 1 to 60; 5 by default
+  --keys N      distinct keys of key-flood, 10,000 to 16,000,000; 10,000,000 by default, which takes half an hour
   --quick       small and short, to see that everything works: the figures mean nothing
   --record      keeps the figures in bench/published.json, from which npm run capacity reckons
   --publish     the same, and puts the figures into docs/benchmarks.md; only for a whole run
@@ -56,6 +58,7 @@ Let nothing else run meanwhile: what is measured gets one core for itself, and e
  * @property {number} rounds
  * @property {number} seconds length of a measurement
  * @property {number} warmupSeconds before each measurement
+ * @property {number} keys of key-flood
  * @property {boolean} quick
  * @property {(line: string) => void} say
  */
@@ -65,7 +68,16 @@ class UsageError extends Error {}
 
 /** @param {string[]} args */
 function parse(args) {
-  const settings = { only: /** @type {string[]} */ ([]), rounds: 0, seconds: 0, quick: false, record: false, publish: false, help: false };
+  const settings = {
+    only: /** @type {string[]} */ ([]),
+    rounds: 0,
+    seconds: 0,
+    keys: 10_000_000,
+    quick: false,
+    record: false,
+    publish: false,
+    help: false,
+  };
   for (let i = 0; i < args.length; i++) {
     const [option = '', inline] = (args[i] ?? '').split('=', 2);
     const value = () => inline ?? args[++i] ?? '';
@@ -74,8 +86,9 @@ function parse(args) {
     else if (option === '--record') settings.record = true;
     else if (option === '--publish') settings.publish = true;
     else if (option === '--only') settings.only.push(oneOf(BENCHES, value()));
-    else if (option === '--rounds') settings.rounds = whole(option, value(), 100);
-    else if (option === '--seconds') settings.seconds = whole(option, value(), 60);
+    else if (option === '--rounds') settings.rounds = whole(option, value(), { most: 100 });
+    else if (option === '--seconds') settings.seconds = whole(option, value(), { most: 60 });
+    else if (option === '--keys') settings.keys = whole(option, value(), { least: 10_000, most: 16_000_000 });
     else throw new UsageError(`npm run bench does not know ${args[i]}`);
   }
   if (settings.publish && (settings.quick || settings.only.length > 0))
@@ -92,15 +105,15 @@ function oneOf(values, text) {
   throw new UsageError(`there is no benchmark ${JSON.stringify(text)}: expected one of ${values.join(', ')}`);
 }
 
-/** @param {string} option @param {string} text @param {number} max */
-function whole(option, text, max) {
-  const value = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (value >= 1 && value <= max) return value;
-  throw new UsageError(`${option}: expected a whole number from 1 to ${max}, got ${JSON.stringify(text)}`);
+/** @param {string} option @param {string} text @param {{ least?: number, most: number }} bounds */
+function whole(option, text, { least = 1, most }) {
+  const value = /^\d{1,8}$/.test(text) ? Number(text) : 0;
+  if (value >= least && value <= most) return value;
+  throw new UsageError(`${option}: expected a whole number from ${least} to ${most}, got ${JSON.stringify(text)}`);
 }
 
 /** @param {ReturnType<typeof parse>} settings */
-async function measure({ only, rounds, seconds, quick, record: recording, publish: publishing }) {
+async function measure({ only, rounds, seconds, keys, quick, record: recording, publish: publishing }) {
   const startedAt = new Date();
   demandNode();
   await installMissing(console.log);
@@ -134,7 +147,7 @@ async function measure({ only, rounds, seconds, quick, record: recording, publis
       // Loaded only now, because it needs what was just built.
       const { title, run } = await import(`./${name}.mjs`);
       console.log(`\n${name}: ${title}`);
-      const figures = await run({ workshop, rounds, seconds, warmupSeconds: quick ? 1 : 2, quick, say });
+      const figures = await run({ workshop, rounds, seconds, warmupSeconds: quick ? 1 : 2, keys, quick, say });
       rows.push(...figures.map((/** @type {import('./shared/figures.mjs').Figure} */ figure) => ({ bench: name, ...figure })));
     } catch (error) {
       if (stopped) return await new Promise(() => {});

@@ -2,25 +2,15 @@
 import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { startLimits } from '#limiter';
 import { createDataSource } from '#rules-db';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { ROOT } from '../scripts/paths.mjs';
+import { asFastAsItCan, besideAFlood, halfOf, secondStream } from './shared/beside-a-flood.mjs';
 import { figure, median, megabytes, rate } from './shared/figures.mjs';
-import { load, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
+import { startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
 import { MemorySampler } from './shared/proc.mjs';
 
 export const title = 'a flood of ids that nobody created';
 
 const IDS = 1_000_000;
 const RULES_SINCE_MS = Date.UTC(2026, 0, 1);
-
-/**
- * The gateway is at half of what it can answer, always: the merchants that are measured ask for three quarters of that, and a
- * second stream for the rest, of other known merchants when it is quiet and of ids that nobody created in the flood.
- */
-const MEASURED = 0.375;
-const SECOND_STREAM = 0.125;
-const STREAM_CONNECTIONS = 32;
 
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
 export async function run(bench) {
@@ -39,7 +29,8 @@ export async function run(bench) {
  * @param {string} policy of ids that nobody created
  * @returns {Promise<import('./shared/figures.mjs').Figure[]>}
  */
-async function flooded({ workshop, rounds, seconds, warmupSeconds, quick, say }, upstream, redisUrl, policy) {
+async function flooded(bench, upstream, redisUrl, policy) {
+  const { workshop, warmupSeconds, quick, say } = bench;
   const { server, ruled, databaseUrl } = await startGateway(
     workshop,
     upstream,
@@ -48,59 +39,20 @@ async function flooded({ workshop, rounds, seconds, warmupSeconds, quick, say },
     { defaultRules: false },
   );
   await warmUp(workshop, server, { merchants: ruled, seconds: warmupSeconds });
-  const full = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, limited: true, quick });
-  const perSecond = Math.round(full.perSecond * MEASURED);
-  const streamPerSecond = Math.round(full.perSecond * SECOND_STREAM);
-  say(
-    `${policy}: at most ${rate(full.perSecond)}; the merchants ask for ${rate(perSecond)}, the second stream for ${rate(streamPerSecond)}`,
-  );
-
-  const ids = quick ? IDS / 50 : IDS;
-  const flood = { answered: 0, seconds: 0, transactions: 0, statuses: /** @type {Record<string, number>} */ ({}) };
-  const lookUps = await lookUpCounter(databaseUrl);
+  const asked = await halfOf(bench, server, ruled);
+  say(`${policy}: at most ${rate(asked.most)}; the merchants ask for ${rate(asked.measured)}, the second stream for ${rate(asked.stream)}`);
   const memory = new MemorySampler(server.pid, 200);
+  const stream = secondStream(workshop, server, { merchants: ruled, perSecond: asked.stream, ids: quick ? IDS / 50 : IDS });
+  const { quietMs, floodedMs, ratios } = await besideAFlood(bench, server, ruled, asked.measured, stream.job);
 
-  /** @param {object} settings */
-  const stream = (settings) => {
-    const job = workshop.node(join(ROOT, 'bench', 'load', 'unknown-load.mjs'), {
-      args: [JSON.stringify({ port: server.port, perSecond: streamPerSecond, connections: STREAM_CONNECTIONS, ...settings })],
-    });
-    return { job, result: job.line((line) => line.startsWith('{'), 1_200_000).then((line) => JSON.parse(line)) };
-  };
-  /** @param {object} settings @param {(job: import('./shared/workshop.mjs').Job) => unknown} meanwhile */
-  const floodWith = async (settings, meanwhile) => {
-    const before = await lookUps.count();
-    const { job, result } = stream({ ids: ids - flood.answered, first: flood.answered, ...settings });
-    await meanwhile(job);
-    const { answered, seconds: took, statuses } = await result;
-    flood.answered += answered;
-    flood.seconds += took;
-    flood.transactions += (await lookUps.count()) - before;
-    for (const [status, count] of Object.entries(statuses)) flood.statuses[status] = (flood.statuses[status] ?? 0) + Number(count);
-  };
-  // Of the middle second: that of a whole round is often made by one moment in which the machine did something else.
-  const p99Ms = async () => {
-    const { p99MsBySecond } = await load(workshop, server, { merchants: ruled, seconds, warmupSeconds, perSecond, limited: true, quick });
-    return median(p99MsBySecond.slice(0, seconds));
-  };
-
-  const [quietMs, floodedMs, ratios] = [/** @type {number[]} */ ([]), /** @type {number[]} */ ([]), /** @type {number[]} */ ([])];
-  for (let round = 0; round < rounds; round++) {
-    const quiet = stream({ ids: IDS, merchants: ruled });
-    quietMs.push(await p99Ms());
-    process.kill(quiet.job.pid, 'SIGTERM');
-    await quiet.result;
-    await floodWith({}, async (job) => {
-      floodedMs.push(await p99Ms());
-      process.kill(job.pid, 'SIGTERM');
-    });
-    ratios.push(/** @type {number} */ (floodedMs.at(-1)) / /** @type {number} */ (quietMs.at(-1)));
-  }
   // What the merchants notice is known now; for the memory and the look-ups the rest may come as fast as it can.
-  await floodWith({}, (job) => sleep(1000).then(() => process.kill(job.pid, 'SIGUSR1')));
+  const lookUps = await lookUpCounter(databaseUrl);
+  const [before, startedMs] = [await lookUps.count(), performance.now()];
+  asFastAsItCan(stream.job);
+  const flood = await stream.flooded;
+  const perSecondAsked = ((await lookUps.count()) - before) / ((performance.now() - startedMs) / 1000);
   await lookUps.close();
   const resident = Math.max(...memory.stop());
-  const perSecondAsked = flood.transactions / flood.seconds;
   say(
     `${policy}: ${flood.answered} ids ${JSON.stringify(flood.statuses)}, resident ${megabytes(resident)}, PostgreSQL ${perSecondAsked.toFixed(1)} /s, ` +
       `p99 ${median(quietMs).toFixed(2)} ms beside merchants, ${median(floodedMs).toFixed(2)} ms beside the flood`,
@@ -109,7 +61,7 @@ async function flooded({ workshop, rounds, seconds, warmupSeconds, quick, say },
     figure(`unknown merchants, ${policy}: resident memory of the gateway`, [resident / 2 ** 20], {
       unit: 'MB',
       goal: { atMost: 400 },
-      details: flood,
+      details: { ...flood },
     }),
     figure(`  ${policy}: transactions of PostgreSQL a second`, [perSecondAsked], { unit: '/s', goal: { atMost: 100 } }),
     figure(`  ${policy}: p99 of merchants at half load, beside the flood / beside as many requests of merchants`, ratios, {

@@ -1,4 +1,7 @@
-/** Two workers of a gateway against one, on all cores: as far as the machine allows, because load, upstream and Redis use some of them too. */
+/**
+ * Two workers of a gateway against one, on all cores: as far as the machine allows, because load, upstream and Redis use some of them too. What does not depend on
+ * them is the CPU of a request, of all processes of the gateway together: if it is the same for two workers, two cores of their own carry twice as much.
+ */
 import { figure, interleaved, rate, ratios } from './shared/figures.mjs';
 import { loadText } from './gateway-limiting.mjs';
 import { load, openGateway, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
@@ -22,10 +25,15 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
     (side, round, result) => say(`round ${round}: ${side} ${loadText({ ...result, serverBusy: undefined })}`),
   );
   const perSecond = (/** @type {'one' | 'two'} */ side) => (results[side] ?? []).map((result) => result.perSecond);
+  const micros = (/** @type {'one' | 'two'} */ side) =>
+    (results[side] ?? []).map((result) => (1e6 * (result.serverBusy ?? NaN)) / result.perSecond);
   say(`two workers: ${rate(Math.max(...perSecond('two')))} at most`);
   return [
     figure('workers: two / one', ratios(perSecond('two'), perSecond('one')), { details: results }),
     figure('  two workers', perSecond('two'), { unit: '/s' }),
     figure('  one worker', perSecond('one'), { unit: '/s' }),
+    figure('workers: CPU of a request, two / one', ratios(micros('two'), micros('one')), { goal: { atMost: 1.15 } }),
+    figure('  two workers, all processes', micros('two'), { unit: 'us' }),
+    figure('  one worker, all processes', micros('one'), { unit: 'us' }),
   ];
 }

@@ -23,6 +23,8 @@ import { MerchantNameStart1799300000000 } from './1799300000000-merchant-name-st
 import { MerchantLabelTable1799400000000 } from './1799400000000-merchant-label-table.js';
 import { RuleConsistency1799500000000 } from './1799500000000-rule-consistency.js';
 import { TokenLabel1799510000000 } from './1799510000000-token-label.js';
+import { AuditOfSwitch1799531000000 } from './1799531000000-audit-of-switch.js';
+import { SwitchVersions1799530000000 } from './1799530000000-switch-versions.js';
 import { AuditOfToken1799520000000 } from './1799520000000-audit-of-token.js';
 
 /** Every migration, the oldest first. They are named here one by one: globs find no `.ts` files once compiled. */
@@ -53,4 +55,6 @@ export const MIGRATIONS = [
   RuleConsistency1799500000000,
   TokenLabel1799510000000,
   AuditOfToken1799520000000,
+  SwitchVersions1799530000000,
+  AuditOfSwitch1799531000000,
 ];

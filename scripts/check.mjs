@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { installMissing, demandNode } from './install.mjs';
 import { ROOT } from './paths.mjs';
+import { actionlint } from './check/actionlint.mjs';
 import { buf } from './check/buf.mjs';
 import { kubeconform } from './check/kubeconform.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
@@ -31,6 +32,7 @@ const CHECKS = [
   ['Python', ruff],
   ['Lua', luacheck],
   ['Kubernetes manifests', kubeconform],
+  ['GitHub workflows', actionlint],
   ['protobuf files', buf],
   ['Python of protobuf files', pythonOfProtos],
   ['the model of leases', model],

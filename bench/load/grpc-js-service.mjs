@@ -31,7 +31,16 @@ for (const [name, handlers] of /** @type {const} */ ([
 ])) {
   /** @type {import('@grpc/grpc-js').UntypedServiceImplementation} */
   const implementation = {};
-  for (const [method, handler] of Object.entries(handlers.unary))
+  for (const [method, handler] of Object.entries(handlers.quick))
+    implementation[method] = (/** @type {any} */ asked, /** @type {any} */ callback) => {
+      const answered = (/** @type {object | Error} */ outcome) => (outcome instanceof Error ? callback(outcome) : callback(null, outcome));
+      try {
+        handler(asked.request, call, answered);
+      } catch (error) {
+        callback(error);
+      }
+    };
+  for (const [method, handler] of Object.entries(handlers.unary ?? {}))
     implementation[method] = (/** @type {any} */ asked, /** @type {any} */ callback) =>
       handler(asked.request, call).then((/** @type {object} */ message) => callback(null, message), callback);
   server.addService(serviceNamed(name), implementation);

@@ -1,12 +1,12 @@
 /**
- * Decides through a whole enforcer, and prints decisions a second, and takes and words about leases that went to Redis for each, as JSON:
- * node leases.mjs '{"redisUrl":"redis://...","consistency":"leased","merchants":100000,"measureMs":2000,"warmupMs":2000}'
+ * Decides through a whole enforcer, and prints decisions a second, time of a core for each, and takes and words about leases that went to Redis for each, as JSON:
+ * node leases.mjs '{"redisUrl":"redis://...","consistency":"leased","merchants":100000,"measureMs":2000,"warmupMs":30000,"leaseHorizonMs":10000,"ruleCacheBytes":268435456}'
  */
 import { Enforcer } from '#enforcement';
 import { startLimits } from '#limiter';
 import { Registry } from 'prom-client';
 
-const { redisUrl, consistency, merchants, measureMs, warmupMs } = JSON.parse(process.argv[2] ?? '');
+const { redisUrl, consistency, merchants, measureMs, warmupMs, leaseHorizonMs, ruleCacheBytes } = JSON.parse(process.argv[2] ?? '');
 
 /** Requests that wait for Redis at a time, as of a gateway with so many connections. */
 const AT_ONCE = 256;
@@ -31,6 +31,8 @@ const enforcer = new Enforcer({
   logger: { info: () => {}, warn: () => {} },
   registry,
   storeTimeoutMs: 5000,
+  leaseHorizonMs,
+  ruleCacheBytes,
 });
 enforcer.rulesHere([
   {
@@ -108,11 +110,25 @@ const toRedis = async () => {
 await decideFor(warmupMs);
 made = 0;
 const before = await toRedis();
+console.log('measuring');
 const startMs = performance.now();
+const cpuBefore = process.cpuUsage();
 await decideFor(measureMs);
+const cpu = process.cpuUsage(cpuBefore);
 const seconds = (performance.now() - startMs) / 1000;
 const after = await toRedis();
 const takes = after.takes - before.takes;
 const reports = after.reports - before.reports;
-console.log(JSON.stringify({ perSecond: made / seconds, takesEach: (takes + reports) / made, takes, reports, refused }));
+const cpuUsEach = (cpu.user + cpu.system) / made;
+console.log(
+  JSON.stringify({
+    perSecond: made / seconds,
+    cpuUsEach,
+    takesEach: (takes + reports) / made,
+    takes,
+    reports,
+    reportsPerSecond: reports / seconds,
+    refused,
+  }),
+);
 await enforcer.close();

@@ -1,5 +1,6 @@
 /** The time in which a load generator counts, and what it prints at its end, as JSON. */
 import { Latencies } from './latencies.mjs';
+import { forgetLateness, latenessAt } from './pace.mjs';
 
 export class Measurement {
   /** Nothing more is asked. */
@@ -18,6 +19,7 @@ export class Measurement {
     setTimeout(() => {
       this.#measuring = true;
       this.#since = performance.now();
+      forgetLateness();
       const cpuBefore = process.cpuUsage();
       console.log('measuring');
       setTimeout(() => {
@@ -53,6 +55,7 @@ export class Measurement {
         p99MsBySecond: this.#bySecond.map((each) => each.quantile(0.99)),
         statuses: this.#statuses,
         limitedShare: this.#limited / answers,
+        lateP99Ms: latenessAt(0.99),
         busy: (user + system) / 1e6 / seconds,
       }),
     );

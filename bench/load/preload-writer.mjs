@@ -6,6 +6,7 @@
 import { join } from 'node:path';
 import { allReadCompactSnapshots, createRedis, preloadBuckets, RedisSnapshotStore } from '#limiter-redis';
 import { DIST } from '../../scripts/paths.mjs';
+import { copiedRows } from '../shared/copied-rows.mjs';
 import { snapshotOf } from '../shared/merchants.mjs';
 
 const { redisUrl, merchants, what } = JSON.parse(process.argv[2] ?? '');
@@ -17,12 +18,16 @@ const TTL_MS = 3_600_000;
 const redis = createRedis(redisUrl, 'limiter');
 await new Promise((resolve) => redis.once('ready', resolve));
 
-/** Ids grow with the index, so the cursor tells where to go on. */
+/** Ids grow with the index, so the cursor tells where to go on. @param {string | null} cursor @param {number} count */
+function indexesAfter(cursor, count) {
+  const first = cursor === null ? 0 : Number(cursor.slice(1)) + 1;
+  return Array.from({ length: Math.max(0, Math.min(count, merchants - first)) }, (_, i) => first + i);
+}
+
 const reader = {
-  /** @param {string | null} cursor @param {number} count */
-  async snapshotsAfter(cursor, count) {
-    const first = cursor === null ? 0 : Number(cursor.slice(1)) + 1;
-    return Array.from({ length: Math.max(0, Math.min(count, merchants - first)) }, (_, i) => snapshotOf(first + i));
+  /** @param {string | null} cursor @param {number} count @param {(rows: import('#rules-db').MerchantRows) => unknown} make */
+  async merchantsAfter(cursor, count, make) {
+    return indexesAfter(cursor, count).map((i) => make(copiedRows(i)));
   },
 };
 
@@ -59,7 +64,8 @@ async function carryBuckets() {
     /** @type {Promise<unknown>[]} */
     const underWay = [];
     for (;;) {
-      const chunk = await reader.snapshotsAfter(cursor, CHUNK_MERCHANTS);
+      /** @type {ReturnType<typeof snapshotOf>[]} */
+      const chunk = indexesAfter(cursor, CHUNK_MERCHANTS).map((i) => snapshotOf(i));
       if (chunk.length === 0) break;
       cursor = chunk.at(-1)?.merchantId ?? null;
       underWay.push(preloadBuckets(redis, chunk, TTL_MS));

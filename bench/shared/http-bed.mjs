@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { bundleOf, ROOT } from '../../scripts/paths.mjs';
-import { cpuSeconds } from './proc.mjs';
+import { cpuSeconds, cpuSecondsOfFamily } from './proc.mjs';
 import { snapshotOf } from './merchants.mjs';
 
 const CONNECTIONS = 64;
@@ -29,7 +29,7 @@ const EXHAUSTED = {
 const TOLERATED_SHARE = 0.005;
 const SNAPSHOT_TTL_MS = 3_600_000;
 
-/** @typedef {{ port: number, pid: number }} Server */
+/** @typedef {{ port: number, pid: number, family?: boolean }} Server family: its processes are this one and its children */
 
 /**
  * @typedef {object} LoadResult
@@ -39,8 +39,9 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number[]} p99MsBySecond of each second, the last of which may be a moment
  * @property {Record<string, number>} statuses answers by status
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
+ * @property {number} [lateP99Ms] how late the load generator asked where it had a rate to keep: beyond that it asked several at once
  * @property {number} busy share of a core that the load generator itself used
- * @property {number | undefined} serverBusy share of a core that the server used; far below 1, and something else was the bottleneck
+ * @property {number | undefined} serverBusy share of a core that the server used, all its processes together; far below 1, and something else was the bottleneck
  */
 
 /**
@@ -58,6 +59,7 @@ const SNAPSHOT_TTL_MS = 3_600_000;
  * @property {number} [connections] of HTTP/1.1, 64 unless given
  * @property {string} [ca] speaks TLS, and believes who is vouched for by this
  * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
+ * @property {() => void} [onMeasuring] called when the warm-up is over
  */
 
 /** @param {import('./workshop.mjs').Workshop} workshop @returns {Promise<Server>} */
@@ -73,7 +75,7 @@ export async function announced(job) {
 
 /**
  * The built gateway on the measured core, with its own Redis and PostgreSQL. It knows merchants with a rule that lets
- * everything pass (`ruled`), merchants whose rules are none (`free`), and some that are refused (`refused`).
+ * everything pass (`ruled`, and `leased`), merchants whose rules are none (`free`), and some that are refused (`refused`).
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {Server} upstream
  * @param {string} redisUrl
@@ -83,10 +85,11 @@ export async function announced(job) {
 export async function startGateway(workshop, upstream, redisUrl, env = {}, { defaultRules = true } = {}) {
   const databaseUrl = await emptyDatabase(workshop);
   const ruled = await writeMerchants(redisUrl, 'ruled', MERCHANTS, defaultRules, { endless: true });
+  const leased = await writeMerchants(redisUrl, 'leased', MERCHANTS, defaultRules, { endless: true, consistency: 'leased' });
   const free = await writeMerchants(redisUrl, 'free', MERCHANTS, defaultRules, { rules: false });
   const refused = await writeMerchants(redisUrl, 'refused', FLOODING, defaultRules, { limit: EXHAUSTED });
   const server = await openGateway(workshop, { upstream, redisUrl, databaseUrl, env });
-  return { server, ruled, free, refused, databaseUrl };
+  return { server, ruled, leased, free, refused, databaseUrl };
 }
 
 /** A database in which there are only tables. @param {import('./workshop.mjs').Workshop} workshop */
@@ -118,24 +121,25 @@ export async function openGateway(workshop, { upstream, redisUrl, databaseUrl, e
   const listens = JSON.parse(await job.line((text) => text.includes('gateway listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
-  return { port: listens.port, pid: job.pid };
+  return { port: listens.port, pid: job.pid, family: env['GATEWAY_WORKERS'] !== undefined };
 }
 
 /**
- * A decision API on the measured core, and merchants with a rule that lets everything pass.
+ * A decision API on the measured core, and merchants with a rule that lets everything pass: decided about by Redis (`merchants`), or from leases.
  * @param {import('./workshop.mjs').Workshop} workshop
  * @param {string} redisUrl
- * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], databaseUrl: string }>}
+ * @returns {Promise<{ server: Server, grpc: Server, merchants: string[], leased: string[], databaseUrl: string }>}
  */
 export async function startDecisionApi(workshop, redisUrl) {
   const databaseUrl = await emptyDatabase(workshop);
   const merchants = await writeMerchants(redisUrl, 'ruled', MERCHANTS, true, { endless: true });
+  const leased = await writeMerchants(redisUrl, 'leased', MERCHANTS, false, { endless: true, consistency: 'leased' });
   const job = workshop.node(bundleOf('decision-api'), { measured: true, env: decisionApiEnvironment(redisUrl, databaseUrl) });
   const listens = JSON.parse(await job.line((text) => text.includes('decision API listens'), 30_000));
   const management = JSON.parse(await job.line((text) => text.includes('management listens'), 30_000));
   await ready(management.managementUrl.replace('0.0.0.0', '127.0.0.1'));
   const [server, grpc] = [listens.port, listens.grpcPort].map((port) => ({ port, pid: job.pid }));
-  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, databaseUrl };
+  return { server: /** @type {Server} */ (server), grpc: /** @type {Server} */ (grpc), merchants, leased, databaseUrl };
 }
 
 /** @param {string} redisUrl @param {string} databaseUrl @returns {Record<string, string>} */
@@ -163,7 +167,7 @@ async function migrated(url) {
  * @param {string} name
  * @param {number} count
  * @param {boolean} defaultRules whether to write that there are none
- * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number }} options
+ * @param {{ rules?: boolean, endless?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} options
  * @returns {Promise<string[]>} their ids
  */
 export async function writeMerchants(redisUrl, name, count, defaultRules, options) {
@@ -227,9 +231,11 @@ export async function load(workshop, server, options) {
   const job = workshop.node(script, { args: [file] });
   const withinMs = (warmupSeconds + seconds) * 1000 + 15_000;
   await job.line((line) => line === 'measuring', withinMs);
-  const [startedMs, before] = [performance.now(), cpuSeconds(server.pid)];
+  const used = () => (server.family ? cpuSecondsOfFamily(server.pid) : cpuSeconds(server.pid));
+  options.onMeasuring?.();
+  const [startedMs, before] = [performance.now(), used()];
   const result = JSON.parse(await job.line((line) => line.startsWith('{'), withinMs));
-  const after = cpuSeconds(server.pid);
+  const after = used();
   if (before !== undefined && after !== undefined) result.serverBusy = (after - before) / ((performance.now() - startedMs) / 1000);
   await job.ended;
   if (!quick) demandMeant(result, status, limited);

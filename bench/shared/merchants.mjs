@@ -31,7 +31,7 @@ const ENDLESS_LIMITS = startLimits([/** @type {any} */ (ENDLESS)], RULES_SINCE_M
 export const merchantId = (index) => `m${String(index).padStart(12, '0')}`;
 
 /** Every merchant's rule has a number of its own, as in the database. */
-const ruleId = (/** @type {number} */ index) => String(1_000_000 + index);
+export const ruleId = (/** @type {number} */ index) => String(1_000_000 + index);
 
 /** Most conditions that a rule has. */
 const MOST_CONDITIONS = 50;
@@ -56,10 +56,10 @@ function conditionsOf(count) {
 
 /**
  * @param {number} index
- * @param {{ endless?: boolean, limit?: object, conditions?: number }} [options]
+ * @param {{ endless?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} [options]
  * @returns {import('../../libs/limiter/src/rule.js').Rule}
  */
-export function ruleOf(index, { endless = false, limit, conditions = 0 } = {}) {
+export function ruleOf(index, { endless = false, limit, conditions = 0, consistency } = {}) {
   return {
     id: ruleId(index),
     name: 'transactions',
@@ -72,21 +72,22 @@ export function ruleOf(index, { endless = false, limit, conditions = 0 } = {}) {
     limits: limit ? startLimits([/** @type {any} */ (limit)], RULES_SINCE_MS) : endless ? ENDLESS_LIMITS : LIMITS,
     cost: 1,
     onStoreFailure: 'closed',
+    ...(consistency && { consistency }),
   };
 }
 
 /**
  * @param {number} index
- * @param {{ id?: string, endless?: boolean, rules?: boolean, limit?: object, conditions?: number }} [options]
+ * @param {{ id?: string, endless?: boolean, rules?: boolean, limit?: object, conditions?: number, consistency?: 'leased' }} [options]
  * @returns {import('../../libs/limiter/src/snapshot.js').MerchantSnapshot}
  */
-export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true, limit, conditions = 0 } = {}) {
+export function snapshotOf(index, { id = merchantId(index), endless = false, rules = true, limit, conditions = 0, consistency } = {}) {
   return {
     merchantId: id,
     version: 1,
     exists: true,
     timeZone: 'UTC',
-    rules: rules ? rulesOf(index, conditions, { endless, ...(limit && { limit }) }) : [],
+    rules: rules ? rulesOf(index, conditions, { endless, ...(limit && { limit }), ...(consistency && { consistency }) }) : [],
   };
 }
 
@@ -97,7 +98,7 @@ export const bucketKeyOf = (index) => BUCKET_PREFIX + merchantBucketKey(merchant
  * One rule, and where it may not have so many conditions, others before it of which the last condition does not hold.
  * @param {number} index
  * @param {number} conditions of all of them together
- * @param {{ endless: boolean, limit?: object }} options
+ * @param {{ endless: boolean, limit?: object, consistency?: 'leased' }} options
  */
 function rulesOf(index, conditions, options) {
   const rules = [ruleOf(index, { ...options, conditions: Math.min(conditions, MOST_CONDITIONS) })];

@@ -5,7 +5,8 @@ import { cpus, totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import { writeBetween } from '../../scripts/marked-text.mjs';
 import { ROOT } from '../../scripts/paths.mjs';
-import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
+import { librariesOf } from '../../scripts/services/fetch-debian.mjs';
+import { findRedisServer } from '../../scripts/services/redis.mjs';
 import { megabytes } from './figures.mjs';
 import { keepRun, publishedFigures } from './published.mjs';
 

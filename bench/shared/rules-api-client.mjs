@@ -5,7 +5,7 @@ import { median } from './figures.mjs';
 
 export const TOKEN = 'admin-token-of-the-benchmarks';
 const CONNECTIONS = 8;
-const PAGE = 200;
+export const PAGE = 200;
 
 export class RulesApiClient {
   /** @type {Pool} */
@@ -61,23 +61,38 @@ export class RulesApiClient {
     return times;
   }
 
-  /** Walks through the whole list of merchants, and compares its first twentieth with its last one. @param {number} merchants */
-  async walk(merchants) {
-    /** @type {number[]} */
-    const times = [];
-    let seen = 0;
-    /** @type {string | null} */
-    let cursor = '';
-    while (cursor !== null) {
-      const query = /** @type {string} */ (cursor) === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
-      const startedMs = performance.now();
-      const page = await this.ask('GET', `/v1/merchants?limit=${PAGE}${query}`);
-      times.push(performance.now() - startedMs);
-      seen += page.items.length;
-      cursor = page.nextCursor;
-    }
-    if (seen !== merchants) throw new Error(`the list has ${seen} merchants, not ${merchants}`);
-    const share = Math.max(1, Math.floor(times.length / 20));
-    return { first: median(times.slice(0, share)), last: median(times.slice(-share)), pages: times.length };
+  /**
+   * Reads the first pages of a list of merchants, and its last ones. Those between are left out: there are thousands.
+   * @param {{ filter?: string, last: string, beforeEnd: string, pages: number }} list last: its last merchant; beforeEnd: one from which fewer pages than `pages` lead to the end
+   */
+  async ends({ filter = '', last, beforeEnd, pages }) {
+    const first = await this.#pages(`/v1/merchants?limit=${PAGE}${filter}`, pages);
+    if (first.nextCursor === null) throw new Error(`the list ${filter} has ${first.times.length} pages only`);
+    const end = await this.#pages(`/v1/merchants?limit=${PAGE}${filter}&cursor=${moved(first.nextCursor, beforeEnd)}`, pages);
+    if (end.nextCursor !== null || end.lastId !== last) throw new Error(`the list ${filter} ends with ${end.lastId}, not with ${last}`);
+    return { first: median(first.times), last: median(end.times), pages: first.times.length + end.times.length };
   }
+
+  /** @param {string} path @param {number} most */
+  async #pages(path, most) {
+    const times = [];
+    let lastId = '';
+    /** @type {string | null} */
+    let nextCursor = null;
+    for (let page = path; times.length < most; page = `${path.split('&cursor=')[0]}&cursor=${nextCursor}`) {
+      const startedMs = performance.now();
+      const { items, nextCursor: next } = await this.ask('GET', page);
+      times.push(performance.now() - startedMs);
+      lastId = items.at(-1).id;
+      nextCursor = next;
+      if (next === null) break;
+    }
+    return { times, lastId, nextCursor };
+  }
+}
+
+/** A cursor of the same list that stands behind another merchant. @param {string} cursor @param {string} id */
+function moved(cursor, id) {
+  const [list] = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+  return Buffer.from(JSON.stringify([list, id])).toString('base64url');
 }

@@ -29,6 +29,9 @@ export const SEARCHES = [
   `plan=${PLAN}&label=opened%3Dlate`,
 ];
 
+/** Of the rules of one merchant. */
+export const RULE_SEARCHES = ['path=%2Ftransactions%2F7', 'label=team%3Drisk', 'algorithm=token_bucket', 'enabled=true'];
+
 /** The ids of merchants in the database, in the order of their numbers. */
 const ID = "'m' || lpad(i::text, 12, '0')";
 

@@ -8,7 +8,8 @@ import { ROOT } from '../../scripts/paths.mjs';
 import { endProcess } from '../../scripts/processes.mjs';
 import { placeFor, unprivilegedAccount } from '../../scripts/services/account.mjs';
 import { startPostgres } from '../../scripts/services/postgres.mjs';
-import { findRedisServer, librariesOf, startRedis } from '../../scripts/services/redis.mjs';
+import { librariesOf } from '../../scripts/services/fetch-debian.mjs';
+import { findRedisServer, startRedis } from '../../scripts/services/redis.mjs';
 import { Tether } from '../../scripts/tether.mjs';
 import { onMeasuredCore } from './cores.mjs';
 

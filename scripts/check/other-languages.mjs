@@ -6,6 +6,7 @@ import { basename, join } from 'node:path';
 import { build, importBuilt } from '../build.mjs';
 import { ROOT, TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
+import { obtainLuacheck } from '../services/fetch-linters.mjs';
 
 /** @typedef {import('../check.mjs').Outcome} Outcome */
 
@@ -33,14 +34,18 @@ function obtainRuff() {
 
 /** Scripts are linted as Redis gets them, with everything that they include: only then is a variable that nobody defines one. @returns {Promise<Outcome>} */
 export async function luacheck() {
-  const program = findProgram(['luacheck']);
-  if (!program) return { skipped: 'luacheck is not on PATH. On Debian or Ubuntu: apt install lua-check. On macOS: brew install luacheck' };
+  const command = obtainLuacheck();
+  if (!command)
+    return {
+      skipped:
+        'luacheck is not on PATH and could not be fetched. On Debian or Ubuntu: apt install lua-check. On macOS: brew install luacheck',
+    };
   await build();
   const { sourceOf } = await importBuilt('libs/limiter-redis/src/scripts.js');
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-lua-'));
   try {
     for (const name of scriptNames()) writeFileSync(join(folder, name), sourceOf(name));
-    return { ok: succeeds(program, ['--no-color', '--config', join(ROOT, '.luacheckrc'), folder]) };
+    return { ok: succeeds(command.program, [...command.args, '--no-color', '--config', join(ROOT, '.luacheckrc'), folder], command.env) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -57,5 +62,6 @@ function scriptNames() {
 /**
  * @param {string} program
  * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} [env]
  */
-const succeeds = (program, args) => spawnSync(program, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
+const succeeds = (program, args, env) => spawnSync(program, args, { cwd: ROOT, stdio: 'inherit', env }).status === 0;

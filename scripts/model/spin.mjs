@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
-import { fetchFromDebian } from '../services/fetch-redis.mjs';
+import { fetchFromDebian } from '../services/fetch-debian.mjs';
 
 const STEP_TIMEOUT_MS = 3_600_000;
 const MEMORY_MB = 6000;

@@ -4,7 +4,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, ren
 import { join } from 'node:path';
 import { TOOLS } from '../paths.mjs';
 import { findProgram } from '../processes.mjs';
-import { missingLibraries } from './fetch-redis.mjs';
+import { missingLibraries } from './fetch-debian.mjs';
 
 /** Above what the largest download takes on a slow line. */
 const FETCH_TIMEOUT_MS = 60_000;

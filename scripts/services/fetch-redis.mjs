@@ -1,13 +1,10 @@
 /** Gets a real redis-server for the tests where there is none, by whatever this system offers. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { TOOLS } from '../paths.mjs';
-import { findProgram } from '../processes.mjs';
-import { findRedisServer, librariesOf } from './redis.mjs';
-
-const STEP_TIMEOUT_MS = 120_000;
+import { fetchFromDebian, isRoot, librariesOf, missingLibraries, onPath, run, unpack } from './fetch-debian.mjs';
+import { findRedisServer } from './redis.mjs';
 
 /**
  * The path of a redis-server that runs, fetched if need be.
@@ -35,8 +32,6 @@ function workingServer() {
     : undefined;
 }
 
-const isRoot = () => process.getuid?.() === 0;
-
 /** @type {{ how: string, possible: () => boolean, fetch: () => string | undefined }[]} fetch returns why it failed */
 const WAYS = [
   { how: 'apt-get install redis-server', possible: () => isRoot() && onPath('apt-get'), fetch: installByApt },
@@ -47,9 +42,6 @@ const WAYS = [
   },
   { how: 'brew install redis', possible: () => onPath('brew'), fetch: () => run('brew', ['install', 'redis']) },
 ];
-
-/** @param {string} program */
-const onPath = (program) => findProgram([program]) !== undefined;
 
 function installByApt() {
   // A package that is installed is not to be started as a service of the system.
@@ -68,29 +60,6 @@ function unpackByApt() {
 }
 
 /**
- * Unpacks packages of the system where our tools lie, without installing them.
- * @param {string[]} packages
- * @returns {string | undefined} why it failed
- */
-function unpack(packages) {
-  const folder = mkdtempSync(join(tmpdir(), 'tollgate-tools-'));
-  try {
-    const failure = run('apt-get', ['download', ...packages], {}, folder);
-    if (failure) return failure;
-    const unpacked = join(folder, 'unpacked');
-    for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
-      const broken = run('dpkg', ['-x', join(folder, file), unpacked]);
-      if (broken) return broken;
-    }
-    mkdirSync(TOOLS, { recursive: true });
-    cpSync(unpacked, TOOLS, { recursive: true, verbatimSymlinks: true });
-    return undefined;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
-
-/**
  * The library that shifts the clock of a process, for tests: the system's, or one that is fetched.
  * @returns {string | undefined} undefined where none can be had
  */
@@ -104,61 +73,4 @@ export function obtainFaketime() {
   if (present) return present;
   fetchFromDebian(['libfaketime']);
   return find();
-}
-
-/**
- * Unpacks packages of the system where our tools lie, if it is one that has them. What came of it, the caller sees.
- * @param {string[]} packages
- */
-export function fetchFromDebian(packages) {
-  if (!onPath('apt-get') || !onPath('dpkg')) return;
-  // A fresh image of a system has no lists of packages, and only root may fetch them.
-  if (unpack(packages) && isRoot()) {
-    run('apt-get', ['update', '-qq']);
-    unpack(packages);
-  }
-}
-
-/**
- * The libraries' packages that packages need, and those that they need, which this system has not installed.
- * @param {string[]} of
- * @returns {Set<string>}
- */
-export function missingLibraries(...of) {
-  /** @type {Set<string>} */
-  const missing = new Set();
-  // A generation at a time: each look into the lists takes a third of a second.
-  for (let names = of; names.length > 0;) {
-    const { stdout } = spawnSync('apt-cache', ['depends', '--important', ...names], { encoding: 'utf8' });
-    const needed = new Set([...stdout.matchAll(/^  (?:Pre)?Depends: (lib\S+)$/gm)].map(([, name = '']) => name));
-    names = notInstalled([...needed].filter((name) => !missing.has(name)));
-    for (const name of names) missing.add(name);
-  }
-  return missing;
-}
-
-/** @param {string[]} names */
-function notInstalled(names) {
-  if (names.length === 0) return [];
-  // eslint-disable-next-line no-template-curly-in-string -- dpkg's own language
-  const { stdout } = spawnSync('dpkg-query', ['--show', '--showformat=${Package} ${Status}\n', ...names], { encoding: 'utf8' });
-  const installed = new Set([...stdout.matchAll(/^(\S+) .*\binstalled$/gm)].map(([, name = '']) => name));
-  return names.filter((name) => !installed.has(name));
-}
-
-/**
- * @param {string} command
- * @param {string[]} args
- * @param {Record<string, string>} [env]
- * @param {string} [cwd]
- * @returns {string | undefined} why it failed
- */
-function run(command, args, env = {}, cwd = '/') {
-  const result = spawnSync(command, args, { cwd, env: { ...process.env, ...env }, encoding: 'utf8', timeout: STEP_TIMEOUT_MS });
-  if (result.status === 0) return undefined;
-  return (result.stderr || result.error?.message || `${command} ended with ${result.signal ?? result.status}`)
-    .trim()
-    .split('\n')
-    .slice(-2)
-    .join(' ');
 }

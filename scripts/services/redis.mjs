@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { TOOLS } from '../paths.mjs';
 import { freePort } from '../ports.mjs';
 import { findProgram } from '../processes.mjs';
+import { librariesOf } from './fetch-debian.mjs';
 import { startServer } from './server.mjs';
 
 const START_TIMEOUT_MS = 10_000;
@@ -115,16 +116,4 @@ function answersPing(port) {
     socket.once('timeout', () => finish(false));
     socket.once('error', () => finish(false));
   });
-}
-
-/**
- * A server that was unpacked rather than installed finds its libraries beside it, once it is told so.
- * @param {string} program
- * @returns {Record<string, string>} variables to add to its environment
- */
-export function librariesOf(program) {
-  if (!program.startsWith(TOOLS)) return {};
-  const arch = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[/** @type {string} */ (process.arch)] ?? '';
-  const folders = [join(TOOLS, 'usr', 'lib', arch), join(TOOLS, 'lib', arch)];
-  return { LD_LIBRARY_PATH: [...folders, process.env['LD_LIBRARY_PATH']].filter(Boolean).join(':') };
 }

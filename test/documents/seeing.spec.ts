@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { obtainPromtool } from '../../scripts/services/fetch-linters.mjs';
 import { listedMetrics } from '../support/metric-list.js';
 
 interface Alert {
@@ -86,15 +87,22 @@ test('series in the tests of alerts are ones that there are', () => {
   expect(unknownIn(readFileSync(ALERT_TESTS, 'utf8').replaceAll(/^rule_files.*$/gm, ''))).toEqual([]);
 });
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-if (!hasPromtool) console.warn(`SKIPPED: promtool is not there (Debian: apt-get install prometheus), so ${ALERTS} is not checked by it`);
+const promtool = obtainPromtool();
+if (!promtool)
+  console.warn(
+    `SKIPPED: promtool is not on PATH and could not be fetched (Debian: apt-get install prometheus), so ${ALERTS} is not checked by it`,
+  );
 
-(hasPromtool ? test : test.skip)('promtool finds nothing wrong with the alerts', () => {
-  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', ALERTS], { encoding: 'utf8' });
-  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+function promtoolSays(...args: string[]) {
+  const { program, env } = promtool!;
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', env });
+  return [status, stdout + stderr];
+}
+
+(promtool ? test : test.skip)('promtool finds nothing wrong with the alerts', () => {
+  expect(promtoolSays('check', 'rules', ALERTS)).toEqual([0, expect.stringContaining('SUCCESS')]);
 });
 
-(hasPromtool ? test : test.skip)('alerts fire when they should, and not otherwise', () => {
-  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', ALERT_TESTS], { encoding: 'utf8' });
-  expect([status, stdout + stderr]).toEqual([0, expect.stringContaining('SUCCESS')]);
+(promtool ? test : test.skip)('alerts fire when they should, and not otherwise', () => {
+  expect(promtoolSays('test', 'rules', ALERT_TESTS)).toEqual([0, expect.stringContaining('SUCCESS')]);
 });

@@ -10,7 +10,7 @@ import type { RunningApp } from '../support/processes.js';
 import type { ShiftedRedis } from '../support/shifted-redis.js';
 import { until } from '../support/until.js';
 import { Machine } from './machine.js';
-import { LIMITED, MERCHANTS, ruleOf, type Merchant } from './merchants.js';
+import { isOverLimit, LIMIT, MERCHANTS, ruleOf, type Merchant, type OverLimit } from './merchants.js';
 import { percentile, ReceivedLog, type Answer } from './observations.js';
 
 /** Requests a second of each merchant. */
@@ -182,7 +182,7 @@ export class FaultBed {
 
   /** Milliseconds from then until the last answer that was not as it should be, or 0. Only merchants that are never over their limit. */
   healedAfterMs(fromMs: number): number {
-    const wrong = this.answers.filter(({ merchant, sentMs, status }) => merchant !== 'limited' && sentMs >= fromMs && status !== 200);
+    const wrong = this.answers.filter(({ merchant, sentMs, status }) => !isOverLimit(merchant) && sentMs >= fromMs && status !== 200);
     return Math.max(0, ...wrong.map(({ sentMs, tookMs }) => sentMs + tookMs - fromMs));
   }
 
@@ -199,10 +199,10 @@ export class FaultBed {
     return until('all merchants are served', () => MERCHANTS.every(isServed), withinMs);
   }
 
-  /** How many requests of the limited merchant reached the upstream, and how many the law allows in that time. */
-  admitted(fromMs: number, untilMs: number): { count: number; bound: number } {
-    const count = this.received.countOf('limited', fromMs, untilMs);
-    return { count, bound: LIMITED.capacity + Math.ceil(((untilMs - fromMs) / 1000) * LIMITED.perSecond) };
+  /** How many requests of a merchant over its limit reached the upstream, and how many the law allows in that time. */
+  admitted(merchant: OverLimit, fromMs: number, untilMs: number): { count: number; bound: number } {
+    const count = this.received.countOf(merchant, fromMs, untilMs);
+    return { count, bound: LIMIT.capacity + Math.ceil(((untilMs - fromMs) / 1000) * LIMIT.perSecond) };
   }
 
   async close(): Promise<void> {

@@ -6,9 +6,9 @@ export interface Fault {
   readonly name: string;
   readonly breakIt: (bed: FaultBed) => unknown;
   readonly heal: (bed: FaultBed) => unknown;
-  /** Statuses that each merchant may get while it is broken and until it has healed. What is not named: 200, and 429 for the limited one. */
+  /** Statuses that each merchant may get while it is broken and until it has healed. What is not named: 200, and 429 for those over their limit. */
   readonly allowed: Partial<Record<Merchant, readonly number[]>>;
-  /** How often in the row the limited merchant's bucket may be full again: what is lost cannot be known. */
+  /** How often in the row a bucket may be full again: what is lost cannot be known. */
   readonly bucketsLost?: number;
   /** It takes too long for npm test, or needs something that not every machine has. */
   readonly onlyByHand?: true;
@@ -19,9 +19,9 @@ export interface Fault {
 }
 
 /** Rules act by their onStoreFailure. */
-export const STORE_AWAY = { closed: [503], limited: [503] } as const;
+export const STORE_AWAY = { closed: [503], limited: [503], leased: [503] } as const;
 
 /** What everybody may get besides. */
 export function everybody(...statuses: number[]): Record<Merchant, readonly number[]> {
-  return { open: statuses, closed: statuses, local: statuses, limited: statuses };
+  return { open: statuses, closed: statuses, local: statuses, limited: statuses, leased: statuses };
 }

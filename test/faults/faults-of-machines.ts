@@ -74,7 +74,7 @@ export const FAULTS_OF_MACHINES: readonly Fault[] = [
       bed.redisWay.open();
     },
     heal: (bed) => everywhere(bed, {}),
-    allowed: { ...everybody(502, 504), closed: [502, 503, 504], limited: [502, 503, 504] },
+    allowed: { ...everybody(502, 503, 504), open: [502, 504], local: [502, 504] },
     onlyByHand: true,
     healsWithinMs: 6000,
   },

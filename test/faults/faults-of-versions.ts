@@ -13,7 +13,13 @@ async function write(bed: FaultBed, bodyOf: (merchant: Merchant) => object): Pro
   await snapshots.announce([...MERCHANTS]);
 }
 
-const ON_STORE_FAILURE = { open: 'open', closed: 'closed', local: 'local', limited: 'closed' } as const satisfies Record<Merchant, string>;
+const ON_STORE_FAILURE = {
+  open: 'open',
+  closed: 'closed',
+  local: 'local',
+  limited: 'closed',
+  leased: 'closed',
+} as const satisfies Record<Merchant, string>;
 
 export const FAULTS_OF_VERSIONS: readonly Fault[] = [
   {

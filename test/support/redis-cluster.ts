@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis';
 import { freePort } from '../../scripts/ports.mjs';
 import { IN_MEMORY, RedisProcesses, type RedisProcess } from './redis-process.js';
+import { makeRedisTls } from './redis-tls.js';
 import { until } from './until.js';
 
 const SLOTS = 16_384;
@@ -10,6 +11,8 @@ const MASTERS = 3;
 export interface TestCluster {
   /** As REDIS_URL has it. */
   readonly url: string;
+  /** With TLS: the same, but an authority is believed that has signed nothing here. */
+  readonly untrustingUrl: string | undefined;
   /** The masters first, then their replicas in the same order. */
   readonly nodes: readonly RedisProcess[];
   /** A master keeps its connections and answers nothing, until thaw(). */
@@ -25,14 +28,19 @@ export interface TestClusterOptions {
   /** For how long a master is silent before its replica takes its place. */
   readonly nodeTimeoutMs?: number;
   readonly args?: readonly string[];
+  /** Spoken with clients and between the nodes. */
+  readonly tls?: boolean;
 }
 
 export async function freshRedisCluster({
   replicas = false,
   nodeTimeoutMs = 15_000,
   args = [],
+  tls: secure = false,
 }: TestClusterOptions = {}): Promise<TestCluster> {
   const processes = new RedisProcesses();
+  const tls = secure ? makeRedisTls(processes) : undefined;
+  const portArgs = (port: number) => (tls ? [...tls.args(port), ...tls.betweenServers, '--tls-cluster', 'yes'] : ['--port', port]);
   const nodes: RedisProcess[] = [];
   const buses: number[] = [];
   for (let i = 0; i < MASTERS * (replicas ? 2 : 1); i++) {
@@ -40,17 +48,20 @@ export async function freshRedisCluster({
     buses.push(busPort);
     nodes.push(
       await processes.start((port) => [
-        ...['--port', port, '--cluster-port', busPort, '--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
+        ...portArgs(port),
+        ...['--cluster-port', busPort, '--cluster-enabled', 'yes', '--cluster-config-file', `nodes-${port}.conf`],
         // Where a master is away without a replica, the others go on.
         ...['--cluster-node-timeout', nodeTimeoutMs, '--cluster-require-full-coverage', 'no', ...IN_MEMORY, ...args],
       ]),
     );
   }
-  const clients = nodes.map(({ port }) => new Redis(port, '127.0.0.1').on('error', () => {}));
+  const clients = nodes.map(({ port }) => new Redis({ port, host: '127.0.0.1', ...(tls && { tls: tls.client }) }).on('error', () => {}));
   for (const client of clients) await until('the server answers', async () => (await client.ping()) === 'PONG');
   await joined(nodes, buses, clients);
+  const url = `${tls ? 'rediss' : 'redis'}+cluster://${nodes.map(({ host, port }) => `${host}:${port}`).join(',')}`;
   return {
-    url: `redis+cluster://${nodes.map(({ host, port }) => `${host}:${port}`).join(',')}`,
+    url: url + (tls?.parameters ?? ''),
+    untrustingUrl: tls && url + tls.ofAnother,
     nodes,
     freeze: (index) => nodes[index]!.freeze(),
     thaw: (index) => nodes[index]!.thaw(),

@@ -7,7 +7,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import type { Redis } from 'ioredis';
 import { freePort } from '../../scripts/ports.mjs';
 import { endProcess } from '../../scripts/processes.mjs';
-import { findRedisServer, librariesOf } from '../../scripts/services/redis.mjs';
+import { librariesOf } from '../../scripts/services/fetch-debian.mjs';
+import { findRedisServer } from '../../scripts/services/redis.mjs';
 import { Tether } from '../../scripts/tether.mjs';
 import { until } from './until.js';
 

@@ -1,6 +1,7 @@
 /** A Sentinel group for tests: a primary with a replica, and three Sentinels that watch them. */
 import { Redis } from 'ioredis';
 import { IN_MEMORY, RedisProcesses, type RedisProcess } from './redis-process.js';
+import { makeRedisTls } from './redis-tls.js';
 import { until } from './until.js';
 
 const GROUP = 'tollgate-test';
@@ -9,6 +10,8 @@ const SENTINELS = 3;
 export interface TestSentinelGroup {
   /** As REDIS_URL has it. */
   readonly url: string;
+  /** With TLS: the same, but an authority is believed that has signed nothing here. */
+  readonly untrustingUrl: string | undefined;
   /** The first primary, and its replica. */
   readonly servers: readonly [RedisProcess, RedisProcess];
   /** A connection to one of the servers, for what a test does to it. It ends with the group. */
@@ -23,22 +26,31 @@ export interface TestSentinelOptions {
   readonly downAfterMs?: number;
   /** user:password of an ACL, which everybody needs then. */
   readonly login?: readonly [user: string, password: string];
+  /** Spoken with clients, with the Sentinels and between all of them. */
+  readonly tls?: boolean;
 }
 
-export async function freshSentinelGroup({ downAfterMs = 500, login }: TestSentinelOptions = {}): Promise<TestSentinelGroup> {
+export async function freshSentinelGroup({
+  downAfterMs = 500,
+  login,
+  tls: secure = false,
+}: TestSentinelOptions = {}): Promise<TestSentinelGroup> {
   const processes = new RedisProcesses();
+  const tls = secure ? makeRedisTls(processes) : undefined;
+  const portArgs = (port: number) => (tls ? [...tls.args(port), ...tls.betweenServers] : ['--port', port]);
   const acl = login && ['--user', login[0], 'on', `>${login[1]}`, '~*', '&*', '+@all', '--user', 'default', 'off'];
   const credentials = login && ['--masteruser', login[0], '--masterauth', login[1]];
-  const args = (port: number) => ['--port', port, ...IN_MEMORY, ...(acl ?? []), ...(credentials ?? [])];
+  const args = (port: number) => [...portArgs(port), ...IN_MEMORY, ...(acl ?? []), ...(credentials ?? [])];
   const primary = await processes.start(args);
   const replica = await processes.start((port) => [...args(port), '--replicaof', '127.0.0.1', primary.port]);
   const sentinels: RedisProcess[] = [];
   for (let i = 0; i < SENTINELS; i++) sentinels.push(await processes.start((port) => [sentinelFile(port), '--sentinel']));
-  const options = login ? { username: login[0], password: login[1] } : {};
+  const options = { ...(login && { username: login[0], password: login[1] }), ...(tls && { tls: tls.client }) };
+  const openSentinel = (port: number) => new Redis({ port, host: '127.0.0.1', ...(tls && { tls: tls.client }) }).on('error', () => {});
   const clients = [primary, replica].map(({ port }) => new Redis({ port, host: '127.0.0.1', ...options }).on('error', () => {}));
   await until('the replica follows', async () => (await clients[1]!.info('replication')).includes('master_link_status:up'), 30_000);
   for (const { port } of sentinels) {
-    const sentinel = new Redis(port, '127.0.0.1').on('error', () => {});
+    const sentinel = openSentinel(port);
     const knowsAll = async () => {
       const [fields] = [(await sentinel.call('SENTINEL', 'MASTER', GROUP)) as string[]];
       const valueOf = (name: string) => fields[fields.indexOf(name) + 1];
@@ -48,12 +60,14 @@ export async function freshSentinelGroup({ downAfterMs = 500, login }: TestSenti
     sentinel.disconnect();
   }
   const user = login ? `${login.map(encodeURIComponent).join(':')}@` : '';
+  const url = `${tls ? 'rediss' : 'redis'}+sentinel://${user}${sentinels.map(({ host, port }) => `${host}:${port}`).join(',')}/${GROUP}`;
   return {
-    url: `redis+sentinel://${user}${sentinels.map(({ host, port }) => `${host}:${port}`).join(',')}/${GROUP}`,
+    url: url + (tls?.parameters ?? ''),
+    untrustingUrl: tls && url + tls.ofAnother,
     servers: [primary, replica],
     client: (index) => clients[index]!,
     async failOver() {
-      const sentinel = new Redis(sentinels[0]!.port, '127.0.0.1').on('error', () => {});
+      const sentinel = openSentinel(sentinels[0]!.port);
       try {
         return await sentinel.call('SENTINEL', 'FAILOVER', GROUP);
       } finally {
@@ -69,7 +83,7 @@ export async function freshSentinelGroup({ downAfterMs = 500, login }: TestSenti
   /** A Sentinel writes its own file. */
   function sentinelFile(port: number): string {
     const lines = [
-      `port ${port}`,
+      ...inFile(portArgs(port)),
       'bind 127.0.0.1',
       `sentinel monitor ${GROUP} 127.0.0.1 ${primary.port} 2`,
       `sentinel down-after-milliseconds ${GROUP} ${downAfterMs}`,
@@ -78,4 +92,12 @@ export async function freshSentinelGroup({ downAfterMs = 500, login }: TestSenti
     ];
     return processes.file(`sentinel-${port}.conf`, `${lines.join('\n')}\n`);
   }
+}
+
+/** Arguments as lines of a configuration file. */
+function inFile(args: readonly (string | number)[]): string[] {
+  return args
+    .join(' ')
+    .split(/(?:^| )--/)
+    .slice(1);
 }

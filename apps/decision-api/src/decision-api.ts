@@ -61,22 +61,21 @@ export class DecisionApi {
       headersOf,
       trusts: createTrust(config.trustedProxies),
     };
-    const { maxInFlight, maxConnections } = config;
+    const { maxInFlight, maxConnections, maxBufferedBytes } = config;
     const routes = createRoutes({ ...doors, waiters });
     const counts = new CallCounts();
     registerCalls(registry, counts, waiters);
     registerCertificate(registry, this.tls?.files);
     registerHandshakes(registry, this.tls);
     const tls = this.tls?.door;
-    this.grpc = new GrpcDoors({ ...doors, callers: this.callers, counts, health, logger, maxInFlight, maxConnections, tls });
+    const bounds = { maxInFlight, maxConnections, maxBufferedBytes };
+    this.grpc = new GrpcDoors({ ...doors, ...bounds, callers: this.callers, counts, health, logger, tls });
     this.server = new DecisionServer({
       routes,
       callers: this.callers,
       counts,
       logger,
-      maxInFlight,
-      maxConnections,
-      maxBufferedBytes: config.maxBufferedBytes,
+      ...bounds,
       headersTimeoutMs: config.clientHeadersTimeoutMs,
       requestTimeoutMs: 2 * config.clientHeadersTimeoutMs,
       longestAnswerMs: config.decisionApiMaxWaitMs + LONGEST_DECISION_MS,

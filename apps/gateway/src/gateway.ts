@@ -31,11 +31,15 @@ export interface GatewayOptions {
   readonly certificate?: PairOfFiles | undefined;
   /** Where requests are traced. */
   readonly tracing?: Tracing | undefined;
+  /** Called when the gateway is warm: it serves as soon as this resolves, at once unless it is given. */
+  readonly turnToServe?: (() => Promise<void>) | undefined;
 }
 
 /** An enforcer behind a proxy; starts and stops them in order. */
 export class Gateway {
   readonly enforcer: Enforcer;
+  /** Whether it has served the port. */
+  listening = false;
   private readonly issuer: Issuer | undefined;
   private readonly countryFile: CountryFile | undefined;
   private readonly proxyOptions: ProxyOptions;
@@ -43,7 +47,6 @@ export class Gateway {
   private readonly certificate: CertificateFiles | undefined;
   private readonly stopping = new AbortController();
   private readonly preflights = new PreflightCounts();
-  private listening = false;
 
   constructor(private readonly options: GatewayOptions) {
     const { config, registry } = options;
@@ -77,13 +80,17 @@ export class Gateway {
     if (countryFile !== undefined) health.addCheck('country_file', countryFile.assertUsable, { required: false });
     if (this.certificate !== undefined) health.addCheck('certificate', this.certificate.assertUsable, { required: false });
     // Before it listens: a gateway that can be reached is warm, and counted among the gateways.
-    await Promise.all([enforcer.open(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
+    await Promise.all([enforcer.warmUp(stopping.signal), this.issuer?.keys.open(), countryFile?.open()]);
     await this.rehearse();
+    if (stopping.signal.aborted) return;
+    // Its turn may come after a year, and then by the files of that day.
+    this.certificate?.open();
+    routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
+    await this.itsTurn();
+    await enforcer.join(stopping.signal);
     if (stopping.signal.aborted) return;
     const port = await this.proxy.listen(config.gatewayPort, config.gatewayHost);
     this.listening = true;
-    this.certificate?.open();
-    routes?.watch(logger, (changed) => this.proxy.useRoutes(changed));
     logger.info({ port, upstream: config.upstreamUrl?.href.replace(/\/$/, ''), routesFile: config.routesFile }, 'gateway listens');
   }
 
@@ -145,6 +152,15 @@ export class Gateway {
     if (cert === undefined || key === undefined) return undefined;
     const onChanged = (changed: PairOfFiles): void => this.proxy.renewTls(changed);
     return new CertificateFiles({ prefix: 'GATEWAY_TLS', paths: { cert, key, clientCa }, pair, logger, onChanged });
+  }
+
+  /** Resolves when the gateway shall serve, or is told to end before. */
+  private itsTurn(): Promise<void> {
+    const { signal } = this.stopping;
+    return new Promise((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      void Promise.resolve(this.options.turnToServe?.()).then(resolve);
+    });
   }
 
   private async rehearse(): Promise<void> {

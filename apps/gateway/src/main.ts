@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import { readCertificateOrExit } from '#edge';
+import { nearestName } from '#limiter';
 import {
   createHttpApp,
   createLogger,
@@ -9,6 +10,7 @@ import {
   refusalBeforeBody,
   runUntilSignal,
   setProblemTypeBase,
+  warnOfUnknownVariables,
 } from '#platform';
 import cluster from 'node:cluster';
 import { GatewayModule } from './gateway.module.js';
@@ -17,12 +19,15 @@ import { tlsFiles } from './proxy-settings.js';
 import { openRoutesOrExit } from './routes/index.js';
 import { demandTls } from './tls/tls-faults.js';
 import { startTracing } from './tracing/index.js';
-import { registerPool, runPrimary, serveAsWorker, tellThatItServes } from './workers/index.js';
+import { registerPool, runPrimary, serveAsWorker, tellThatItServes, turnToServe } from './workers/index.js';
 
 const config = loadConfigOrExit('gateway', demandTls);
 const routes = openRoutesOrExit(config);
 const certificate = readCertificateOrExit('GATEWAY_TLS', tlsFiles(config));
 setProblemTypeBase(config.problemTypeBase);
+
+// Its workers have the same environment.
+if (cluster.isPrimary) warnOfUnknownVariables(createLogger('gateway', config.logLevel), nearestName);
 
 if (cluster.isPrimary && config.gatewayWorkers > 1) await runPrimary(config);
 else await runGateway();
@@ -32,7 +37,7 @@ async function runGateway(): Promise<void> {
   const health = new Health();
   const registry = createRegistry('gateway');
   const tracing = await startTracing(config);
-  const options = { config, logger, health, registry, tracing, routes, certificate };
+  const options = { config, logger, health, registry, tracing, routes, certificate, turnToServe: turnToServe() };
   const gateway = new Gateway(options);
   const refusal = refusalBeforeBody(config.managementToken);
   const app = await createHttpApp(GatewayModule.register(gateway, options), { logger, registry, requestIdInLogs: false, refusal });
@@ -40,7 +45,8 @@ async function runGateway(): Promise<void> {
   if (cluster.isWorker) {
     serveAsWorker({ health, registry, enforcer: gateway.enforcer });
     await app.init();
-    tellThatItServes();
+    // It may have been told to end before.
+    if (gateway.listening) tellThatItServes();
     return;
   }
   registerPool(registry, undefined);

@@ -1,9 +1,20 @@
 import 'reflect-metadata';
-import { createHttpApp, createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
+import { nearestName } from '#limiter';
+import {
+  createHttpApp,
+  createLogger,
+  createRegistry,
+  Health,
+  loadConfigOrExit,
+  runUntilSignal,
+  setProblemTypeBase,
+  warnOfUnknownVariables,
+} from '#platform';
 import { PreloaderModule } from './preloader.module.js';
 
 const config = loadConfigOrExit('preloader');
 const logger = createLogger('preloader', config.logLevel);
+warnOfUnknownVariables(logger, nearestName);
 setProblemTypeBase(config.problemTypeBase);
 const health = new Health();
 const registry = createRegistry('preloader');

@@ -1,4 +1,14 @@
-import { createLogger, createRegistry, Health, loadConfigOrExit, runUntilSignal, setProblemTypeBase } from '#platform';
+import { nearestName } from '#limiter';
+import {
+  type Config,
+  createLogger,
+  createRegistry,
+  Health,
+  loadConfigOrExit,
+  runUntilSignal,
+  setProblemTypeBase,
+  warnOfUnknownVariables,
+} from '#platform';
 import { LiveBuckets } from './buckets/live-buckets.js';
 import { createRulesDataSource, RulesDatabase } from './database.js';
 import { createRulesApi } from './rules-api.js';
@@ -9,6 +19,7 @@ const WEBHOOK_SHARE_OF_GRACE = 0.3;
 async function main(): Promise<void> {
   const config = loadConfigOrExit('rules-api');
   const logger = createLogger('rules-api', config.logLevel);
+  warnOfUnknownVariables(logger, nearestName);
   setProblemTypeBase(config.problemTypeBase);
   const registry = createRegistry('rules-api');
   const database = new RulesDatabase(createRulesDataSource(config.databaseUrl, registry), logger);
@@ -16,7 +27,6 @@ async function main(): Promise<void> {
   health.addCheck('postgres', database.check);
 
   const liveBuckets = new LiveBuckets(config.bucketsRedisUrl, config.snapshotRedisUrl);
-  const { oidcIssuer: issuer, oidcAudience: audience, oidcRolesClaim: roles, oidcMerchantsClaim: merchants } = config;
   const { adminToken, tokenHashKey, approvalExpiryMs, approvalOverrideFactor, managementToken } = config;
   const webhooks = {
     allowPrivate: config.webhookAllowPrivate,
@@ -28,7 +38,7 @@ async function main(): Promise<void> {
       database,
       adminToken,
       tokenHashKey,
-      oidc: issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants } },
+      oidc: oidcOf(config),
       liveBuckets,
       approvalExpiryMs,
       approvalOverrideFactor,
@@ -57,6 +67,17 @@ async function main(): Promise<void> {
   });
   // The app listens before PostgreSQL answers: /readyz says what is missing, and becomes ready without a restart.
   await database.prepare(ending.signal);
+}
+
+function oidcOf(config: Config<'rules-api'>) {
+  const {
+    oidcIssuer: issuer,
+    oidcAudience: audience,
+    oidcRolesClaim: roles,
+    oidcMerchantsClaim: merchants,
+    oidcLabelClaim: label,
+  } = config;
+  return issuer === undefined ? undefined : { issuer, audience, claims: { roles, merchants, label } };
 }
 
 main().catch((error: unknown) => {

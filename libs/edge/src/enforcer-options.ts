@@ -9,6 +9,7 @@ type EnforcerConfig = Pick<
   | 'snapshotRedisUrl'
   | 'storeTimeoutMs'
   | 'leaseHorizonMs'
+  | 'leaseCacheMb'
   | 'ruleCacheMb'
   | 'unknownMerchant'
   | 'unknownLookupsPerSecond'
@@ -39,6 +40,7 @@ export function enforcerOptions(config: EnforcerConfig, name: string): Omit<Enfo
     apiKeySource: config.identity?.includes('api-key') === true ? rules : undefined,
     storeTimeoutMs: config.storeTimeoutMs,
     leaseHorizonMs: config.leaseHorizonMs,
+    leaseCacheBytes: config.leaseCacheMb * 2 ** 20,
     ruleCacheBytes: config.ruleCacheMb * 2 ** 20,
     defaultForUnknown: config.unknownMerchant === 'default',
     unknownLookupsPerSecond: config.unknownLookupsPerSecond,

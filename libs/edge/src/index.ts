@@ -22,6 +22,7 @@ export { PassingBody, unreadableByHead } from './readable-body.js';
 export { type HeadersOf, rateLimitHeaders, REROUTED, type ShownLimit } from './rate-limit-headers.js';
 export { type Refusal, refusal, refusalOf, refusalWithoutVerdict, unavailable } from './refusals.js';
 export { createRequestIds, isRequestId } from './request-id.js';
+export { retryKeyOf, type RetriedRequest } from './retry-key.js';
 export { tlsFaults } from './tls-faults.js';
 export {
   createTlsServer,

@@ -1,4 +1,5 @@
 import { parseAddress } from '#addresses';
+import { Doorkeeper } from './doorkeeper.js';
 import type { Trust } from './trust.js';
 
 /** An address that was looked at before. */
@@ -13,9 +14,13 @@ export const MAX_KNOWN_ADDRESSES = 10_000;
 /** No address is longer, unless the name of an interface is part of it. What is longer is looked at each time. */
 const MOST_CHARACTERS = 64;
 
-/** Remembers what was found out about addresses, so that a busy proxy costs one look into a map. */
+/**
+ * Remembers what was found out about addresses, so that a busy proxy costs one look into a map. Only what comes again is remembered: a flood of addresses that
+ * come once each would fill the map over and over, with objects that live just long enough to be moved to the old ones.
+ */
 export class KnownAddresses {
   private readonly known = new Map<string, KnownAddress | null>();
+  private readonly doorkeeper = new Doorkeeper();
 
   constructor(private readonly trusts: Trust) {}
 
@@ -29,7 +34,7 @@ export class KnownAddresses {
     if (known !== undefined) return known;
     const address = parseAddress(text);
     const found = address === null ? null : { ip: address.toString(), trusted: this.trusts(text) };
-    if (text.length > MOST_CHARACTERS) return found;
+    if (text.length > MOST_CHARACTERS || !this.doorkeeper.cameBefore(text)) return found;
     if (this.known.size >= MAX_KNOWN_ADDRESSES) this.known.clear();
     // A copy: an address may be cut out of a long header, which it would keep alive.
     this.known.set(Buffer.from(text).toString(), found);

@@ -61,7 +61,7 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   const { upstreamCapacityPerSecond: capacityPerSecond, upstreamErrors } = settings;
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
-  const leasing = createLeasing(buckets, store, settings.leaseHorizonMs);
+  const leasing = createLeasing(buckets, store, settings);
   const limiter = new RateLimiter(leasing, new MemoryBucketStore(Date.now), {
     spareCapacity,
     gateways: () => gateways.count,
@@ -93,10 +93,15 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   };
 }
 
-function createLeasing(buckets: BucketStore, store: RedisBuckets, horizonMs: number): LeasingBucketStore {
+function createLeasing(
+  buckets: BucketStore,
+  store: RedisBuckets,
+  { leaseHorizonMs: horizonMs, leaseCacheBytes: maxBytes }: EnforcerSettings,
+): LeasingBucketStore {
   return new LeasingBucketStore(buckets, store, {
     lessee: randomInt(1, 2 ** 32),
     horizonMs,
+    maxBytes,
     now: () => performance.now(),
     wall: Date.now,
     storeAheadMs: () => store.clockOffsetMs,

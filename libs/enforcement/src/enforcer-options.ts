@@ -30,6 +30,8 @@ export interface EnforcerOptions {
   readonly storeTimeoutMs?: number;
   /** After which tokens that a leased rule has taken in advance end, if they are not renewed. Milliseconds, at most 10,000. */
   readonly leaseHorizonMs?: number;
+  /** Memory for the buckets of leased and optimistic rules that are in use, by estimate. Never more than a quarter of the heap. */
+  readonly leaseCacheBytes?: number;
   /** Memory for the rules of merchants, by estimate. Never more than a quarter of the heap. */
   readonly ruleCacheBytes?: number;
   /** A merchant that does not exist gets the default rules instead of no verdict. */
@@ -71,7 +73,8 @@ export type EnforcerSettings = Required<Omit<EnforcerOptions, 'apiKeySource' | '
 
 /** The options with defaults for those that were not given. */
 export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
-  const { ruleCacheBytes = 128 * 2 ** 20 } = options;
+  const { ruleCacheBytes = 128 * 2 ** 20, leaseCacheBytes = 64 * 2 ** 20 } = options;
+  const most = getHeapStatistics().heap_size_limit / 4;
   return {
     storeTimeoutMs: 25,
     leaseHorizonMs: 1000,
@@ -92,6 +95,7 @@ export function enforcerSettings(options: EnforcerOptions): EnforcerSettings {
     receiptsPerMerchant: 20,
     receiptHashKey: randomBytes(32).toString('base64url'),
     ...options,
-    ruleCacheBytes: Math.min(ruleCacheBytes, getHeapStatistics().heap_size_limit / 4),
+    ruleCacheBytes: Math.min(ruleCacheBytes, most),
+    leaseCacheBytes: Math.min(leaseCacheBytes, most),
   };
 }

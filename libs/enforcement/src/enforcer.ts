@@ -36,6 +36,8 @@ const REMIND_OF_SWITCHES_EVERY_MS = 60_000;
 const TICK_LEASES_EVERY_MS = 20;
 /** Refusals that penalties count. */
 const TELL_REFUSALS_EVERY_MS = 250;
+/** To give back a hundred thousand leases takes most of a second. */
+const GIVE_BACK_WITHIN_MS = 1000;
 
 /** Told that the rules for a request are not in memory, and when they are, or cannot be had. */
 export interface CheckWatch {
@@ -81,9 +83,17 @@ export class Enforcer {
    * @param signal ends the opening
    */
   async open(signal: AbortSignal = this.closing.signal): Promise<void> {
+    await this.warmUp(signal);
+    await this.join(signal);
+  }
+
+  /**
+   * The first half of `open`: everything that does not concern the other enforcers. Rules stay fresh from here on, so `join` may follow at any time. Never
+   * rejects.
+   */
+  async warmUp(signal: AbortSignal = this.closing.signal): Promise<void> {
     const ended = AbortSignal.any([signal, this.closing.signal]);
-    const { changes, redis, snapshotRedis, rules, ruleSource, limiter, ignored, leasing, spareCapacity, buckets, reports } =
-      this.dependencies;
+    const { changes, redis, snapshotRedis, rules, ruleSource, limiter, ignored } = this.dependencies;
     void this.connectRuleSource(ended);
     void changes.start();
     void this.readDefaultRules(ended);
@@ -100,8 +110,13 @@ export class Enforcer {
       onUnreadable: ignored.add,
     });
     this.settings.logger.info({ ...outcome, durationMs: Math.round(performance.now() - startedMs) }, 'warmed up');
+  }
+
+  /** The second half: from now on the others count this one, and it knows how many there are. Half a second at the latest; never rejects. */
+  async join(signal: AbortSignal = this.closing.signal): Promise<void> {
+    const ended = AbortSignal.any([signal, this.closing.signal]);
+    const { leasing, spareCapacity, buckets, reports } = this.dependencies;
     if (ended.aborted) return;
-    // From now on the others count this one, and it knows how many there are.
     await spareCapacity.measure();
     if (ended.aborted) return;
     spareCapacity.start();
@@ -219,7 +234,7 @@ export class Enforcer {
     buckets.tell();
     spareCapacity.stop();
     changes.stop();
-    const returned = withDeadline(leasing.close(), this.settings.storeTimeoutMs).catch(() => {});
+    const returned = withDeadline(leasing.close(), GIVE_BACK_WITHIN_MS).catch(() => {});
     await Promise.all([this.tellBusyMerchants(), reports.stop(), returned]);
     await withDeadline(leaveGateways(redis, this.id), this.settings.storeTimeoutMs).catch(() => {});
     store.close();

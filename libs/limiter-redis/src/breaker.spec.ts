@@ -141,3 +141,30 @@ test('a breaker reports nothing once it is closed for good', async () => {
   breaker.failed(READONLY);
   expect([probes, changes, codes]).toEqual([[], ['open at 0'], ['READONLY']]);
 });
+
+test('a fault of the connection is followed by one probe, and opens the breaker only if that fails', async () => {
+  answer = undefined;
+  breaker.suspect();
+  breaker.suspect();
+  await pass(2_000);
+  expect([probes, changes, breaker.closed]).toEqual([[1_000], [], true]);
+  answer = READONLY;
+  breaker.suspect();
+  await pass(1_000);
+  expect([breaker.closed, breaker.failure, codes]).toEqual([false, READONLY, ['READONLY']]);
+  answer = undefined;
+  await pass(100);
+  expect(changes).toEqual(['open at 3000', 'closed at 3050']);
+});
+
+test('a call that fails beside a suspicion is followed by one row of probes, one at a time', async () => {
+  answer = { afterMs: 300 };
+  breaker.suspect();
+  await pass(1_100);
+  breaker.failed(READONLY);
+  await pass(150);
+  expect(probes).toEqual([1_000]);
+  answer = READONLY;
+  await pass(250);
+  expect(probes).toEqual([1_000, 1_350, 1_400, 1_450, 1_500]);
+});

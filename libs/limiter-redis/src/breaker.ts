@@ -5,6 +5,8 @@ import { storeFailure, type StoreFailure } from './redis-error.js';
 const FIRST_PAUSE_MS = 50;
 /** A breaker that opens again and again gets to this, and no further: it is also how late a return may be noticed. */
 const LONGEST_PAUSE_MS = 1000;
+/** Between a fault of the connection and the probe that finds out what it means: most connections are back by then. */
+const SUSPICION_MS = 1000;
 /** A breaker that stayed closed for so long begins anew with the first pause. */
 const STEADY_MS = 5000;
 /** A probe without an answer by then is given up. Far longer than a take may last: what is slow is not yet dead. */
@@ -39,6 +41,7 @@ export class Breaker {
   private closedAtMs = -Infinity;
   private misses = 0;
   private timer: NodeJS.Timeout | undefined;
+  private asking = false;
   private stopped = false;
 
   constructor(private readonly options: BreakerOptions) {}
@@ -69,18 +72,36 @@ export class Breaker {
     this.options.onFailure?.(failure);
   }
 
+  /**
+   * The connection has failed. A probe finds out soon whether takes are carried out, even where none comes: a process that is asked for nothing must not say that
+   * all is well.
+   */
+  suspect(): void {
+    if (this.closed && this.timer === undefined && !this.asking) this.scheduleProbe(SUSPICION_MS);
+  }
+
   /** No more probes, no more calls back. */
   close(): void {
     this.stopped = true;
     clearTimeout(this.timer);
   }
 
-  private scheduleProbe(): void {
-    if (!this.stopped) this.timer = setTimeout(() => void this.ask(), this.pauseMs);
+  private scheduleProbe(afterMs = this.pauseMs): void {
+    clearTimeout(this.timer);
+    if (!this.stopped) this.timer = setTimeout(() => void this.ask(), afterMs);
   }
 
   /** One probe at a time: a frozen server must not wake up to a heap of them. */
   private async ask(): Promise<void> {
+    this.timer = undefined;
+    if (this.asking) return;
+    this.asking = true;
+    await this.probe();
+    this.asking = false;
+    if (!this.closed) this.scheduleProbe();
+  }
+
+  private async probe(): Promise<void> {
     const askedAtMs = performance.now();
     let isLate = false;
     const callOff = this.options.time.after(this.options.deadlineMs, () => (isLate = true));
@@ -95,12 +116,12 @@ export class Breaker {
     const missed = answer instanceof DeadlineError;
     this.countMiss(missed);
     this.failed(answer === undefined || missed ? storeFailure('TIMEOUT', `a probe had no answer within ${Math.floor(tookMs)} ms`) : answer);
-    this.scheduleProbe();
   }
 
   private succeeded(): void {
-    this.why = undefined;
     this.misses = 0;
+    if (this.closed) return;
+    this.why = undefined;
     this.closedAtMs = performance.now();
     this.options.onChange?.(true);
   }

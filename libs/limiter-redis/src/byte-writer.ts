@@ -38,11 +38,12 @@ export class ByteWriter {
   frame(text: string): void {
     const size = Buffer.byteLength(text);
     this.ascii(`$${size}\r\n`);
-    if (size === text.length && size <= SHORT) {
+    const isAscii = size === text.length;
+    if (isAscii && size <= SHORT) {
       this.ascii(text);
     } else {
       this.makeRoom(size);
-      this.length += this.buffer.write(text, this.length);
+      this.length += this.buffer.write(text, this.length, isAscii ? 'latin1' : 'utf8');
     }
     this.ascii('\r\n');
   }

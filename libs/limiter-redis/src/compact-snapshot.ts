@@ -83,7 +83,7 @@ function each(value: unknown, expand: (fields: Fields) => object): unknown {
 }
 
 /** Of a rule that only a newer version can read, what is known. */
-function compactRule(rule: Rule | NewerRule, language: number): object {
+export function compactRule(rule: Rule | NewerRule, language: number): object {
   const { id, name, layer, priority, enabled, mode, match, key, limits, cost, onStoreFailure, ...others } = rule as Rule;
   return {
     i: id,

@@ -8,7 +8,12 @@ import { failureOf, type StoreFailure } from './redis-error.js';
  */
 export class ConnectionFault {
   private latest: StoreFailure | undefined;
-  private readonly onError = (error: unknown): void => void (this.latest = failureOf(error));
+  private readonly onError = (error: unknown): void => {
+    const failure = failureOf(error);
+    // That there is none is known. It does not take the place of a reason.
+    if (failure.code !== 'DISCONNECTED' || this.latest === undefined) this.latest = failure;
+    this.onFault();
+  };
   private readonly onReady = (): void => void (this.latest = undefined);
   private readonly onNodeError = (error: unknown, node: string): void => {
     if (node === this.node) this.onError(error);
@@ -17,9 +22,13 @@ export class ConnectionFault {
     if (`${host}:${port}` === this.node) this.onReady();
   };
 
-  /** @param node of a cluster, the one to listen to */
+  /**
+   * @param onFault told of each fault of the connection, also where no call meets it
+   * @param node of a cluster, the one to listen to
+   */
   constructor(
     private readonly redis: RedisConnection,
+    private readonly onFault: () => void,
     private readonly node?: string,
   ) {
     redis.on('error', this.onError);

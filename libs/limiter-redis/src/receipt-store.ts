@@ -22,10 +22,12 @@ export interface ReceiptBounds {
   readonly perMinute: number;
 }
 
+/** Whose receipts may be seen: those of a list, or of all (null), or whoever is chosen among the merchants of some receipts. */
+export type SeenMerchants = readonly string[] | null | ((merchantIds: readonly string[]) => Promise<readonly string[]>);
+
 /** Which receipts are wanted. */
 export interface ReceiptFilter {
-  /** Null: those of all. */
-  readonly merchants: readonly string[] | null;
+  readonly merchants: SeenMerchants;
   /** Undefined: whether it passed or not. */
   readonly allowed?: boolean | undefined;
 }
@@ -90,12 +92,11 @@ export class RedisReceiptStore {
   }
 
   /** The newest receipt of a request. Clients may choose the ids of their requests, so other merchants may have one with the same. */
-  async find(requestId: string, merchants: readonly string[] | null): Promise<DecisionReceipt | undefined> {
+  async find(requestId: string, merchants: SeenMerchants): Promise<DecisionReceipt | undefined> {
     const ids = (await this.redis.hget(this.ids, requestId).catch(nothingOfOtherType))?.split(' ').filter(isReceiptCursor) ?? [];
     for (const id of ids.slice(-MOST_OF_AN_ID).reverse()) {
-      const [receipt] = this.readable(await this.range(id, id, 1));
-      const isTheOne = receipt?.requestId === requestId && (merchants === null || merchants.includes(receipt.merchantId));
-      if (isTheOne) return receipt;
+      const [receipt] = await seen(this.readable(await this.range(id, id, 1)), merchants);
+      if (receipt?.requestId === requestId) return receipt;
     }
     return undefined;
   }
@@ -106,10 +107,12 @@ export class RedisReceiptStore {
     let at = cursor;
     for (let looked = 0; looked < MOST_LOOKED_AT; looked += READ_AT_ONCE) {
       const entries = await this.range(behind(at), '+', READ_AT_ONCE);
-      for (const entry of entries) {
+      const wanted = await this.wanted(entries, filter);
+      for (const [id] of entries) {
         if (items.length >= limit) return { items, cursor: at, more: true };
-        at = entry[0];
-        items.push(...this.wanted([entry], filter));
+        at = id;
+        const receipt = wanted.get(id);
+        if (receipt !== undefined) items.push(receipt);
       }
       if (entries.length < READ_AT_ONCE) return { items, cursor: at, more: false };
     }
@@ -124,7 +127,7 @@ export class RedisReceiptStore {
     for (let looked = 0; looked < MOST_LOOKED_AT && items.length < limit; looked += READ_AT_ONCE) {
       const entries = (await this.redis.xrevrange(this.stream, before, '-', 'COUNT', READ_AT_ONCE).catch(nothingOfOtherType)) ?? [];
       cursor ??= entries[0]?.[0];
-      items.push(...this.wanted(entries, filter));
+      items.push(...(await this.wanted(entries, filter)).values());
       if (entries.length < READ_AT_ONCE) break;
       before = beforeId(entries.at(-1)![0]);
     }
@@ -145,10 +148,12 @@ export class RedisReceiptStore {
     return (await this.redis.xrange(this.stream, from, to, 'COUNT', count).catch(nothingOfOtherType)) ?? [];
   }
 
-  private wanted(entries: readonly Entry[], { merchants, allowed }: ReceiptFilter): DecisionReceipt[] {
-    return this.readable(entries).filter(
-      (receipt) => (merchants === null || merchants.includes(receipt.merchantId)) && (allowed === undefined || receipt.allowed === allowed),
-    );
+  /** By the ids of their entries, in their order. */
+  private async wanted(entries: readonly Entry[], { merchants, allowed }: ReceiptFilter): Promise<Map<string, DecisionReceipt>> {
+    const receipts = new Map(entries.flatMap((entry) => this.readable([entry]).map((receipt) => [entry[0], receipt] as const)));
+    const ofThem = [...receipts.values()].filter((receipt) => allowed === undefined || receipt.allowed === allowed);
+    const chosen = new Set(await seen(ofThem, merchants));
+    return new Map([...receipts].filter(([, receipt]) => chosen.has(receipt)));
   }
 
   private readable(entries: readonly Entry[]): DecisionReceipt[] {
@@ -159,6 +164,12 @@ export class RedisReceiptStore {
       return [];
     });
   }
+}
+
+async function seen(receipts: readonly DecisionReceipt[], merchants: SeenMerchants): Promise<readonly DecisionReceipt[]> {
+  if (merchants === null || receipts.length === 0) return receipts;
+  const ids = typeof merchants === 'function' ? await merchants([...new Set(receipts.map(({ merchantId }) => merchantId))]) : merchants;
+  return receipts.filter(({ merchantId }) => ids.includes(merchantId));
 }
 
 /** The next possible id of an entry. Redis 6.0 knows no ranges without their ends. */

@@ -123,7 +123,7 @@ export class RedisBucketStore implements RedisBuckets {
     this.deadlineMs = deadlineMs;
     this.clock = new ServerClock(options.clock);
     this.time = options.time ?? runningTime;
-    this.fault = new ConnectionFault(redis, server.master);
+    this.fault = new ConnectionFault(redis, () => this.breaker.suspect(), server.master);
     this.breaker = new Breaker({
       probe: () => this.probe(),
       deadlineMs,

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { watchHandshake } from './handshake.js';
 import { watchHeartbeat } from './heartbeat.js';
 import { failureOf } from './redis-error.js';
+import { tlsFailure } from './tls-failure.js';
 
 /** A connection to one Redis, to the primary of a Sentinel group, or to the masters of a cluster. */
 export type RedisConnection = Redis | Cluster;
@@ -57,7 +58,24 @@ export function createRedis(url: string, purpose: RedisPurpose, { onError = () =
   const address = parseRedisUrl(url);
   const redis = address.kind === 'cluster' ? createCluster(address, purpose) : watched(new Redis(optionsOf(address, purpose)));
   redis.on('error', onError);
+  if (address.kind !== 'single') tellOfTls(redis, address);
   return redis;
+}
+
+/** Says what is wrong with TLS where the library says of several nodes only that there is no connection: it shows in the handshake with the first. */
+function tellOfTls(redis: RedisConnection, address: ClusterAddress | Extract<RedisAddress, { readonly kind: 'sentinel' }>): void {
+  const { tls } = address;
+  const [node] = address.kind === 'cluster' ? address.nodes : address.sentinels;
+  if (tls === undefined || node === undefined) return;
+  let asking = false;
+  redis.on('error', (error: unknown) => {
+    if (asking || failureOf(error).code !== 'DISCONNECTED') return;
+    asking = true;
+    void tlsFailure({ ...node, ...tlsOptions(tls) }).then((reason) => {
+      asking = false;
+      if (reason !== undefined && failureOf(reason).code === 'TLS' && redis.status !== 'end') redis.emit('error', reason);
+    });
+  });
 }
 
 /** What has one server at a time. */

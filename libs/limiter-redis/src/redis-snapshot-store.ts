@@ -55,12 +55,25 @@ interface Counts {
 
 const NO_COUNTS: Counts = { written: 0, newer: 0 };
 
+/** `only`: the usual one, because the store has no choice. With a choice the same version in the other one is written anew. */
+export type SnapshotFormat = 'usual' | 'compact' | 'only';
+
+/** A snapshot as Redis keeps it. */
+export interface TextOfMerchant {
+  readonly merchantId: string;
+  readonly text: string;
+}
+
 export interface SnapshotStoreOptions extends GatheredReadsOptions {
   /**
    * Asked at each write of merchants: whether all who read snapshots read compact ones. What stands there in the same version is then written anew if its format is the other one. Without it
    * they are written in the format that everybody reads, and the same version stays as it is.
    */
   readonly compact?: () => Promise<boolean>;
+}
+
+export function textIn(format: SnapshotFormat, snapshot: MerchantSnapshot): string {
+  return format === 'compact' ? compactSnapshotText(snapshot) : snapshotText(snapshot);
 }
 
 /** Merchants' rules in Redis, as the gateways read them. All methods reject with ioredis' error when Redis is away. */
@@ -108,11 +121,23 @@ export class RedisSnapshotStore {
   /** One round trip, and one to ask for the format if there is a choice. Counts those written and those that Redis had in a newer version. */
   async write(snapshots: readonly MerchantSnapshot[], ttlMs: number): Promise<Counts> {
     if (snapshots.length === 0) return NO_COUNTS;
+    const format = await this.format();
+    const texts = snapshots.map((snapshot) => ({ merchantId: snapshot.merchantId, text: textIn(format, snapshot) }));
+    return this.writeAs(texts, format, ttlMs);
+  }
+
+  /** The format in which merchants are to be written now. */
+  async format(): Promise<SnapshotFormat> {
     const compact = await this.options.compact?.();
-    const textOf = compact === true ? compactSnapshotText : snapshotText;
-    const calls = bySlot(this.redis, snapshots, ({ merchantId }) => snapshotKey(merchantId)).map((some) => {
+    return compact === undefined ? 'only' : compact ? 'compact' : 'usual';
+  }
+
+  /** Writes snapshots that are texts of this format already. */
+  async writeAs(texts: readonly TextOfMerchant[], format: SnapshotFormat, ttlMs: number): Promise<Counts> {
+    const calls = bySlot(this.redis, texts, ({ merchantId }) => snapshotKey(merchantId)).map((some) => {
       const keys = some.map(({ merchantId }) => snapshotKey(merchantId));
-      return this.writeTexts(keys, some.map(textOf), ttlMs, { reformat: compact !== undefined });
+      const own = some.map(({ text }) => text);
+      return this.writeTexts(keys, own, ttlMs, { reformat: format !== 'only' });
     });
     return (await Promise.all(calls)).reduce(
       (sum, { written, newer }) => ({ written: sum.written + written, newer: sum.newer + newer }),

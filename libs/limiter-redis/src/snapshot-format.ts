@@ -13,7 +13,7 @@ import {
   type PlanSnapshot,
   type Rule,
 } from '#limiter';
-import { COMPACT_FORMAT, compacted, expanded } from './compact-snapshot.js';
+import { COMPACT_FORMAT, compacted, compactRule, expanded } from './compact-snapshot.js';
 import { parsed, StoredError, type Parsed } from './stored.js';
 
 /**
@@ -42,6 +42,23 @@ export function snapshotText(snapshot: MerchantSnapshot | DefaultRulesSnapshot |
 /** The same in a third of the bytes, for those who read format 3. */
 export function compactSnapshotText(snapshot: MerchantSnapshot): string {
   return versionText(snapshot) + JSON.stringify(compacted(snapshot));
+}
+
+/**
+ * The same in two steps, for those who have the texts of rules already: what a merchant has besides its rules and overrides, which is one text for many merchants, and
+ * that with a version and the rules.
+ */
+export function compactHead(bare: MerchantSnapshot): string {
+  return JSON.stringify(compacted({ ...bare, rules: [] })).slice(0, -1);
+}
+
+/** @param rules by `compactRuleText` */
+export function compactTextOfRules(version: number, head: string, rules: readonly string[]): string {
+  return `${versionText({ version })}${head}${rules.length === 0 ? '' : `,"r":[${rules.join(',')}]`}}`;
+}
+
+export function compactRuleText(rule: Rule): string {
+  return JSON.stringify(compactRule(rule, languageOf(rule)));
 }
 
 function versionText({ version }: { readonly version: number }): string {

@@ -2,6 +2,7 @@ import {
   generationsOf,
   isBypassed,
   isPenaltyTake,
+  KeptTake,
   neededFor,
   takesOfRetry,
   ON_EDITS,
@@ -132,14 +133,8 @@ function wireOf(take: BucketTake, nowMs: number): Wire {
 const ASKED_ONCE = Symbol('asked once');
 
 /** A take that keeps how it is packed, for the next request that asks the same. */
-class RedisTake<B extends Bucket> implements BucketTake {
-  kept: Wire | typeof ASKED_ONCE | undefined;
-
-  constructor(
-    readonly key: string,
-    readonly bucket: B,
-    readonly cost: number,
-  ) {}
+class RedisTake<B extends Bucket> extends KeptTake<B> {
+  kept: Wire | typeof ASKED_ONCE | undefined = undefined;
 }
 
 /** For takes that many requests ask of a store in Redis. */

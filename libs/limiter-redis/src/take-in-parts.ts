@@ -1,11 +1,14 @@
 import {
   allPass,
+  isPenaltyTake,
+  isProvoked,
   StoreUnavailableError,
   takesOfRetry,
   type BucketLevel,
   type BucketLooker,
   type BucketStore,
   type BucketTake,
+  type PenaltyTake,
   type Receipt,
   type RetryState,
   type SlotHolder,
@@ -49,6 +52,8 @@ export function partsOf(takes: readonly BucketTake[]): Part[] {
 function isShared({ tag }: Part): boolean {
   return tag.startsWith('{:');
 }
+
+const NOBODY_WAITS: TakeAnswer = () => {};
 
 interface Taken {
   readonly part: Part;
@@ -111,8 +116,23 @@ export class TakeInParts {
     const looked = await Promise.all(
       rest.map(async (part) => ({ part, levels: await Promise.all(part.takes.map((take) => this.storeOf(take.key).look(take))) })),
     ).catch((error: unknown) => error as Error);
-    if (looked instanceof Error) this.answer(asOutcome(looked), 0);
-    else this.answer(this.inOrder([...before, taken, ...looked]), taken.atUs, undefined, taken.state ?? before[0]?.state);
+    if (looked instanceof Error) {
+      this.answer(asOutcome(looked), 0);
+      return;
+    }
+    const state = taken.state ?? before[0]?.state;
+    if (state !== 'retried') for (const { part, levels } of looked) this.countRefusals(part, levels);
+    this.answer(this.inOrder([...before, taken, ...looked]), taken.atUs, undefined, state);
+  }
+
+  /** Penalties count what their limits refuse, whichever slot has refused first. */
+  private countRefusals({ takes }: Part, levels: readonly BucketLevel[]): void {
+    takes.forEach((take, i) => {
+      if (!isPenaltyTake(take) || !isProvoked({ ...this.request, takes }, levels, i)) return;
+      const { key, bucket, cost } = take;
+      const told: PenaltyTake = { key, bucket, cost, untold: { count: 1, sinceUs: 0 } };
+      this.storeOf(key).take({ takes: [told], holder: 0, spare: false }, NOBODY_WAITS);
+    });
   }
 
   private giveBack(): void {

@@ -2,6 +2,7 @@ import { keyHead, keyParts } from './bucket-key.js';
 import type { Descriptor } from './descriptor.js';
 import type { Rule } from './rule.js';
 import type { MODES } from './rule-mode.js';
+import { textHash } from './text-hash.js';
 
 /** What a rule does with one request. */
 export type EffectiveMode = (typeof MODES)[number];
@@ -18,14 +19,5 @@ export function modeOf(rule: Pick<Rule, 'id' | 'key' | 'mode'>, descriptor: Desc
  * every restart; a share that grows keeps all that were in it. Each rule has a share of its own, so that not always the same merchants come first.
  */
 function isInShare({ id, key }: Pick<Rule, 'id' | 'key'>, percent: number, descriptor: Descriptor): boolean {
-  return hash(keyHead({ id, key }, 'penalty', descriptor.merchantId) + keyParts(key, descriptor)) < (percent / 100) * 2 ** 32;
-}
-
-/** FNV-1a over UTF-16 code units, and the end of MurmurHash3, which lets every bit depend on all. It never changes: the share of a rule would. */
-function hash(text: string): number {
-  let value = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
-  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
-  return (value ^ (value >>> 16)) >>> 0;
+  return textHash(keyHead({ id, key }, 'penalty', descriptor.merchantId) + keyParts(key, descriptor)) < (percent / 100) * 2 ** 32;
 }

@@ -48,7 +48,7 @@ test('own rules stand between the default ones, which are not compiled again', (
 
 test('merchants that share a rule do not share buckets', () => {
   const defaults = [rule('1')];
-  const takes = ['one', 'other'].map((id) => choose(merchantRules(id, [], defaults))[0]!.takes!.limits);
+  const takes = ['one', 'other'].map((id) => merchantRules(id, [], defaults).takes());
   expect(takes.map(([take]) => take!.key)).toEqual(['{one}1.0', '{other}1.0']);
   expect(takes[0]![0]).not.toBe(takes[1]![0]);
   expect(takes[0]![0]!.bucket).toBe(takes[1]![0]!.bucket);
@@ -101,7 +101,7 @@ test('a plan without rules changes nothing', () => {
 
 test('merchants of one plan do not share buckets', () => {
   const plan = [rule('1')];
-  const keys = ['one', 'other'].map((id) => choose(merchantRules(id, [], [], { plan }))[0]!.takes!.limits[0]!.key);
+  const keys = ['one', 'other'].map((id) => merchantRules(id, [], [], { plan }).takes()[0]!.key);
   expect(keys).toEqual(['{one}1.0', '{other}1.0']);
 });
 
@@ -145,7 +145,7 @@ describe('the order of a layer', () => {
 describe('the time zone of the merchant', () => {
   /** Where the day of a merchant begins that contains noon in UTC. */
   const startOfDay = (defaults: Rule[], timeZone: string) => {
-    const { bucket } = choose(merchantRules('acme', [], defaults, { timeZone }))[0]!.takes!.limits[0]!;
+    const { bucket } = merchantRules('acme', [], defaults, { timeZone }).takes()[0]!;
     return bucket.kind === 'fixed_window'
       ? new Date(bucket.windows.around(Date.UTC(2026, 5, 2, 12) * 1000).startUs / 1000).toISOString()
       : undefined;
@@ -184,7 +184,7 @@ describe('the time zone of the merchant', () => {
       },
     ];
     const zones = ['Europe/Berlin', 'Asia/Tokyo'].map(
-      (zone) => choose(merchantRules('acme', [], defaults, { timeZone: zone }))[0]!.takes!.limits[0]!.bucket.timeZone,
+      (zone) => merchantRules('acme', [], defaults, { timeZone: zone }).takes()[0]!.bucket.timeZone,
     );
     expect(zones).toEqual(['Europe/Berlin', 'Asia/Tokyo']);
   });

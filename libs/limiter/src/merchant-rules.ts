@@ -14,6 +14,8 @@ import type { BucketTake, MakeTake } from './take.js';
 /** The rules that a request has to obey. */
 export interface ChosenRules {
   readonly enforced: readonly CompiledRule[];
+  /** What the enforced rules take, in the order in which a store is asked, if that is the same for every request of the merchant. */
+  readonly takes: readonly BucketTake[] | undefined;
   /** Evaluated beside the enforced ones; they neither displace one nor refuse anything. */
   readonly shadow: readonly CompiledRule[];
   /** Whether an enforced limit looks at the platform's spare capacity. */
@@ -29,7 +31,9 @@ export interface ChosenRules {
 /** The rules that concern one merchant: its own, those of its plan and the default ones. They never change: an edit makes a new object. */
 export class MerchantRules {
   /** A merchant mostly sends the same request again, so its rules need not be matched again. */
-  private last: { readonly method: string; readonly target: string; readonly chosen: ChosenRules } | undefined;
+  private lastMethod = '';
+  private lastTarget = '';
+  private lastChosen: ChosenRules | undefined = undefined;
   /** The rules that were chosen so far, if a request of this merchant takes the same from them each time. */
   private compiled: Map<RuleTemplate, CompiledRule> | undefined;
   private made = 0;
@@ -50,11 +54,15 @@ export class MerchantRules {
 
   /** In each layer the matching rule that is asked first, once among the enforced and once among the shadow rules. */
   choose(descriptor: Descriptor, nowMs: NowMs = noClock): ChosenRules {
-    const { last } = this;
+    const { lastChosen } = this;
     const { method, target } = descriptor;
-    if (last !== undefined && last.method === method && last.target === target) return last.chosen;
+    if (lastChosen !== undefined && this.lastMethod === method && this.lastTarget === target) return lastChosen;
     const chosen = this.match(this.asked(descriptor, nowMs));
-    if (this.shape.plain && target.length <= MOST_REMEMBERED) this.last = { method, target, chosen };
+    if (this.shape.plain && target.length <= MOST_REMEMBERED) {
+      this.lastMethod = method;
+      this.lastTarget = target;
+      this.lastChosen = chosen;
+    }
     return chosen;
   }
 
@@ -79,29 +87,35 @@ export class MerchantRules {
 
   /** What any request of the merchant takes, by every rule for which that does not depend on the request. */
   takes(): readonly BucketTake[] {
-    return this.layers.flatMap(rulesOf).flatMap((template) => {
-      const { takes } = this.compile(template);
-      return takes === undefined ? [] : inOrder(takes);
-    });
+    return this.layers.flatMap(rulesOf).flatMap((template) => this.takesOf(template));
   }
 
   private match(request: AskedRequest): ChosenRules {
-    const enforced: CompiledRule[] = [];
+    const found: RuleTemplate[] = [];
     const shadow: CompiledRule[] = [];
     for (const layer of this.layers) {
       const first = firstMatch(layer, 'enforce', request);
-      if (first) enforced.push(this.compile(first.takenBy(request)));
+      if (first) found.push(first.takenBy(request));
       const firstShadow = firstMatch(layer, 'shadow', request);
       if (firstShadow) shadow.push(this.compile(firstShadow.takenBy(request)));
     }
+    const takes = found.every(({ takesTheSame }) => takesTheSame) ? found.flatMap((template) => this.takesOf(template)) : undefined;
+    const enforced = takes === undefined ? found.map((template) => this.compile(template)) : forAny(found);
     return {
       enforced,
-      shadow,
+      takes,
+      shadow: shadow.length === 0 ? NO_RULES : shadow,
       elastic: enforced.some(({ elastic }) => elastic),
       closed: this.closing?.include(request.method, request.segments, request.ignoreCase) ?? false,
       priced: this.shape.priced && [...enforced, ...shadow].some(({ price }) => price !== undefined),
       refusingBody: this.shape.readsBody ? refusingBody(this.layers, request) : undefined,
     };
+  }
+
+  /** Nothing of a rule for which it depends on the request. */
+  private takesOf(template: RuleTemplate): readonly BucketTake[] {
+    const { takes } = this.compile(template);
+    return takes === undefined ? [] : inOrder(takes);
   }
 
   private compile(template: RuleTemplate): CompiledRule {
@@ -115,6 +129,13 @@ export class MerchantRules {
     }
     return compiled;
   }
+}
+
+const NO_RULES: readonly CompiledRule[] = [];
+
+/** What all merchants share of these rules: most have one, and of what they share nothing has to be fetched from far memory for each of them. */
+function forAny(templates: readonly RuleTemplate[]): readonly CompiledRule[] {
+  return templates.length === 1 ? templates[0]!.aloneForAny : templates.map(({ compiledForAny }) => compiledForAny);
 }
 
 /** The time since 1970, in milliseconds. */

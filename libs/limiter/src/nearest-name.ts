@@ -1,11 +1,11 @@
 /** Longer names are nobody's misspelling of ours. */
 const MAX_LENGTH = 40;
 
-/** The known name that somebody who wrote `name` may have meant: at most a third of it is different, letter by letter. */
-export function nearestName(name: string, known: readonly string[]): string | undefined {
+/** The known name that somebody who wrote `name` may have meant: at most `different` letters of it are other ones, left out or too much; a third unless given. */
+export function nearestName(name: string, known: readonly string[], different = Math.floor(name.length / 3)): string | undefined {
   if (name.length > MAX_LENGTH) return undefined;
   let nearest: string | undefined;
-  let least = Math.floor(name.length / 3) + 1;
+  let least = different + 1;
   for (const candidate of known) {
     // So many letters at least are inserted or left out.
     if (Math.abs(candidate.length - name.length) >= least) continue;

@@ -37,22 +37,33 @@ export function pathMatcher(pattern: string): PathMatcher {
 
 function segmentsMatcher(segments: readonly string[]): PathMatcher {
   const wild = segments.indexOf('**');
-  const head = (wild === -1 ? segments : segments.slice(0, wild)).map(segmentMatcher);
-  const tail = (wild === -1 ? [] : segments.slice(wild + 1)).map(segmentMatcher);
+  const head = (wild === -1 ? segments : segments.slice(0, wild)).map(asPart);
+  const tail = (wild === -1 ? [] : segments.slice(wild + 1)).map(asPart);
   return (path) => {
     if (wild === -1 ? path.length !== head.length : path.length < head.length + tail.length) return false;
-    const tailStart = path.length - tail.length;
-    return head.every((matches, i) => matches(path[i]!)) && tail.every((matches, i) => matches(path[tailStart + i]!));
+    return allFit(head, path, 0) && allFit(tail, path, path.length - tail.length);
   };
 }
 
-function segmentMatcher(pattern: string): (segment: string) => boolean {
+/** A segment that has to be this text, or to begin and end so. */
+type Part = string | { readonly prefix: string; readonly suffix: string; readonly least: number };
+
+function asPart(pattern: string): Part {
   const star = pattern.indexOf('*');
-  if (star === -1) return (segment) => segment === pattern;
-  const prefix = pattern.slice(0, star);
-  const suffix = pattern.slice(star + 1);
-  const least = prefix.length + suffix.length;
-  return (segment) => segment.length >= Math.max(1, least) && segment.startsWith(prefix) && segment.endsWith(suffix);
+  if (star === -1) return pattern;
+  const [prefix, suffix] = [pattern.slice(0, star), pattern.slice(star + 1)];
+  return { prefix, suffix, least: Math.max(1, prefix.length + suffix.length) };
+}
+
+/** Without a closure for each segment: thousands of rules would be visited in as many places of the memory. */
+function allFit(parts: readonly Part[], path: readonly string[], from: number): boolean {
+  for (let i = 0; i < parts.length; i++) if (!fits(parts[i]!, path[from + i]!)) return false;
+  return true;
+}
+
+function fits(part: Part, segment: string): boolean {
+  if (typeof part === 'string') return segment === part;
+  return segment.length >= part.least && segment.startsWith(part.prefix) && segment.endsWith(part.suffix);
 }
 
 /**

@@ -9,7 +9,7 @@ import { type ChargedTakes, Reservation } from './reservation.js';
 import type { RetryPolicy } from './retry-policy.js';
 import { retryOf } from './retry.js';
 import type { StoreFailurePolicy } from './rule.js';
-import { allPass } from './take.js';
+import { allPass, type BucketTake } from './take.js';
 import { CLOSED, faulty, NO_MATCHING_RULE, OPEN, verdictOf, type ShadowReport, type Verdict } from './verdict.js';
 
 /** An edit of the rules that the caller has not seen yet is no verdict: it fetches them again and asks again. */
@@ -66,13 +66,13 @@ export class RateLimiter {
     else this.checkWithShadow(chosen, descriptor, answer);
   }
 
-  private enforce({ enforced: rules, elastic }: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
+  private enforce({ enforced: rules, takes, elastic }: ChosenRules, descriptor: Descriptor, answer: (outcome: CheckOutcome) => void): void {
     if (rules.length === 0) {
       answer(NO_MATCHING_RULE);
       return;
     }
     const room = elastic ? this.spareCapacity.reserve() : 0;
-    const reservation = this.reservation(this.store, rules, descriptor, room > 0);
+    const reservation = this.reservation(this.store, rules, descriptor, room > 0, takes);
     this.store.take(reservation, (outcome, atUs, source, state, marks) => {
       if (state !== undefined) reservation.is(state);
       const said = outcome instanceof Error ? undefined : verdictOf(rules, reservation.answered(outcome, atUs, marks), source ?? 'store');
@@ -159,9 +159,16 @@ export class RateLimiter {
     }
   }
 
-  private reservation(store: BucketStore, rules: readonly CompiledRule[], descriptor: Descriptor, spare = false): Reservation {
+  /** @param kept what these rules take of this merchant, if that is always the same */
+  private reservation(
+    store: BucketStore,
+    rules: readonly CompiledRule[],
+    descriptor: Descriptor,
+    spare = false,
+    kept?: readonly BucketTake[],
+  ): Reservation {
     const holdsSlots = rules.length === 1 ? rules[0]!.holdsSlots : rules.some((compiled) => compiled.holdsSlots);
-    const takes = takesOf(rules, descriptor);
+    const takes = kept !== undefined && descriptor.times === undefined ? kept : takesOf(rules, descriptor);
     const { merchantId, retryKey } = descriptor;
     const mayBeRetry = this.retries !== undefined && retryKey !== undefined && store === this.store;
     const retry = mayBeRetry ? retryOf(takes, merchantId, retryKey, this.retries) : undefined;

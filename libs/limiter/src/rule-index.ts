@@ -7,6 +7,10 @@ export const FEWEST_INDEXED = 8;
 interface Node {
   /** Rules one of whose paths begins with the segments that lead here, as far as those are plain. In their order. */
   rules: readonly RuleTemplate[];
+  /** Most nodes have one that follows: to compare its segment costs less than to look it up. */
+  onlySegment: string | undefined;
+  only: Node | undefined;
+  /** If there are several. */
   next: Map<string, Node> | undefined;
 }
 
@@ -33,7 +37,7 @@ export class RuleIndex {
     let node: Node | undefined = root;
     for (let depth = 0; node !== undefined; depth++) {
       if (node.rules.length > 0) lists.push(node.rules);
-      node = depth < segments.length ? node.next?.get(segments[depth]!) : undefined;
+      node = depth < segments.length ? nextOf(node, segments[depth]!) : undefined;
     }
   }
 
@@ -58,12 +62,7 @@ function treeOf(rules: readonly RuleTemplate[], ignoreCase: boolean): Node {
 
 function addTo(root: Node, segments: readonly string[], template: RuleTemplate): void {
   let node = root;
-  for (const segment of segments) {
-    node.next ??= new Map();
-    let next = node.next.get(segment);
-    if (next === undefined) node.next.set(segment, (next = newNode()));
-    node = next;
-  }
+  for (const segment of segments) node = nextOf(node, segment) ?? withNext(node, segment);
   // Two paths of one rule may begin alike.
   // Most have one rule, so the list is as long as it has to be.
   if (node.rules.at(-1) !== template) node.rules = node.rules.concat(template);
@@ -76,4 +75,23 @@ function plainBeginning(pattern: string, ignoreCase: boolean): readonly string[]
 }
 
 const NONE: readonly RuleTemplate[] = [];
-const newNode = (): Node => ({ rules: NONE, next: undefined });
+const newNode = (): Node => ({ rules: NONE, onlySegment: undefined, only: undefined, next: undefined });
+
+function nextOf({ next, only, onlySegment }: Node, segment: string): Node | undefined {
+  if (next !== undefined) return next.get(segment);
+  return onlySegment === segment ? only : undefined;
+}
+
+function withNext(node: Node, segment: string): Node {
+  const made = newNode();
+  if (node.next !== undefined) node.next.set(segment, made);
+  else if (node.only === undefined) [node.onlySegment, node.only] = [segment, made];
+  else {
+    node.next = new Map([
+      [node.onlySegment!, node.only],
+      [segment, made],
+    ]);
+    [node.onlySegment, node.only] = [undefined, undefined];
+  }
+  return made;
+}

@@ -32,6 +32,7 @@ export class RuleTemplate {
   private madeBuckets: RuleBuckets | undefined;
   private madeCharge: CompiledCharge | undefined;
   private ofAnyMerchant: CompiledRule | undefined;
+  private aloneOfAnyMerchant: readonly CompiledRule[] | undefined;
   /** What it keeps for some of its routes; undefined: nothing. */
   private readonly reserve: Reserve | undefined;
   private madeForOthers: RuleTemplate | undefined;
@@ -136,9 +137,14 @@ export class RuleTemplate {
     return this.compiledWith(takes);
   }
 
-  /** For merchants whose requests do not all take the same: there is nothing to keep for one of them. */
+  /** Without what is kept for one merchant. */
   get compiledForAny(): CompiledRule {
     return (this.ofAnyMerchant ??= this.compiledWith(undefined));
+  }
+
+  /** The same, as the only rule of a request. */
+  get aloneForAny(): readonly CompiledRule[] {
+    return (this.aloneOfAnyMerchant ??= [this.compiledForAny]);
   }
 
   private compiledWith(takes: CompiledRule['takes']): CompiledRule {

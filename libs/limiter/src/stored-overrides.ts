@@ -11,7 +11,8 @@ import {
   type RuleOverrides,
 } from './override.js';
 import { RULE_FIELDS } from './rule.js';
-import { listAt, MOST_GENERATIONS, objectAt, UnreadableError, wholeAt } from './stored-rule.js';
+import { MOST_GENERATIONS } from './stored-limit.js';
+import { listAt, objectAt, UnreadableError, wholeAt } from './stored-value.js';
 
 /** Overrides as they come back from a store, read as input from outside, as rules are: see stored-rule.ts. */
 

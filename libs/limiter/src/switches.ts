@@ -1,7 +1,7 @@
 import { isPlainObject } from './field-faults.js';
 import { isMerchantId } from './merchant-id.js';
 import { LAYERS, type Layer, type Rule } from './rule.js';
-import { UnreadableError } from './stored-rule.js';
+import { UnreadableError } from './stored-value.js';
 
 /** `kill` limits nobody; `shadow` goes on counting and refuses nobody. */
 export const SWITCH_NAMES = ['kill', 'shadow'] as const;

@@ -9,6 +9,20 @@ export interface BucketTake {
   readonly bucket: Bucket;
   /** Whole tokens, >= 0. */
   readonly cost: number;
+  /** Only of a KeptTake. */
+  readonly local?: object | undefined;
+}
+
+/** A take that many requests of one process ask, so that its stores keep with it what they derive from it. */
+export class KeptTake<B extends Bucket = Bucket> implements BucketTake {
+  /** What this process has of the bucket, so that no request looks for it: see leasing/local-buckets.ts, which alone writes it. */
+  local: object | undefined = undefined;
+
+  constructor(
+    readonly key: string,
+    readonly bucket: B,
+    readonly cost: number,
+  ) {}
 }
 
 /** What a request asks of the bucket of a penalty, which stands right behind the limits that it watches. */

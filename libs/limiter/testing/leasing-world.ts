@@ -103,7 +103,8 @@ export class LeasingWorld {
     );
   }
 
-  private later(ms: number, run: () => void): void {
+  /** Something happens so much later, while the world advances. */
+  later(ms: number, run: () => void): void {
     if (ms === 0) run();
     else this.due.push({ atMs: this.clock.nowMs + ms, run });
   }
@@ -133,7 +134,8 @@ export class LeasingGateway {
   wallAheadMs = 0;
   /** For so long its machine has been suspended. */
   suspendedMs = 0;
-  private limits: readonly Limit[];
+  /** Those that it knows of. */
+  limits: readonly Limit[];
 
   constructor(
     private readonly world: LeasingWorld,

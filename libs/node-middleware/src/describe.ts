@@ -10,6 +10,8 @@ import {
   isPreflight,
   rawValues,
   type Refusal,
+  type RetriedRequest,
+  retryKeyOf,
   TARGET_FORM,
   unidentified,
 } from '#edge';
@@ -17,7 +19,8 @@ import { type Descriptor, isMerchantId, line } from '#limiter';
 import type { PathException } from '#platform';
 import { bodyLengthOf, MessageFacts } from './message-facts.js';
 import type { Asked, NodeRequest } from './node-http.js';
-import { isCost, type RequestOptions } from './options.js';
+import { isCost } from './option-fields.js';
+import type { RequestOptions } from './options.js';
 
 /** What a client is answered that does not get through. */
 export type Answer = Omit<Refusal, 'forward'>;
@@ -36,6 +39,8 @@ export type Describe = (asked: Asked, route: AskedRoute, requestId: string) => D
 export interface DescribeOptions {
   readonly trustedProxies: readonly string[];
   readonly exceptions: readonly PathException[];
+  /** 0: retries are requests like any other. */
+  readonly idempotencyWindowMs: number;
 }
 
 const USER = line(128);
@@ -46,7 +51,7 @@ const NO_MERCHANT =
 const NO_MERCHANT_FOUND = 'The request does not say for which merchant it is.';
 
 /** The one step from a request of a service to a descriptor. It throws what the functions of the options throw, and a TypeError where one answers nonsense. */
-export function createDescribe({ trustedProxies, exceptions }: DescribeOptions): Describe {
+export function createDescribe({ trustedProxies, exceptions, idempotencyWindowMs }: DescribeOptions): Describe {
   const trusts = createTrust(trustedProxies);
   const identify = createIdentifier({ trusts });
   const clientOf = createClientOf({ trusts });
@@ -77,7 +82,8 @@ export function createDescribe({ trustedProxies, exceptions }: DescribeOptions):
       if (problem === 'no_identity' && isPreflightRequest(request)) return 'not_decided';
       return { refused: refusalOf(problem, requests, requestId), problem };
     }
-    return { descriptor: descriptorOf(asked, { target, identity, requests, route }) };
+    const retryKey = idempotencyWindowMs === 0 ? undefined : retryKeyOf(retriedRequest(request, target));
+    return { descriptor: { ...descriptorOf(asked, { target, identity, requests, route }), retryKey } };
   };
 }
 
@@ -124,9 +130,13 @@ function identityHeaders(rawHeaders: readonly string[]) {
   };
 }
 
-function isPreflightRequest(request: NodeRequest): boolean {
+function retriedRequest(request: NodeRequest, target: string): RetriedRequest {
   const { method = '', rawHeaders } = request;
-  return isPreflight({ method, head: { bodyLength: bodyLengthOf(request) }, receivedValues: (name) => rawValues(rawHeaders, name) });
+  return { method, target, head: { bodyLength: bodyLengthOf(request) }, receivedValues: (name) => rawValues(rawHeaders, name) };
+}
+
+function isPreflightRequest(request: NodeRequest): boolean {
+  return isPreflight(retriedRequest(request, ''));
 }
 
 type IdentityProblem = Extract<Identity, { problem: unknown }>['problem'];

@@ -1,21 +1,15 @@
 import { createRequestIds, headersIn, isRequestId } from '#edge';
 import { Enforcer, postgresRules } from '#enforcement';
-import type { Rule } from '#limiter';
+import type { RetryPolicy, Rule } from '#limiter';
 import { setProblemTypeBase } from '#platform';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { type AskedRoute, createDescribe, type Describe } from './describe.js';
 import type { Asked, NodeRequest } from './node-http.js';
-import {
-  type RequestOptions,
-  type RouteOptions,
-  routeSettingsOf,
-  settingsOf,
-  type TollgateOptions,
-  type TollgateSettings,
-} from './options.js';
+import type { RequestOptions, RouteOptions, TollgateOptions } from './options.js';
 import { OptionsError } from './options-error.js';
 import { type Admission, Passages, PASSES, stopping } from './passage.js';
+import { routeSettingsOf, settingsOf, type TollgateSettings } from './settings.js';
 
 const MOST_RULES = 1_000;
 
@@ -48,9 +42,12 @@ export class Door {
       logger,
       registry,
       storeTimeoutMs: settings.storeTimeoutMs,
+      leaseHorizonMs: settings.leaseHorizonMs,
+      leaseCacheBytes: settings.leaseCacheMb * 2 ** 20,
       ruleCacheBytes: settings.ruleCacheMb * 2 ** 20,
       defaultForUnknown: settings.unknownMerchant === 'default',
       gatewaysExpected: settings.gatewaysExpected,
+      retries: retryPolicy(settings),
       // Who reads usage and receipts has stored rules.
       ...(!storedRules && { usageFlushMs: 0, receiptsPerSecond: 0 }),
     });
@@ -173,4 +170,12 @@ export class Door {
 
 function named(route: string): string {
   return route === '' ? 'no route in particular' : `the route ${JSON.stringify(route)}`;
+}
+
+function retryPolicy({
+  idempotencyWindowMs: forMs,
+  idempotencyRetries,
+  idempotencyKeysPerMerchant,
+}: TollgateSettings): RetryPolicy | undefined {
+  return forMs === 0 ? undefined : { forMs, mostRetries: idempotencyRetries, mostRemembered: idempotencyKeysPerMerchant };
 }

@@ -20,6 +20,7 @@ export type PathPolicy = (typeof PATH_POLICIES)[number];
 
 const MOST_WORKERS = 128;
 const workers = wholeNumber(1, MOST_WORKERS, ', or cores');
+const MOST_STANDBYS = 8;
 
 function filePath(text: string): string | undefined {
   if (text === '') return undefined;
@@ -55,6 +56,13 @@ export const GATEWAY_VARIABLES = {
     default: 'cores',
     meaning: 'processes that serve the port together; cores: as many as this process may use cores, in a container its share of them',
     parse: (text: string): number => (text === 'cores' ? Math.min(MOST_WORKERS, usableCores()) : workers(text)),
+  },
+  gatewayStandbyWorkers: {
+    name: 'GATEWAY_STANDBY_WORKERS',
+    apps: ['gateway'],
+    default: '1',
+    meaning: 'processes beside several workers that are warm and take the place of one that dies; 0: a new one is started then',
+    parse: wholeNumber(0, MOST_STANDBYS),
   },
   ...UPSTREAM_VARIABLES,
   trustedProxies: {

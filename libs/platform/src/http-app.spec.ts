@@ -158,6 +158,12 @@ describe('createHttpApp', () => {
     expect(text).toContain('"status":405');
   });
 
+  it.each(['HTTP/2.0', 'HTTP/0.9'])('answers a request line with %s with 505, and closes the connection', async (version) => {
+    const text = await raw(`GET /things/1 ${version}\r\nHost: x\r\n\r\n`);
+    expect(text).toMatch(/^HTTP\/1\.1 505 HTTP Version Not Supported\r\n/);
+    expect(text).toContain('"code":"request.http_version"');
+  });
+
   it.each<[string, () => Promise<string>]>([
     ['an answer', () => raw('GET /things/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],
     ['a problem', () => raw('GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')],

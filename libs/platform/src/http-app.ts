@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { requestMetrics } from './http-metrics.js';
 import { type Logger, NestLogger } from './logger.js';
+import { demandKnownVersion } from './http-version.js';
 import { jsonText } from './json-body.js';
 import { PROBLEM_CONTENT_TYPE, problemBody, ProblemError } from './problem.js';
 import { problemBytes, ProblemDetailsFilter, toProblem } from './problem-details.filter.js';
@@ -181,6 +182,7 @@ function addSafeHeaders(fastify: FastifyInstance, pages: string | undefined): vo
 /** Refuses before the body is read, so that a caller without permission cannot make this process parse anything. */
 function refuseEarly(fastify: FastifyInstance, refusal: HttpAppOptions['refusal']): void {
   fastify.addHook('onRequest', async (request) => {
+    demandKnownVersion(request.raw);
     const problem = METHODS.includes(request.method) ? await refusal?.(request) : methodNotAllowed(request.method);
     if (problem) throw problem;
   });

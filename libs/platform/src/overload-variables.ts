@@ -5,7 +5,6 @@ export const CRITICALITIES = ['critical', 'normal', 'sheddable'] as const;
 export type Criticality = (typeof CRITICALITIES)[number];
 
 export const UPSTREAM_LIMITS = ['fixed', 'adaptive'] as const;
-export type UpstreamLimit = (typeof UPSTREAM_LIMITS)[number];
 
 /** Requests of some criticality. The first route that fits a request counts. */
 export interface CriticalRoute {

@@ -1,5 +1,6 @@
 /**
- * The types of problems that Tollgate answers with, and the status that each mostly has. Each has a page of the same name in
+ * The types of problems that Tollgate answers with, and the status that each mostly has. Of several types with a status the first is that of a problem that
+ * names none. Each has a page of the same name in
  * docs/problems, which the Rules API serves. What tells problems of one type apart is their `code`.
  */
 export const PROBLEM_TYPES = {
@@ -9,8 +10,8 @@ export const PROBLEM_TYPES = {
   'ambiguous-path': { status: 400 },
   unauthorized: { status: 401 },
   'unidentified-merchant': { status: 401 },
-  'unknown-merchant': { status: 403 },
   forbidden: { status: 403 },
+  'unknown-merchant': { status: 403 },
   'not-found': { status: 404 },
   'method-not-allowed': { status: 405 },
   'request-timeout': { status: 408 },

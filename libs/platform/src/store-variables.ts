@@ -16,4 +16,11 @@ export const STORE_VARIABLES = {
     meaning: 'milliseconds after which tokens that a leased rule has taken in advance end, if they are not renewed',
     parse: wholeNumber(100, 10_000, ' milliseconds'),
   },
+  leaseCacheMb: {
+    name: 'LEASE_CACHE_MB',
+    apps: ['gateway', 'decision-api'],
+    default: '64',
+    meaning: 'estimated megabytes for the buckets about which a process decides by itself',
+    parse: wholeNumber(1, 65_536, ' megabytes'),
+  },
 } as const satisfies Record<string, Variable<unknown>>;

@@ -134,6 +134,11 @@ export function visibleText(text: string): string {
   return /^[\x21-\x7e]{1,255}$/.test(text) ? text : expected('1 to 255 visible ASCII characters without spaces');
 }
 
+/** Such a name, or none. */
+export function optionalVisibleText(text: string): string | undefined {
+  return text === '' ? undefined : visibleText(text);
+}
+
 /** An address or a name of this machine. Only its form is checked; listening fails if it belongs to another machine. */
 export function host(text: string): string {
   return isIP(text) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(text)

@@ -19,6 +19,7 @@ import {
   publicUrl,
   factor,
   type Variable,
+  optionalVisibleText,
   visibleText,
 } from './variable.js';
 
@@ -153,8 +154,16 @@ export const VARIABLES = {
     name: 'OIDC_MERCHANTS_CLAIM',
     apps: ['rules-api'],
     default: '',
-    meaning: 'claim of such a token that lists the merchants to which it is limited, or * for all; if it is unset no such token is limited',
-    parse: (text: string): string | undefined => (text === '' ? undefined : visibleText(text)),
+    meaning:
+      'claim of such a token that lists the merchants to which it is limited, or * for all; if this and OIDC_LABEL_CLAIM are unset no such token is limited',
+    parse: optionalVisibleText,
+  },
+  oidcLabelClaim: {
+    name: 'OIDC_LABEL_CLAIM',
+    apps: ['rules-api'],
+    default: '',
+    meaning: 'claim of such a token that has the label, as NAME=VALUE, of the merchants to which it is limited, or * for all',
+    parse: optionalVisibleText,
   },
   approvalExpiryMs: {
     name: 'APPROVAL_EXPIRY_MS',

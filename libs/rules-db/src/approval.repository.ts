@@ -5,6 +5,7 @@ import type { Actor } from './change.js';
 import { ApprovalNotFoundError, TooManyApprovalsError } from './errors.js';
 import type { ProposedChange } from './protected-rule.js';
 import { separateTransactions, type Transactions } from './transactions.js';
+import { type MerchantReach, withinReach } from './merchant-reach.js';
 
 /** More open approvals than that nobody looks at: somebody repeats himself. */
 export const MAX_WANTED_APPROVALS = 1_000;
@@ -22,7 +23,7 @@ export interface Approval extends Omit<ApprovalEntity, 'state'> {
 export interface ApprovalFilter {
   readonly state?: ApprovalState | undefined;
   /** Only of these merchants; null: all. */
-  readonly among?: readonly string[] | null | undefined;
+  readonly among?: MerchantReach | undefined;
 }
 
 const HAS_EXPIRED = `approval.state = 'wanted' AND approval.expires_at <= clock_timestamp()`;
@@ -74,7 +75,8 @@ export class ApprovalRepository {
   /** At most `limit`, the newest first, from the first one before `before`. */
   async list({ state, among }: ApprovalFilter, { before, limit }: { before?: string | undefined; limit: number }): Promise<Approval[]> {
     const query = this.query();
-    if (among) query.andWhere('approval.merchantId = ANY(:among)', { among });
+    const within = withinReach('approval.merchantId', among);
+    if (within) query.andWhere(within.condition, within.parameters);
     if (before !== undefined) query.andWhere('approval.id < :before', { before });
     if (state === 'expired') query.andWhere(HAS_EXPIRED);
     else if (state !== undefined) query.andWhere(`approval.state = :state AND NOT (${HAS_EXPIRED})`, { state });

@@ -50,6 +50,8 @@ export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 @Index('audit_of_plan', { synchronize: false })
 // Another one, of the rows of tokens alone: the id of the token.
 @Index('audit_of_token', { synchronize: false })
+// Likewise: those of switches, by the name in what was written.
+@Index('audit_of_switch', { synchronize: false })
 @Index('audit_of_actor', ['actor', 'seq'])
 @Index('audit_by_time', ['at', 'seq'])
 export class AuditEntity {

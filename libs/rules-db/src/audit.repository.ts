@@ -1,8 +1,10 @@
 import type { DataSource, EntityManager, SelectQueryBuilder } from 'typeorm';
+import type { SwitchName } from '#limiter';
 import { AuditEntity } from './audit.entity.js';
 import type { Change } from './change.js';
 import { recordChange } from './change-log.js';
 import { ownerColumns, type RuleOwner } from './rule-owner.js';
+import { type MerchantReach, withinReach } from './merchant-reach.js';
 
 /** Which rows of the audit. What is not given says nothing. */
 export interface AuditFilter {
@@ -17,8 +19,10 @@ export interface AuditFilter {
   readonly ofRuleItself?: boolean | undefined;
   /** Changes of this token. */
   readonly tokenId?: string | undefined;
+  /** Changes of this switch. */
+  readonly switchName?: SwitchName | undefined;
   /** Only these merchants; null: all. */
-  readonly among?: readonly string[] | null | undefined;
+  readonly among?: MerchantReach | undefined;
   /** From this moment on. */
   readonly since?: Date | undefined;
   /** Before this moment. */
@@ -110,17 +114,20 @@ const PLAN = `coalesce(audit.after, audit.before) ->> 'plan'`;
 
 function restrict(
   query: SelectQueryBuilder<AuditEntity>,
-  { actor, merchantId, plan, ruleId, ofRuleItself = false, tokenId, among, since, until }: AuditFilter,
+  { actor, merchantId, plan, ruleId, ofRuleItself = false, tokenId, switchName, among, since, until }: AuditFilter,
 ): void {
   if (actor !== undefined) query.andWhere('audit.actor = :actor', { actor });
   if (merchantId !== undefined)
     query.andWhere(merchantId === null ? 'audit.merchantId IS NULL' : 'audit.merchantId = :merchantId', { merchantId });
   if (plan) query.andWhere(`audit.merchantId IS NULL AND ${PLAN} = :plan`, { plan });
   else if (plan === null && merchantId === null) query.andWhere(`${PLAN} IS NULL`);
-  if (among) query.andWhere('audit.merchantId = ANY(:among)', { among });
+  const within = withinReach('audit.merchantId', among);
+  if (within) query.andWhere(within.condition, within.parameters);
   if (ruleId !== undefined)
     query.andWhere(ruleId === null ? `(audit.ruleId IS NULL OR audit.action LIKE 'override.%')` : 'audit.ruleId = :ruleId', { ruleId });
-  // The first condition is that of the index.
+  // The first condition of either is that of its index.
+  if (switchName !== undefined)
+    query.andWhere(`audit.action LIKE 'switch.%' AND coalesce(audit.after, audit.before) ->> 'name' = :switchName`, { switchName });
   if (tokenId !== undefined)
     query.andWhere(`audit.action LIKE 'token.%' AND coalesce(audit.after, audit.before) ->> 'id' = :tokenId`, { tokenId });
   if (ofRuleItself) query.andWhere(`audit.action LIKE 'rule.%'`);

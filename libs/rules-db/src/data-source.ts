@@ -3,6 +3,7 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { MIGRATIONS } from '#migrations';
 import { ApiTokenEntity } from './api-token.entity.js';
 import { SwitchEntity } from './switch.entity.js';
+import { SwitchVersionEntity } from './switch-version.entity.js';
 import { ApprovalEntity } from './approval.entity.js';
 import { AuditEntity } from './audit.entity.js';
 import { BoundedPool } from './bounded-pool.js';
@@ -63,6 +64,7 @@ const ENTITIES = [
   MerchantApiKeyEntity,
   OverrideEntity,
   SwitchEntity,
+  SwitchVersionEntity,
 ];
 
 /** The database of the rules, not yet connected: call `connectWhenUp` or `initialize`. */

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { CopyOut } from './copy-out.js';
 
 /** Options of the pool, which passes them to each client. */
 export interface DeadlineClientOptions extends pg.ClientConfig {
@@ -36,9 +37,14 @@ export class DeadlineClient extends pg.Client {
     this.query = ((...args: unknown[]) => this.guarded(query, args)) as typeof this.query;
   }
 
+  /** Gives each line of a `COPY … TO STDOUT` to `onLine` and resolves after the last one. */
+  copyOut(statement: string, onLine: (line: string) => void): Promise<void> {
+    return this.guarded(() => super.query(new CopyOut(statement, onLine)).ended, []) as Promise<void>;
+  }
+
   /**
-   * Sets the deadline of a statement, from when it is sent: a transaction may make the next one while one is under way. Only promises have one: TypeORM, the
-   * only user of these connections, always asks for them.
+   * Sets the deadline of a statement, from when it is sent: a transaction may make the next one while one is under way. Only promises have one: TypeORM always
+   * asks for them.
    */
   private guarded(query: (...args: unknown[]) => unknown, args: unknown[]): unknown {
     if (this.turn !== undefined) return this.turn.then(() => this.guarded(query, args));

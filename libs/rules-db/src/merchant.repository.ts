@@ -7,17 +7,12 @@ import { createMerchants, deleteMerchants, type MerchantEdit, updateMerchants } 
 import { deletedMerchant, endOverrides, idTaken, knownPlan, type MerchantChanges, type MerchantSpec, moveRules } from './merchant-row.js';
 import { idsThatFit } from './merchant-search.js';
 import { MerchantEntity } from './merchant.entity.js';
+import { type MerchantLabel, type MerchantReach, withinReach } from './merchant-reach.js';
 import { demandNoneProtected } from './protected-rule.js';
 import { chunksOf } from './row-sets.js';
 import { RuleEntity } from './rule.entity.js';
 import { raiseRulesVersion, takeTombstone } from './rules-version.js';
 import { separateTransactions, type Transactions } from './transactions.js';
-
-/** A label as it stands in the table of labels. */
-export interface MerchantLabel {
-  readonly key: string;
-  readonly value: string;
-}
 
 /** Which merchants of the list. What is not given says nothing. */
 export interface MerchantFilter {
@@ -30,8 +25,11 @@ export interface MerchantFilter {
   readonly labelledInPart?: MerchantLabel | undefined;
   readonly plan?: string | undefined;
   /** Only these; null: all. */
-  readonly among?: readonly string[] | null | undefined;
+  readonly among?: MerchantReach | undefined;
 }
+
+/** How many merchants one statement looks up. */
+const LOOKED_UP_AT_ONCE = 5_000;
 
 /** How many merchants one statement locks, so that it ends within the time-out of statements. */
 const LOCKED_AT_ONCE = 1_000;
@@ -82,7 +80,8 @@ export class MerchantRepository {
   }: MerchantFilter & { after?: string | undefined; limit: number }): Promise<MerchantEntity[]> {
     const query = this.transactions.manager.createQueryBuilder(MerchantEntity, 'merchant');
     if (after !== undefined) query.andWhere('merchant.id > :after', { after });
-    if (among !== null) query.andWhere('merchant.id = ANY(:among)', { among });
+    const within = withinReach('merchant.id', among);
+    if (within) query.andWhere(within.condition, within.parameters);
     const { conditions, labelled, parameters } = filtersOf({ namePrefix, label, secondLabel, plan });
     // The index of plans has the order of the list, and those among whom to look are few.
     const isSearch = (namePrefix !== undefined || label !== undefined) && among === null && labelledInPart === undefined;
@@ -92,7 +91,12 @@ export class MerchantRepository {
     } else for (const condition of [...conditions, ...(labelled === undefined ? [] : [labelled])]) query.andWhere(condition, parameters);
     if (labelledInPart) {
       const { key: labelKey, value: labelValue } = labelledInPart;
-      query.andWhere(inPart({ after, among }), { part: JSON.stringify({ [labelKey]: labelValue }), labelKey, labelValue, limit });
+      query.andWhere(inPart(after, withinReach('merchant_id', among)?.condition), {
+        part: JSON.stringify({ [labelKey]: labelValue }),
+        labelKey,
+        labelValue,
+        limit,
+      });
     }
     return query.orderBy('merchant.id', 'ASC').limit(limit).getMany();
   }
@@ -104,6 +108,19 @@ export class MerchantRepository {
       [key, value, ids],
     );
     return rows.map(({ id }) => id);
+  }
+
+  /** Which of these merchants are within reach, where that is a label; otherwise the reach itself, which says so by itself. */
+  async narrowed(reach: MerchantReach, ids: readonly string[]): Promise<readonly string[] | null> {
+    return reach === null || !('key' in reach) ? reach : this.labelledAmong(ids, reach);
+  }
+
+  /** Those of the items whose merchants have the label, in their order. */
+  async ofLabelled<T extends { readonly merchantId: string }>(items: readonly T[], label: MerchantLabel): Promise<T[]> {
+    const labelled = new Set<string>();
+    for (const ids of chunksOf([...new Set(items.map(({ merchantId }) => merchantId))], LOOKED_UP_AT_ONCE))
+      for (const id of await this.labelledAmong(ids, label)) labelled.add(id);
+    return items.filter(({ merchantId }) => labelled.has(merchantId));
   }
 
   /** At most `limit` merchants that have a label. */
@@ -216,8 +233,8 @@ export function byBytes(a: string, b: string): number {
  * Which merchants have a label themselves, or in one of their rules. Both are looked for by indexes of their own and only as far as a page goes: one condition
  * about both would look at every rule there is for each page.
  */
-function inPart({ after, among }: { readonly after: string | undefined; readonly among: readonly string[] | null }): string {
-  const which = `${after === undefined ? '' : ' AND merchant_id > :after'}${among === null ? '' : ' AND merchant_id = ANY(:among)'}`;
+function inPart(after: string | undefined, within: string | undefined): string {
+  const which = `${after === undefined ? '' : ' AND merchant_id > :after'}${within === undefined ? '' : ` AND ${within}`}`;
   const page = 'ORDER BY merchant_id LIMIT :limit';
   return `merchant.id IN (
     (SELECT merchant_id FROM merchant_label WHERE key = :labelKey AND value = :labelValue${which} ${page})

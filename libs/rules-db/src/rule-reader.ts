@@ -1,21 +1,17 @@
 import type { DataSource } from 'typeorm';
 import {
   type DefaultRulesSnapshot,
-  isMerchantId,
-  isPlanName,
   MOST_SWITCHES,
   type MerchantSnapshot,
   type PlanSnapshot,
   startLimits,
-  type StoredRules,
-  storedRules,
   storedSwitches,
   type Switch,
-  storedTimeZone,
-  UnreadableError,
 } from '#limiter';
-import { overridesIn, overridesOf } from './override-column.js';
-import { PLAN_RULE_COLUMNS, RULE_COLUMNS, type RuleRow, asRule } from './rule-columns.js';
+import { isReadable, merchantIn, type MerchantRow, planNameAt, rulesIn } from './merchant-in-rows.js';
+import { type MerchantRows, MerchantWalk } from './merchant-walk.js';
+import { overridesOf } from './override-column.js';
+import { PLAN_RULE_COLUMNS, RULE_COLUMNS, type RuleRow } from './rule-columns.js';
 import { storedVersion } from './stored-row.js';
 
 /** One plan with one of its enabled rules. */
@@ -25,18 +21,6 @@ interface PlanRow extends RuleRow {
   readonly exists: boolean;
 }
 
-/** One merchant with one of its enabled rules. */
-interface Row extends RuleRow {
-  readonly merchant_id: string;
-  readonly rules_version: string;
-  readonly exists: boolean;
-  readonly time_zone: string;
-  /** The plan of the merchant. */
-  readonly plan: string | null;
-  /** JSON of any shape. */
-  readonly overrides?: unknown;
-}
-
 /** No merchant and no plan has an empty name. */
 const NOBODY = '';
 const REHEARSED_READS = 3;
@@ -44,7 +28,7 @@ const REHEARSED_READS = 3;
 const REHEARSED_ROWS = 30;
 
 /** As the driver makes it of a row. */
-const ROW_OF_NOBODY: Row = {
+const ROW_OF_NOBODY: MerchantRow = {
   merchant_id: 'rehearsal',
   rules_version: '1',
   exists: true,
@@ -77,19 +61,6 @@ const ROW_OF_NOBODY: Row = {
   consistency: null,
 };
 
-/** A merchant whose stored rules, version or time zone cannot be parsed. */
-export interface UnreadableMerchant {
-  readonly merchantId: string;
-  /** 0 if the version itself cannot be parsed. */
-  readonly version: number;
-  readonly unreadable: UnreadableError;
-}
-
-/** Whether a merchant could be parsed. */
-export function isReadable(merchant: MerchantSnapshot | UnreadableMerchant): merchant is MerchantSnapshot {
-  return !('unreadable' in merchant);
-}
-
 /**
  * Reads snapshots, that is versions with their enabled rules, for the preloader and the gateway. Version and rules of a snapshot come
  * from one statement, so they belong together whatever is written meanwhile. Entities are not used, because a full preload reads
@@ -97,33 +68,27 @@ export function isReadable(merchant: MerchantSnapshot | UnreadableMerchant): mer
  * in Redis. All methods reject with the driver's error if PostgreSQL does not answer (see `isDatabaseUnavailable`).
  */
 export class RuleReader {
-  constructor(private readonly dataSource: DataSource) {}
+  private readonly walk: MerchantWalk;
+
+  constructor(private readonly dataSource: DataSource) {
+    this.walk = new MerchantWalk(dataSource);
+  }
 
   /** The snapshot of a merchant; `exists` is false if it was deleted. Null if it never existed. @throws UnreadableError */
   async snapshot(merchantId: string): Promise<MerchantSnapshot | null> {
     if (!(await this.everExisted(merchantId))) return null;
-    const [merchant] = merchantsIn(await this.rowsOf(merchantId));
+    const merchant = merchantIn(await this.rowsOf(merchantId));
     if (merchant === undefined) return null;
     if (!isReadable(merchant)) throw merchant.unreadable;
     return merchant;
   }
 
   /**
-   * The first `count` merchants after `afterMerchantId` (null: from the beginning), sorted by id. Merchants that cannot be parsed
+   * What `make` makes of the first `count` merchants after `afterMerchantId` (null: from the beginning), sorted by id. Merchants that cannot be parsed
    * stand among the others.
    */
-  async snapshotsAfter(afterMerchantId: string | null, count: number): Promise<(MerchantSnapshot | UnreadableMerchant)[]> {
-    const rows = await this.query<Row>(
-      `WITH m AS (
-         SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan, ${overridesOf('merchant.id')} FROM merchant
-         WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2
-       )
-       SELECT m.merchant_id, m.rules_version, m.exists, m.time_zone, m.plan, m.overrides, ${RULE_COLUMNS}
-       FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled
-       ORDER BY m.merchant_id`,
-      [afterMerchantId, count],
-    );
-    return merchantsIn(rows);
+  merchantsAfter<T>(afterMerchantId: string | null, count: number, make: (merchant: MerchantRows) => T): Promise<T[]> {
+    return this.walk.after(afterMerchantId, count, make);
   }
 
   /** The number of merchants. */
@@ -134,12 +99,12 @@ export class RuleReader {
 
   /** The snapshot of the default rules. @throws UnreadableError */
   async defaultRules(): Promise<DefaultRulesSnapshot> {
-    const rows = await this.query<Row>(
+    const rows = await this.query<MerchantRow>(
       `SELECT 'default rules' AS merchant_id, v.version AS rules_version, true AS exists, 'Etc/UTC' AS time_zone,
          NULL AS plan, ${RULE_COLUMNS}
        FROM default_rules_version v LEFT JOIN rule r ON r.merchant_id IS NULL AND r.plan IS NULL AND r.enabled`,
     );
-    const [defaults] = merchantsIn(rows);
+    const defaults = merchantIn(rows);
     if (defaults === undefined) return { version: 0, rules: [] };
     if (!isReadable(defaults)) throw defaults.unreadable;
     const { version, rules, newerRules } = defaults;
@@ -198,8 +163,8 @@ export class RuleReader {
       await Promise.all(Array.from({ length: connections }, () => this.plan(NOBODY)));
     }
     for (let turn = 0; turn < REHEARSED_ROWS; turn++) {
-      const [nobody] = merchantsIn([ROW_OF_NOBODY]);
-      if (!isReadable(nobody!)) throw nobody!.unreadable;
+      const nobody = merchantIn([ROW_OF_NOBODY])!;
+      if (!isReadable(nobody)) throw nobody.unreadable;
     }
   }
 
@@ -217,8 +182,8 @@ export class RuleReader {
     return row?.existed === true;
   }
 
-  private rowsOf(merchantId: string): Promise<Row[]> {
-    return this.query<Row>(
+  private rowsOf(merchantId: string): Promise<MerchantRow[]> {
+    return this.query<MerchantRow>(
       `WITH m AS (
          SELECT id AS merchant_id, rules_version, true AS exists, time_zone, plan, ${overridesOf('$1')} FROM merchant WHERE id = $1
          UNION ALL
@@ -239,44 +204,4 @@ export class RuleReader {
 /** @throws UnreadableError */
 function planIn({ plan_name: plan, exists, rules_version: version }: PlanRow, rows: readonly PlanRow[]): PlanSnapshot {
   return { plan: planNameAt(plan, 'plan.name'), version: storedVersion(version, 'plan.rules_version'), exists, ...rulesIn(rows) };
-}
-
-/** Groups rows by merchant; the rows of one merchant are adjacent. */
-function merchantsIn(rows: readonly Row[]): (MerchantSnapshot | UnreadableMerchant)[] {
-  const merchants: (MerchantSnapshot | UnreadableMerchant)[] = [];
-  for (let start = 0, end = 1; start < rows.length; start = end, end = start + 1) {
-    while (rows[end]?.merchant_id === rows[start]?.merchant_id && end < rows.length) end++;
-    merchants.push(merchantIn(rows[start]!, rows.slice(start, end)));
-  }
-  return merchants;
-}
-
-function merchantIn(first: Row, rows: readonly Row[]): MerchantSnapshot | UnreadableMerchant {
-  const { merchant_id: merchantId, exists, overrides } = first;
-  let version = 0;
-  try {
-    version = storedVersion(first.rules_version, 'merchant.rules_version');
-    if (!isMerchantId(merchantId)) throw new UnreadableError('merchant.id: is none that a request could carry');
-    return {
-      merchantId,
-      version,
-      exists,
-      timeZone: storedTimeZone(first.time_zone, 'merchant.time_zone'),
-      ...(first.plan !== null && { plan: planNameAt(first.plan, 'merchant.plan') }),
-      ...rulesIn(rows),
-      ...(overrides !== null && overrides !== undefined && { overrides: overridesIn(overrides) }),
-    };
-  } catch (error) {
-    if (!(error instanceof UnreadableError)) throw error;
-    return { merchantId, version, unreadable: error };
-  }
-}
-
-function planNameAt(value: unknown, at: string): string {
-  if (!isPlanName(value)) throw new UnreadableError(`${at}: is no name of a plan`);
-  return value;
-}
-
-function rulesIn(rows: readonly RuleRow[]): StoredRules {
-  return storedRules(rows.filter(({ rule_id: id }) => id !== null).map(asRule));
 }

@@ -1,15 +1,31 @@
 import { type DataSource, type EntityManager, IsNull, LessThanOrEqual } from 'typeorm';
 import { isOn, MOST_SWITCHES, type Layer, type SwitchName } from '#limiter';
-import type { Actor } from './change.js';
+import { type Actor, type ExpectedVersions, isExpected } from './change.js';
 import { recordChanges } from './change-log.js';
-import { TooManySwitchesError } from './errors.js';
+import { TooManySwitchesError, VersionConflictError } from './errors.js';
 import { raiseVersion } from './rule-owner.js';
 import { SwitchEntity } from './switch.entity.js';
+import { SwitchVersionEntity } from './switch-version.entity.js';
 
 /** What a switch concerns; null: all layers, all merchants. */
 export interface SwitchScope {
   readonly layer: Layer | null;
   readonly merchantId: string | null;
+}
+
+/** A switch as it stands. */
+export interface StoredSwitch {
+  /** Counts its changes, from 1. That something ends by itself is no change. */
+  readonly version: number;
+  readonly on: readonly SwitchEntity[];
+}
+
+/** A change of a switch. */
+export interface SwitchChange {
+  readonly name: SwitchName;
+  /** The versions that may be changed. */
+  readonly expected: ExpectedVersions;
+  readonly by: Actor;
 }
 
 /** A scope for which a switch is to be on. */
@@ -28,28 +44,33 @@ export class SwitchRepository {
     private readonly nowMs: () => number = Date.now,
   ) {}
 
-  /** Those of this name that are on and have not ended, in the order in which they were switched on. */
-  async list(name: SwitchName): Promise<SwitchEntity[]> {
-    const rows = await this.dataSource.manager.find(SwitchEntity, { where: { name }, order: { id: 'ASC' } });
-    return rows.filter((row) => this.isOn(row));
-  }
-
-  /** One that is on already gets the new end and the new reason. @throws TooManySwitchesError */
-  async switchOn(name: SwitchName, scope: SwitchScope, until: Date | null, by: Actor): Promise<void> {
-    await this.change(async (manager) => [await this.on(manager, name, { ...scope, until, reason: by.reason ?? null }, by)]);
-  }
-
-  /** What is off already stays so, and nothing is recorded. */
-  async switchOff(name: SwitchName, scope: SwitchScope, by: Actor): Promise<void> {
-    await this.change(async (manager) => {
-      const before = await found(manager, name, scope);
-      return before ? [await off(manager, before, by)] : [];
+  /** What has not ended, in the order in which it was switched on. */
+  async find(name: SwitchName): Promise<StoredSwitch> {
+    // Both as they were at one moment.
+    return this.dataSource.transaction('REPEATABLE READ', async (manager) => {
+      const rows = await manager.find(SwitchEntity, { where: { name }, order: { id: 'ASC' } });
+      return { version: await versionOf(manager, name), on: rows.filter((row) => this.isOn(row)) };
     });
   }
 
-  /** On for these scopes, each once, and for no others. Of what is so already nothing is recorded. @throws TooManySwitchesError */
-  async replaceAll(name: SwitchName, wanted: readonly WantedSwitch[], by: Actor): Promise<void> {
-    await this.change(async (manager) => {
+  /** One that is on already gets the new end and the new reason. @throws TooManySwitchesError, VersionConflictError */
+  async switchOn(change: SwitchChange, scope: SwitchScope, until: Date | null): Promise<void> {
+    const { name, by } = change;
+    await this.change(change, async (manager) => [await this.on(manager, name, { ...scope, until, reason: by.reason ?? null }, by)]);
+  }
+
+  /** What is off already stays so, and nothing is recorded. @throws VersionConflictError */
+  async switchOff(change: SwitchChange, scope: SwitchScope): Promise<void> {
+    await this.change(change, async (manager) => {
+      const before = await found(manager, change.name, scope);
+      return before ? [await off(manager, before, change.by)] : [];
+    });
+  }
+
+  /** On for these scopes, each once, and for no others. Of what is so already nothing is recorded. @throws TooManySwitchesError, VersionConflictError */
+  async replaceAll(change: SwitchChange, wanted: readonly WantedSwitch[]): Promise<void> {
+    const { name, by } = change;
+    await this.change(change, async (manager) => {
       const made: Made[] = [];
       const scopes = new Set(wanted.map(scopeText));
       for (const before of await manager.find(SwitchEntity, { where: { name }, order: { id: 'ASC' } })) {
@@ -82,19 +103,26 @@ export class SwitchRepository {
     return { action: 'switch.on', before: before ?? null, after, by };
   }
 
-  private async change(make: (manager: EntityManager) => Promise<readonly Made[]>): Promise<void> {
+  private async change({ name, expected }: SwitchChange, make: (manager: EntityManager) => Promise<readonly Made[]>): Promise<void> {
     await this.dataSource.transaction(async (manager) => {
       // One at a time: they are counted, and a scope has one row.
       await manager.query('LOCK TABLE switch IN SHARE ROW EXCLUSIVE MODE');
+      const before = await versionOf(manager, name);
+      if (!isExpected(expected, before)) throw new VersionConflictError(before);
       const made = await make(manager);
       if (made.length === 0) return;
+      await manager.upsert(SwitchVersionEntity, { name, version: before + 1 }, ['name']);
       const version = await raiseVersion(manager, null);
       await recordChanges(
         manager,
-        made.map((each) => ({ merchantId: null, ...each, version })),
+        made.map(({ after, ...each }) => ({ merchantId: null, ...each, after: after && { ...after, version: before + 1 }, version })),
       );
     });
   }
+}
+
+async function versionOf(manager: EntityManager, name: SwitchName): Promise<number> {
+  return (await manager.findOneBy(SwitchVersionEntity, { name }))?.version ?? 1;
 }
 
 async function off(manager: EntityManager, before: SwitchEntity, by: Actor): Promise<Made> {

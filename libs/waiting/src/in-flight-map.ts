@@ -1,5 +1,5 @@
-/** So many that have gone stay in the table, until it is made anew. */
-const MOST_GONE = 1024;
+/** So many that have gone stay in the table with their names, until it is made anew: few, so that the names are gone before they are moved to the old objects. */
+const MOST_GONE = 128;
 
 /**
  * A map of what is under way by its name, for names that come and go with every request. What is deleted is only emptied, and a new Map, which the

@@ -61,6 +61,13 @@ beforeAll(async () => {
     charged: [of({ charge })],
     slots: [of({ limits: [slots] })],
     quick: [of({ limits: [quick] })],
+    bodied: [
+      of({
+        match: { ...ANY, all: [{ field: 'body.amount', atLeast: 100 }] },
+        onUnreadableBody: 'refuse',
+        limits: [{ ...NOTHING_COMES_BACK, capacity: 1 }],
+      }),
+    ],
   });
   [gateway, api, service] = await Promise.all([
     house.gateway(PATIENT),
@@ -242,6 +249,22 @@ test('Envoy asks by HTTP below a prefix, and the request is the one that it repe
   expect((await ask('/a%2fb', 'GET')).status).toBe(400);
   expect([(await ask('')).status, (await ask('x')).status]).toEqual([404, 404]);
   expect(await house.metric(api, /^tollgate_decision_api_calls_total\{call="\/v1\/ext-authz\/\*\*",status_class="4xx"/)).toBe(2);
+});
+
+test('rules look at the body that Envoy sends along by HTTP, and at none that it has cut off', async () => {
+  const ask = async (body: string, headers: Record<string, string> = { 'content-type': 'application/json' }) => {
+    const all = { 'x-tollgate-token': TOKEN, 'x-merchant-id': 'bodied', ...headers };
+    return (await fetch(`${api.url}/v1/ext-authz/transactions`, { method: 'POST', headers: all, body })).status;
+  };
+  // The rule is for amounts from 100 on, and what it cannot read it refuses.
+  expect([await ask('{"amount":99}'), await ask('{"amount":99}')]).toEqual([200, 200]);
+  expect([await ask('{"amount":100}'), await ask('{"amount":100}'), await ask('{"amount":99}')]).toEqual([200, 429, 200]);
+  const json = { 'content-type': 'application/json' };
+  const padded = `{"amount":99,"pad":"${'x'.repeat(70_000)}"}`;
+  expect([await ask('{"amount":'), await ask('{"amount":99}', { 'content-type': 'text/plain' }), await ask(padded, json)]).toEqual([
+    400, 400, 400,
+  ]);
+  expect(await ask('{"amount":99}', { ...json, 'x-envoy-auth-partial-body': 'true' })).toBe(400);
 });
 
 test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC and by JSON', async () => {

@@ -156,7 +156,7 @@ withLocust('npm run load', () => {
     expect(smoothing!.withinSeconds).toBe(0.4);
     expect(smoothing!.mostAnswered).toBeLessThan(smoothing!.mostSent);
     expect(stdout).toMatch(/^ {2}sent {5}at most +\d+ {2}[ ▁▂▃▄▅▆▇█]{60}$/m);
-    expect((await load(['smooth', ...options()])).stdout).not.toContain('Created');
+    expect((await load(['smooth', ...options(), '--seconds', '1'])).stdout).not.toContain('Created');
   });
 
   test('smooth: says who has no queue', async () => {

@@ -1,5 +1,5 @@
 import { ruleBody } from '../../support/factories/rules.js';
-import { type Api, emptyRulesApi } from './api.js';
+import { type Answer, type Api, emptyRulesApi } from './api.js';
 
 let api: Api;
 beforeAll(async () => {
@@ -18,8 +18,72 @@ interface Change {
   patch: unknown[];
 }
 
+const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString();
 const changes = (body: { items: Change[] }) => body.items.map(({ action, version, patch }) => ({ action, version, patch }));
 const limits = (capacity: number) => [{ name: 'burst', algorithm: 'token_bucket', capacity, refillTokens: 5, refillIntervalMs: 1_000 }];
+
+describe('the field reason of a body', () => {
+  const lastReason = async (): Promise<unknown> =>
+    ((await api.ask('GET', '/v1/audit?limit=1')).body as { items: { reason: unknown }[] }).items[0]?.reason;
+  const any = { 'if-match': '*' };
+  let rule: string;
+  beforeAll(async () => {
+    await api.ask('POST', '/v1/merchants', { id: 'reasoned', name: 'x' });
+    rule = (await api.ask('POST', '/v1/merchants/reasoned/rules', ruleBody({ name: 'why' }))).headers.get('location') ?? '';
+  });
+
+  it.each<[string, () => Promise<Answer>]>([
+    ['a new rule', () => api.ask('POST', '/v1/merchants/reasoned/rules', { ...ruleBody({ name: 'other' }), reason: 'why not' })],
+    [
+      'a replaced rule',
+      async () => api.ask('PUT', rule, { ...((await api.ask('GET', rule)).body as object), priority: 8, reason: 'why not' }, any),
+    ],
+    ['a patched rule', () => api.ask('PATCH', rule, { priority: 9, reason: 'why not' }, any)],
+    ['a reverted rule', () => api.ask('POST', `${rule}/revert`, { version: 1, reason: 'why not' }, any)],
+    ['a merchant', () => api.ask('PATCH', '/v1/merchants/reasoned', { name: 'Acme Ltd', reason: 'why not' }, any)],
+    ['a plan', () => api.ask('PUT', '/v1/plans/pro', { reason: 'why not' })],
+    ['a token', () => api.ask('POST', '/v1/tokens', { name: 'a viewer', role: 'viewer', reason: 'why not' })],
+    ['an API key', () => api.ask('POST', '/v1/merchants/reasoned/api-keys', { name: 'shop', reason: 'why not' })],
+    ['a webhook', () => api.ask('POST', '/v1/webhooks', { url: 'https://example.com/', events: ['rule.changed'], reason: 'why not' })],
+    [
+      'an override',
+      () =>
+        api.ask('POST', '/v1/merchants/reasoned/overrides', {
+          ruleId: rule.split('/').at(-1),
+          multiply: 2,
+          until: inAnHour(),
+          reason: 'why not',
+        }),
+    ],
+    ['a file', () => api.ask('POST', '/v1/apply', { version: 1, reason: 'why not', merchants: [{ id: 'filed', name: 'Filed' }] })],
+  ])('says why %s is written', async (_what, change) => {
+    expect((await change()).status).toBeLessThan(300);
+    expect(await lastReason()).toBe('why not');
+  });
+
+  it('is no part of what is written', async () => {
+    await api.ask('PATCH', rule, { priority: 10, reason: 'once' }, any);
+    expect((await api.ask('GET', rule)).body).not.toHaveProperty('reason');
+    expect((await api.ask('PATCH', '/v1/merchants/reasoned', { reason: 'nothing else' }, any)).body).toMatchObject({
+      code: 'merchant.nothing_to_change',
+    });
+  });
+
+  it('that differs from the header is refused, and nothing is changed', async () => {
+    const { body: before } = await api.ask('GET', rule);
+    const { status, body } = await api.ask('PATCH', rule, { priority: 11, reason: 'one' }, { ...any, 'x-change-reason': 'another' });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ errors: [{ pointer: '/reason', code: 'change_reason.contradictory' }] });
+    expect((await api.ask('GET', rule)).body).toEqual(before);
+    expect((await api.ask('PATCH', rule, { priority: 11, reason: 'one' }, { ...any, 'x-change-reason': 'one' })).status).toBe(200);
+  });
+
+  it.each(['', 'a\tb', 'x'.repeat(501), 5])('that is no short text (%j) is refused with its place', async (reason) => {
+    const { status, body } = await api.ask('PATCH', rule, { priority: 12, reason }, any);
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ errors: [{ pointer: '/reason' }] });
+  });
+});
 
 describe.each(['/v1/merchants/acme/rules', '/v1/default-rules'])('a rule at %s', (rules) => {
   let path: string;

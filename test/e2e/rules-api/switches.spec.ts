@@ -63,10 +63,33 @@ describe('a switch that was read', () => {
     ]);
   });
 
+  it('counts its changes, and is not overwritten by who has read an older version', async () => {
+    const answer = await api.ask('GET', KILL);
+    const [{ version }, etag] = [answer.body as { version: number }, answer.headers.get('etag')];
+    expect(etag).toBe(`"${version}"`);
+    const changed = await put({ on: true, merchantId: 'gamma', reason: 'first' }, { 'if-match': etag! });
+    expect([changed.status, changed.headers.get('etag')]).toEqual([200, `"${version + 1}"`]);
+    expect(await put({ on: [] }, { 'if-match': etag! })).toMatchObject({ status: 412 });
+    expect((await get()).on.map(({ merchantId }) => merchantId)).toContain('gamma');
+    // What changes nothing leads to no new version.
+    expect((await put(changed.body as object, { 'if-match': `"${version + 1}"` })).headers.get('etag')).toBe(`"${version + 1}"`);
+    expect((await put({ on: false, merchantId: 'gamma', reason: 'second' })).headers.get('etag')).toBe(`"${version + 2}"`);
+    const { items } = (await api.ask('GET', `${KILL}/history`)).body as {
+      items: { action: string; version: number | null; reason: string }[];
+    };
+    expect(items.slice(0, 2)).toMatchObject([
+      { action: 'switch.off', version: null, reason: 'second' },
+      { action: 'switch.on', version: version + 1, reason: 'first' },
+    ]);
+    expect((await api.ask('GET', '/v1/switches/shadow/history')).body).toMatchObject({ items: [] });
+    expect((await api.ask('GET', '/v1/switches/shadow')).headers.get('etag')).toBe('"1"');
+    expect((await api.ask('GET', '/v1/switches/none/history')).status).toBe(404);
+  });
+
   it('is switched off whole by an empty list, and a boolean goes on meaning one scope', async () => {
-    expect((await put({ on: [] })).body).toEqual({ name: 'kill', on: [] });
+    expect((await put({ on: [] })).body).toMatchObject({ name: 'kill', on: [] });
     await put({ on: true, layer: 'network' });
-    expect((await put({ on: false, layer: 'network' })).body).toEqual({ name: 'kill', on: [] });
+    expect((await put({ on: false, layer: 'network' })).body).toMatchObject({ name: 'kill', on: [] });
   });
 
   it.each<[string, object, string, string]>([

@@ -117,6 +117,7 @@ const MATRIX: readonly [method: string, path: string, role: string, ofAcme: bool
   ['POST', '/v1/tokens', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}', 'admin', false],
   ['GET', '/v1/tokens/{tokenId}/history', 'admin', false],
+  ['GET', '/v1/switches/{switchName}/history', 'viewer', false],
   ['POST', '/v1/tokens/{tokenId}/rotate', 'admin', false],
   ['DELETE', '/v1/tokens/{tokenId}', 'admin', false],
   ['GET', '/v1/me/limits', MERCHANT, false],
@@ -205,11 +206,15 @@ describe('a rule that is labelled protected', () => {
         action: 'rule.replaced',
         merchantId: 'acme',
         version: 1,
-        patch: expect.arrayContaining([{ op: 'replace', path: '/priority', value: 7 }]) as unknown[],
+        // What was asked for, and nothing of how it is stored.
+        patch: [
+          { op: 'replace', path: '/labels/protected', value: 'false' },
+          { op: 'replace', path: '/priority', value: 7 },
+        ],
       },
     });
     const own = await api.ask('POST', `${approval}/approve`, {});
-    expect([own.status, own.body.code]).toEqual([403, 'approval.own']);
+    expect([own.status, own.body.code, own.body.type]).toEqual([403, 'approval.own', expect.stringMatching(/\/problems\/forbidden$/)]);
     const approved = await as('approver', 'POST', `${approval}/approve`, { reason: 'seen' });
     expect([approved.status, approved.body.state, approved.body.decidedBy]).toEqual([200, 'approved', 'the approver']);
     expect((await api.ask('GET', path)).body).toMatchObject({ version: 2, priority: 7 });
@@ -287,8 +292,10 @@ describe('a rule that is labelled protected', () => {
     const first = await wanted(as('editor', 'PATCH', path, { priority: 1 }));
     const second = await wanted(as('editor', 'PATCH', path, { priority: 2 }));
     const third = await wanted(as('editor', 'PATCH', path, { priority: 3 }));
-    expect((await api.ask('POST', `${third}/reject`, {})).status).toBe(400);
-    expect((await api.ask('POST', `${third}/reject`, { reason: 'why?' })).body).toMatchObject({
+    expect((await api.ask('POST', `${third}/reject`, {})).body.errors).toMatchObject([
+      { pointer: '/reason', code: 'approval.reason.missing' },
+    ]);
+    expect((await api.ask('POST', `${third}/reject`, undefined, { 'x-change-reason': 'why?' })).body).toMatchObject({
       state: 'rejected',
       decisionReason: 'why?',
     });

@@ -9,7 +9,7 @@ import { Callers } from '../../../apps/decision-api/src/callers/callers.js';
 import type { CertifiedCallers } from '../../../apps/decision-api/src/callers/certified-callers.js';
 import { Decisions } from '../../../apps/decision-api/src/decisions/decisions.js';
 import { GrpcDoors } from '../../../apps/decision-api/src/grpc/grpc-doors.js';
-import type { ConnectionSilence } from '../../../apps/decision-api/src/grpc/grpc-server.js';
+import type { ConnectionSilence } from '../../../apps/decision-api/src/http2/silence.js';
 import type { TlsDoor } from '../../../apps/decision-api/src/tls/tls-door.js';
 
 export const TOKEN = 'a-random-token-of-this-test-0123456789';
@@ -86,6 +86,7 @@ export interface Doors {
 
 export interface DoorsOptions {
   readonly maxInFlight?: number;
+  readonly maxBufferedBytes?: number;
   readonly callerPerSecond?: number;
   readonly tls?: TlsDoor;
   readonly certified?: CertifiedCallers;
@@ -98,7 +99,7 @@ export const tokenCallers = (certified?: CertifiedCallers): Callers =>
 
 export async function openDoors(
   enforcer: MemoryEnforcer,
-  { maxInFlight = 1_000, callerPerSecond = 0, tls, certified, silence }: DoorsOptions = {},
+  { maxInFlight = 1_000, maxBufferedBytes = 64 * 1024 * 1024, callerPerSecond = 0, tls, certified, silence }: DoorsOptions = {},
 ): Promise<Doors> {
   const errors: unknown[] = [];
   const counts: string[] = [];
@@ -124,6 +125,7 @@ export async function openDoors(
     counts: { count: (call, status) => counts.push(`${call} ${status}`) },
     maxInFlight,
     maxConnections: 100,
+    maxBufferedBytes,
     tls,
     silence,
   });

@@ -331,7 +331,7 @@ describe('what is no call', () => {
     expect(await check({ merchant: newMerchant() })).toMatchObject({ allowed: true });
   });
 
-  it('is found to be none without grpc-js, which would say it in other words', async () => {
+  it('is told so in words of our own', async () => {
     const answer = await sendBytes(doors.port, CHECK, framed(Buffer.from([0xff])));
     expect(answer).toEqual({ status: 200, grpc: '13', message: encodeURI('the message cannot be read') });
   });
@@ -409,6 +409,24 @@ describe('health and reflection', () => {
     ])
       expect(await asked(name)).toEqual({ status: 'SERVING' });
     expect(await asked('nobody')).toMatchObject({ code: 5 });
+  });
+
+  it('tell a watcher when it changes, and forget one that has left', async () => {
+    const ending = await openDoors(enforcer);
+    const other = clientOf(ending.port);
+    const { path, requestSerialize, responseDeserialize } = health['Watch']!;
+    const watch = () => other.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: '' }, new Metadata(), {});
+    const heard: unknown[] = [];
+    const [staying, leaving] = [watch(), watch()];
+    for (const stream of [staying, leaving]) stream.on('error', () => {});
+    staying.on('data', (message) => heard.push(message));
+    await Promise.all([once(staying, 'data'), once(leaving, 'data')]);
+    leaving.cancel();
+    ending.doors.drain();
+    await until(() => heard.length === 2);
+    expect(heard).toEqual([{ status: 'SERVING' }, { status: 'NOT_SERVING' }]);
+    other.close();
+    await ending.doors.close(1_000);
   });
 
   it('list the services, with their messages', async () => {

@@ -176,6 +176,7 @@ test('at its end a server answers what is under way, tells its callers, and clos
 test.each([
   ['something that is no HTTP', '\u0016\u0003\u0001', '400'],
   ['headers that are too large', `GET / HTTP/1.1\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`, '431'],
+  ['a version of HTTP that is none of HTTP/1', 'GET /echo HTTP/2.0\r\nHost: x\r\n\r\n', '505'],
   ['a length that is none', 'POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n', '400'],
 ])('%s is refused, and its connection ends', async (_what, bytes, status) => {
   const { port } = await opened();

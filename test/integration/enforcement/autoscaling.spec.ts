@@ -80,9 +80,12 @@ class Replica {
 
   private async ask(seen: Load): Promise<void> {
     while (!this.leaving && !seen.over) {
-      seen.firstMs ??= performance.now();
+      const askedMs = performance.now();
+      seen.firstMs ??= askedMs;
       const reason = await this.check('steady');
       seen.lastMs = performance.now();
+      seen.answeredMs ??= seen.lastMs;
+      if (reason === 'over_limit') seen.refusedMs = Math.max(seen.refusedMs, askedMs);
       seen.reasons.set(reason, (seen.reasons.get(reason) ?? 0) + 1);
       // Refusals come from memory: without a pause they would take a core from other tests.
       await setTimeout(CLIENT_PAUSE_MS);
@@ -92,12 +95,17 @@ class Replica {
 
 interface Load {
   over: boolean;
+  /** The first question, and its answer. */
   firstMs?: number;
+  answeredMs?: number;
+  /** When the last one was asked that was refused: the bucket was empty then. */
+  refusedMs: number;
+  /** The last answer. */
   lastMs: number;
   readonly reasons: Map<string, number>;
 }
 
-const newLoad = (): Load => ({ over: false, lastMs: 0, reasons: new Map() });
+const newLoad = (): Load => ({ over: false, refusedMs: -Infinity, lastMs: 0, reasons: new Map() });
 
 let server: TestRedis;
 const replicas: Replica[] = [];
@@ -146,7 +154,9 @@ test(`from ${FEW} gateways to ${MANY} and back under load, a bucket gives B + r 
   const most = STEADY.capacity + (STEADY.refillTokens * (seen.lastMs - seen.firstMs!)) / 1000;
   expect(Object.keys(others)).toEqual(['over_limit']);
   expect(allowed).toBeLessThanOrEqual(most);
-  expect(allowed).toBeGreaterThanOrEqual(most - 3);
+  // However late answers come on a busy machine: what had come back by then was taken.
+  const least = STEADY.capacity + (STEADY.refillTokens * (seen.refusedMs - seen.answeredMs!)) / 1000;
+  expect(allowed).toBeGreaterThanOrEqual(least - 3);
 }, 120_000);
 
 test(`the shares of ${FEW}, of ${MANY} and again of ${FEW} gateways add up to the limit while Redis is away`, async () => {

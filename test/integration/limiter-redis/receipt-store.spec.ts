@@ -74,6 +74,22 @@ test('the newest receipt of an id is found that its reader may see', async () =>
   expect((await redis.hget(RECEIPT_IDS_KEY, 'same'))!.split(' ')).toHaveLength(4);
 });
 
+test('whose receipts may be seen can be chosen as they are read', async () => {
+  await store.add([receipt('a'), receipt('b', { merchantId: 'other' }), receipt('c'), receipt('d', { merchantId: 'third' })], BOUNDS);
+  const asked: (readonly string[])[] = [];
+  const merchants = (ids: readonly string[]) => {
+    asked.push([...ids].sort());
+    return Promise.resolve(ids.filter((id) => id !== 'other'));
+  };
+  expect(ids((await store.newest(10, { merchants })).items)).toEqual(['a', 'c', 'd']);
+  expect(asked).toEqual([['acme', 'other', 'third']]);
+  const first = await store.after('0-0', 2, { merchants });
+  expect([ids(first.items), first.more]).toEqual([['a', 'c'], true]);
+  expect(ids((await store.after(first.cursor, 2, { merchants })).items)).toEqual(['d']);
+  expect((await store.find('d', merchants))?.requestId).toBe('d');
+  expect(await store.find('b', merchants)).toBeUndefined();
+});
+
 test('a flood of one merchant pushes nobody out: beyond its share nothing is written', async () => {
   await store.add(many(5, 'quiet', { merchantId: 'quiet' }), BOUNDS);
   expect(await store.add(many(900, 'loud', { merchantId: 'loud' }), BOUNDS)).toBe(500);

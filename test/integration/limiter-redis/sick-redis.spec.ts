@@ -281,6 +281,16 @@ describe('a Redis that does not let in', () => {
   });
 });
 
+test('a store that nobody asks finds out by itself that it is not let in any more, and that it is again', async () => {
+  const watched = await watchedStore();
+  await admin.config('SET', 'requirepass', 'secret');
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until('it is named', () => watched.store.failure?.code === 'NOAUTH');
+  await admin.config('SET', 'requirepass', '');
+  await until('takes are carried out', () => watched.store.available);
+  expect(watched.changes).toEqual([false, true]);
+});
+
 describe('a failover in which the address moves and the connection stays', () => {
   let forwarder: Forwarder;
   beforeEach(async () => {

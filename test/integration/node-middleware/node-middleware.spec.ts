@@ -68,8 +68,9 @@ describe.each(Object.entries(SERVICES))('%s', (name, start) => {
       [its('edited')]: [of(1)],
       [its('amount')]: [byAmount],
       [its('free')]: [],
+      [its('retried')]: [of(2)],
     });
-    service = await start(OPTIONS);
+    service = await start({ ...OPTIONS, idempotencyWindowMs: 3_600_000, idempotencyRetries: 2 });
   });
   afterAll(() => service.close());
 
@@ -98,6 +99,16 @@ describe.each(Object.entries(SERVICES))('%s', (name, start) => {
       requestId: 'mine-1',
     });
     expect(called('/')).toBe(3);
+  });
+
+  test('a retry of a charged request is not charged again: so often, and only if it is the same request', async () => {
+    const ask = async (key: string, path = '/') =>
+      (await send(service, its('retried'), { method: 'POST', path, headers: { 'idempotency-key': key, 'content-length': '0' } })).status;
+    // The first is charged, and its two retries are not; of the two tokens one is left.
+    expect([await ask('a'), await ask('a'), await ask('a')]).toEqual([200, 200, 200]);
+    expect(await ask('b')).toBe(200);
+    // Another key, another query and a third retry are charged, and nothing is left.
+    expect([await ask('c'), await ask('b', '/?other=1'), await ask('a'), await ask('b')]).toEqual([429, 429, 429, 200]);
   });
 
   test.each([

@@ -18,7 +18,8 @@ beforeAll(async () => {
   redis = createRedis(servers.url, 'limiter');
   await until('the cluster can be used', async () => (await redis.set('ready', '1')) === 'OK', 30_000);
   asker = new Asker(redis, {
-    deadlineMs: 100 * SLOWNESS,
+    // A busy machine must not make a master late that is well.
+    deadlineMs: 300 * SLOWNESS,
     onFailure: (failure) => failures.push(failure),
     onAvailability: (available) => availability.push(available),
   });
@@ -55,11 +56,12 @@ test('a frozen master concerns its own merchants only, and others are decided in
   try {
     // Closed: a request that is not decided in time is refused.
     expect(await passes(frozen!)).toBe(false);
-    for (let i = 0; i < 50; i++) for (const merchantId of others) expect(await passes(merchantId)).toBe(true);
+    // At once: soon its replica takes over.
     expect(asker.store.available).toBe(false);
     expect(asker.store.readable).toBe(true);
     expect(new Set(failures.map(({ node }) => node))).toEqual(new Set([nodeName(0)]));
     expect(availability).toEqual([false]);
+    for (let i = 0; i < 50; i++) for (const merchantId of others) expect(await passes(merchantId)).toBe(true);
     // Its replica takes over.
     await until('its merchants are served again', () => passes(frozen!), 30_000);
     await until('the master is no longer missed', () => asker.store.available, 30_000);

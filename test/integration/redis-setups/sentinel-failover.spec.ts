@@ -17,7 +17,8 @@ beforeAll(async () => {
   group = await freshSentinelGroup({ downAfterMs: 500 * SLOWNESS });
   [redis, subscriber] = [createRedis(group.url, 'limiter'), createRedis(group.url, 'subscriber')];
   await until('the connections are ready', () => redis.status === 'ready' && subscriber.status === 'ready', 30_000);
-  asker = new Asker(redis, { deadlineMs: 100 * SLOWNESS, onFailure: (failure) => failures.push(failure) });
+  // Nothing is frozen here: on a busy machine a take is not to be given up that was carried out.
+  asker = new Asker(redis, { deadlineMs: 1000 * SLOWNESS, onFailure: (failure) => failures.push(failure) });
 });
 afterAll(async () => {
   asker.close();
@@ -28,11 +29,14 @@ afterAll(async () => {
 const CAPACITY = 200;
 const rules = [ruleWith('1', [limitOf(CAPACITY)])];
 let admitted = 0;
+/** Not answered, and perhaps carried out. */
+let unknown = 0;
 
 /** Passed, refused by the limit, or not decided. */
 async function ask(): Promise<string> {
   const { allowed, reason } = await asker.ask(rules);
   if (allowed) admitted++;
+  else if (reason !== 'over_limit') unknown++;
   return reason;
 }
 
@@ -66,7 +70,8 @@ test('a primary that dies under load is replaced, and nothing that was replicate
   await replicated(group.client(1), 'written last');
   await group.servers[1].kill();
   await until('the new primary refuses', async () => (await ask()) === 'over_limit', 60_000);
-  expect(admitted).toBe(CAPACITY);
+  expect(admitted).toBeLessThanOrEqual(CAPACITY);
+  expect(admitted).toBeGreaterThanOrEqual(CAPACITY - unknown);
   await until('takes are carried out', () => asker.store.available, 30_000);
 });
 

@@ -1,10 +1,14 @@
-import { makeAuthority, makeCertificate } from '../../support/certificates.js';
+import { createRedis, failureOf } from '#limiter-redis';
 import { freshRedisCluster } from '../../support/redis-cluster.js';
 import { freshRedisProcess, IN_MEMORY, type RedisProcesses } from '../../support/redis-process.js';
 import { freshSentinelGroup } from '../../support/redis-sentinel.js';
+import { until } from '../../support/until.js';
+import { makeRedisTls, type RedisTls } from '../../support/redis-tls.js';
 
 export interface Setup {
   readonly url: string;
+  /** With TLS: the same, but an authority is believed that has signed nothing there. */
+  readonly untrustingUrl?: string | undefined;
   stop(): Promise<void>;
 }
 
@@ -12,16 +16,10 @@ export interface Setup {
 export async function secureRedis(): Promise<
   Setup & { readonly port: number; readonly processes: RedisProcesses; readonly caFile: string }
 > {
-  const authority = makeAuthority();
-  const { cert, key } = makeCertificate({ dnsNames: ['redis.test'], by: authority });
-  let caFile = '';
-  const server = await freshRedisProcess((port, processes) => {
-    caFile = processes.file('ca.pem', authority.cert);
-    const files = ['--tls-cert-file', processes.file('cert.pem', cert), '--tls-key-file', processes.file('key.pem', key)];
-    return ['--port', 0, '--tls-port', port, ...files, '--tls-ca-cert-file', caFile, '--tls-auth-clients', 'no', ...IN_MEMORY];
-  });
-  const url = `rediss://127.0.0.1:${server.port}?tlsCaFile=${encodeURIComponent(caFile)}&tlsServerName=redis.test`;
-  return { ...server, url, caFile };
+  let tls: RedisTls | undefined;
+  const server = await freshRedisProcess((port, processes) => [...(tls = makeRedisTls(processes)).args(port), ...IN_MEMORY]);
+  const url = `rediss://127.0.0.1:${server.port}`;
+  return { ...server, url: url + tls!.parameters, untrustingUrl: url + tls!.ofAnother, caFile: tls!.caFile };
 }
 
 /** A server that everybody needs a user for, with a password that has to be escaped. */
@@ -37,6 +35,26 @@ async function redisWithUser(): Promise<Setup> {
 export const SETUPS: readonly (readonly [name: string, start: () => Promise<Setup>])[] = [
   ['a Redis with an ACL user and a database', redisWithUser],
   ['a Redis with TLS', secureRedis],
-  ['a Sentinel group with an ACL user', () => freshSentinelGroup({ login: ['tollgate', 's3cret@'] })],
-  ['a cluster of three masters', () => freshRedisCluster()],
+  // Without TLS both are in the tests of failovers.
+  ['a Sentinel group with TLS and an ACL user', () => freshSentinelGroup({ login: ['tollgate', 's3cret@'], tls: true })],
+  ['a cluster of three masters with TLS', () => freshRedisCluster({ tls: true })],
 ];
+
+/** Why a connection fails. No password is told. */
+export async function firstCode(url: string): Promise<string> {
+  const errors: Error[] = [];
+  const redis = createRedis(url, 'limiter', { onError: (error) => errors.push(error) });
+  try {
+    // Of several nodes it is known at first only that there is no connection.
+    const { code, said } = await until(
+      'the connection fails for a reason',
+      () => errors.map(failureOf).find((failure) => failure.code !== 'DISCONNECTED') ?? null,
+      30_000,
+    );
+    expect(redis.status).not.toBe('ready');
+    expect(said).not.toContain('hunter2');
+    return code;
+  } finally {
+    redis.disconnect();
+  }
+}

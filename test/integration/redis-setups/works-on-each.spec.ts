@@ -1,4 +1,4 @@
-import { startLimits, type LendOutcome } from '#limiter';
+import { startLimits, type Descriptor, type LendOutcome, type Rule } from '#limiter';
 import {
   carryOverBuckets,
   ChangeFeed,
@@ -23,7 +23,7 @@ import { Worker } from 'bullmq';
 import { merchantSnapshot } from '../../support/factories/merchants.js';
 import { until } from '../../support/until.js';
 import { Asker, limitOf, ruleWith } from './asker.js';
-import { SETUPS, type Setup } from './setups.js';
+import { firstCode, SETUPS, type Setup } from './setups.js';
 
 /** Everything that Tollgate keeps in Redis, on each of the ways in which Redis is run. */
 describe.each(SETUPS)('%s', (_name, start) => {
@@ -54,6 +54,11 @@ describe.each(SETUPS)('%s', (_name, start) => {
 
   const ids = (count: number, name: string) => Array.from({ length: count }, (_, i) => `${name} ${i}`);
 
+  test('nobody is believed whom another authority would have to vouch for', async () => {
+    if (setup.untrustingUrl === undefined) expect(setup.url).toMatch(/^redis:/);
+    else expect(await firstCode(setup.untrustingUrl)).toBe('TLS');
+  });
+
   test('takes are exact, for many merchants at once', async () => {
     const rules = [ruleWith('1', [limitOf(5), limitOf(7, 'more')])];
     const passed = await Promise.all(ids(40, 'many').map((merchantId) => asker.passed(8, rules, { merchantId })));
@@ -72,6 +77,19 @@ describe.each(SETUPS)('%s', (_name, start) => {
       return limits.map(({ decision }) => decision.remaining);
     };
     await until('what was taken in part is given back', async () => expect(await left()).toEqual([46, 56]));
+  });
+
+  test('a penalty counts what its limits refuse, also where others refuse as well', async () => {
+    const penalty = { refusals: 3, windowMs: 3_600_000, blockMs: 3_600_000 };
+    const own = ruleWith('22', [limitOf(1)], { layer: 'merchant', penalty });
+    const byAddress = ruleWith('23', [limitOf(1)], { layer: 'network', key: ['ip'], penalty });
+    const request = { merchantId: 'punished', ip: '192.0.2.22' };
+    for (let i = 0; i < 4; i++) await asker.ask([own, byAddress], request);
+    // What costs nothing counts for no penalty.
+    const blocks = async (rule: Rule, of: Partial<Descriptor>) => (await asker.ask([{ ...rule, cost: 0 }], of)).blockedBy?.id;
+    await until('both have begun their blocks', async () =>
+      expect([await blocks(own, { merchantId: 'punished' }), await blocks(byAddress, { ip: '192.0.2.22' })]).toEqual(['22', '23']),
+    );
   });
 
   test('retries are not charged, and refunds give back', async () => {

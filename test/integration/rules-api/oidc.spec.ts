@@ -18,7 +18,7 @@ afterEach(() => issuer.close());
 
 /** Time is the test's, both the time of day and the running one. */
 const clock = { nowMs: Date.now(), runningMs: 0 };
-const CLAIMS = { roles: 'roles', merchants: undefined };
+const CLAIMS = { roles: 'roles', merchants: undefined, label: undefined };
 
 function logins(changes: Partial<OidcOptions> = {}) {
   const lookUp = oidcLogins({
@@ -132,7 +132,7 @@ describe('a token of an OIDC issuer', () => {
 
   it('has its roles where the configuration says, be it a name with dots or a path', async () => {
     const claims = { 'https://x.example/roles': ['approver'], realm_access: { roles: ['admin'] }, roles: undefined };
-    const by = (roles: string) => logins({ claims: { roles, merchants: undefined } });
+    const by = (roles: string) => logins({ claims: { roles, merchants: undefined, label: undefined } });
     const token = await issuer.sign(claims);
     expect(await by('https://x.example/roles')(token)).toMatchObject({ role: 'approver' });
     expect(await by('realm_access.roles')(token)).toMatchObject({ role: 'admin' });
@@ -145,7 +145,7 @@ describe('a token of an OIDC issuer', () => {
     ['one', 'acme', ['acme']],
     ['all', '*', null],
   ])('is limited to the merchants that its claim names: %s', async (_what, tenants, merchants) => {
-    const logIn = logins({ claims: { roles: 'roles', merchants: 'tenants' } });
+    const logIn = logins({ claims: { roles: 'roles', merchants: 'tenants', label: undefined } });
     expect(await logIn(await issuer.sign({ tenants }))).toMatchObject({ role: 'editor', merchants });
   });
 
@@ -156,8 +156,33 @@ describe('a token of an OIDC issuer', () => {
     ['a number', ['acme', 7]],
     ['too many', Array.from({ length: 101 }, (_, i) => `m${i}`)],
   ])('whose claim of merchants, where one is configured, names %s may do nothing', async (_what, tenants) => {
-    const logIn = logins({ claims: { roles: 'roles', merchants: 'tenants' } });
+    const logIn = logins({ claims: { roles: 'roles', merchants: 'tenants', label: undefined } });
     expect(await logIn(await issuer.sign({ tenants }))).toEqual([403, 'token.merchants_unknown']);
+  });
+
+  it.each<[string, object, unknown]>([
+    ['a label', { area: 'region=eu' }, { merchants: [], label: { key: 'region', value: 'eu' } }],
+    ['a label in a list', { area: ['region=eu'] }, { merchants: [], label: { key: 'region', value: 'eu' } }],
+    ['all', { area: '*' }, { merchants: null }],
+    ['nothing', {}, [403, 'token.label_unknown']],
+    ['two labels', { area: ['region=eu', 'tier=gold'] }, [403, 'token.label_unknown']],
+    ['something that is no label', { area: 'eu' }, [403, 'token.label_unknown']],
+    ['a number', { area: 7 }, [403, 'token.label_unknown']],
+  ])('is limited to the label that its claim has: %s', async (_what, claims, expected) => {
+    const found = await logins({ claims: { roles: 'roles', merchants: undefined, label: 'area' } })(await issuer.sign({ ...claims }));
+    expect(found).toEqual(Array.isArray(expected) ? expected : { name: 'oidc:alice@example.com', role: 'editor', ...(expected as object) });
+  });
+
+  it.each<[string, object, unknown]>([
+    ['a list alone', { tenants: ['acme'] }, { merchants: ['acme'] }],
+    ['a list and no label', { tenants: ['acme'], area: null }, { merchants: ['acme'] }],
+    ['a label alone', { area: 'region=eu' }, { merchants: [], label: { key: 'region', value: 'eu' } }],
+    ['both', { tenants: ['acme'], area: 'region=eu' }, [403, 'token.limits_ambiguous']],
+    ['neither', {}, [403, 'token.merchants_unknown']],
+  ])('where both claims are configured is limited by one of them: %s', async (_what, claims, expected) => {
+    const found = await logins({ claims: { roles: 'roles', merchants: 'tenants', label: 'area' } })(await issuer.sign({ ...claims }));
+    if (Array.isArray(expected)) expect(found).toEqual(expected);
+    else expect(found).toMatchObject(expected as object);
   });
 
   it('with a new key of the issuer is good at once, with a withdrawn one no longer than the keys are kept', async () => {

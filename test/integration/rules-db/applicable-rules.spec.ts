@@ -45,7 +45,11 @@ describe('ApplicableRulesReader', () => {
     const untilMs = Date.now() + 60_000;
     await new OverrideRepository(dataSource).create('acme', { ruleId, numbers: { multiply: 2 }, untilMs, reason: 'a sale' }, BY);
     const until = new Date('2100-01-01T00:00:00.123Z');
-    await new SwitchRepository(dataSource).switchOn('kill', { layer: 'network', merchantId: 'bare' }, until, BY);
+    await new SwitchRepository(dataSource).switchOn(
+      { name: 'kill', expected: 'any', by: BY },
+      { layer: 'network', merchantId: 'bare' },
+      until,
+    );
 
     const statements = jest.spyOn(dataSource, 'createQueryRunner');
     const read = await reader.read('acme');

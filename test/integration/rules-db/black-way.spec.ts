@@ -1,4 +1,4 @@
-import { connectWhenUp, createDataSource, isDatabaseUnavailable } from '#rules-db';
+import { connectWhenUp, createDataSource, isDatabaseUnavailable, RuleReader } from '#rules-db';
 import { Forwarder } from '../../support/forwarder.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
 import { until } from '../../support/until.js';
@@ -52,6 +52,18 @@ test.concurrent(
       expect(others.map(({ error }) => error)).toEqual(others.map(() => undefined));
       expect(forwarder.accepted).toBe(2 * POOL_SIZE);
     }),
+);
+
+test.concurrent('merchants that are being copied fail in time if no answer comes', () =>
+  during(async (dataSource, forwarder) => {
+    const reader = new RuleReader(dataSource);
+    const read = (): Promise<unknown> => reader.merchantsAfter(null, 10, ({ merchantId }) => merchantId);
+    expect(await read()).toEqual([]);
+    forwarder.swallow();
+    const { error, ms } = await timed(read());
+    expect(isDatabaseUnavailable(error)).toBe(true);
+    expect(ms).toBeLessThan(ANSWER_TIMEOUT_MS + 1_000 * PATIENCE);
+  }),
 );
 
 test.concurrent('while PostgreSQL is unreachable every statement fails in time, and the first statement afterwards succeeds', () =>

@@ -47,6 +47,7 @@ const TABLES = [
   'webhook_delivery',
   'rule_override',
   'switch',
+  'switch_version',
 ];
 
 /** Every row of every table, as text. */
@@ -112,7 +113,11 @@ describe('migrations', () => {
     await new ApiTokenRepository(dataSource).create(token, { prefix: 'abc', hash: Buffer.alloc(32, 7) }, BY);
     const key = { name: 'shop', user: 'u1', labels: { team: 'web' }, expiresAt: null };
     await new MerchantApiKeyRepository(dataSource).create('acme', key, { prefix: 'def', hash: Buffer.alloc(32, 8) }, BY);
-    await new SwitchRepository(dataSource).switchOn('kill', { layer: 'network', merchantId: 'acme' }, new Date('2100-01-01'), BY);
+    await new SwitchRepository(dataSource).switchOn(
+      { name: 'kill', expected: 'any', by: BY },
+      { layer: 'network', merchantId: 'acme' },
+      new Date('2100-01-01'),
+    );
   }
 
   it('run once, and a second time find nothing to do', async () => {
@@ -143,6 +148,8 @@ describe('migrations', () => {
       'RuleConsistency1799500000000',
       'TokenLabel1799510000000',
       'AuditOfToken1799520000000',
+      'SwitchVersions1799530000000',
+      'AuditOfSwitch1799531000000',
     ]);
     expect(await migrate(dataSource)).toEqual([]);
   });

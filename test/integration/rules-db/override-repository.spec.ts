@@ -93,7 +93,7 @@ describe('an override', () => {
     ).limits;
     expect(limit).toMatchObject({ capacity: 50, refillTokens: 25, refillIntervalMs: 1000 });
     expect(await snapshot('other')).not.toHaveProperty('overrides');
-    expect((await new RuleReader(dataSource).snapshotsAfter(null, 10)).map((each) => 'overrides' in each)).toEqual([true, false]);
+    expect(await new RuleReader(dataSource).merchantsAfter(null, 10, (each) => 'overrides' in each.parsed())).toEqual([true, false]);
     await merchants.delete('other', 'any', BY);
   });
 

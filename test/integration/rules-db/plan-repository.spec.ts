@@ -89,7 +89,10 @@ describe('PlanRepository', () => {
     expect((await merchants.list({ plan: 'pro', limit: 10 })).map(({ id }) => id)).toEqual(['a', 'c']);
     expect((await merchants.list({ plan: 'pro', after: 'a', limit: 10 })).map(({ id }) => id)).toEqual(['c']);
     expect(await reader.snapshot('a')).toMatchObject({ plan: 'pro', version: 2 });
-    expect(await reader.snapshotsAfter(null, 2)).toMatchObject([{ merchantId: 'a', plan: 'pro' }, { merchantId: 'b' }]);
+    expect(await reader.merchantsAfter(null, 2, (each) => each.parsed())).toMatchObject([
+      { merchantId: 'a', plan: 'pro' },
+      { merchantId: 'b' },
+    ]);
     expect(await reader.snapshot('b')).not.toHaveProperty('plan');
     await expect(merchants.update('b', 'any', { plan: 'gold' }, BY)).rejects.toThrow('there is no plan "gold"');
     await expect(merchants.create({ ...merchant('d'), plan: 'gold' }, BY)).rejects.toThrow('there is no plan "gold"');

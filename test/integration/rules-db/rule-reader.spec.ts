@@ -1,6 +1,6 @@
 import { MOST_SWITCHES } from '#limiter';
 import type { DataSource } from 'typeorm';
-import { isReadable, MerchantRepository, RuleReader, RuleRepository } from '#rules-db';
+import { isReadable, MerchantRepository, type MerchantRows, RuleReader, RuleRepository } from '#rules-db';
 import { ruleSpec } from '../../support/factories/rules.js';
 import { BY } from '../../support/factories/merchants.js';
 import { migratedDatabase } from './database.js';
@@ -10,6 +10,8 @@ describe('RuleReader', () => {
   let close: () => Promise<void>;
   let reader: RuleReader;
   let rules: RuleRepository;
+  const walked = (after: string | null, count: number): Promise<ReturnType<MerchantRows['parsed']>[]> =>
+    reader.merchantsAfter(after, count, (merchant) => merchant.parsed());
 
   beforeAll(async () => {
     ({ dataSource, close } = await migratedDatabase());
@@ -57,7 +59,7 @@ describe('RuleReader', () => {
     const seen: [string, number][] = [];
     let after: string | null = null;
     for (;;) {
-      const chunk = await reader.snapshotsAfter(after, 2);
+      const chunk = await walked(after, 2);
       seen.push(...chunk.filter(isReadable).map(({ merchantId, rules: own }) => [merchantId, own.length] as [string, number]));
       if (chunk.length < 2) break;
       after = chunk.at(-1)?.merchantId ?? null;
@@ -70,7 +72,7 @@ describe('RuleReader', () => {
       ['🙂', 0],
     ]);
     expect(await reader.merchantCount()).toBe(5);
-    expect(await reader.snapshotsAfter('🙂', 2)).toEqual([]);
+    expect(await walked('🙂', 2)).toEqual([]);
   });
 
   it.each<[what: string, change: string, reason: RegExp]>([
@@ -87,7 +89,7 @@ describe('RuleReader', () => {
     const [before] = (await dataSource.query(`SELECT * FROM rule WHERE merchant_id = 'a' AND name = 'first'`)) as Record<string, unknown>[];
     try {
       await dataSource.query(`UPDATE rule SET ${change} WHERE merchant_id = 'a' AND name = 'first'`);
-      const chunk = await reader.snapshotsAfter(null, 10);
+      const chunk = await walked(null, 10);
       expect(chunk.map(({ merchantId }) => merchantId)).toEqual(['C', 'a', 'b', "it's {me}:", '🙂']);
       expect(chunk.filter((each) => !isReadable(each))).toEqual([
         { merchantId: 'a', version: 4, unreadable: expect.objectContaining({ message: expect.stringMatching(reason) as string }) as Error },
@@ -126,7 +128,7 @@ describe('RuleReader', () => {
       { rules_version: string; time_zone: string },
     ];
     await dataSource.query(`UPDATE merchant SET ${change} WHERE id = 'b'`);
-    expect((await reader.snapshotsAfter(null, 10)).filter((each) => !isReadable(each)).map(({ merchantId }) => merchantId)).toEqual(['b']);
+    expect((await walked(null, 10)).filter((each) => !isReadable(each)).map(({ merchantId }) => merchantId)).toEqual(['b']);
     await dataSource.query(`UPDATE merchant SET rules_version = $1, time_zone = $2 WHERE id = 'b'`, [
       before.rules_version,
       before.time_zone,

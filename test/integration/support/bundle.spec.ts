@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer';
 import { existsSync, readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload, type SourceMapping } from 'node:module';
 import { dirname, relative, resolve } from 'node:path';
@@ -23,6 +24,10 @@ describe('the file into which an app is built', () => {
     const renamed = [...text.matchAll(/\bclass (\w+?)\d+ (?:extends .+ )?\{\n(.*\n.*)\n/g)];
     expect(renamed.length).toBeGreaterThan(0);
     expect(renamed.filter(([, name, body]) => !body!.includes(`__nameOfClass(this, "${name}`)).map(([head]) => head)).toEqual([]);
+  });
+
+  it.each(BUNDLED)('is ASCII: V8 would hold %s with two bytes for each character otherwise', (app) => {
+    expect(isAscii(readFileSync(bundleOf(app)))).toBe(true);
   });
 
   it('leaves the lines of packages as they are', () => {

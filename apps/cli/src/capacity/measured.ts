@@ -15,6 +15,8 @@ export interface Measured {
 const FIGURES = {
   requestsOfCore: { bench: 'gateway-limiting', of: 'gateway: with a rule / limiting off', name: 'with a rule' },
   takeMicros: { bench: 'algorithms', of: 'token_bucket: gathered / one by one', name: 'Redis CPU a take' },
+  leaseMicros: { bench: 'leases', of: 'leased / exact, Zipf over 100,000 merchants', name: 'leased: Redis CPU a take or report' },
+  leaseReports: { bench: 'leases', of: 'one hot merchant, leased: takes of Redis for a decision', name: 'leased: reports a second' },
   bucketBytes: { bench: 'memory', name: 'memory: a preloaded bucket, key and TTL included' },
   snapshotBytes: { bench: 'memory', name: 'memory: snapshot of a merchant with one rule' },
   markBytes: { bench: 'memory', of: 'memory: snapshot of a merchant with one rule', name: 'mark of a merchant without rules of its own' },

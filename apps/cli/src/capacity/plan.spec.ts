@@ -11,6 +11,9 @@ const measured = (value: number) => ({ value, unit: '', what: '', run: '' });
 const FIGURES: Figures = {
   requestsOfCore: measured(10_000),
   takeMicros: measured(5),
+  // 10 reports a second of a bucket at a worker, each as two takes.
+  leaseMicros: measured(10),
+  leaseReports: measured(10),
   bucketBytes: measured(100),
   snapshotBytes: measured(400),
   markBytes: measured(200),
@@ -18,7 +21,19 @@ const FIGURES: Figures = {
   preloadedPerSecond: measured(10_000),
   preloaderMegabytes: measured(300),
 };
-const LOAD: Load = { rps: 100_000, merchants: 1_000_000, hot: 0, takes: 1, buckets: 1, own: 1, cores: 4, busy: 0.5, spare: 1 };
+const LOAD: Load = {
+  rps: 100_000,
+  merchants: 1_000_000,
+  hot: 0,
+  leased: 0,
+  leasedMerchants: 1,
+  takes: 1,
+  buckets: 1,
+  own: 1,
+  cores: 4,
+  busy: 0.5,
+  spare: 1,
+};
 
 describe('a plan', () => {
   it.each<[string, Partial<Load>, Partial<Plan>]>([
@@ -29,7 +44,22 @@ describe('a plan', () => {
     // 30,000 takes of the busiest leave 70,000 of its shard for a part of the other 270,000.
     ['a busy merchant beside the others', { rps: 300_000, hot: 0.1 }, { redisShards: 4, needsLeases: false }],
     ['a merchant with half of a shard', { rps: 500_000, hot: 0.1 }, { redisShards: 9, needsLeases: false }],
-    ['a merchant beyond that, and half a million of others', { rps: 1_000_000, hot: 0.5 }, { redisShards: 5, needsLeases: true }],
+    // 200 workers x 10 reports x 2 beside 500,000 takes.
+    ['a merchant beyond that, and half a million of others', { rps: 1_000_000, hot: 0.5 }, { redisShards: 6, needsLeases: true }],
+    // 80 workers x 10 reports x 2 = 1,600 takes for each merchant, in place of 200,000 of all.
+    ['half of the load leased by one merchant', { rps: 400_000, leased: 0.5 }, { redisShards: 3, needsLeases: false }],
+    ['half of it by 100 merchants: 160,000 in place of 200,000', { rps: 400_000, leased: 0.5, leasedMerchants: 100 }, { redisShards: 4 }],
+    [
+      'so many that each worker sees each of them thrice a second',
+      { rps: 600_000, leased: 0.6, leasedMerchants: 1_000 },
+      { redisShards: 6 },
+    ],
+    [
+      'a busy merchant that is leased though it need not be',
+      { rps: 300_000, hot: 0.1, leased: 0.1 },
+      { redisShards: 3, needsLeases: false },
+    ],
+    ['a busy merchant that is not among the leased', { rps: 300_000, hot: 0.1, leased: 0.05 }, { redisShards: 4, needsLeases: false }],
     ['one merchant alone', { rps: 50_000, hot: 1 }, { redisShards: 1, needsLeases: false }],
     ['one merchant alone that is leased', { rps: 500_000, hot: 1 }, { redisShards: 1, needsLeases: true }],
     // 1,000,000 x (400 + 100) x 1.5
@@ -62,12 +92,33 @@ describe('a plan', () => {
     );
   });
 
+  it('needs no more Redis because rules are leased, if a report costs as much as a take', () => {
+    const loads = fc.record({
+      rps: fc.integer({ min: 1, max: 10_000_000 }),
+      hot: fc.double({ min: 0, max: 1, noNaN: true }),
+      takes: fc.integer({ min: 1, max: 4 }),
+      leased: fc.double({ min: 0, max: 1, noNaN: true }),
+      leasedMerchants: fc.integer({ min: 1, max: 1_000_000 }),
+    });
+    const figures = { ...FIGURES, leaseMicros: FIGURES.takeMicros };
+    fc.assert(
+      fc.property(loads, (changes) => {
+        const { leased: _none, ...exact } = changes;
+        const shards = planOf({ ...LOAD, ...changes }, figures).redisShards;
+        expect(shards).toBeLessThanOrEqual(planOf({ ...LOAD, ...exact }, figures).redisShards);
+      }),
+      runs(300),
+    );
+  });
+
   it('shows how each number came about', () => {
     const { lines } = planOf({ ...LOAD, rps: 300_000, hot: 0.2 }, FIGURES);
     expect(lines.map(({ what, because }) => `${what}: ${because}`)).toEqual(
       expect.arrayContaining([
         'gateway workers: 300,000 /s / (10,000 /s a core x 0.5) = 60',
         'gateways: 60 workers / 4 cores a machine = 15, and 1 to spare',
+        'reports of leases, the busiest merchant: 1 x 1 buckets x 60 workers x 10 measured, in place of 60,000 takes; each costs Redis 10 us, as 2 takes',
+        'Redis shards: 300,000 /s x 1 takes = 300,000 a second; 60,000 of them are leased, which leaves 241,200 with the reports; the busiest merchant alone asks for more than half of what a shard carries: lease its rules',
       ]),
     );
   });

@@ -3,7 +3,8 @@ import { parseAddress } from '#addresses';
 import { isMerchantId, line } from '#limiter';
 import { ProblemError } from '#platform';
 import type { CheckRequest } from '../decisions/check-request.js';
-import { HOST, METHOD, TARGET, WITHOUT_BODY } from '../decisions/request-texts.js';
+import { HOST, METHOD, TARGET } from '../decisions/request-texts.js';
+import { PARTIAL_BODY_HEADER, sentBody } from './sent-body.js';
 
 /** envoy.service.auth.v3.AttributeContext as it is decoded. */
 export interface AttributeContext {
@@ -78,16 +79,6 @@ function addressOf({ source }: AttributeContext, forwardedFor: string, known: Kn
   return address === undefined || forwardedFor === '' ? address : clientAddress(address, forwardedFor, known);
 }
 
-/** A body that Envoy has not sent, or only in part, is one that nobody can read. */
 function bodyOf({ method, headers, body }: AttributedRequest): Pick<CheckRequest, 'body' | 'bodyUnknown'> {
-  const isWhole = headers['x-envoy-auth-partial-body'] !== 'true';
-  const isJson = /^application\/(?:[^;\s]+\+)?json\s*(?:;|$)/i.test(headers['content-type'] ?? '');
-  if (body !== '' && isWhole && isJson) {
-    try {
-      return { body: JSON.parse(body) as unknown };
-    } catch {
-      // Nobody can read it.
-    }
-  }
-  return { bodyUnknown: body !== '' || !WITHOUT_BODY.includes(method) };
+  return sentBody({ method, contentType: headers['content-type'] ?? '', isPartial: headers[PARTIAL_BODY_HEADER] === 'true', body });
 }

@@ -15,6 +15,7 @@ import {
   invalid,
   overrideRefused,
   rateLimit,
+  type RateLimitAnswer,
   type RateLimitCall,
 } from './rate-limit-call.js';
 
@@ -29,7 +30,10 @@ export function jsonCall(decisions: Decisions, limit: CallerLimit, headersOf: He
       const { overallCode, statuses, headers } = await asProblem(async () => {
         const call = callOf(message);
         limit.demand(caller, call.descriptors.length);
-        return rateLimit(call, { decisions, headersOf, requestId, isOver: () => left.aborted });
+        return new Promise<RateLimitAnswer>((resolve, reject) => {
+          const answer = (outcome: RateLimitAnswer | Error): void => (outcome instanceof Error ? reject(outcome) : resolve(outcome));
+          rateLimit(call, { decisions, headersOf, requestId, isOver: () => left.aborted }, answer);
+        });
       });
       const shown = { overallCode, statuses: statuses.map(statusJson) };
       const limits = headers.filter((_, i) => headers[i - (i % 2)] !== 'Content-Type');

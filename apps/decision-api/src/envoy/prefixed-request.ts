@@ -6,6 +6,7 @@ import { HOST, METHOD, TARGET, WITHOUT_BODY } from '../decisions/request-texts.j
 import { untrustedPeer } from '../problems.js';
 import { clientHeaders } from '../forward-auth/client-headers.js';
 import { merchantIn, userIn } from '../forward-auth/identity-headers.js';
+import { PARTIAL_BODY_HEADER } from './sent-body.js';
 
 /** The `path_prefix` of Envoy's configuration. */
 export const EXT_AUTHZ_PREFIX = '/v1/ext-authz';
@@ -19,7 +20,7 @@ const OF_ENVOY = new Set([
   'connection',
   'content-length',
   'transfer-encoding',
-  'x-envoy-auth-partial-body',
+  PARTIAL_BODY_HEADER,
 ]);
 
 /** A request of a client as Envoy's filter ext_authz repeats it by HTTP, below a prefix. */

@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describedRequest, type DescriptorEntry, descriptorText } from '#envoy';
 import { isVerdict } from '#enforcement';
-import { isMerchantId, quotaWindowMs, type Limit } from '#limiter';
+import { isMerchantId, quotaWindowMs, type Limit, type Verdict } from '#limiter';
 import type { HeadersOf } from '#edge';
 import { type MadeDecision, refusalOfDecision } from '../decisions/decision.js';
 import { type Decisions, PathRefusedError } from '../decisions/decisions.js';
@@ -39,7 +38,7 @@ export interface RateLimitAnswer {
 }
 
 interface Asked {
-  readonly decisions: Pick<Decisions, 'check' | 'giveBack'>;
+  readonly decisions: Pick<Decisions, 'checkThen' | 'giveBack'>;
   readonly headersOf: HeadersOf;
   readonly requestId: string;
   /** Whether nobody waits for the answer any more. */
@@ -52,61 +51,84 @@ const REFUSED: DescriptorStatus = { code: 'OVER_LIMIT', limitRemaining: 0 };
 
 /**
  * Decides about a call of Envoy's rate limit filter: each descriptor is a request, and the call passes if all of them do. Then all of them are charged; otherwise none
- * is. What waits its turn is answered when its turn has come.
- *
- * @throws ProblemError if nothing can be decided, so that what happens is for Envoy's failure_mode_deny to say
+ * is. What waits its turn is answered when its turn has come. Calls back once, perhaps before it returns: with a ProblemError if nothing can be decided, so that what happens is for
+ * Envoy's failure_mode_deny to say.
  */
-export async function rateLimit({ domain, descriptors }: RateLimitCall, asked: Asked): Promise<RateLimitAnswer> {
-  const texts = descriptors.map(({ entries }) => descriptorText(domain, entries));
-  const made = await Promise.all(
-    descriptors.map((descriptor, i) => decided(domain, descriptor, texts.length > 1 ? texts.filter((_, other) => other !== i) : [], asked)),
-  );
-  const isUndecided = made.some((each) => each !== undefined && typeof each !== 'string' && !isDecided(each));
+export function rateLimit({ domain, descriptors }: RateLimitCall, asked: Asked, answer: (outcome: RateLimitAnswer | Error) => void): void {
+  const texts = descriptors.length > 1 ? descriptors.map(({ entries }) => descriptorText(domain, entries)) : NOTHING_BESIDE;
+  const made: (Made | Error)[] = [];
+  let open = descriptors.length;
+  descriptors.forEach((descriptor, i) => {
+    decide(domain, descriptor, descriptors.length > 1 ? texts.filter((_, other) => other !== i) : NOTHING_BESIDE, asked, (each) => {
+      made[i] = each;
+      if (--open === 0) answerAll(made, asked, answer);
+    });
+  });
+}
+
+const NOTHING_BESIDE: readonly string[] = [];
+
+function answerAll(made: readonly (Made | Error)[], asked: Asked, answer: (outcome: RateLimitAnswer | Error) => void): void {
+  const failure = made.find((each) => each instanceof Error);
+  const decided = made.filter(isMade);
+  const isUndecided = failure !== undefined || decided.some(({ outcome }) => !isVerdict(outcome));
   const isRefused = made.some((each) => each === 'refused' || (isMade(each) && !each.allowed));
-  const waitMs = Math.max(0, ...made.filter(isMade).map((each) => each.waitMs));
-  // Envoy knows no other way to hold a request that waits its turn in a queue.
-  if (waitMs > 0 && !isUndecided && !isRefused) await sleep(waitMs);
-  const givesBack = isUndecided || isRefused || asked.isOver();
-  if (givesBack) for (const each of made.filter(isMade)) asked.decisions.giveBack(each);
-  if (isUndecided) throw rulesUnavailable();
-  const telling = made.filter(isMade).sort(byUrgency)[0];
-  return {
-    overallCode: isRefused ? 'OVER_LIMIT' : 'OK',
-    statuses: made.map((each) => (isMade(each) ? statusOf(each, givesBack) : each === 'refused' ? REFUSED : NO_LIMIT)),
-    ...told(telling, asked),
+  const over = (): void => {
+    const givesBack = isUndecided || isRefused || asked.isOver();
+    if (givesBack) for (const each of decided) asked.decisions.giveBack(each);
+    answer(isUndecided ? (failure ?? rulesUnavailable()) : answerOrError(made, { isRefused, givesBack }, asked));
   };
+  const waitMs = decided.reduce((most, each) => Math.max(most, each.waitMs), 0);
+  // Envoy knows no other way to hold a request that waits its turn in a queue.
+  if (waitMs > 0 && !isUndecided && !isRefused) setTimeout(over, waitMs);
+  else over();
+}
+
+/** The enforcer calls back for others, too, so nothing is thrown at it. */
+function answerOrError(
+  made: readonly (Made | Error)[],
+  { isRefused, givesBack }: { readonly isRefused: boolean; readonly givesBack: boolean },
+  asked: Asked,
+): RateLimitAnswer | Error {
+  const decided = made.filter(isMade);
+  try {
+    return {
+      overallCode: isRefused ? 'OVER_LIMIT' : 'OK',
+      statuses: made.map((each) => (isMade(each) ? statusOf(each, givesBack) : each === 'refused' ? REFUSED : NO_LIMIT)),
+      ...told(decided.length > 1 ? [...decided].sort(byUrgency)[0] : decided[0], asked),
+    };
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** A decision; `refused` where the descriptor cannot be a request that passes; undefined where nobody has rules for it. */
-async function decided(
+type Made = MadeDecision | 'refused' | undefined;
+
+function decide(
   domain: string,
   { entries, hits }: CalledDescriptor,
   beside: readonly string[],
   { decisions, requestId }: Asked,
-): Promise<MadeDecision | 'refused' | undefined> {
+  answer: (made: Made | Error) => void,
+): void {
   // The client's doing: after an error Envoy lets its request pass, unless it is told otherwise.
-  if (entries.some(({ value }) => value.length > MOST_CHARACTERS)) return 'refused';
+  if (entries.some(({ value }) => value.length > MOST_CHARACTERS)) return answer('refused');
   const request = describedRequest(domain, entries, beside);
-  const names = request.merchant !== domain;
   // Another merchant than there are has no way around its limits; a domain that nobody knows has none, as in envoyproxy/ratelimit.
-  if (!isMerchantId(request.merchant)) return names ? 'refused' : undefined;
+  const unknown = request.merchant !== domain ? 'refused' : undefined;
+  if (!isMerchantId(request.merchant)) return answer(unknown);
   try {
-    const decision = await decisions.check({ ...request, cost: hits }, requestId);
-    if (decision.reason === 'unknown_merchant') return names ? 'refused' : undefined;
-    return decision;
+    decisions.checkThen({ ...request, cost: hits }, requestId, (decision) => {
+      answer(isMade(decision) && decision.reason === 'unknown_merchant' ? unknown : decision);
+    });
   } catch (error) {
     // Servers read such a path in different ways, so no rule can.
-    if (error instanceof PathRefusedError) return 'refused';
-    throw error;
+    answer(error instanceof PathRefusedError ? 'refused' : (error as Error));
   }
 }
 
-const isMade = (each: MadeDecision | string | undefined): each is MadeDecision => typeof each === 'object';
-
-/** Whether the rules have been asked. */
-function isDecided({ outcome }: MadeDecision): boolean {
-  return isVerdict(outcome);
-}
+const isMade = (each: Made | Error): each is MadeDecision => typeof each === 'object' && !(each instanceof Error);
 
 /** Those that refuse first, then those with the least left. */
 function byUrgency(a: MadeDecision, b: MadeDecision): number {
@@ -123,13 +145,21 @@ function told(decision: MadeDecision | undefined, { headersOf, requestId }: Aske
 
 const MOST_UINT32 = 0xffff_ffff;
 
+type Report = Verdict['limits'][number];
+
+/** One that refuses, or that has less left. */
+function isTighter({ decision: a }: Report, { decision: b }: Report): boolean {
+  return a.allowed === b.allowed ? a.remaining < b.remaining : !a.allowed;
+}
+
 /** @param givenBack whether what it took is there again */
 function statusOf({ allowed, outcome }: MadeDecision, givenBack: boolean): DescriptorStatus {
   const code = allowed ? 'OK' : 'OVER_LIMIT';
   const reports = isVerdict(outcome) ? outcome.limits : [];
-  const tightest = [...reports].sort(
-    (a, b) => Number(a.decision.allowed) - Number(b.decision.allowed) || a.decision.remaining - b.decision.remaining,
-  )[0];
+  const tightest = reports.reduce<(typeof reports)[number] | undefined>(
+    (least, each) => (least === undefined || isTighter(each, least) ? each : least),
+    undefined,
+  );
   if (tightest === undefined) return { code, limitRemaining: 0 };
   const { limit, decision, cost } = tightest;
   const remaining = decision.remaining + (allowed && givenBack ? cost : 0);

@@ -3,6 +3,7 @@ import type { HeadersOf } from '#edge';
 import type { CallerLimit } from '../callers/caller-limit.js';
 import type { Decisions } from '../decisions/decisions.js';
 import type { GrpcCall, Handlers } from '../grpc/grpc-server.js';
+import { readRateLimitRequest } from '../grpc/request-readers.js';
 import { writtenRateLimitResponse } from '../grpc/response-writers.js';
 import { durationOf } from '../grpc/json-values.js';
 import {
@@ -34,12 +35,19 @@ export interface RateLimitServiceOptions {
 /** envoy.service.ratelimit.v3.RateLimitService, in place of envoyproxy/ratelimit. */
 export function rateLimitService({ decisions, limit, headersOf }: RateLimitServiceOptions): Handlers {
   return {
+    readers: { ShouldRateLimit: readRateLimitRequest },
     writers: { ShouldRateLimit: writtenRateLimitResponse },
-    unary: {
-      ShouldRateLimit: async (message: RateLimitMessage, { caller, requestId, isOver }: GrpcCall) => {
+    quick: {
+      ShouldRateLimit: (
+        message: RateLimitMessage,
+        { caller, requestId, isOver }: GrpcCall,
+        answered: (outcome: object | Error) => void,
+      ) => {
         const call = callOf(message);
         limit.demand(caller, call.descriptors.length);
-        return messageOf(await rateLimit(call, { decisions, headersOf, requestId, isOver }));
+        rateLimit(call, { decisions, headersOf, requestId, isOver }, (outcome) =>
+          answered(outcome instanceof Error ? outcome : messageOf(outcome)),
+        );
       },
     },
   };

@@ -10,6 +10,7 @@ import { answerFacts, REFUND_FIELDS, SETTLEMENT_FIELDS } from '../http/claim-cal
 import { validObject } from '../http/valid-body.js';
 import { GrpcCode, GrpcError, grpcErrorOf } from './grpc-error.js';
 import type { GrpcCall, Handlers } from './grpc-server.js';
+import { readCheckRequest } from './request-readers.js';
 import { type CheckResponseMessage, writtenCheckResponse } from './response-writers.js';
 import { durationOf, jsonOf, objectOf, type ProtobufStruct, type ProtobufValue } from './json-values.js';
 
@@ -53,17 +54,21 @@ export interface DecisionServiceOptions {
 
 /** tollgate.v1.DecisionService: the calls of /v1/check, /v1/refund and /v1/settle in another form, checked by the same tables. */
 export function decisionService({ decisions, limit, logger }: DecisionServiceOptions): Handlers {
-  const check = async (message: CheckMessage, call: GrpcCall): Promise<object> => {
+  const check = (message: CheckMessage, call: GrpcCall, answered: (outcome: object | Error) => void): void => {
     const request = checkRequestOf(message);
     limit.demand(call.caller, 1);
-    const decision = await decisions.check(request, call.requestId);
-    // Nobody will use what was taken. What has a claim is found by nobody either.
-    if (call.isOver()) await givenBack(decisions, decision);
-    return responseOf(decision);
+    const tell = (decision: MadeDecision | Error): void => {
+      if (decision instanceof Error) return answered(decision);
+      // Nobody will use what was taken. What has a claim is found by nobody either.
+      if (call.isOver()) givenBack(decisions, decision);
+      answered(orError(() => responseOf(decision)));
+    };
+    if (request.wantClaim === true) decisions.check(request, call.requestId).then(tell, tell);
+    else decisions.checkThen(request, call.requestId, tell);
   };
   return {
+    quick: { Check: check },
     unary: {
-      Check: check,
       Refund: async ({ claim }: { readonly claim: string }, call: GrpcCall) => {
         const fields = validObject({ claim }, REFUND_FIELDS);
         limit.demand(call.caller, 1);
@@ -75,12 +80,13 @@ export function decisionService({ decisions, limit, logger }: DecisionServiceOpt
         return { outcome: outcomeOf(await decisions.settle(claim, response && answerFacts(response))) };
       },
     },
+    readers: { Check: readCheckRequest },
     writers: { Check: writtenCheckResponse },
     streams: {
       CheckStream: async ({ id, request }: StreamMessage, call: GrpcCall) => {
         try {
           if (request === null) throw new GrpcError(GrpcCode.InvalidArgument, 'the message has no request', 'field.missing');
-          return { id, response: await check(request, call) };
+          return { id, response: await new Promise<object>((resolve, reject) => check(request, call, settling(resolve, reject))) };
         } catch (error) {
           const { code, message } = grpcErrorOf(error, logger);
           return { id, error: { code, message } };
@@ -90,10 +96,23 @@ export function decisionService({ decisions, limit, logger }: DecisionServiceOpt
   };
 }
 
+/** The enforcer calls back for others, too, so nothing is thrown at it. */
+function orError(make: () => object): object | Error {
+  try {
+    return make();
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function settling(resolve: (message: object) => void, reject: (error: Error) => void): (outcome: object | Error) => void {
+  return (outcome) => (outcome instanceof Error ? reject(outcome) : resolve(outcome));
+}
+
 /** What cannot be given back stays taken. */
-async function givenBack(decisions: Decisions, decision: MadeDecision): Promise<void> {
+function givenBack(decisions: Decisions, decision: MadeDecision): void {
   if (decision.claim === undefined) decisions.giveBack(decision);
-  else await decisions.refund(decision.claim).catch(() => {});
+  else decisions.refund(decision.claim).catch(() => {});
 }
 
 /** @throws ProblemError */

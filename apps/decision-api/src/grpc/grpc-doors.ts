@@ -10,7 +10,9 @@ import type { CallCounts } from '../http/call-counts.js';
 import { decisionService } from './decision-service.js';
 import type { TlsDoor } from '../tls/tls-door.js';
 import { GrpcHealth } from './grpc-health.js';
-import { type ConnectionSilence, GrpcServer } from './grpc-server.js';
+import { BodyBudget } from '../http/request-body.js';
+import type { ConnectionSilence } from '../http2/silence.js';
+import { GrpcServer } from './grpc-server.js';
 import { protos, serviceNamed } from './protos.js';
 
 export interface GrpcDoorsOptions {
@@ -27,6 +29,8 @@ export interface GrpcDoorsOptions {
   readonly counts: Pick<CallCounts, 'count'>;
   readonly maxInFlight: number;
   readonly maxConnections: number;
+  /** Bytes of messages that are not whole, of all calls together. */
+  readonly maxBufferedBytes: number;
   /** Undefined: calls come without TLS. */
   readonly tls?: TlsDoor | undefined;
   /** How long connections may be silent; see GrpcServer. */
@@ -43,18 +47,16 @@ export class GrpcDoors {
   private readonly health: GrpcHealth;
 
   constructor(options: GrpcDoorsOptions) {
-    const { callers, counts, health, logger, maxInFlight, maxConnections, silence, tls } = options;
+    const { callers, counts, health, logger, maxInFlight, maxConnections, maxBufferedBytes, silence, tls } = options;
     this.server = new GrpcServer({
       logger,
       counts,
       maxInFlight,
       maxConnections,
+      budget: new BodyBudget(maxBufferedBytes),
       tls,
       silence,
-      callerOf: (header, peer, shown) => {
-        const names = ['authorization', 'x-tollgate-token'];
-        return callers.named(callers.credentialIn({ headers: Object.fromEntries(names.map((name) => [name, header(name)])) }), peer, shown);
-      },
+      callerOf: (headers, peer, shown) => callers.named(callers.credentialIn({ headers }), peer, shown),
     });
     this.server.add(serviceNamed(DECISION_SERVICE), decisionService(options));
     this.server.add(serviceNamed(RATE_LIMIT_SERVICE), rateLimitService(options));

@@ -1,4 +1,4 @@
-import protobuf, { type Writer } from 'protobufjs';
+import { MessageWriter } from './message-writer.js';
 
 /**
  * The answers to the two calls that are made most, written field by field, by the numbers that their published files give. What can write any message first makes it
@@ -33,39 +33,35 @@ export interface CheckResponseMessage {
   readonly claim: string;
 }
 
-/** Of fields with a number as their value, and of those with a length. */
-const number = (field: number): number => field << 3;
-const lengthed = (field: number): number => (field << 3) | 2;
-
 export function writtenCheckResponse(message: object): Uint8Array {
   const { allowed, reason, status, limit, limits, retryAfter, wait, headers, claim } = message as CheckResponseMessage;
-  const writer = protobuf.Writer.create();
-  writer.uint32(number(1)).bool(allowed);
-  text(writer, 2, reason);
-  writer.uint32(number(3)).uint32(status);
+  const writer = new MessageWriter();
+  writer.truth(1, allowed);
+  writer.text(2, reason);
+  writer.number(3, status);
   if (limit !== undefined) limitMessage(writer, 4, limit);
   for (const each of limits) limitMessage(writer, 5, each);
   duration(writer, 6, retryAfter);
   duration(writer, 7, wait);
   for (const { name, value } of headers) pair(writer, 8, name, value);
-  text(writer, 9, claim);
+  writer.text(9, claim);
   return writer.finish();
 }
 
 function limitMessage(
-  writer: Writer,
+  writer: MessageWriter,
   field: number,
   { rule, name, allowed, limit, remaining, retryAfter, resetAfter }: LimitMessage,
 ): void {
-  writer.uint32(lengthed(field)).fork();
-  text(writer, 1, rule);
-  text(writer, 2, name);
-  writer.uint32(number(3)).bool(allowed);
-  writer.uint32(number(4)).uint64(limit);
-  writer.uint32(number(5)).uint64(remaining);
+  const start = writer.open(field);
+  writer.text(1, rule);
+  writer.text(2, name);
+  writer.truth(3, allowed);
+  writer.number(4, limit);
+  writer.number(5, remaining);
   duration(writer, 6, retryAfter);
   duration(writer, 7, resetAfter);
-  writer.ldelim();
+  writer.close(start);
 }
 
 interface StatusMessage {
@@ -88,45 +84,41 @@ const UNITS: Readonly<Record<string, number>> = { UNKNOWN: 0, SECOND: 1, MINUTE:
 
 export function writtenRateLimitResponse(message: object): Uint8Array {
   const { overallCode, statuses, responseHeadersToAdd, rawBody } = message as RateLimitResponseMessage;
-  const writer = protobuf.Writer.create();
-  writer.uint32(number(1)).int32(CODES[overallCode]);
+  const writer = new MessageWriter();
+  writer.number(1, CODES[overallCode]);
   for (const status of statuses) statusMessage(writer, status);
   for (const { key, value } of responseHeadersToAdd) pair(writer, 3, key, value);
-  if (rawBody !== undefined) writer.uint32(lengthed(5)).bytes(rawBody);
+  if (rawBody !== undefined) writer.data(5, rawBody);
   return writer.finish();
 }
 
-function statusMessage(writer: Writer, { code, currentLimit, limitRemaining, durationUntilReset }: StatusMessage): void {
-  writer.uint32(lengthed(2)).fork();
-  writer.uint32(number(1)).int32(CODES[code]);
+function statusMessage(writer: MessageWriter, { code, currentLimit, limitRemaining, durationUntilReset }: StatusMessage): void {
+  const start = writer.open(2);
+  writer.number(1, CODES[code]);
   if (currentLimit !== undefined) {
-    writer.uint32(lengthed(2)).fork();
-    writer.uint32(number(1)).uint32(currentLimit.requestsPerUnit);
-    writer.uint32(number(2)).int32(UNITS[currentLimit.unit]!);
-    text(writer, 3, currentLimit.name);
-    writer.ldelim();
+    const limit = writer.open(2);
+    writer.number(1, currentLimit.requestsPerUnit);
+    writer.number(2, UNITS[currentLimit.unit]!);
+    writer.text(3, currentLimit.name);
+    writer.close(limit);
   }
-  writer.uint32(number(3)).uint32(limitRemaining);
+  writer.number(3, limitRemaining);
   duration(writer, 4, durationUntilReset);
-  writer.ldelim();
-}
-
-function text(writer: Writer, field: number, value: string): void {
-  writer.uint32(lengthed(field)).string(value);
+  writer.close(start);
 }
 
 /** A message of two texts: a header. */
-function pair(writer: Writer, field: number, name: string, value: string): void {
-  writer.uint32(lengthed(field)).fork();
-  text(writer, 1, name);
-  text(writer, 2, value);
-  writer.ldelim();
+function pair(writer: MessageWriter, field: number, name: string, value: string): void {
+  const start = writer.open(field);
+  writer.text(1, name);
+  writer.text(2, value);
+  writer.close(start);
 }
 
-function duration(writer: Writer, field: number, value: DurationMessage | undefined): void {
+function duration(writer: MessageWriter, field: number, value: DurationMessage | undefined): void {
   if (value === undefined) return;
-  writer.uint32(lengthed(field)).fork();
-  writer.uint32(number(1)).int64(value.seconds);
-  writer.uint32(number(2)).int32(value.nanos);
-  writer.ldelim();
+  const start = writer.open(field);
+  writer.number(1, value.seconds);
+  writer.number(2, value.nanos);
+  writer.close(start);
 }

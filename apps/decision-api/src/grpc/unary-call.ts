@@ -1,212 +1,149 @@
-import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
-import { detailsOf, GrpcCode, GrpcError } from './grpc-error.js';
+import type { StreamUser, Http2Stream } from '../http2/http2-stream.js';
+import type { BodyBudget } from '../http/request-body.js';
+import type { CallHead } from './call-head.js';
+import { Deadline } from './deadline.js';
+import { framed, HEAD_BLOCK, OK_BLOCK, refusalBlock } from './grpc-blocks.js';
+import { GrpcCode, GrpcError } from './grpc-error.js';
+import { MESSAGE_HEAD_BYTES, messageIn, MessageReader, type MessageReaderOptions, unreadable } from './message-reader.js';
+
+/** Ends a call: with its answer, or with why there is none. */
+export type Answered = (outcome: object | GrpcError) => void;
 
 /** How messages of a method are read and written, and who answers them. */
 export interface UnaryMethod {
   /** @throws Error */
   readonly read: (bytes: Buffer) => object;
   readonly write: (message: object) => Uint8Array;
-  /** Rejects with nothing but a GrpcError. */
-  readonly answer: (request: object, call: UnaryCall) => Promise<object>;
-}
-
-const FRAME_HEAD_BYTES = 5;
-const GRPC_TYPES = new Set(['application/grpc', 'application/grpc+proto']);
-const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
-const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1_000, m: 1, u: 0.001, n: 0.000_001 };
-/** Timers of one length cost node little, so there are few lengths. */
-const TIMER_STEP_MS = 10;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-
-const HEADERS = { ':status': 200, 'content-type': 'application/grpc+proto' } as const;
-const OK = { 'grpc-status': '0' } as const;
-
-/** The deadline that a caller has set, in milliseconds from now; undefined if it cannot be read. */
-export function timeoutMs(sent: string | undefined): number | undefined {
-  if (sent === undefined) return Infinity;
-  const [, digits, unit] = TIMEOUT.exec(sent) ?? [];
-  return unit === undefined ? undefined : Number(digits) * UNIT_MS[unit]!;
-}
-
-/** Whether a call is one that needs nothing but one message and its answer. What is unusual, right or wrong, is not. */
-export function isPlainCall(headers: IncomingHttpHeaders): boolean {
-  const encoding = headers['grpc-encoding'] ?? 'identity';
-  const type = headers['content-type'] ?? '';
-  return headers[':method'] === 'POST' && GRPC_TYPES.has(type) && encoding === 'identity';
-}
-
-/** Who has made a call, by what it has shown. */
-export interface KnownCaller {
-  readonly authorization: string | undefined;
-  readonly token: string | undefined;
-  /** Remote address of the connection, in canonical text. */
-  readonly peer: string;
-  readonly caller: string;
+  /** Calls back once, perhaps before it returns. */
+  readonly answer: (request: object, call: UnaryCall, answered: Answered) => void;
 }
 
 /** What the calls of one connection have in common. */
-export interface CallConnection {
-  /** Remote address and port. */
+export interface CallerConnection {
+  /** Remote address, in canonical text. */
   readonly peer: string;
-  /** Who made the last call. */
-  known: KnownCaller | undefined;
+  /** Who made the last call, and what it has shown. */
+  known: { readonly authorization: string | undefined; readonly token: string | undefined; readonly caller: string } | undefined;
 }
 
 export interface UnaryCallOptions {
   readonly method: UnaryMethod;
-  readonly connection: CallConnection;
+  readonly head: CallHead;
   /** Milliseconds until its deadline. */
   readonly withinMs: number;
+  readonly connection: CallerConnection;
   /** Of its message. */
   readonly mostBytes: number;
+  readonly budget: BodyBudget;
+  /** What a caller is told of a failure. */
+  readonly errorOf: (error: unknown) => GrpcError;
 }
 
-/** A unary call on a stream of node:http2. It has what a call of grpc-js has, as far as somebody asks for it. */
-export class UnaryCall {
-  private readonly deadlineMs: number;
-  private readonly timer: NodeJS.Timeout | undefined;
-  private chunks: Buffer[] = [];
-  private bytes = 0;
+/** A call of one message, which has one answer. */
+export class UnaryCall implements StreamUser {
+  private readonly deadline: Deadline;
+  /** Of a message that comes in several pieces. */
+  private reader: MessageReader | undefined;
+  private message: Buffer | undefined;
   private isAnswered = false;
 
   constructor(
-    private readonly stream: ServerHttp2Stream,
-    private readonly headers: IncomingHttpHeaders,
+    private readonly stream: Http2Stream,
     private readonly options: UnaryCallOptions,
   ) {
-    const { withinMs } = options;
-    this.deadlineMs = Date.now() + withinMs;
-    this.timer = withinMs === Infinity ? undefined : setTimeout(this.onDeadline, timerMs(withinMs));
-    stream.on('error', ignored).on('data', this.onData).on('end', this.onEnd).on('close', this.onClose);
+    this.deadline = new Deadline(options.withinMs, () => {
+      this.fail(new GrpcError(GrpcCode.DeadlineExceeded, 'the deadline has passed', 'deadline.passed'));
+    });
   }
 
-  get cancelled(): boolean {
-    return this.stream.destroyed || this.stream.closed;
+  get head(): CallHead {
+    return this.options.head;
   }
 
-  getDeadline(): number {
-    return this.deadlineMs;
-  }
-
-  readonly metadata = {
-    get: (name: string): readonly string[] => {
-      const value = this.headers[name];
-      return value === undefined ? [] : typeof value === 'string' ? [value] : value;
-    },
-  };
-
-  getPeer(): string {
-    return this.options.connection.peer;
-  }
-
-  get connection(): CallConnection {
+  get connection(): CallerConnection {
     return this.options.connection;
   }
 
-  private readonly onData = (chunk: Buffer): void => {
-    if (this.isAnswered) return;
-    this.bytes += chunk.length;
-    this.chunks.push(chunk);
-    const { mostBytes } = this.options;
-    if (this.announced() > mostBytes || this.bytes > mostBytes + FRAME_HEAD_BYTES)
-      this.fail(new GrpcError(GrpcCode.ResourceExhausted, `a message is larger than ${mostBytes} bytes`, 'message.too_large'));
-  };
+  /** Whether nobody waits for the answer any more. */
+  readonly isOver = (): boolean => this.stream.isOver || this.deadline.hasPassed;
 
-  /** 0 until the head of the message is there. */
-  private announced(): number {
-    if (this.bytes < FRAME_HEAD_BYTES) return 0;
-    if (this.chunks.length > 1) this.chunks = [Buffer.concat(this.chunks)];
-    return this.chunks[0]!.readUInt32BE(1);
+  data(bytes: Buffer): void {
+    if (this.isAnswered) return;
+    try {
+      // Nearly all messages come in one piece, with the end of what their callers send.
+      if (this.reader === undefined && this.stream.hasEnded && isWhole(bytes)) this.message = messageIn(bytes, this.limits);
+      else this.keep(bytes);
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
-  private readonly onEnd = (): void => {
-    if (this.isAnswered || this.cancelled) return;
-    const announced = this.announced();
-    const [frame] = this.chunks;
-    this.chunks = [];
-    if (frame === undefined || this.bytes < FRAME_HEAD_BYTES + announced) this.fail(INCOMPLETE());
-    else if (this.bytes > FRAME_HEAD_BYTES + announced) this.fail(SEVERAL());
-    else if (frame[0] !== 0) this.fail(COMPRESSED());
-    else this.ask(frame.subarray(FRAME_HEAD_BYTES));
-  };
+  ended(): void {
+    if (this.isAnswered) return;
+    try {
+      const message = this.message ?? this.reader?.next();
+      if (message === undefined) throw unreadable('the call ended before its message');
+      if (this.reader !== undefined && this.reader.bytes > 0)
+        throw new GrpcError(GrpcCode.Unimplemented, 'the call has more than one message', 'message.several');
+      this.ask(message);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  closed(): void {
+    this.deadline.clear();
+    this.reader?.clear();
+  }
+
+  private get limits(): MessageReaderOptions {
+    const { mostBytes, head, budget } = this.options;
+    return { mostBytes, encoding: head.encoding, budget };
+  }
+
+  /** The size is known before the message is there. */
+  private keep(bytes: Buffer): void {
+    this.reader ??= new MessageReader(this.limits);
+    this.reader.push(bytes);
+    this.reader.demandSize();
+  }
 
   private ask(bytes: Buffer): void {
+    const { method } = this.options;
     let request: object;
     try {
-      request = this.options.method.read(bytes);
+      request = method.read(bytes);
     } catch {
-      this.fail(new GrpcError(GrpcCode.Internal, 'the message cannot be read', 'message.malformed'));
-      return;
+      throw unreadable('the message cannot be read');
     }
-    this.options.method.answer(request, this).then(
-      (message) => this.succeed(message),
-      (error: GrpcError) => this.fail(error),
-    );
+    method.answer(request, this, (outcome) => (outcome instanceof GrpcError ? this.fail(outcome) : this.succeed(outcome)));
   }
 
   private succeed(message: object): void {
+    if (!this.begins()) return;
     let frame: Buffer;
     try {
       frame = framed(this.options.method.write(message));
-    } catch {
-      this.fail(new GrpcError(GrpcCode.Internal, 'the answer cannot be written', 'decision_api.failed'));
+    } catch (error) {
+      this.stream.refuse(refusalBlock(this.options.errorOf(error)));
       return;
     }
-    if (!this.begins()) return;
-    const { stream } = this;
-    stream.respond(HEADERS, { waitForTrailers: true });
-    stream.on('wantTrailers', () => stream.sendTrailers(OK));
-    stream.end(frame);
+    this.stream.answer(HEAD_BLOCK, frame, OK_BLOCK);
   }
 
-  private fail(error: GrpcError): void {
-    if (!this.begins()) return;
-    const { stream } = this;
-    const status = {
-      'grpc-status': String(error.code),
-      'grpc-message': encodeURI(error.message.toWellFormed()),
-      'grpc-status-details-bin': detailsOf(error).toString('base64'),
-    };
-    stream.respond({ ...HEADERS, ...status }, { endStream: true });
-    // What else the caller sends of the message is of no use.
-    if (!stream.readableEnded) stream.close();
+  private fail(error: unknown): void {
+    if (this.begins()) this.stream.refuse(refusalBlock(this.options.errorOf(error)));
   }
 
   /** Whether there is somebody to be answered, and nothing has been answered yet. */
   private begins(): boolean {
-    if (this.isAnswered || this.cancelled) return false;
+    if (this.isAnswered || this.stream.isOver) return false;
     this.isAnswered = true;
-    this.chunks = [];
-    clearTimeout(this.timer);
     return true;
   }
-
-  private readonly onDeadline = (): void => {
-    this.fail(new GrpcError(GrpcCode.DeadlineExceeded, 'the deadline has passed', 'deadline.passed'));
-  };
-
-  private readonly onClose = (): void => {
-    this.chunks = [];
-    clearTimeout(this.timer);
-  };
 }
 
-function framed(bytes: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(FRAME_HEAD_BYTES + bytes.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(bytes.length, 1);
-  frame.set(bytes, FRAME_HEAD_BYTES);
-  return frame;
+/** Whether these are the bytes of one message. */
+function isWhole(bytes: Buffer): boolean {
+  return bytes.length >= MESSAGE_HEAD_BYTES && bytes.readUInt32BE(1) === bytes.length - MESSAGE_HEAD_BYTES;
 }
-
-/** What goes wrong on a stream ends it, which is all that there is to do. */
-function ignored(): void {}
-
-function timerMs(withinMs: number): number {
-  return Math.min(LONGEST_TIMER_MS, Math.ceil(withinMs / TIMER_STEP_MS) * TIMER_STEP_MS);
-}
-
-const INCOMPLETE = (): GrpcError => new GrpcError(GrpcCode.Internal, 'the call ended before its message', 'message.incomplete');
-const SEVERAL = (): GrpcError => new GrpcError(GrpcCode.Unimplemented, 'the call has more than one message', 'message.several');
-const COMPRESSED = (): GrpcError =>
-  new GrpcError(GrpcCode.Internal, 'the message is compressed, and the call does not say how', 'message.compressed');

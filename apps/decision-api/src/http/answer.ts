@@ -11,8 +11,6 @@ export interface Answer {
   readonly body?: string | undefined;
 }
 
-export const EMPTY_ANSWER: Answer = { status: 200, headers: [] };
-
 const NO_HEADERS: readonly string[] = [];
 const JSON_TYPE = ['Content-Type', 'application/json'];
 const PROBLEM_TYPE = ['Content-Type', PROBLEM_CONTENT_TYPE];

@@ -17,6 +17,8 @@ export interface Call {
   readonly rawHeaders: IncomingMessage['rawHeaders'];
   /** A JSON object. To be read once. @throws ProblemError */
   body(mostBytes: number): Promise<Readonly<Record<string, unknown>>>;
+  /** The body whatever it is, instead. @throws ProblemError */
+  bytes(mostBytes: number): Promise<Buffer>;
   /** Whoever asked for the answer has left, or sends nothing more. */
   readonly left: AbortSignal;
 }

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { createRequestIds, Drain, isRequestId, type ShownCertificate } from '#edge';
 import { canonicalAddress } from '#addresses';
-import { type Logger, ProblemError } from '#platform';
+import { demandKnownVersion, type Logger, ProblemError } from '#platform';
 import type { Callers } from '../callers/callers.js';
 import type { TlsDoor } from '../tls/tls-door.js';
 import { type Answer, problemAnswer, sendAnswer } from './answer.js';
@@ -13,7 +13,7 @@ import { tooManyCalls } from '../problems.js';
 import { answerOfError } from './errors.js';
 import { PlainCalls } from './plain-calls.js';
 import { PlainConnection } from './plain-connection.js';
-import { BodyBudget, readJsonObject } from './request-body.js';
+import { BodyBudget, readBytes, readJsonObject } from './request-body.js';
 
 export interface DecisionServerOptions {
   readonly routes: Routes;
@@ -161,6 +161,7 @@ export class DecisionServer {
   private async answer(request: IncomingMessage, { name, query, connection, requestId }: Asked): Promise<Answer> {
     const { callers, logger, routes } = this.options;
     try {
+      demandKnownVersion(request);
       const caller = connection.callerOf(request, callers);
       if (name === undefined) throw new ProblemError({ status: 404, code: 'route.not_found', detail: 'there is no such call' });
       const route = routes[name]!;
@@ -175,6 +176,7 @@ export class DecisionServer {
         peer: connection.peer,
         rawHeaders: request.rawHeaders,
         body: (mostBytes) => readJsonObject(request, mostBytes, this.budget),
+        bytes: (mostBytes) => readBytes(request, mostBytes, this.budget),
         left: connection.left,
       };
       return await route.handle(call);

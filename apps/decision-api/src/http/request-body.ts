@@ -57,7 +57,7 @@ export function jsonObject(body: Buffer): Readonly<Record<string, unknown>> {
 }
 
 /** Rejects with nothing but a ProblemError; if the sender goes away meanwhile, that of a body that is not whole. */
-function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudget): Promise<Buffer> {
+export function readBytes(request: IncomingMessage, mostBytes: number, budget: BodyBudget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

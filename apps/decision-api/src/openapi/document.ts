@@ -140,7 +140,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     id: 'extAuthz',
     summary: 'Answers ext_authz of Envoy by HTTP',
     description:
-      'By any method, that of the request, and from proxies in TRUSTED_PROXIES only; the path and query of the request, slashes and all, stand behind the prefix. 200 without a body, or the refusal of a gateway.',
+      'By any method, that of the request, and from proxies in TRUSTED_PROXIES only; the path and query of the request, slashes and all, stand behind the prefix. A JSON body of at most 64 KiB that comes along is that of the request. 200 without a body, or the refusal of a gateway.',
     parameters: [
       { name: 'path', in: 'path', required: true, description: 'The path of the request.', schema: { type: 'string' } },
       header('X-Merchant-Id', 'The merchant that makes the request.', true),

@@ -1,5 +1,14 @@
 import { FairShare } from './fair-share.js';
-import { MerchantLoads } from './merchant-load.js';
+import { type MerchantLoad, MerchantLoads } from './merchant-load.js';
+
+const UPSTREAM = {};
+
+function forwardOne(loads: MerchantLoads, key: string): MerchantLoad {
+  const load = loads.enter(key)!;
+  load.in(UPSTREAM);
+  loads.leave(load);
+  return load;
+}
 
 test('a merchant gets its share of the requests in flight, and one that comes later gets its own', () => {
   const loads = new MerchantLoads(new FairShare(100, 1));
@@ -12,13 +21,23 @@ test('a merchant gets its share of the requests in flight, and one that comes la
 
 test('a bounded number of idle merchants is remembered, even of a million', () => {
   const loads = new MerchantLoads(new FairShare(100, 1));
-  for (let i = 0; i < 1_000_000; i++) loads.leave(loads.enter(`m${i}`)!);
+  for (let i = 0; i < 1_000_000; i++) forwardOne(loads, `m${i}`);
   expect(loads.size).toBeLessThanOrEqual(4_100);
+  expect(loads.size).toBeGreaterThan(4_000);
+});
+
+test('an id whose requests were all refused is not remembered, and one that was forwarded is, whatever becomes of its later requests', () => {
+  const loads = new MerchantLoads(new FairShare(100, 1));
+  for (let i = 0; i < 100; i++) loads.leave(loads.enter(`nobody${i}`)!);
+  expect(loads.size).toBe(0);
+  const load = forwardOne(loads, 'acme');
+  loads.leave(loads.enter('acme')!);
+  expect([loads.size, loads.enter('acme')]).toEqual([1, load]);
 });
 
 test('a merchant whose request is gone, but not its slot, is not forgotten', () => {
   const loads = new MerchantLoads(new FairShare(100, 1));
-  for (let i = 0; i < 5_000; i++) loads.leave(loads.enter(`m${i}`)!);
+  for (let i = 0; i < 5_000; i++) forwardOne(loads, `m${i}`);
   const load = loads.enter('slow')!;
   load.slots = 1;
   loads.leave(load);

@@ -2,8 +2,8 @@ import { InFlightMap } from '#waiting';
 import type { FairShare } from './fair-share.js';
 import type { SlotHolding } from './slot-holding.js';
 
-/** Merchants that have nothing under way are remembered up to this number, so that most requests find theirs. */
-const IDLE_KEPT = 4_096;
+/** Merchants that are remembered, at most: enough that most requests find theirs. */
+const REMEMBERED = 4_096;
 
 /** What one merchant has under way in this gateway. A request that belongs to no merchant counts for its peer. */
 export class MerchantLoad {
@@ -25,6 +25,11 @@ export class MerchantLoad {
   private others: WeakMap<object, UpstreamHolding> | undefined;
 
   constructor(readonly key: string) {}
+
+  /** Whether it was ever on its way to an upstream. */
+  get wasForwarded(): boolean {
+    return this.last !== undefined;
+  }
 
   /** What it holds of the slots of one upstream. */
   in(slots: object): SlotHolding {
@@ -62,19 +67,25 @@ class UpstreamHolding implements SlotHolding {
   }
 }
 
-/** How many requests each merchant has under way, and whether it may have more. */
+/**
+ * How many requests each merchant has under way, and whether it may have more. A merchant one of whose requests was forwarded is remembered when it has nothing
+ * under way. An id whose requests were all refused is not: thousands of them that come once would live just long enough to be moved to the old objects, which only
+ * a full collection of garbage clears.
+ */
 export class MerchantLoads {
-  private readonly loads = new InFlightMap<MerchantLoad>();
+  private readonly remembered = new Map<string, MerchantLoad>();
+  /** The others that have something under way. */
+  private readonly others = new InFlightMap<MerchantLoad>();
 
   constructor(private readonly inFlight: FairShare) {}
 
   /** Counts a request in; null if the merchant has its share already. */
   enter(key: string): MerchantLoad | null {
-    let load = this.loads.get(key);
+    let load = this.remembered.get(key) ?? this.others.get(key);
     if (!this.inFlight.mayTake(load === undefined ? 0 : load.inFlight, 1, load?.weight)) return null;
     if (load === undefined) {
       load = new MerchantLoad(key);
-      this.loads.set(key, load);
+      this.others.set(key, load);
     }
     load.inFlight++;
     this.inFlight.used++;
@@ -91,11 +102,13 @@ export class MerchantLoads {
   forgetIdle(load: MerchantLoad): void {
     // A slot may be held for a while after its request: forgotten, it would not count any more.
     const idle = load.inFlight === 0 && load.slots === 0;
-    if (idle && this.loads.size > IDLE_KEPT) this.loads.delete(load.key);
+    if (!idle || this.others.get(load.key) !== load) return;
+    this.others.delete(load.key);
+    if (load.wasForwarded && this.remembered.size < REMEMBERED) this.remembered.set(load.key, load);
   }
 
-  /** Merchants that are remembered. */
+  /** Merchants that are remembered, or have something under way. */
   get size(): number {
-    return this.loads.size;
+    return this.remembered.size + this.others.size;
   }
 }

@@ -1,8 +1,7 @@
-import type { Identifier, IdentityProblem, IdentitySource } from '#edge';
+import { type Identifier, type IdentityProblem, type IdentitySource, type RetriedRequest, retryKeyOf } from '#edge';
 import type { Descriptor, RequestFacts } from '#limiter';
 import type { Caller } from '../identity/index.js';
 import { type CountryOf, type CountrySources, FactsWithCountry } from './facts-with-country.js';
-import { retryKeyOf, type RetriedRequest } from './retry-key.js';
 
 export interface DescribeOptions {
   readonly identify: Identifier;

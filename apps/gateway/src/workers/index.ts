@@ -1,3 +1,3 @@
 export { registerPool } from './pool-metrics.js';
 export { runPrimary } from './primary.js';
-export { serveAsWorker, tellThatItServes } from './worker.js';
+export { serveAsWorker, tellThatItServes, turnToServe } from './worker.js';

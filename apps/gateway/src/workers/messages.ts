@@ -25,8 +25,19 @@ export interface SwitchedHere {
   readonly switches: unknown;
 }
 
-/** How far a worker is: it hears what it is told (what came before that is lost), and it serves the port (to warm up it listens on others before). */
-export const STAGES = ['hears', 'serves'] as const;
+/** To a worker that stands by: it takes the place of one that has ended. */
+export interface Serve {
+  readonly tollgate: 'serve';
+}
+
+/**
+ * Set in the environment of a worker that is to stand by. What is said by a message alone would leave a worker of a newer build waiting for ever under a
+ * primary that knows no such message.
+ */
+export const STANDS_BY = 'TOLLGATE_WORKER_STANDS_BY';
+
+/** How far a worker is: it hears what it is told (what came before that is lost), it is warm and stands by, it serves the port (to warm up it listens on others before). */
+export const STAGES = ['hears', 'stands by', 'serves'] as const;
 
 export interface Progress {
   readonly tollgate: (typeof STAGES)[number];
@@ -42,6 +53,10 @@ export function isQuestion(message: unknown): message is Question {
 
 export function isAnswer(message: unknown): message is Answer {
   return isPlainObject(message) && message['tollgate'] === 'answer' && typeof message['id'] === 'number';
+}
+
+export function isServe(message: unknown): message is Serve {
+  return isPlainObject(message) && message['tollgate'] === 'serve';
 }
 
 export function isSwitchedHere(message: unknown): message is SwitchedHere {

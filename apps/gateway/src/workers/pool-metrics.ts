@@ -21,6 +21,12 @@ export class PoolMetrics extends Registry {
 /** @param pool undefined: the gateway is one process */
 export function registerPool(registry: Registry, pool: WorkerPool | undefined): void {
   gauge(registry, 'tollgate_workers_serving', 'Processes of this gateway that serve its port.', () => pool?.serving ?? 1);
+  gauge(
+    registry,
+    'tollgate_workers_standing_by',
+    'Processes of this gateway that are warm and wait to take the place of one that dies.',
+    () => pool?.standingBy ?? 0,
+  );
   counter(
     registry,
     'tollgate_worker_deaths_total',

@@ -16,6 +16,7 @@ export async function runPrimary(config: Config<'gateway'>): Promise<void> {
   const { shutdownGraceMs: graceMs } = config;
   const pool = new WorkerPool({
     count: config.gatewayWorkers,
+    standbys: config.gatewayStandbyWorkers,
     logger,
     graceMs,
     onStartFailed: (code) => void exitOnceLogged(logger, code),

@@ -1,10 +1,12 @@
 import type { Logger } from '#platform';
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAnswer, isProgress, type About, type Progress, type Question, type SwitchedHere } from './messages.js';
+import { isAnswer, isProgress, STANDS_BY, type About, type Progress, type Question, type Serve, type SwitchedHere } from './messages.js';
 
 export interface WorkerPoolOptions {
   readonly count: number;
+  /** Workers beside these that are warm, and wait until one of these ends. */
+  readonly standbys: number;
   readonly logger: Logger;
   /** What a worker may take to end. Milliseconds. */
   readonly graceMs: number;
@@ -22,10 +24,15 @@ const PAUSES_MS = { first: 100, most: 10_000 };
 const LONG_MS = 10_000;
 /** Before its grace is over, in milliseconds: who has not ended by then is killed, so that nobody outlives the primary. */
 const KILLED_BEFORE_MS = 100;
+const SERVE: Serve = { tollgate: 'serve' };
 
 interface Member {
   readonly worker: Worker;
-  readonly startedMs: number;
+  /** Since when it has been one of those that are to serve, or has stood by. */
+  sinceMs: number;
+  standsBy: boolean;
+  /** It could serve at once. */
+  warm: boolean;
   serves: boolean;
   /** Told to end. */
   ending: boolean;
@@ -46,9 +53,11 @@ export class WorkerPool {
   private soonDeaths = 0;
   private hasServed = false;
   private reloading: Promise<void> | undefined;
+  private mostStandbys: number;
   private switched: SwitchedHere = { tollgate: 'switched here', switches: [] };
 
   constructor(private readonly options: WorkerPoolOptions) {
+    this.mostStandbys = options.standbys;
     cluster.setupPrimary({ serialization: 'advanced' });
   }
 
@@ -57,12 +66,26 @@ export class WorkerPool {
     return [...this.members].filter(({ serves, ending }) => serves && !ending).length;
   }
 
+  /** Workers that could serve at once, and wait until one of the others ends. */
+  get standingBy(): number {
+    return this.standbys.filter(({ warm }) => warm).length;
+  }
+
   get count(): number {
     return this.options.count;
   }
 
   start(): void {
     for (let i = 0; i < this.options.count; i++) this.startOne();
+  }
+
+  private get standbys(): Member[] {
+    return [...this.members].filter(({ standsBy, ending }) => standsBy && !ending);
+  }
+
+  /** Those that serve, or are on the way to it. */
+  private get active(): Member[] {
+    return [...this.members].filter(({ standsBy, ending }) => !standsBy && !ending);
   }
 
   /** Replaces all workers, one after the other, each once its successor serves. A reload that is asked for meanwhile is this one. */
@@ -96,14 +119,16 @@ export class WorkerPool {
     for (const { worker } of this.members) tell(worker, this.switched);
   }
 
-  private startOne(): Member {
-    const worker = cluster.fork();
+  private startOne({ standsBy = false } = {}): Member {
+    const worker = cluster.fork(standsBy ? { [STANDS_BY]: '1' } : {});
     const { promise: serving, resolve: onServing } = deferred();
     const member: Member = {
       worker,
       serving,
       onServing,
-      startedMs: performance.now(),
+      sinceMs: performance.now(),
+      standsBy,
+      warm: false,
       serves: false,
       ending: false,
       ended: new Promise((resolve) => void worker.once('exit', () => resolve())),
@@ -121,7 +146,7 @@ export class WorkerPool {
     if (member.ending || this.stopping.signal.aborted) return;
     this.deaths++;
     const { logger, onStartFailed } = this.options;
-    const ended = { workerPid: member.worker.process.pid, code, signal };
+    const ended = { workerPid: member.worker.process.pid, stoodBy: member.standsBy, code, signal };
     if (!this.hasServed) {
       this.stopping.abort();
       logger.fatal(ended, 'a worker has ended before any could serve, the gateway ends');
@@ -129,24 +154,40 @@ export class WorkerPool {
       return;
     }
     logger.error(ended, 'a worker has ended, another one takes its place');
-    void this.replaceDead(performance.now() - member.startedMs);
+    void this.replaceDead(performance.now() - member.sinceMs);
   }
 
   private async replaceDead(livedMs: number): Promise<void> {
     this.soonDeaths = livedMs < LONG_MS ? this.soonDeaths + 1 : 0;
     const pauseMs = this.soonDeaths < 2 ? 0 : Math.min(PAUSES_MS.most, PAUSES_MS.first * 2 ** (this.soonDeaths - 2));
     await sleep(pauseMs, undefined, { signal: this.stopping.signal }).catch(() => undefined);
-    if (!this.stopping.signal.aborted && this.lacksOne()) this.startOne();
+    if (this.stopping.signal.aborted) return;
+    // While a reload replaces workers there may be one too many for a while.
+    if (this.active.length < this.options.count && !this.promoteOne()) this.startOne();
+    this.fillStandbys();
   }
 
-  /** While a reload replaces workers there may be one too many for a while. */
-  private lacksOne(): boolean {
-    return [...this.members].filter(({ ending }) => !ending).length < this.options.count;
+  /** Lets one that stands by serve, one that is warm if there is any. In a reload they are of the former build. */
+  private promoteOne(): boolean {
+    if (this.reloading !== undefined) return false;
+    const [promoted] = this.standbys.sort((a, b) => Number(b.warm) - Number(a.warm));
+    if (promoted === undefined) return false;
+    promoted.standsBy = false;
+    promoted.sinceMs = performance.now();
+    // One that does not hear yet is told when it does.
+    tell(promoted.worker, SERVE);
+    return true;
+  }
+
+  /** Once all workers serve: before that the cores are theirs. */
+  private fillStandbys(): void {
+    if (this.stopping.signal.aborted || this.serving < this.options.count) return;
+    for (let i = this.standbys.length; i < this.mostStandbys; i++) this.startOne({ standsBy: true });
   }
 
   private async replaceAll(): Promise<void> {
     const { logger } = this.options;
-    const former = [...this.members].filter(({ ending }) => !ending);
+    const former = this.active;
     logger.info({ workers: former.length }, 'reloading: each worker is replaced');
     for (const member of former) {
       if (this.stopping.signal.aborted) return;
@@ -161,6 +202,8 @@ export class WorkerPool {
       }
       await this.end(member);
     }
+    await Promise.all(this.standbys.map((standby) => this.end(standby)));
+    this.fillStandbys();
     logger.info({ workers: former.length }, 'reloaded');
   }
 
@@ -199,18 +242,27 @@ export class WorkerPool {
   }
 
   private follow(member: Member, { tollgate: stage }: Progress): void {
+    if (member.ending) return;
     if (stage === 'hears') {
       tell(member.worker, this.switched);
-      return;
+      if (!member.standsBy) tell(member.worker, SERVE);
+    } else if (stage === 'stands by') {
+      member.warm = true;
+    } else if (member.standsBy) {
+      // Of an older build, which a reload to that build has started.
+      this.mostStandbys = 0;
+      void this.end(member);
+    } else {
+      member.serves = true;
+      this.hasServed = true;
+      member.onServing();
+      this.fillStandbys();
     }
-    member.serves = true;
-    this.hasServed = true;
-    member.onServing();
   }
 }
 
 /** What cannot be told has ended, or is about to. */
-function tell(worker: Worker, message: Question | SwitchedHere): void {
+function tell(worker: Worker, message: Question | Serve | SwitchedHere): void {
   if (worker.isConnected()) worker.process.send(message, undefined, undefined, () => undefined);
 }
 

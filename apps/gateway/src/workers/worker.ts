@@ -1,12 +1,30 @@
 import { storedSwitches, type Switch } from '#limiter';
 import type { Health } from '#platform';
 import type { Registry } from 'prom-client';
-import { isQuestion, isSwitchedHere, type About, type Answer, type Progress } from './messages.js';
+import { isQuestion, isServe, isSwitchedHere, STANDS_BY, type About, type Answer, type Progress } from './messages.js';
 
 export interface WorkerParts {
   readonly health: Health;
   readonly registry: Registry;
   readonly enforcer: { readonly switches: readonly Switch[]; switchHere(switches: readonly Switch[]): void };
+}
+
+/**
+ * Resolves once this process shall serve: at once, unless it was started to stand by. It is asked for before the primary is told that this process hears.
+ *
+ * @returns what is to be awaited by a worker that is warm
+ */
+export function turnToServe(): () => Promise<void> {
+  if (process.env[STANDS_BY] === undefined) return () => Promise.resolve();
+  const told = new Promise<void>((resolve) => {
+    process.on('message', (message) => {
+      if (isServe(message)) resolve();
+    });
+  });
+  return () => {
+    tell({ tollgate: 'stands by' });
+    return told;
+  };
 }
 
 /**

@@ -1,11 +1,12 @@
-import { type MerchantSnapshot, UnreadableError } from '#limiter';
+import { UnreadableError } from '#limiter';
 import { withDeadline } from '#waiting';
-import { preloadBuckets, type RedisSnapshotStore, type RedisConnection } from '#limiter-redis';
+import { createBuckets, type RedisSnapshotStore, type RedisConnection, type SnapshotFormat } from '#limiter-redis';
 import type { Logger } from '#platform';
 import type { PreloadWalk, ReloadJobData, ReloadSubject } from '#rule-sync';
-import { isReadable, type RuleReader, type UnreadableMerchant } from '#rules-db';
+import type { RuleReader, UnreadableMerchant } from '#rules-db';
 import type { PreloaderMetrics } from '../metrics.js';
 import type { Dependencies } from '../dependencies.js';
+import { MerchantTexts, type ReadyMerchant } from './merchant-texts.js';
 
 /** How many chunks are written to Redis at once, while the next one is read from PostgreSQL. More than this was not faster. */
 const CHUNKS_IN_FLIGHT = 3;
@@ -31,6 +32,8 @@ export interface FullPreloadOptions {
 
 /** The walk through all merchants. It holds a few chunks in memory, however many merchants there are. */
 export class FullPreload {
+  private readonly texts = new MerchantTexts();
+
   constructor(private readonly options: FullPreloadOptions) {}
 
   /** Begins a walk. The default rules are written first, because every merchant needs them, then the plans, which merchants share. */
@@ -66,7 +69,6 @@ export class FullPreload {
    * and only when everything up to its cursor is in Redis. If `signal` aborts, the walk ends early and can be resumed.
    */
   async continue(walk: PreloadWalk, checkpoint: (walk: PreloadWalk) => Promise<void>, signal: AbortSignal): Promise<PreloadWalk> {
-    const { reader, chunkMerchants } = this.options;
     const writing: Promise<ChunkResult>[] = [];
     const settleOldest = async (): Promise<void> => {
       walk = advance(walk, await (writing.shift() as Promise<ChunkResult>));
@@ -74,13 +76,13 @@ export class FullPreload {
       await checkpoint(walk);
     };
 
-    let reading = handled(reader.snapshotsAfter(walk.cursor, chunkMerchants));
+    let reading = handled(this.read(walk.cursor));
     try {
       while (!signal.aborted) {
         const chunk = await reading;
-        const last = chunk.at(-1);
+        const last = chunk.merchants.at(-1);
         if (last === undefined) break;
-        reading = handled(reader.snapshotsAfter(last.merchantId, chunkMerchants));
+        reading = handled(this.read(last.merchantId));
         writing.push(handled(this.writeReadable(chunk, last.merchantId)));
         if (writing.length >= CHUNKS_IN_FLIGHT) await settleOldest();
       }
@@ -92,41 +94,50 @@ export class FullPreload {
     }
   }
 
-  private async writeReadable(chunk: (MerchantSnapshot | UnreadableMerchant)[], cursor: string): Promise<ChunkResult> {
-    const usable: MerchantSnapshot[] = [];
-    for (const merchant of chunk) {
-      if (isReadable(merchant)) usable.push(merchant);
-      else await this.skipUnreadable(merchant, merchant.unreadable);
+  /** Reads a chunk and makes what is to be written of it, in the format that is right now. */
+  private async read(afterMerchantId: string | null): Promise<Chunk> {
+    const { reader, store, chunkMerchants } = this.options;
+    const format = await withDeadline(store.format(), CHUNK_TIMEOUT_MS, { what: 'asking Redis who reads snapshots' });
+    const merchants = await reader.merchantsAfter(afterMerchantId, chunkMerchants, (merchant) => this.texts.of(merchant, format));
+    return { merchants, format };
+  }
+
+  private async writeReadable({ merchants, format }: Chunk, cursor: string): Promise<ChunkResult> {
+    const ready: ReadyMerchant[] = [];
+    for (const merchant of merchants) {
+      if ('unreadable' in merchant) await this.skipUnreadable(merchant, merchant.unreadable);
+      else ready.push(merchant);
     }
-    const written = await this.writeOrSkip(usable);
+    const written = await this.writeOrSkip(ready, format);
     this.options.metrics.preloadedMerchants.inc(written);
-    return { cursor, merchants: chunk.length, skipped: chunk.length - written };
+    return { cursor, merchants: merchants.length, skipped: merchants.length - written };
   }
 
   /** Writes a chunk. If that fails although all dependencies answer, one of its merchants is at fault: then each is written by itself. */
-  private async writeOrSkip(chunk: MerchantSnapshot[]): Promise<number> {
+  private async writeOrSkip(chunk: readonly ReadyMerchant[], format: SnapshotFormat): Promise<number> {
     try {
-      await this.write(chunk);
+      await this.write(chunk, format);
       return chunk.length;
     } catch (error) {
       if ((await this.options.dependencies.outageBehind(error)) !== undefined) throw error;
     }
     let written = 0;
-    for (const snapshot of chunk) {
+    for (const merchant of chunk) {
       try {
-        await this.write([snapshot]);
+        await this.write([merchant], format);
         written += 1;
       } catch (error) {
         if ((await this.options.dependencies.outageBehind(error)) !== undefined) throw error;
-        await this.skip(snapshot, error);
+        await this.skip(merchant, error);
       }
     }
     return written;
   }
 
-  private async write(chunk: MerchantSnapshot[]): Promise<void> {
+  private async write(chunk: readonly ReadyMerchant[], format: SnapshotFormat): Promise<void> {
     const { store, redis, metrics, ttlMs } = this.options;
-    const writes = Promise.all([store.write(chunk, ttlMs), preloadBuckets(redis, chunk, ttlMs)]);
+    const buckets = chunk.flatMap((merchant) => merchant.buckets);
+    const writes = Promise.all([store.writeAs(chunk, format, ttlMs), createBuckets(redis, buckets, ttlMs)]);
     const [{ written }] = await withDeadline(writes, CHUNK_TIMEOUT_MS, { what: 'writing a chunk to Redis' });
     metrics.snapshotsWritten.inc(written);
   }
@@ -147,6 +158,11 @@ export class FullPreload {
 
 interface Whose extends ReloadSubject {
   readonly version: number;
+}
+
+interface Chunk {
+  readonly merchants: readonly (ReadyMerchant | UnreadableMerchant)[];
+  readonly format: SnapshotFormat;
 }
 
 interface ChunkResult {

@@ -2,14 +2,14 @@ import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { MerchantApiKeyEntity } from '#rules-db';
 import { RotatingSecretView, rotatingSecretView } from '../http/rotating-secret-view.js';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { LABEL_FILTER } from '../pagination/label-filter.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { API_KEY_FIELDS, API_KEY_ROTATION_FIELDS } from './api-key-fields.js';
 
-export class CreateApiKeyDto extends tableDto('api_key', API_KEY_FIELDS) {}
+export class CreateApiKeyDto extends changeDto('api_key', API_KEY_FIELDS) {}
 
-export class RotateApiKeyDto extends tableDto('api_key', API_KEY_ROTATION_FIELDS) {
+export class RotateApiKeyDto extends changeDto('api_key', API_KEY_ROTATION_FIELDS) {
   static override readonly mayBeAbsent = true;
 }
 

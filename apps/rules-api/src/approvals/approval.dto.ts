@@ -1,16 +1,17 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import type { Fields } from '#limiter';
+import { type Fields, RULE_FIELDS } from '#limiter';
 import { type Approval, APPROVAL_STATES, type ApprovalState } from '#rules-db';
 import { differenceOf, PatchStep } from '../history/history.dto.js';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { APPROVE_FIELDS, REJECT_FIELDS } from './approval-fields.js';
 
-export class ApproveDto extends tableDto('approval', APPROVE_FIELDS) {
+export class ApproveDto extends changeDto('approval', {}) {
   static override readonly mayBeAbsent = true;
 }
 
-export class RejectDto extends tableDto('approval', REJECT_FIELDS) {}
+export class RejectDto extends changeDto('approval', {}) {
+  static override readonly mayBeAbsent = true;
+}
 
 const STATE = { kind: 'choice', values: APPROVAL_STATES, explanation: 'Only approvals in this state.' } as const;
 
@@ -103,6 +104,13 @@ export function approvalView(approval: Approval): ApprovalView {
     decidedBy,
     decidedAt: decidedAt?.toISOString() ?? null,
     decisionReason,
-    change: { action, merchantId, ...(plan && { plan }), ruleId, version, patch: differenceOf(before, after) },
+    change: { action, merchantId, ...(plan && { plan }), ruleId, version, patch: differenceOf(writtenOf(before, after), after) },
   };
+}
+
+/** What is stored of a rule, without what an administrator does not write and what was not written: `after` has neither. */
+function writtenOf(before: object | null, after: object | null): object | null {
+  if (before === null || after === null) return before;
+  const written = Object.entries(before).filter(([name, value]) => name in after || (value !== null && Object.hasOwn(RULE_FIELDS, name)));
+  return Object.fromEntries(written);
 }

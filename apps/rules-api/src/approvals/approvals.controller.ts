@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import type { Actor } from '#rules-db';
+import type { Actor, MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -19,14 +19,14 @@ export class ApprovalsController {
   @Get()
   @Needs('viewer', 'filtered')
   @Lists('List the changes that wait or waited for a second administrator, the newest first', ApprovalPage, { query: APPROVAL_FILTERS })
-  async list(@Query() query: ApprovalQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<ApprovalView>> {
+  async list(@Query() query: ApprovalQueryDto, @LimitedTo() among: MerchantReach): Promise<Page<ApprovalView>> {
     return this.approvals.list(query, among);
   }
 
   @Get(':approvalId')
   @Needs('viewer', 'filtered')
   @ReadsUnversioned('Read a change that waits or waited for a second administrator', ApprovalView)
-  async get(@Param('approvalId', ApprovalIdPipe) id: string, @LimitedTo() among: readonly string[] | null): Promise<ApprovalView> {
+  async get(@Param('approvalId', ApprovalIdPipe) id: string, @LimitedTo() among: MerchantReach): Promise<ApprovalView> {
     return this.approvals.get(id, among);
   }
 
@@ -36,23 +36,23 @@ export class ApprovalsController {
   @Decides('Approve a change that somebody else wants, and make it', ApprovalView)
   async approve(
     @Param('approvalId', ApprovalIdPipe) id: string,
-    @Body() { reason }: ApproveDto,
-    @LimitedTo() among: readonly string[] | null,
+    @Body() _body: ApproveDto,
+    @LimitedTo() among: MerchantReach,
     @CurrentActor() by: Actor,
   ): Promise<ApprovalView> {
-    return this.approvals.approve(id, among, reason === undefined ? by : { ...by, reason });
+    return this.approvals.approve(id, among, by);
   }
 
   @Post(':approvalId/reject')
   @HttpCode(200)
   @Needs('approver', 'filtered')
-  @Decides('Reject a change, so that it is not made', ApprovalView)
+  @Decides('Reject a change, so that it is not made, and say why', ApprovalView)
   async reject(
     @Param('approvalId', ApprovalIdPipe) id: string,
-    @Body() { reason }: RejectDto,
-    @LimitedTo() among: readonly string[] | null,
+    @Body() _body: RejectDto,
+    @LimitedTo() among: MerchantReach,
     @CurrentActor() by: Actor,
   ): Promise<ApprovalView> {
-    return this.approvals.reject(id, among, { ...by, reason });
+    return this.approvals.reject(id, among, by);
   }
 }

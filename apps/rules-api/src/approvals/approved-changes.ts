@@ -43,8 +43,9 @@ export class ApprovedChanges {
   }
 
   private async createOverride({ merchantId, version, after }: ProposedChange, transaction: Transactions, by: Actor): Promise<void> {
-    const spec = { ...overrideSpec(validated(after, CreateOverrideDto), by), ruleVersion: version! };
-    const actor = { ...by, ...(spec.reason !== null && { reason: spec.reason }) };
+    const body = validated(after, CreateOverrideDto);
+    const actor = body.reason === undefined ? by : { ...by, reason: body.reason };
+    const spec = { ...overrideSpec(body, actor), ruleVersion: version! };
     await namingFields(new OverrideRepository(transaction).create(merchantId!, spec, actor));
   }
 

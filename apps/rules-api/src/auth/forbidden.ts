@@ -6,11 +6,6 @@ export type Refusal = readonly [code: string, detail: string];
 export const LIMITED_TO_OTHERS: Refusal = ['token.limited_to_others', 'your token is limited to other merchants'];
 export const CONCERNS_OTHERS: Refusal = ['token.limited', 'your token is limited to merchants, and this concerns others as well'];
 
-export const LABEL_TOO_WIDE: Refusal = [
-  'token.label_too_wide',
-  'more than 100 merchants have the label to which your token is limited: ask about one of them',
-];
-
 export const OPENS_ONLY_ME: Refusal = ['api_key.only_for_me', 'an API key of a merchant is good for /v1/me, and for nothing else here'];
 export const NO_MERCHANT: Refusal = [
   'api_key.needed',

@@ -5,10 +5,9 @@ import { type MerchantLabel, MerchantRepository } from '#rules-db';
 import { RulesDatabase } from '../database.js';
 import { databaseUnavailable } from '../http/rules-api-exception.filter.js';
 import type { Access } from './access.js';
-import { forbidden, LABEL_TOO_WIDE } from './forbidden.js';
 import type { Principal } from './principal.js';
 
-/** As many as a token may name: a call that looks across merchants reads something of each of them. */
+/** As many as a token may name. A call that looks across so few goes through them one by one, which is the shortest way; across more it goes by the label. */
 const MOST_MERCHANTS = 100;
 
 /**
@@ -22,15 +21,15 @@ export class LabelReach {
     @Inject(RulesDatabase) private readonly database: RulesDatabase,
   ) {}
 
-  /** The bearer with the merchants that count for this request. @throws ProblemError 403 if they are too many to be looked at, 503 */
+  /** The bearer with the merchants that count for this request, or still with its label if they are many. @throws ProblemError 503 */
   async resolved(principal: Principal, label: MerchantLabel, { limited }: Access, request: FastifyRequest): Promise<Principal> {
     if (limited === 'anything' || limited === 'nothing' || limited === 'searched') return principal;
     if (!this.database.isReady) throw databaseUnavailable();
     const named = merchantNamedBy(request);
-    if (named !== undefined) return { ...principal, merchants: await this.merchants.labelledAmong([named], label) };
-    const merchants = await this.merchants.labelled(label, MOST_MERCHANTS + 1);
-    if (merchants.length > MOST_MERCHANTS) throw forbidden(LABEL_TOO_WIDE);
-    return { ...principal, merchants };
+    const merchants =
+      named === undefined ? await this.merchants.labelled(label, MOST_MERCHANTS + 1) : await this.merchants.labelledAmong([named], label);
+    const { label: _, ...unlabelled } = principal;
+    return merchants.length > MOST_MERCHANTS ? principal : { ...unlabelled, merchants };
   }
 }
 

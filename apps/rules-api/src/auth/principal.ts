@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Actor, MerchantLabel, Role } from '#rules-db';
+import type { Actor, MerchantLabel, MerchantReach, Role } from '#rules-db';
 import { changeReason } from '../http/change-reason.js';
 
 /** Who makes a request, and what that allows. */
@@ -57,16 +57,15 @@ export const CurrentActor = createParamDecorator((_: unknown, context: Execution
 
 /** The same, of a request that has a valid token. */
 export function actorOf(request: FastifyRequest): Actor {
-  const reason = changeReason(request.headers['x-change-reason']);
+  const reason = changeReason(request.headers['x-change-reason'], request.body);
   return { name: principalOf(request)!.name, requestId: request.id, ...(reason !== undefined && { reason }) };
 }
 
-/** The merchants to which the bearer is limited; null: all. */
-export const LimitedTo = createParamDecorator((_: unknown, context: ExecutionContext): readonly string[] | null => {
-  return principalOf(context.switchToHttp().getRequest<FastifyRequest>())!.merchants;
-});
-
-/** The label to which the bearer is limited, if it is. */
-export const LimitedToLabel = createParamDecorator((_: unknown, context: ExecutionContext): MerchantLabel | undefined => {
-  return principalOf(context.switchToHttp().getRequest<FastifyRequest>())!.label;
+/**
+ * The merchants to which the bearer is limited; null: all. A call about one merchant gets a list, which has it or not; a call that looks across merchants may get
+ * the label that they have.
+ */
+export const LimitedTo = createParamDecorator((_: unknown, context: ExecutionContext): MerchantReach => {
+  const { label, merchants } = principalOf(context.switchToHttp().getRequest<FastifyRequest>())!;
+  return label ?? merchants;
 });

@@ -26,20 +26,12 @@ const RULE = {
 
 const LIMIT = { kind: 'text', format: line(64), example: 'burst', explanation: 'The name of the limit.' } as const;
 
-const REASON = {
-  kind: 'text',
-  format: line(500),
-  example: 'ticket OPS-17',
-  explanation: 'Why. The audit keeps it; X-Change-Reason says the same.',
-} as const;
-
 const ONE = {
   ruleId: { ...RULE, required: true },
   limit: { ...LIMIT, required: true },
   ip: IP,
   method: METHOD,
   key: KEY_PARTS,
-  reason: REASON,
 } as const;
 
 export const BUCKET_QUERY_FIELDS = {
@@ -61,7 +53,6 @@ export const RESET_FIELDS = {
   ip: IP,
   method: METHOD,
   key: KEY_PARTS,
-  reason: REASON,
 } as const satisfies Fields;
 
 export const ADJUST_FIELDS = {

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
 import { ADJUST_FIELDS, BLOCK_FIELDS, BUCKET_QUERY_FIELDS, RESET_FIELDS, UNBLOCK_FIELDS } from './bucket-fields.js';
 
@@ -24,10 +24,10 @@ export class BucketQueryDto extends PageQueryDto {
   key?: string;
 }
 
-export class ResetBucketsDto extends tableDto('bucket', RESET_FIELDS) {}
-export class AdjustBucketDto extends tableDto('bucket', ADJUST_FIELDS) {}
-export class BlockBucketDto extends tableDto('bucket', BLOCK_FIELDS) {}
-export class UnblockBucketDto extends tableDto('bucket', UNBLOCK_FIELDS) {}
+export class ResetBucketsDto extends changeDto('bucket', RESET_FIELDS) {}
+export class AdjustBucketDto extends changeDto('bucket', ADJUST_FIELDS) {}
+export class BlockBucketDto extends changeDto('bucket', BLOCK_FIELDS) {}
+export class UnblockBucketDto extends changeDto('bucket', UNBLOCK_FIELDS) {}
 
 /** One bucket as it is now. */
 export class BucketView {

@@ -112,7 +112,7 @@ export class BucketsService {
     by: Actor,
     among: Merchants,
   ): Promise<BucketsChanged> {
-    const { ruleId, limit, reason, ip, method, key } = body;
+    const { ruleId, limit, ip, method, key } = body;
     const values = new KeyValues({ ip, method, key });
     demandOnce(body);
     const chosen = (await this.named(merchantId, values))
@@ -123,8 +123,7 @@ export class BucketsService {
     if (among !== null && chosen.some(isShared)) throw forbidden(CONCERNS_OTHERS);
     const after = { ...body, ...(key !== undefined && { key: auditedParts(key) }), ...operation };
     const change = { merchantId, ...(ruleId !== undefined && { ruleId }), action: ACTIONS[operation.kind], before: null, after };
-    const actor = { ...by, ...(reason !== undefined && by.reason === undefined && { reason }) };
-    const changed = await this.audit.recordWith({ ...change, by: actor }, async () => {
+    const changed = await this.audit.recordWith({ ...change, by }, async () => {
       // Side by side: while this runs, nobody else can write to the audit.
       return changedBuckets(chosen, await Promise.allSettled(chosen.map((named) => this.asked(named, operation))));
     });

@@ -10,6 +10,7 @@ import {
   RedisReceiptStore,
   RedisTopKeyStore,
   RedisUsageStore,
+  type SeenMerchants,
   type TopKeyRank,
   type UsageStep,
   type RedisConnection,
@@ -24,6 +25,7 @@ export type {
   ReceiptPage,
   ReceiptSample,
   ReceiptsBefore,
+  SeenMerchants,
   TopKeyRank,
   UsageStep,
 } from '#limiter-redis';
@@ -106,7 +108,7 @@ export class LiveReports {
   }
 
   /** @param merchants whose receipts may be seen; null: everybody's */
-  receipt(requestId: string, merchants: readonly string[] | null): Promise<DecisionReceipt | undefined> {
+  receipt(requestId: string, merchants: SeenMerchants): Promise<DecisionReceipt | undefined> {
     return answered(this.receipts, (receipts) => receipts.find(requestId, merchants));
   }
 
@@ -128,7 +130,8 @@ async function answered<S, T>(store: S | undefined, question: (store: S) => Prom
   if (store === undefined) throw bucketsUnavailable('this Rules API knows no Redis: set BUCKETS_REDIS_URL');
   try {
     return await withDeadline(question(store), DEADLINE_MS);
-  } catch {
-    throw bucketsUnavailable('Redis does not answer; ask again later');
+  } catch (error) {
+    // Whoever chooses among merchants says by itself what went wrong.
+    throw error instanceof ProblemError ? error : bucketsUnavailable('Redis does not answer; ask again later');
   }
 }

@@ -1,5 +1,6 @@
 import { type Fields, PLAN_NAME, RULE_FIELDS } from '#limiter';
 import { MAX_PLANS, MAX_RULES_PER_OWNER } from '#rules-db';
+import { CHANGE_REASON_FIELDS } from '../http/change-reason.js';
 import { MERCHANT_ID } from '../http/text-formats.js';
 import { MERCHANT_FIELDS } from '../merchants/merchant-fields.js';
 import { LABEL_FILTER } from '../pagination/label-filter.js';
@@ -39,6 +40,7 @@ export const CONFIGURED_PLAN_FIELDS = {
 /** Plans, merchants and rules as a file. */
 export const CONFIGURATION_FIELDS = {
   version: { kind: 'whole_number', min: 1, max: 1, required: true, example: 1, explanation: 'The version of this format.' },
+  ...CHANGE_REASON_FIELDS,
   merchants: {
     kind: 'list',
     of: { kind: 'object', fields: CONFIGURED_MERCHANT_FIELDS, explanation: 'A merchant.' },

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Inject, Post, Query, StreamableFile, UseInterceptors } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import { Readable } from 'node:stream';
-import type { Actor } from '#rules-db';
+import type { Actor, MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
@@ -20,7 +20,7 @@ export class ConfigurationController {
   @Get('export')
   @Needs('viewer', 'filtered')
   @Exports('Export merchants and rules as a file', ConfigurationDto, { query: ['merchant', 'format', 'select'] })
-  async export(@Query() query: ExportQueryDto, @LimitedTo() among: readonly string[] | null): Promise<StreamableFile> {
+  async export(@Query() query: ExportQueryDto, @LimitedTo() among: MerchantReach): Promise<StreamableFile> {
     const text = await this.configuration.export(query, among);
     return new StreamableFile(Readable.from(text, { objectMode: false }), { type: `application/${query.format}` });
   }

@@ -5,6 +5,7 @@ import {
   inOneTransaction,
   MAX_PLANS,
   MerchantNotFoundError,
+  type MerchantReach,
   MerchantRepository,
   PlanRepository,
   type RuleEntity,
@@ -61,7 +62,7 @@ export class ConfigurationService {
    * pieces are read before this resolves, so that a database that is gone is answered as a problem.
    * @param among only these merchants; null: all
    */
-  async export({ merchant, format, select }: ExportQueryDto, among: readonly string[] | null): Promise<AsyncIterable<string>> {
+  async export({ merchant, format, select }: ExportQueryDto, among: MerchantReach): Promise<AsyncIterable<string>> {
     if (merchant !== undefined) await this.mustBeVisible(merchant, among);
     const selection = selectionIn(select);
     const merchants = this.exportedMerchants(merchant === undefined ? among : [merchant], selection);
@@ -76,8 +77,8 @@ export class ConfigurationService {
     return WRITERS[format]({ plans, merchants: withFirst(), defaultRules });
   }
 
-  private async mustBeVisible(merchant: string, among: readonly string[] | null): Promise<void> {
-    demandAmong(merchant, among);
+  private async mustBeVisible(merchant: string, among: MerchantReach): Promise<void> {
+    demandAmong(merchant, await this.merchants.narrowed(among, [merchant]));
     if (!(await this.merchants.find(merchant))) throw new MerchantNotFoundError(merchant);
   }
 
@@ -92,10 +93,7 @@ export class ConfigurationService {
     }
   }
 
-  private async *exportedMerchants(
-    among: readonly string[] | null,
-    selection: Selection | undefined,
-  ): AsyncGenerator<ConfiguredMerchant[]> {
+  private async *exportedMerchants(among: MerchantReach, selection: Selection | undefined): AsyncGenerator<ConfiguredMerchant[]> {
     for (let after: string | undefined; ;) {
       const page = await this.merchants.list({ after, limit: EXPORTED_AT_ONCE, among, labelledInPart: selection });
       const rules = new Map<string | null, RuleEntity[]>(page.map(({ id }) => [id, []]));

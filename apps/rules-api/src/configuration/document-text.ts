@@ -51,6 +51,11 @@ export class DocumentText {
     return new DocumentText(root, lists, value);
   }
 
+  /** The field of the body that says why it is applied. */
+  get reason(): unknown {
+    return isPlainObject(this.root) ? this.root['reason'] : undefined;
+  }
+
   items(name: LongList): DocumentItems {
     return this.lists[name];
   }

@@ -1,5 +1,6 @@
 import { Controller, Get, Inject, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { LimitedTo } from '../auth/principal.js';
 import { Asks, ReadsUnversioned } from '../openapi/operations.js';
@@ -17,14 +18,14 @@ export class DecisionsController {
   @Asks('List receipts of decisions as they come, refusals unless asked otherwise', DecisionsAfter, {
     query: ['after', 'merchant', 'outcome', 'limit', 'wait'],
   })
-  async list(@Query() query: DecisionQueryDto, @LimitedTo() among: readonly string[] | null): Promise<DecisionsAfter> {
+  async list(@Query() query: DecisionQueryDto, @LimitedTo() among: MerchantReach): Promise<DecisionsAfter> {
     return this.decisions.list(query, among);
   }
 
   @Get(':requestId')
   @Needs('viewer', 'filtered')
   @ReadsUnversioned('Read the receipt of the decision about a request', DecisionView)
-  async get(@Param('requestId') requestId: string, @LimitedTo() among: readonly string[] | null): Promise<DecisionView> {
+  async get(@Param('requestId') requestId: string, @LimitedTo() among: MerchantReach): Promise<DecisionView> {
     return this.decisions.get(requestId, among);
   }
 }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { ProblemError } from '#platform';
+import { type MerchantReach, MerchantRepository } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
-import { type DecisionReceipt, LiveReports, type ReceiptFilter, type ReceiptPage } from '../buckets/live-reports.js';
+import { type DecisionReceipt, LiveReports, type ReceiptFilter, type ReceiptPage, type SeenMerchants } from '../buckets/live-reports.js';
+import { databaseUnavailable } from '../http/rules-api-exception.filter.js';
 import { type DecisionQueryDto, type DecisionsAfter, decisionView, type DecisionView } from './decision.dto.js';
 import { REQUEST_ID } from './decision-fields.js';
 
@@ -16,16 +18,19 @@ export class DecisionsService implements BeforeApplicationShutdown {
   private waiting = 0;
   private readonly ending = new AbortController();
 
-  constructor(@Inject(LiveReports) private readonly reports: LiveReports) {}
+  constructor(
+    @Inject(LiveReports) private readonly reports: LiveReports,
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
+  ) {}
 
   /** @param among the merchants to which the bearer is limited; null: all. @throws ProblemError 404, 503 */
-  async get(requestId: string, among: readonly string[] | null): Promise<DecisionView> {
+  async get(requestId: string, among: MerchantReach): Promise<DecisionView> {
     return decisionView(await this.receipt(requestId, among));
   }
 
   /** @throws ProblemError 404, 503 */
-  async receipt(requestId: string, among: readonly string[] | null): Promise<DecisionReceipt> {
-    const receipt = REQUEST_ID.fault(requestId) === undefined ? await this.reports.receipt(requestId, among) : undefined;
+  async receipt(requestId: string, among: MerchantReach): Promise<DecisionReceipt> {
+    const receipt = REQUEST_ID.fault(requestId) === undefined ? await this.reports.receipt(requestId, this.seen(among)) : undefined;
     if (receipt !== undefined) return receipt;
     const detail =
       'no receipt of this request: none was written, or it is gone. Receipts are kept for a day, and there are not more of them than fit';
@@ -33,10 +38,10 @@ export class DecisionsService implements BeforeApplicationShutdown {
   }
 
   /** @throws ProblemError 403, 503 */
-  async list({ after, merchant, outcome, limit, wait }: DecisionQueryDto, among: readonly string[] | null): Promise<DecisionsAfter> {
-    if (merchant !== undefined) demandAmong(merchant, among);
+  async list({ after, merchant, outcome, limit, wait }: DecisionQueryDto, among: MerchantReach): Promise<DecisionsAfter> {
+    if (merchant !== undefined) demandAmong(merchant, await this.merchants.narrowed(among, [merchant]));
     const filter: ReceiptFilter = {
-      merchants: merchant === undefined ? among : [merchant],
+      merchants: merchant === undefined ? this.seen(among) : [merchant],
       allowed: outcome === 'all' ? undefined : outcome === 'passed',
     };
     const page =
@@ -48,6 +53,15 @@ export class DecisionsService implements BeforeApplicationShutdown {
 
   beforeApplicationShutdown(): void {
     this.ending.abort();
+  }
+
+  /** Of a label, those of the merchants that have it are looked up as receipts are read: there may be any number of both. */
+  private seen(reach: MerchantReach): SeenMerchants {
+    if (reach === null || !('key' in reach)) return reach;
+    return (ids) =>
+      this.merchants.labelledAmong(ids, reach).catch((error: unknown) => {
+        throw databaseUnavailable(error);
+      });
   }
 
   private async after(cursor: string, limit: number, filter: ReceiptFilter, waitMs: number): Promise<ReceiptPage> {

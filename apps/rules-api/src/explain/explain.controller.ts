@@ -1,5 +1,6 @@
 import { Body, Controller, HttpCode, Inject, Post, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -17,7 +18,7 @@ export class ExplainController {
   @HttpCode(200)
   @Needs('viewer', 'filtered')
   @Answers('Explain what a gateway would decide about a request, and why', Explanation)
-  async explain(@Body() body: ExplainDto, @LimitedTo() among: readonly string[] | null): Promise<Explanation> {
+  async explain(@Body() body: ExplainDto, @LimitedTo() among: MerchantReach): Promise<Explanation> {
     return this.explanations.explain(body, among);
   }
 }

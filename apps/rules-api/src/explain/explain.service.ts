@@ -25,7 +25,7 @@ import {
   type Switch,
 } from '#limiter';
 import type { ProblemError } from '#platform';
-import { ApplicableRulesReader, MerchantNotFoundError, type RuleEntity } from '#rules-db';
+import { ApplicableRulesReader, MerchantNotFoundError, type MerchantReach, MerchantRepository, type RuleEntity } from '#rules-db';
 import { demandAmong } from '../auth/forbidden.js';
 import { LiveBuckets } from '../buckets/live-buckets.js';
 import { DecisionsService } from '../decisions/decisions.service.js';
@@ -44,15 +44,16 @@ export class ExplainService {
     @Inject(UnreadableRules) private readonly unreadable: UnreadableRules,
     @Inject(LiveBuckets) private readonly live: LiveBuckets,
     @Inject(DecisionsService) private readonly decisions: DecisionsService,
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
   ) {
     const store = new LookingStore(live);
     this.limiter = new RateLimiter(store, store, { nowMs: Date.now });
   }
 
   /** @param among the merchants to which the bearer is limited; null: all. @throws MerchantNotFoundError, ProblemError */
-  async explain(body: ExplainDto, among: readonly string[] | null): Promise<Explanation> {
+  async explain(body: ExplainDto, among: MerchantReach): Promise<Explanation> {
     const { merchantId, request, ...how } = await this.described(body, among);
-    demandAmong(merchantId, among);
+    demandAmong(merchantId, await this.merchants.narrowed(among, [merchantId]));
     this.live.demandConfigured();
     const { compile, phase, disabled, switches } = await this.rulesOf(merchantId);
     const descriptor = { ...describedRequest(merchantId, request), ...how };
@@ -64,7 +65,7 @@ export class ExplainService {
   }
 
   /** The request that the body describes, or that of the receipt that it names. */
-  private async described({ requestId, ip, merchantId, request }: ExplainDto, among: readonly string[] | null): Promise<DescribedRequest> {
+  private async described({ requestId, ip, merchantId, request }: ExplainDto, among: MerchantReach): Promise<DescribedRequest> {
     if (requestId === undefined) {
       if (ip !== undefined) throw notApplicable('ip', 'goes with requestId only; a request has an ip of its own');
       return { merchantId: merchantId!, request: request! };

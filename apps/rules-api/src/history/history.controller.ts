@@ -1,13 +1,14 @@
 import { Body, Controller, Get, HttpCode, Inject, Param, Post, Query, Res, UseInterceptors } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiParam, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, ExpectedVersions } from '#rules-db';
+import { SWITCH_NAMES, type SwitchName } from '#limiter';
+import type { Actor, ExpectedVersions, MerchantReach } from '#rules-db';
 import { WaitsForApproval } from '../approvals/waits-for-approval.js';
 import { Needs } from '../auth/access.js';
 import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { IfMatch, tagged } from '../http/entity-tag.js';
-import { MerchantIdPipe, PlanNamePipe, RuleIdPipe, TokenIdPipe } from '../http/path-ids.js';
+import { MerchantIdPipe, PlanNamePipe, RuleIdPipe, SwitchNamePipe, TokenIdPipe } from '../http/path-ids.js';
 import { Lists, Reverts } from '../openapi/operations.js';
 import type { Page } from '../pagination/page.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
@@ -28,7 +29,7 @@ export class HistoryController {
   @Get('audit')
   @Needs('viewer', 'filtered')
   @Lists('List all changes, the newest first', ChangePage, { query: ['actor', 'merchant', 'plan', 'since', 'until'] })
-  async audit(@Query() query: AuditQueryDto, @LimitedTo() among: readonly string[] | null): Promise<Page<ChangeView>> {
+  async audit(@Query() query: AuditQueryDto, @LimitedTo() among: MerchantReach): Promise<Page<ChangeView>> {
     return this.history.list(query, among);
   }
 
@@ -58,6 +59,14 @@ export class HistoryController {
   @Lists('List the changes of a token, the newest first', ChangePage, { belowSomething: true })
   async ofToken(@Param('tokenId', TokenIdPipe) tokenId: string, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
     return this.history.ofToken(tokenId, query);
+  }
+
+  @Get('switches/:switchName/history')
+  @Needs('viewer', 'nothing')
+  @ApiParam({ name: 'switchName', enum: SWITCH_NAMES })
+  @Lists('List the changes of a switch, the newest first', ChangePage, { belowSomething: true })
+  async ofSwitch(@Param('switchName', SwitchNamePipe) name: SwitchName, @Query() query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.history.ofSwitch(name, query);
   }
 
   @Get('merchants/:merchantId/rules/:ruleId/history')

@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPatch } from 'rfc6902';
 import { type Fields, PLAN_NAME } from '#limiter';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntity } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { MERCHANT_ID, MOMENT } from '../http/text-formats.js';
 import { ANY_JSON } from '../openapi/any-json.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
@@ -65,7 +65,7 @@ const REVERT_FIELDS = {
 } as const satisfies Fields;
 
 /** The body of a revert. */
-export class RevertDto extends tableDto('revert', REVERT_FIELDS) {}
+export class RevertDto extends changeDto('revert', REVERT_FIELDS) {}
 
 /** One step of a JSON Patch (RFC 6902). */
 export class PatchStep {
@@ -105,7 +105,12 @@ export class ChangeView {
   @ApiProperty({ type: 'integer', nullable: true, example: 2, description: 'The version that the change led to; null for a deletion' })
   version: number | null;
 
-  @ApiProperty({ type: String, nullable: true, example: 'ticket OPS-17', description: 'The reason of the header X-Change-Reason' })
+  @ApiProperty({
+    type: String,
+    nullable: true,
+    example: 'ticket OPS-17',
+    description: 'Why: the header X-Change-Reason, or the field reason of the body',
+  })
   reason: string | null;
 
   @ApiProperty({ type: String, nullable: true, description: 'The id of the request that made the change' })

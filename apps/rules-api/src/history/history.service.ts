@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type RuleSpec, storedRule, UnreadableError, writingFaults } from '#limiter';
+import { type RuleSpec, storedRule, type SwitchName, UnreadableError, writingFaults } from '#limiter';
 import { ProblemError } from '#platform';
 import {
   type Actor,
@@ -8,6 +8,7 @@ import {
   type ExpectedVersions,
   type MerchantChanges,
   MerchantNotFoundError,
+  type MerchantReach,
   MerchantRepository,
   ownerColumns,
   PlanNotFoundError,
@@ -46,7 +47,7 @@ export class HistoryService {
   ) {}
 
   /** @param among only changes of these merchants; null: all */
-  async list({ actor, merchant, plan, since, until, ...page }: AuditQueryDto, among: readonly string[] | null): Promise<Page<ChangeView>> {
+  async list({ actor, merchant, plan, since, until, ...page }: AuditQueryDto, among: MerchantReach): Promise<Page<ChangeView>> {
     const moment = (text: string | undefined) => (text === undefined ? undefined : new Date(text));
     return this.page({ actor, merchantId: merchant, plan, among, since: moment(since), until: moment(until) }, page);
   }
@@ -70,6 +71,11 @@ export class HistoryService {
     const page = await this.page({ tokenId }, query);
     if (page.items.length === 0 && query.cursor === undefined) throw new TokenNotFoundError(tokenId);
     return page;
+  }
+
+  /** Empty if nobody has ever switched it. */
+  async ofSwitch(switchName: SwitchName, query: PageQueryDto): Promise<Page<ChangeView>> {
+    return this.page({ switchName }, query);
   }
 
   /** It outlives the rule. @throws RuleNotFoundError if there never was one */

@@ -12,7 +12,7 @@ export interface TableDto<T extends object = object> {
   faultsOf?(value: T): readonly Fault[];
 }
 
-/** The base class of such a class: `class RuleDto extends tableDto('rule', RULE_FIELDS) {}`. */
+/** The base class of such a class: `class ExplainDto extends tableDto('explain', EXPLAIN_FIELDS) {}`. */
 export function tableDto<const F extends Fields>(
   code: string,
   fields: F,

@@ -1,15 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { MerchantChanges, MerchantEntity } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { validated } from '../http/validation.pipe.js';
 import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { MERCHANT_CHANGE_FIELDS, MERCHANT_FIELDS } from './merchant-fields.js';
 
-export class CreateMerchantDto extends tableDto('merchant', MERCHANT_FIELDS) {}
+export class CreateMerchantDto extends changeDto('merchant', MERCHANT_FIELDS) {}
 
 /** A merchant after a change, without its id. */
-export class UpdateMerchantDto extends tableDto('merchant', MERCHANT_CHANGE_FIELDS) {}
+export class UpdateMerchantDto extends changeDto('merchant', MERCHANT_CHANGE_FIELDS) {}
 
 /** The document's name for a merge patch of a merchant; its schema is made from that of UpdateMerchantDto. */
 export class MerchantPatch {}

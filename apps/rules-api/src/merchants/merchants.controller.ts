@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Inject, Param, Patch, Post, Query, Res, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import type { Actor, ExpectedVersions, MerchantLabel } from '#rules-db';
+import type { Actor, ExpectedVersions, MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
-import { CurrentActor, LimitedTo, LimitedToLabel } from '../auth/principal.js';
+import { CurrentActor, LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
 import { created, IfMatch, tagged } from '../http/entity-tag.js';
 import { MerchantIdPipe } from '../http/path-ids.js';
@@ -33,12 +33,8 @@ export class MerchantsController {
   @Get()
   @Needs('viewer', 'searched')
   @Lists('List merchants by id', MerchantPage, { query: ['name', 'label', 'plan'] })
-  async list(
-    @Query() query: MerchantQueryDto,
-    @LimitedTo() among: readonly string[] | null,
-    @LimitedToLabel() ownLabel: MerchantLabel | undefined,
-  ): Promise<Page<MerchantView>> {
-    return this.merchants.list(query, ownLabel ?? among);
+  async list(@Query() query: MerchantQueryDto, @LimitedTo() reach: MerchantReach): Promise<Page<MerchantView>> {
+    return this.merchants.list(query, reach);
   }
 
   @Get(':merchantId')

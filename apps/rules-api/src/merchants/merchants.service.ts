@@ -5,8 +5,8 @@ import {
   type ExpectedVersions,
   type MerchantChanges,
   type MerchantEntity,
-  type MerchantLabel,
   MerchantNotFoundError,
+  type MerchantReach,
   MerchantRepository,
 } from '#rules-db';
 import { mergePatch } from '../http/merge-patch.js';
@@ -26,10 +26,7 @@ export class MerchantsService {
   }
 
   /** @param reach the merchants to which the bearer is limited, or their label; null: all */
-  async list(
-    { size, cursor, name: namePrefix, label, plan }: MerchantQueryDto,
-    reach: readonly string[] | MerchantLabel | null,
-  ): Promise<Page<MerchantView>> {
+  async list({ size, cursor, name: namePrefix, label, plan }: MerchantQueryDto, reach: MerchantReach): Promise<Page<MerchantView>> {
     const list = filteredList('merchants', { namePrefix, label, plan });
     const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isId)[0];
     const wanted = label === undefined ? undefined : labelIn(label);
@@ -47,7 +44,7 @@ export class MerchantsService {
 
   /** @param patch a JSON merge patch; what it makes of the merchant is checked as a whole */
   async update(id: string, expected: ExpectedVersions, patch: object, by: Actor): Promise<MerchantView> {
-    if (Object.keys(jsonObject(patch)).every((field) => field in MERCHANT_READ_FIELDS)) {
+    if (Object.keys(jsonObject(patch)).every((field) => field === 'reason' || field in MERCHANT_READ_FIELDS)) {
       throw new ProblemError({
         status: 400,
         code: 'merchant.nothing_to_change',

@@ -157,18 +157,33 @@ describe('the OpenAPI document', () => {
       needs('401', '431', '500', '503');
       if (path.includes('{')) needs('404');
       const parameters = operation.parameters?.map((parameter) => parameter.name) ?? [];
-      // Tokens, API keys and overrides are never edited, and what a switch is for has no versions: nobody's edit can be lost.
+      // Tokens, API keys and overrides are never edited, and a switch may be changed unread.
       if (['PUT', 'PATCH', 'DELETE'].includes(method) && !/^\/v1\/tokens|\/api-keys|\/overrides|^\/v1\/switches/.test(path)) {
         needs('412', '428', '400');
         expect([name, parameters]).toEqual([name, expect.arrayContaining(['If-Match'])]);
       }
       if (['POST', 'PUT', 'PATCH'].includes(method)) {
         needs('400', '413', '415');
-        const required = !/\/(rotate|approve|test|retry)$/.test(path);
+        const required = !/\/(rotate|approve|reject|test|retry)$/.test(path);
         expect([name, operation.requestBody]).toEqual([name, expect.objectContaining({ required })]);
       }
       expect(parameters.filter((parameter) => path.includes(`{${parameter}}`))).toHaveLength(path.split('{').length - 1);
     }
+  });
+
+  it('lets the body of each change say why, and no other', () => {
+    const schemas = document.components?.schemas ?? {};
+    let changes = 0;
+    for (const { name, operation } of operations()) {
+      const content = (operation.requestBody as { content?: Record<string, { schema: { $ref: string } }> } | undefined)?.content ?? {};
+      const isChange = operation.parameters?.some((parameter) => parameter.name === 'X-Change-Reason') ?? false;
+      for (const { schema } of Object.values(content)) {
+        const body = schemas[schema.$ref.split('/').at(-1) ?? ''] as { properties?: Record<string, unknown> };
+        expect([name, 'reason' in (body.properties ?? {})]).toEqual([name, isChange]);
+        changes += isChange ? 1 : 0;
+      }
+    }
+    expect(changes).toBeGreaterThan(30);
   });
 
   it('names each operation by a short sentence of its own', () => {

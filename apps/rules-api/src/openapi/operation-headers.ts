@@ -31,13 +31,14 @@ export function changeReason() {
   });
 }
 
-export function ifMatch({ required = true } = {}) {
+/** @param otherwise what happens without it; undefined: it is required */
+export function ifMatch(otherwise?: string) {
   return ApiHeader({
     name: 'If-Match',
-    required,
+    required: otherwise === undefined,
     description:
       'The ETag that was read. Several, separated by commas, allow any of these versions; * allows whatever version is there. ' +
-      (required ? 'Without the header the answer is 428.' : 'Without the header it is created, and if it is there the answer is 428.'),
+      (otherwise ?? 'Without the header the answer is 428.'),
     schema: { type: 'string', example: '"3"' },
   });
 }

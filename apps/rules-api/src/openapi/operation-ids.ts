@@ -9,6 +9,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'History.ofMerchant': 'listChangesOfMerchant',
   'History.ofPlan': 'listChangesOfPlan',
   'History.ofToken': 'listChangesOfToken',
+  'History.ofSwitch': 'listChangesOfSwitch',
   'History.ofRule': 'listChangesOfRule',
   'History.ofPlanRule': 'listChangesOfPlanRule',
   'History.ofDefaultRule': 'listChangesOfDefaultRule',

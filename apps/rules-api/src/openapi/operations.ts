@@ -101,9 +101,15 @@ export function DoesEach(summary: string, view: Type): MethodDecorator {
   return applyDecorators(Does(summary, view), some);
 }
 
-/** PUT of what has no versions: 200. */
-export function WritesUnversioned(summary: string, view: Type): MethodDecorator {
-  return operation(summary, [...WITH_BODY, 404, 409], ApiOkResponse({ type: view, description: 'Done.' }), changeReason());
+/** PUT of what may be changed unread, in an emergency: 200 with the new ETag, with If-Match or without. */
+export function WritesAny(summary: string, view: Type): MethodDecorator {
+  return operation(
+    summary,
+    [...WITH_BODY, 404, 409, 412],
+    ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
+    ifMatch('Without the header whatever version is there is changed.'),
+    changeReason(),
+  );
 }
 
 /** GET of a page of what a merchant sees of itself, by its API key. @param query names of its query besides limit and cursor */
@@ -224,7 +230,7 @@ export function CreatesOrWrites(summary: string, view: Type): MethodDecorator {
     [...WITH_BODY, 404, 409, 412, 428],
     ApiCreatedResponse({ type: view, description: 'Created.', headers: { ...LOCATION, ...ETAG } }),
     ApiOkResponse({ type: view, description: 'Changed.', headers: ETAG }),
-    ifMatch({ required: false }),
+    ifMatch('Without the header it is created, and if it is there the answer is 428.'),
     changeReason(),
   );
 }

@@ -1,4 +1,4 @@
-import { type Fields, LIMIT, line, MULTIPLY, RULE_FIELDS, scalingFields, ALGORITHM_NAMES, type Field } from '#limiter';
+import { type Fields, LIMIT, MULTIPLY, RULE_FIELDS, scalingFields, ALGORITHM_NAMES, type Field } from '#limiter';
 import { MOMENT, RULE_ID } from '../http/text-formats.js';
 
 /** The numbers of limits that an override may replace: those that scale, of whatever algorithm. What they may be, the limit says. */
@@ -50,11 +50,5 @@ export const OVERRIDE_FIELDS = {
     required: true,
     example: '2100-01-01T00:00:00+01:00',
     explanation: 'When it ends, by itself: in the future, and at most a year away.',
-  },
-  reason: {
-    kind: 'text',
-    format: line(500),
-    example: 'the sale of the weekend',
-    explanation: 'Why. The history keeps it; X-Change-Reason says the same.',
   },
 } as const satisfies Fields;

@@ -5,14 +5,14 @@ import type { CreateOverrideDto } from './override.dto.js';
 const LONGEST_MS = 366 * 86_400_000;
 
 /** What is written of an override. @throws ProblemError 400 */
-export function overrideSpec({ ruleId, multiply, limits, until, reason }: CreateOverrideDto, by: Actor): OverrideSpec {
+export function overrideSpec({ ruleId, multiply, limits, until }: CreateOverrideDto, by: Actor): OverrideSpec {
   const untilMs = Date.parse(until);
   const nowMs = Date.now();
   if (untilMs <= nowMs || untilMs > nowMs + LONGEST_MS) {
     const detail = `must be in the future and at most a year away, got ${JSON.stringify(until)}`;
     throw badBody([{ pointer: '/until', code: 'override.until.out_of_range', detail }]);
   }
-  const common = { ruleId, untilMs, reason: reason ?? by.reason ?? null };
+  const common = { ruleId, untilMs, reason: by.reason ?? null };
   if ((multiply === undefined) === (limits === undefined)) {
     const code = multiply === undefined ? 'override.multiply.missing' : 'override.multiply.not_applicable';
     throw badBody([{ pointer: '/multiply', code, detail: 'must be given, or limits instead of it, but not both' }]);

@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { OverrideEntity } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { OVERRIDE_FIELDS } from './override-fields.js';
 
-export class CreateOverrideDto extends tableDto('override', OVERRIDE_FIELDS) {}
+export class CreateOverrideDto extends changeDto('override', OVERRIDE_FIELDS) {}
 
 export const OVERRIDE_STATES = ['active', 'ended', 'deleted'] as const;
 export type OverrideState = (typeof OVERRIDE_STATES)[number];

@@ -17,8 +17,7 @@ export class OverridesService {
 
   async create(merchantId: string, body: CreateOverrideDto, by: Actor): Promise<OverrideView> {
     const spec = overrideSpec(body, by);
-    const actor = { ...by, ...(spec.reason !== null && { reason: spec.reason }) };
-    return overrideView(await namingFields(this.overrides.create(merchantId, spec, actor)), Date.now());
+    return overrideView(await namingFields(this.overrides.create(merchantId, spec, by)), Date.now());
   }
 
   async list(merchantId: string, { size, cursor }: PageQueryDto): Promise<Page<OverrideView>> {

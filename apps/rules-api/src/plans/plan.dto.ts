@@ -1,12 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Labels } from '#limiter';
 import type { PlanEntity } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { WRITTEN_PLAN_FIELDS } from './plan-fields.js';
 
 /** A plan as an administrator writes it, or as the API has shown it. */
-export class PlanDto extends tableDto('plan', WRITTEN_PLAN_FIELDS) {}
+export class PlanDto extends changeDto('plan', WRITTEN_PLAN_FIELDS) {}
 
 /** The document's name for a merge patch of a plan; its schema is made from that of PlanDto. */
 export class PlanPatch {}

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Readable } from 'node:stream';
 import type { ProblemError } from '#platform';
+import type { MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { LimitedTo } from '../auth/principal.js';
 import { PatientDatabaseInterceptor } from '../http/database.interceptor.js';
@@ -29,7 +30,7 @@ export class PreviewController {
   async preview(
     @Body() body: PreviewDto,
     @Query() { format }: PreviewQueryDto,
-    @LimitedTo() among: readonly string[] | null,
+    @LimitedTo() among: MerchantReach,
     @Req() { headers }: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Preview | StreamableFile> {

@@ -4,6 +4,7 @@ import { ProblemError } from '#platform';
 import {
   MAX_RULES_PER_OWNER,
   MerchantNotFoundError,
+  type MerchantReach,
   MerchantRepository,
   type RuleEntity,
   RuleNotFoundError,
@@ -49,8 +50,8 @@ export class PreviewService {
    * @param among the merchants to which the bearer is limited; null: all
    * @throws MerchantNotFoundError, RuleNotFoundError, ProblemError; with the first step
    */
-  async *preview(body: PreviewDto, among: readonly string[] | null): AsyncGenerator<PreviewProgress, Preview> {
-    demandAmong(body.merchantId, among);
+  async *preview(body: PreviewDto, among: MerchantReach): AsyncGenerator<PreviewProgress, Preview> {
+    demandAmong(body.merchantId, await this.merchants.narrowed(among, [body.merchantId]));
     if (this.running >= MAX_AT_ONCE) throw busy();
     this.running++;
     try {

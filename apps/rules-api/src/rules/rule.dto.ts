@@ -12,10 +12,11 @@ import {
 import type { RuleEntity } from '#rules-db';
 import { IGNORED, READ_FIELDS } from '../http/read-fields.js';
 import { RULE_ID } from '../http/text-formats.js';
+import { changeDto } from '../http/change-dto.js';
 import { tableDto } from '../http/table-dto.js';
 
 /** A rule as an administrator writes it. */
-export class RuleDto extends tableDto('rule', RULE_FIELDS, writingFaults) {}
+export class RuleDto extends changeDto('rule', RULE_FIELDS, writingFaults) {}
 
 const ANY_TEXT = { expected: 'must be a text', fault: () => undefined, schema: {} };
 
@@ -58,13 +59,13 @@ const SERVER_FIELDS = {
 } as const satisfies Fields;
 
 /** What replaces a rule: a rule as an administrator writes it, or as the API has shown it. */
-export class ReplaceRuleDto extends tableDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }, writingFaults) {}
+export class ReplaceRuleDto extends changeDto('rule', { ...RULE_FIELDS, ...SERVER_FIELDS }, writingFaults) {}
 
 /** The document's name for a merge patch of a rule; its schema is made from that of ReplaceRuleDto. */
 export class RulePatch {}
 
 /** A rule as the API shows it: what was written, every default filled in, with its identity. */
-export class RuleView extends RuleDto {
+export class RuleView extends tableDto('rule', RULE_FIELDS) {
   @ApiProperty({ type: String, example: '17' })
   id: string;
 

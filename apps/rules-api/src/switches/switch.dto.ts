@@ -10,9 +10,9 @@ import {
   type SwitchName,
   valueFaults,
 } from '#limiter';
-import type { SwitchEntity } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
-import { IGNORED } from '../http/read-fields.js';
+import type { StoredSwitch } from '#rules-db';
+import { changeDto } from '../http/change-dto.js';
+import { IGNORED, READ_FIELDS } from '../http/read-fields.js';
 import { SwitchScopeView } from './switch-scope-view.js';
 
 const ANY_TEXT = { expected: 'must be a text', fault: () => undefined, schema: {} };
@@ -57,7 +57,7 @@ const ON = {
 /** The path says which switch is meant. */
 const NAME = { kind: 'text', format: ANY_TEXT, example: 'kill', explanation: IGNORED } as const;
 
-export class SwitchDto extends tableDto('switch', { ...SWITCH_FIELDS, on: ON, name: NAME }) {}
+export class SwitchDto extends changeDto('switch', { ...SWITCH_FIELDS, on: ON, name: NAME, version: READ_FIELDS.version }) {}
 
 /** What is switched on for one layer or all, of one merchant or all. */
 export class SwitchedOnView extends SwitchScopeView {
@@ -77,12 +77,16 @@ export class SwitchView {
 
   @ApiProperty({ type: [SwitchedOnView], description: 'The scopes for which the switch is on; if there are none, it is off' })
   on: SwitchedOnView[];
+
+  @ApiProperty({ type: 'integer', minimum: 1, example: 1, description: 'Counts the changes. In double quotes it is the ETag.' })
+  version: number;
 }
 
-export function switchView(name: SwitchName, rows: readonly SwitchEntity[]): SwitchView {
+export function switchView(name: SwitchName, { on, version }: StoredSwitch): SwitchView {
   return {
     name,
-    on: rows.map(({ layer, merchantId, until, reason, actor, at }) => ({
+    version,
+    on: on.map(({ layer, merchantId, until, reason, actor, at }) => ({
       layer,
       merchantId,
       until: until?.toISOString() ?? null,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isSwitchEnd, SWITCH_END_EXPECTED, type Layer, type SwitchName } from '#limiter';
-import { type Actor, SwitchRepository, type SwitchScope, type WantedSwitch } from '#rules-db';
+import { type Actor, type ExpectedVersions, SwitchRepository, type SwitchScope, type WantedSwitch } from '#rules-db';
 import { badBody } from '../http/validation.pipe.js';
 import { switchView, type SwitchDto, type SwitchView, type WrittenScope } from './switch.dto.js';
 
@@ -9,16 +9,17 @@ export class SwitchesService {
   constructor(@Inject(SwitchRepository) private readonly switches: SwitchRepository) {}
 
   async get(name: SwitchName): Promise<SwitchView> {
-    return switchView(name, await this.switches.list(name));
+    return switchView(name, await this.switches.find(name));
   }
 
-  async put(name: SwitchName, { on, layer, merchantId, until, reason }: SwitchDto, by: Actor): Promise<SwitchView> {
-    const actor = reason === undefined ? by : { ...by, reason };
+  /** @throws VersionConflictError, TooManySwitchesError, ProblemError 400 */
+  async put(name: SwitchName, expected: ExpectedVersions, { on, layer, merchantId, until }: SwitchDto, by: Actor): Promise<SwitchView> {
+    const change = { name, expected, by };
     if (typeof on !== 'boolean') {
       demandAlone({ layer, merchantId, until });
-      await this.switches.replaceAll(name, scopesOf(on), actor);
-    } else if (on) await this.switches.switchOn(name, scopeOf({ layer, merchantId }), endOf(until), actor);
-    else await this.switches.switchOff(name, scopeOf({ layer, merchantId }), actor);
+      await this.switches.replaceAll(change, scopesOf(on));
+    } else if (on) await this.switches.switchOn(change, scopeOf({ layer, merchantId }), endOf(until));
+    else await this.switches.switchOff(change, scopeOf({ layer, merchantId }));
     return this.get(name);
   }
 }

@@ -1,12 +1,12 @@
 import { ApiProperty, OmitType } from '@nestjs/swagger';
 import { type ApiTokenEntity, ROLES, type Role } from '#rules-db';
 import { RotatingSecretView, rotatingSecretView } from '../http/rotating-secret-view.js';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { ROTATION_FIELDS, TOKEN_FIELDS, tokenFaults } from './token-fields.js';
 
-export class CreateTokenDto extends tableDto('token', TOKEN_FIELDS, tokenFaults) {}
+export class CreateTokenDto extends changeDto('token', TOKEN_FIELDS, tokenFaults) {}
 
-export class RotateTokenDto extends tableDto('token', ROTATION_FIELDS) {
+export class RotateTokenDto extends changeDto('token', ROTATION_FIELDS) {
   static override readonly mayBeAbsent = true;
 }
 

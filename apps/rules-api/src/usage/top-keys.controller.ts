@@ -1,5 +1,6 @@
 import { Controller, Get, Inject, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { LimitedTo } from '../auth/principal.js';
 import { Asks } from '../openapi/operations.js';
@@ -17,7 +18,7 @@ export class TopKeysController {
   @Asks('Rank the keys of rules, such as addresses or users, that ask most or are refused most', TopKeys, {
     query: ['by', 'since', 'merchant', 'limit'],
   })
-  async rank(@Query() query: TopKeyQueryDto, @LimitedTo() among: readonly string[] | null): Promise<TopKeys> {
+  async rank(@Query() query: TopKeyQueryDto, @LimitedTo() among: MerchantReach): Promise<TopKeys> {
     return this.keys.rank(query, among);
   }
 }

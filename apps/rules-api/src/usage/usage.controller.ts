@@ -1,5 +1,6 @@
 import { Controller, Get, Inject, Param, Query, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import type { MerchantReach } from '#rules-db';
 import { Needs } from '../auth/access.js';
 import { LimitedTo } from '../auth/principal.js';
 import { DatabaseInterceptor } from '../http/database.interceptor.js';
@@ -28,7 +29,7 @@ export class UsageController {
   @Get('usage/top')
   @Needs('viewer', 'filtered')
   @Asks('Rank the rules of merchants that refuse most, or are close to their limits', UsageTop, { query: ['by', 'since', 'limit'] })
-  async top(@Query() query: TopQueryDto, @LimitedTo() among: readonly string[] | null): Promise<UsageTop> {
+  async top(@Query() query: TopQueryDto, @LimitedTo() among: MerchantReach): Promise<UsageTop> {
     return this.usage.top(query, among);
   }
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { MerchantNotFoundError, RuleReader } from '#rules-db';
+import { type MerchantLabel, MerchantNotFoundError, type MerchantReach, MerchantRepository, RuleReader } from '#rules-db';
 import { addUsage, HOUR_MS, LiveReports, MINUTE_MS, USAGE_KEPT_MS, type UsageStep } from '../buckets/live-reports.js';
 import { decodeCursor, encodeCursor, filteredList, type Page, toPage } from '../pagination/page.js';
 import type { RankedView, TopQueryDto, UsageQueryDto, UsageTop, UsageView } from './usage.dto.js';
@@ -28,6 +28,7 @@ const NEAR_PERCENT = 50;
 export class UsageService {
   constructor(
     @Inject(RuleReader) private readonly rules: RuleReader,
+    @Inject(MerchantRepository) private readonly merchants: MerchantRepository,
     @Inject(LiveReports) private readonly reports: LiveReports,
   ) {}
 
@@ -51,14 +52,14 @@ export class UsageService {
   }
 
   /** @param among the merchants to which the bearer is limited; null: all */
-  async top({ by, since, limit }: TopQueryDto, among: readonly string[] | null): Promise<UsageTop> {
+  async top({ by, since, limit }: TopQueryDto, among: MerchantReach): Promise<UsageTop> {
     const nowMs = await this.reports.nowMs();
     const fromMs = startOf(since, nowMs, HOUR_MS, MINUTE_MS);
     const rank = by === 'refused' ? 'refused' : 'near';
     const most = Number(limit);
     const wanted = { rank, fromMs, untilMs: nowMs + 1 } as const;
     const [all, others] = await Promise.all([
-      among === null ? this.ofCandidates(wanted, most) : this.ofMerchants(among, wanted),
+      among === null || 'key' in among ? this.ofCandidates(wanted, most, among) : this.ofMerchants(among, wanted),
       among === null ? this.reports.usageOfOthers(fromMs, nowMs + 1) : null,
     ]);
     const ranked = rank === 'refused' ? mostRefused(all) : nearest(all);
@@ -70,10 +71,12 @@ export class UsageService {
   }
 
   /** The numbers of those that probably come first. */
-  private async ofCandidates({ rank, fromMs, untilMs }: Wanted, most: number): Promise<Ranked[]> {
+  private async ofCandidates({ rank, fromMs, untilMs }: Wanted, most: number, label: MerchantLabel | null): Promise<Ranked[]> {
     const hours = Math.ceil(untilMs / HOUR_MS) - Math.floor(fromMs / HOUR_MS);
     const candidates = Math.min(CANDIDATES_PER_ITEM * most, Math.floor(MOST_HOURS_READ / hours));
-    const rules = await this.reports.ranked(rank, fromMs, untilMs, candidates);
+    // Those of a label may stand behind any number of others.
+    const ranked = await this.reports.ranked(rank, fromMs, untilMs, label === null ? candidates : Infinity);
+    const rules = label === null ? ranked : (await this.merchants.ofLabelled(ranked, label)).slice(0, candidates);
     const steps = await this.reports.usageOfRules(rules, fromMs, untilMs);
     return rules.flatMap(({ merchantId }, i) => byRule(steps[i]!).map((counts) => ({ merchantId, ...counts })));
   }

@@ -1,4 +1,4 @@
-import { type Fields, LABELS, line, type TextFormat } from '#limiter';
+import { type Fields, LABELS, type TextFormat } from '#limiter';
 import { WEBHOOK_EVENTS } from '#rules-db';
 
 const MAX_URL_LENGTH = 2_048;
@@ -48,15 +48,5 @@ export const ROTATE_SECRET_FIELDS = {
     max: 604_800,
     default: 86_400,
     explanation: 'For how many seconds the former secret signs beside the new one.',
-  },
-} as const satisfies Fields;
-
-/** What is written to send something. */
-export const SEND_FIELDS = {
-  reason: {
-    kind: 'text',
-    format: line(500),
-    example: 'the receiver is repaired',
-    explanation: 'Why. The audit keeps it; X-Change-Reason says the same.',
   },
 } as const satisfies Fields;

@@ -1,21 +1,21 @@
 import { ApiProperty, ApiPropertyOptional, OmitType } from '@nestjs/swagger';
 import type { Fields, Labels } from '#limiter';
 import { type Delivery, DELIVERY_STATES, type DeliveryState, WEBHOOK_EVENTS, type WebhookEntity, type WebhookEventType } from '#rules-db';
-import { tableDto } from '../http/table-dto.js';
+import { changeDto } from '../http/change-dto.js';
 import { VersionedView, versionedView } from '../http/versioned-view.js';
 import { PageQueryDto } from '../pagination/page-query.dto.js';
-import { ROTATE_SECRET_FIELDS, SEND_FIELDS, WEBHOOK_FIELDS } from './webhook-fields.js';
+import { ROTATE_SECRET_FIELDS, WEBHOOK_FIELDS } from './webhook-fields.js';
 
-export class WebhookDto extends tableDto('webhook', WEBHOOK_FIELDS) {}
+export class WebhookDto extends changeDto('webhook', WEBHOOK_FIELDS) {}
 
 /** The document's name for a merge patch of a webhook; its schema is made from that of WebhookDto. */
 export class WebhookPatch {}
 
-export class RotateSecretDto extends tableDto('webhook', ROTATE_SECRET_FIELDS) {
+export class RotateSecretDto extends changeDto('webhook', ROTATE_SECRET_FIELDS) {
   static override readonly mayBeAbsent = true;
 }
 
-export class SendDto extends tableDto('webhook', SEND_FIELDS) {
+export class SendDto extends changeDto('webhook', {}) {
   static override readonly mayBeAbsent = true;
 }
 

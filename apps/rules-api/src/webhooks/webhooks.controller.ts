@@ -100,8 +100,8 @@ export class WebhooksController {
   @HttpCode(202)
   @Needs('admin', 'nothing')
   @Begins('Send a webhook an event of the type webhook.test', DeliveryView)
-  async test(@Param('webhookId', WebhookIdPipe) id: string, @Body() { reason }: SendDto, @CurrentActor() by: Actor): Promise<DeliveryView> {
-    return this.webhooks.test(id, reason === undefined ? by : { ...by, reason });
+  async test(@Param('webhookId', WebhookIdPipe) id: string, @Body() _body: SendDto, @CurrentActor() by: Actor): Promise<DeliveryView> {
+    return this.webhooks.test(id, by);
   }
 
   @Get(':webhookId/deliveries')
@@ -128,9 +128,9 @@ export class WebhooksController {
   async retry(
     @Param('webhookId', WebhookIdPipe) id: string,
     @Param('deliveryId', DeliveryIdPipe) deliveryId: string,
-    @Body() { reason }: SendDto,
+    @Body() _body: SendDto,
     @CurrentActor() by: Actor,
   ): Promise<DeliveryView> {
-    return this.webhooks.retry(id, deliveryId, reason === undefined ? by : { ...by, reason });
+    return this.webhooks.retry(id, deliveryId, by);
   }
 }

@@ -4,9 +4,12 @@ import { usableOf, type LimitReport, type Verdict } from '#limiter';
 /** Rules of merchants that are told apart between two flushes. About 100 bytes each. */
 const MOST_PAIRS = 10_000;
 
-interface Counted {
-  readonly merchantId: string;
-  readonly rules: RuleUsage[];
+/**
+ * The rules of a merchant are a chain: most merchants have one, and of thousands what a count costs is how many places of the memory have to be
+ * visited.
+ */
+interface Counted extends RuleUsage {
+  next: Counted | undefined;
 }
 
 export interface UsageCountersOptions {
@@ -33,25 +36,24 @@ export class UsageCounters {
   }
 
   count(merchantId: string, verdict: Verdict): void {
-    const merchant = this.merchants.get(merchantId) ?? this.added(merchantId);
     const { allowed, limits, shadow } = verdict;
     if (limits.length === 0) {
-      const usage = this.ruleOf(merchant, NO_RULE);
+      const usage = this.ruleOf(merchantId, NO_RULE);
       if (allowed) usage.passed++;
       else usage.refused++;
     } else {
-      this.countLimits(merchant, verdict);
+      this.countLimits(merchantId, verdict);
     }
     for (const { ruleId, refused } of shadow) {
-      if (refused) this.ruleOf(merchant, ruleId).shadowRefused++;
-      else if (allowed) this.ruleOf(merchant, ruleId).passed++;
+      if (refused) this.ruleOf(merchantId, ruleId).shadowRefused++;
+      else if (allowed) this.ruleOf(merchantId, ruleId).passed++;
     }
   }
 
   /** What was counted since the last time; from now on it is counted anew. */
   take(): MerchantUsage[] {
     const { merchants, other, beyond } = this;
-    const taken: MerchantUsage[] = [...merchants.values()];
+    const taken: MerchantUsage[] = Array.from(merchants, ([merchantId, first]) => ({ merchantId, rules: inChain(first) }));
     const others = [other, beyond].filter(({ passed, refused, shadowRefused }) => passed + refused + shadowRefused > 0);
     if (others.length > 0) taken.push({ merchantId: OTHER_MERCHANT, rules: others });
     if (taken.length > 0) this.merchants = new Map();
@@ -62,7 +64,7 @@ export class UsageCounters {
   }
 
   /** The limits of a rule stand side by side. */
-  private countLimits(merchant: Counted | undefined, { allowed, limits }: Verdict): void {
+  private countLimits(merchantId: string, { allowed, limits }: Verdict): void {
     // A penalty refuses where no limit does.
     const byPenalty = !allowed && !limits.some(refuses);
     for (let i = 0; i < limits.length;) {
@@ -74,30 +76,37 @@ export class UsageCounters {
         if (!decision.allowed) refused = true;
         least = Math.min(least, percentLeft(decision.remaining, usableOf(decision)));
       }
-      const usage = this.ruleOf(merchant, ruleId);
+      const usage = this.ruleOf(merchantId, ruleId);
       if (allowed) usage.passed++;
       else if (refused) usage.refused++;
       if (least < usage.leastPercent) usage.leastPercent = least;
     }
   }
 
-  private ruleOf(merchant: Counted | undefined, ruleId: string): RuleUsage {
-    if (merchant === undefined) return this.pairs >= this.mostPairs ? this.beyond : this.other;
-    const { rules } = merchant;
-    for (let i = 0; i < rules.length; i++) if (rules[i]!.ruleId === ruleId) return rules[i]!;
+  private ruleOf(merchantId: string, ruleId: string): RuleUsage {
+    const first = this.merchants.get(merchantId);
+    let last: Counted | undefined;
+    for (let each = first; each !== undefined; each = each.next) {
+      if (each.ruleId === ruleId) return each;
+      last = each;
+    }
     if (this.pairs >= this.mostPairs) return this.beyond;
+    if (last === undefined && !this.options.isMerchant(merchantId)) return this.other;
     this.pairs++;
-    const usage = counts(ruleId);
-    rules.push(usage);
-    return usage;
+    const added: Counted = { ...counts(ruleId), next: undefined };
+    if (last === undefined) this.merchants.set(merchantId, added);
+    else last.next = added;
+    return added;
   }
+}
 
-  private added(merchantId: string): Counted | undefined {
-    if (this.pairs >= this.mostPairs || !this.options.isMerchant(merchantId)) return undefined;
-    const merchant = { merchantId, rules: [] };
-    this.merchants.set(merchantId, merchant);
-    return merchant;
+function inChain(first: Counted): RuleUsage[] {
+  const rules: RuleUsage[] = [];
+  for (let each: Counted | undefined = first; each !== undefined; each = each.next) {
+    const { next: _next, ...usage } = each;
+    rules.push(usage);
   }
+  return rules;
 }
 
 function refuses({ decision }: LimitReport): boolean {

@@ -21,7 +21,7 @@ function reported(spentSince: number): HeldLease {
   lease.sent(0);
   lease.granted(lent({ granted: 100 }), 1_000_000, at, 100, at);
   lease.sent(0);
-  if (spentSince > 0) lease.spend(spentSince, lease.levelFor(spentSince));
+  lease.spend(spentSince);
   return lease;
 }
 
@@ -37,10 +37,13 @@ test.each([
 });
 
 test('what is left in headers is what is held beside what the store has said, and never more than the capacity', () => {
-  const lease = reported(0);
-  expect(lease.levelFor(1)).toMatchObject({ debtUs: 0 });
-  lease.spend(1, lease.levelFor(1));
-  expect(lease.levelFor(1)).toMatchObject({ debtUs: 1000 });
+  const lease = new HeldLease('k', bucket, 1000);
+  lease.sent(0);
+  lease.granted(lent({ granted: 100, level: { debtUs: 150_000, part: 0 } }), 1_000_000, at, 100, at);
+  expect(lease.levelFor(1)).toMatchObject({ debtUs: 50_000 });
+  lease.spend(1);
+  expect(lease.levelFor(1)).toMatchObject({ debtUs: 51_000 });
+  expect(reported(0).levelFor(1)).toMatchObject({ debtUs: 0 });
 });
 
 test('a lease ends when its time is over since it was asked for, not since the answer', () => {

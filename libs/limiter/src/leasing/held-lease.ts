@@ -1,8 +1,9 @@
 import { isBlocked } from '../block.js';
-import { adjusted, levelFor, stateAfter, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
+import { adjusted, levelFor, type Bucket, type BucketLevel, type BucketState } from '../bucket.js';
 import { MOST_LENT_SHARE } from '../lease.js';
 import type { Lent } from '../lend.js';
 import { knownState } from './known-state.js';
+import type { KeptTake } from '../take.js';
 import type { LocalBucket, Moment, SpentMark } from './local-bucket.js';
 
 /** A bucket from which fewer tokens are spent here in a horizon is not worth a lease: a take that is gathered with others costs less. */
@@ -10,8 +11,10 @@ export const LEAST_DEMAND = 4;
 /** What is asked for is this many times what was spent in the last horizon: more while it is all spent early, less while others hold it. */
 const MOST_AHEAD = 2;
 const LEAST_AHEAD = 1 / 8;
-/** When so much of its time is over, a lease that nothing is spent from goes back. */
-const IDLE_PART = 0.7;
+/** When only this part of it is left, a lease is filled up: what is left then lasts until the answer is there. */
+const LOW_PART = 1 / 4;
+/** When so much of its time is over, a lease is renewed, or goes back if nothing is spent from it. */
+const DUE_PART = 0.7;
 /** A store that has not granted what was wanted is not asked again before so much of a horizon is over. */
 const PAUSE_PART = 1 / 16;
 
@@ -27,9 +30,8 @@ export class HeldLease implements LocalBucket {
   /** Whether a report is on its way. */
   underWay = false;
   /** Requests that the store has refused while it was lending to this process: they are looked at again when the answer is there. */
-  readonly waiting: (() => void)[] = [];
-  /** When the store was asked last. Milliseconds of the clock that is never set. */
-  sentAtMs = -Infinity;
+  private waiting: (() => void)[] | undefined = undefined;
+  keptBy: KeptTake | undefined = undefined;
   /** Tokens that others held of the bucket, as the store has said. */
   lentElsewhere = 0;
   /** By the clock of the store, in microseconds. */
@@ -37,9 +39,10 @@ export class HeldLease implements LocalBucket {
   /** It is no longer in use; what comes yet goes back. */
   dropped = false;
   mark: SpentMark = { by: this };
-  /** What the store had left when it was heard of, and that with all that is held beside it: made when it is first looked at. */
-  private left: BucketState | undefined;
-  private all: BucketState | undefined;
+  /** What the store had left when it was heard of. */
+  private left: BucketState | undefined = undefined;
+  /** When it is to be renewed. Milliseconds of the clock that is never set, as all that follow but one. */
+  private dueAtMs = -Infinity;
   private endsAtMs = -Infinity;
   private endsAtWallMs = -Infinity;
   private askAgainAtMs = -Infinity;
@@ -76,7 +79,6 @@ export class HeldLease implements LocalBucket {
     const { held } = this;
     this.held = 0;
     this.filled = 0;
-    this.all = undefined;
     this.mark = { by: this };
     return held;
   }
@@ -84,8 +86,8 @@ export class HeldLease implements LocalBucket {
   /** What a request finds that can be paid from here: what is held, beside what the store has said is left, and never more than that. */
   levelFor(cost: number): BucketLevel {
     const { bucket, heardAtUs } = this;
-    const all = (this.all ??= adjusted(bucket, this.left!, this.held, heardAtUs));
-    return levelFor(bucket, all, heardAtUs, cost);
+    // Nothing of it is kept: an object that each request puts into an old one costs more at the next collection of garbage than to make it.
+    return levelFor(bucket, adjusted(bucket, this.left!, this.held, heardAtUs), heardAtUs, cost);
   }
 
   /**
@@ -94,25 +96,30 @@ export class HeldLease implements LocalBucket {
    */
   mayPay(cost: number): 'now' | 'soon' | undefined {
     if (this.held >= cost) return 'now';
-    return this.underWay && !this.dropped && this.waiting.length < MOST_WAITING ? 'soon' : undefined;
+    return this.underWay && !this.dropped && (this.waiting?.length ?? 0) < MOST_WAITING ? 'soon' : undefined;
   }
 
-  spend(cost: number, level: BucketLevel): void {
-    this.held -= cost;
-    this.all = stateAfter(this.bucket, this.all!, level, cost, this.heardAtUs, 0);
+  /** @param again looks at a request again, once the answer that is awaited is there */
+  waits(again: () => void): void {
+    (this.waiting ??= []).push(again);
   }
 
-  /** Takes tokens out that are to go back to the store. */
-  giveBack(tokens: number): void {
+  /** @returns what is to be called now */
+  takeWaiting(): readonly (() => void)[] {
+    const { waiting = NOBODY } = this;
+    this.waiting = undefined;
+    return waiting;
+  }
+
+  /** Takes tokens out: they are spent, or are to go back to the store. */
+  spend(tokens: number): void {
     this.held -= tokens;
-    this.all = undefined;
   }
 
   /** A request did not need what it has spent. False: the store has been told meanwhile that it is spent, so only the store can give it back. */
   putBack(mark: SpentMark, cost: number, at: Moment): boolean {
     if (this.mark !== mark || this.dropped || this.isOver(at)) return false;
     this.held += cost;
-    this.all = undefined;
     return true;
   }
 
@@ -132,8 +139,8 @@ export class HeldLease implements LocalBucket {
   /** How many tokens to ask for now; undefined if there is no reason to ask. 0 renews what is held. */
   wants(nowMs: number): number | undefined {
     if (this.underWay || nowMs < this.askAgainAtMs) return undefined;
-    const isLow = this.held * 2 <= this.filled;
-    if (!isLow && nowMs < this.sentAtMs + this.horizonMs / 2) return undefined;
+    const isLow = this.held <= this.filled * LOW_PART;
+    if ((!isLow && !this.isDue(nowMs)) || this.isIdle(nowMs)) return undefined;
     const demand = this.demand(nowMs);
     if (demand < LEAST_DEMAND) return undefined;
     if (isLow && this.filled > 0) this.ahead = Math.min(MOST_AHEAD, this.ahead * 1.25);
@@ -142,21 +149,25 @@ export class HeldLease implements LocalBucket {
     return wanted === 0 && this.held === 0 ? undefined : wanted;
   }
 
-  /** What is held beyond what is spent in a horizon; all of it, if nothing has been spent for half of one. */
+  /** What is held beyond what is spent in a horizon; all of it, if nothing has been spent for half of one, or too little to be worth a lease. */
   excess(nowMs: number): number {
-    if (nowMs >= this.countedAtMs + this.horizonMs / 2) return this.held;
-    return Math.max(0, this.held - this.target(this.demand(nowMs)));
+    const demand = this.demand(nowMs);
+    return this.isIdle(nowMs) || demand < LEAST_DEMAND ? this.held : Math.max(0, this.held - this.target(demand));
   }
 
-  /** Whether nothing is spent from it and its time is nearly over. */
+  /** Whether its time is nearly over. */
   isDue(nowMs: number): boolean {
-    return nowMs >= this.sentAtMs + this.horizonMs * IDLE_PART;
+    return nowMs >= this.dueAtMs;
+  }
+
+  private isIdle(nowMs: number): boolean {
+    return nowMs >= this.countedAtMs + this.horizonMs / 2;
   }
 
   /** The store is asked: what is spent from now on is not in this report. */
   sent(nowMs: number): void {
     this.underWay = true;
-    this.sentAtMs = nowMs;
+    this.dueAtMs = nowMs + this.horizonMs * DUE_PART;
     this.reported = this.held;
     this.mark = { by: this };
   }
@@ -181,7 +192,6 @@ export class HeldLease implements LocalBucket {
     lapsed += isBlocked(level) ? this.voided() : this.expire(at);
     this.filled = this.held;
     this.left = knownState(this.bucket, level, atUs);
-    this.all = undefined;
     this.heardAtUs = atUs;
     this.lentElsewhere = lentElsewhere;
     if (granted < wanted) {
@@ -194,14 +204,23 @@ export class HeldLease implements LocalBucket {
   /** Of what is held only so much is lent as far as the store knows: it has ended there, or the store has lost it. @returns what is void */
   private keep(tokens: number): number {
     const voided = this.held - Math.min(this.held, Math.max(0, tokens));
-    if (voided > 0) this.giveBack(voided);
+    this.held -= voided;
     return voided;
+  }
+
+  /** The store has let a request pass beside the lease, and found this before. What it answers last it has done last. */
+  passedBeside(level: BucketLevel, atUs: number, cost: number): void {
+    if (this.left === undefined) return;
+    this.left = adjusted(this.bucket, knownState(this.bucket, level, atUs), -cost, atUs);
+    this.heardAtUs = atUs;
   }
 
   /** There is no answer, or one that grants nothing. */
   failed(nowMs: number): void {
     this.underWay = false;
     this.pause(nowMs);
+    // What is held still ends when it was to end, so it is to be renewed soon.
+    this.dueAtMs = this.askAgainAtMs;
   }
 
   private pause(nowMs: number): void {
@@ -223,6 +242,7 @@ export class HeldLease implements LocalBucket {
 
 /** Requests that wait for one answer. Each would be refused otherwise. */
 const MOST_WAITING = 1000;
+const NOBODY: readonly (() => void)[] = [];
 
 /** Of a lease besides its key: the object, its numbers, a state, its place in the table. Measured, and rounded up. */
 const BYTES_OF_LEASE = 500;

@@ -60,7 +60,15 @@ const events = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('suspend' as const), gateway, ms: fc.constantFrom(300, 2000, 60_000) }) },
 );
-type Event = typeof events extends fc.Arbitrary<infer E> ? E : never;
+/** An edit that makes the bucket smaller, of which each gateway hears so much later. */
+const lowering = fc.record({
+  what: fc.constant('lower' as const),
+  capacity: fc.integer({ min: 1, max: 20 }),
+  refillTokens: fc.integer({ min: 1, max: 20 }),
+  // Meanwhile the bucket has not filled up: a store forgets a full one, and with it that there are newer numbers.
+  heardAfterMs: fc.constantFrom(0, 20, 20),
+});
+type Event = (typeof events extends fc.Arbitrary<infer E> ? E : never) | (typeof lowering extends fc.Arbitrary<infer E> ? E : never);
 
 const window = (limit: number, windowMs: number): LimitSpec => ({ name: 'w', algorithm: 'fixed_window', limit, windowMs, start: 'clock' });
 const specs = fc.oneof(
@@ -117,14 +125,18 @@ function play(limits: readonly LimitSpec[], happenings: readonly Event[]) {
   const passed: Passed[] = [];
   let fromLeases = 0;
   let grown = 0;
+  /** Tokens that were lent when a bucket was made smaller, beyond what it holds since. */
+  let lentTooMany = 0;
   const act: { [W in Event['what']]: (event: Extract<Event, { what: W }>) => void } = {
     ask({ gateway: at, times, cost }) {
       for (let i = 0; i < times; i++) {
-        const { limits } = world;
+        const { limits: present } = world;
+        const { limits: known } = world.gateways[at]!;
         world.gateways[at]!.ask(cost, ({ allowed, source, atMs, refund }) => {
           if (!allowed) return;
           if (source === 'lease') fromLeases++;
-          passed.push({ atMs, cost, limits, refund, isRefunded: false });
+          // What the store has decided by former numbers, because it knew no others, was right.
+          passed.push({ atMs, cost, limits: source === 'store' ? known : present, refund, isRefunded: false });
         });
       }
     },
@@ -145,6 +157,23 @@ function play(limits: readonly LimitSpec[], happenings: readonly Event[]) {
       );
       for (const each of world.gateways) each.hear();
     },
+    lower({ capacity, refillTokens, heardAfterMs }) {
+      const before = lentBy(world);
+      world.edit(world.limits.map((limit) => ({ ...limits[limit.id]!, capacity, refillTokens })) as LimitSpec[]);
+      // Those who hear of it at once spend nothing more of it.
+      if (heardAfterMs > 0) lentTooMany += Math.max(0, before - capacity);
+      // By a gateway that has heard of it, so that the store knows.
+      const edited = [...world.limits];
+      const request = asking([{ key: 'k0', bucket: bucketOf(edited[0]!), cost: 1 }]);
+      world.store.take(request, (outcome, atUs) => {
+        if (outcome instanceof Error || !allPass(request, outcome)) return;
+        passed.push({ atMs: [atUs / 1000], cost: 1, limits: edited, refund: () => {}, isRefunded: false });
+      });
+      for (const each of world.gateways) {
+        if (heardAfterMs === 0) each.hear();
+        else world.later(heardAfterMs, () => each.hear());
+      }
+    },
     die: ({ gateway: at }) => (world.gateways[at]!.isAlive = false),
     close: ({ gateway: at }) => void world.gateways[at]!.store.close(),
     wall: ({ gateway: at, byMs }) => (world.gateways[at]!.wallAheadMs += byMs),
@@ -154,7 +183,7 @@ function play(limits: readonly LimitSpec[], happenings: readonly Event[]) {
     },
   };
   for (const event of happenings) (act[event.what] as (event: Event) => void)(event);
-  return { fromLeases, refused: limits.map((_, i) => refusedByPlainBucket(passed, i)) };
+  return { fromLeases, lentTooMany, refused: limits.map((_, i) => refusedByPlainBucket(passed, i)) };
 }
 
 test('gateways that lease pass no more than plain buckets would', () => {
@@ -173,4 +202,52 @@ test('gateways that lease pass no more than plain buckets would', () => {
     runs(300),
   );
   expect(fromLeases).toBeGreaterThan(1000);
+});
+
+/** What gateways hold of the first bucket, as far as the store knows. */
+function lentBy({ limits, store }: LeasingWorld): number {
+  let lent = 0;
+  const request = {
+    key: 'k0',
+    bucket: bucketOf(limits[0]!),
+    lessee: 1000,
+    sequence: 1,
+    holds: 0,
+    givesBack: 0,
+    overspent: 0,
+    wants: 0,
+    forUs: 1,
+  };
+  store.lend(request, (outcome) => {
+    if (outcome instanceof Error) throw outcome;
+    lent = outcome.lentElsewhere;
+  });
+  return lent;
+}
+
+/** Gateways come to hold tokens, the bucket is made smaller, and they go on asking. */
+const lowered = fc
+  .tuple(
+    fc.array(fc.oneof(asks, fc.record({ what: fc.constant('advance' as const), ms: fc.constantFrom(60, 130, 250) })), {
+      minLength: 10,
+      maxLength: 20,
+    }),
+    lowering,
+    fc.array(fc.oneof({ weight: 3, arbitrary: asks }, { weight: 1, arbitrary: events }), { minLength: 5, maxLength: 20 }),
+  )
+  .map(([before, edit, after]) =>
+    [...before, edit, ...after].map((event) => (event.what === 'ask' ? { ...event, cost: 1 as const } : event)),
+  );
+
+test('an edit that makes a bucket smaller lets pass no more than what was lent beyond the new capacity, and that only until it is heard of', () => {
+  let overBy = 0;
+  fc.assert(
+    fc.property(fc.integer({ min: 20, max: 60 }), fc.array(lowered, { minLength: 1, maxLength: 3 }), (capacity, happenings) => {
+      const seen = play([burst({ name: 'limit 0', capacity, refillTokens: capacity })], happenings.flat());
+      expect(seen.refused[0]).toBeLessThanOrEqual(seen.lentTooMany);
+      overBy += seen.refused[0]!;
+    }),
+    runs(200),
+  );
+  expect(overBy).toBeGreaterThan(50);
 });

@@ -1,7 +1,8 @@
-import { burst, LeasingWorld, type LeasedAnswer } from '../../testing/index.js';
+import { burst, LeasingWorld, type LeasedAnswer, type Passage } from '../../testing/index.js';
 import type { Consistency } from '../consistency.js';
 import { decide, type Bucket, type BucketLevel } from '../bucket.js';
 import type { LimitSpec } from '../limit.js';
+import { KeptTake } from '../take.js';
 
 const BURST = burst({ capacity: 1000, refillTokens: 1000 });
 
@@ -96,13 +97,82 @@ test('a bucket from which little is spent is not leased', () => {
 test('what is known of buckets is bounded in bytes, and what an evicted lease holds goes back', () => {
   const { world, send, store } = worldOf(1, 'leased', [BURST], 100_000);
   send(0, 100, 100);
-  expect(store.held).toBeGreaterThan(0);
+  const { held } = store;
+  expect(held).toBeGreaterThan(0);
   const [take] = world.gateways[0]!.takes(1);
-  // Each twice: what comes once pushes nothing out that is in use.
-  for (let i = 0; i < 1600; i++) store.take({ takes: [{ ...take!, key: `other ${i >> 1}` }], holder: 0, spare: false }, () => {});
+  // Of many merchants, and each often enough for a lease.
+  for (let i = 0; i < 1600; i++)
+    for (let times = 0; times < 6; times++) store.take({ takes: [{ ...take!, key: `{${i}}other` }], holder: 0, spare: false }, () => {});
   expect(store.bytes).toBeLessThanOrEqual(100_000);
-  expect(store.held).toBe(0);
-  expect(store.counts.lapsed).toBe(0);
+  const { counts } = store;
+  expect(counts.givenBack).toBeGreaterThan(held);
+  expect(counts.lent).toBe(counts.spent + counts.givenBack + store.held);
+});
+
+test('a flood of names of which each comes a few times takes no memory, and pushes out no lease', () => {
+  const { world, send, store } = worldOf(1, 'leased', [BURST], 20_000);
+  send(0, 100, 100);
+  const { bytes, held } = store;
+  const [take] = world.gateways[0]!.takes(1);
+  for (let i = 0; i < 180; i++) store.take({ takes: [{ ...take!, key: `{${i % 60}}other` }], holder: 0, spare: false }, () => {});
+  expect([store.bytes, store.held, store.counts.givenBack]).toEqual([bytes, held, 0]);
+});
+
+test('one merchant with many keys gets leases for an eighth of the memory, and pushes out nobody', () => {
+  const { world, send, store } = worldOf(1, 'leased', [BURST], 100_000);
+  send(0, 100, 100);
+  const [take] = world.gateways[0]!.takes(1);
+  const before = store.bytes;
+  for (let i = 0; i < 1600; i++)
+    for (let times = 0; times < 6; times++) store.take({ takes: [{ ...take!, key: `{hostile}${i}` }], holder: 0, spare: false }, () => {});
+  expect(store.bytes - before).toBeGreaterThan(11_000);
+  expect(store.bytes - before).toBeLessThanOrEqual(12_500);
+  expect(store.counts.givenBack).toBe(0);
+});
+
+test('what is said to be left is never more than there is, also when requests were paid by the store while an answer about the lease was awaited', () => {
+  const [capacity, requests] = [400, 200];
+  const { world, store } = worldOf(1, 'leased', [burst({ capacity, refillTokens: 1, refillIntervalMs: 3_600_000 })]);
+  world.passages = [{ thereMs: 1, backMs: 1, loses: 'nothing' }];
+  const [take] = world.gateways[0]!.takes(1);
+  const left: number[] = [];
+  const sources: string[] = [];
+  for (let i = 0; i < requests; i++) {
+    store.take({ takes: [take!], holder: 0, spare: false }, (levels, _atUs, source = 'store') => {
+      left.push(decide(take!.bucket, (levels as readonly BucketLevel[])[0]!, 1, true).remaining);
+      sources.push(source);
+    });
+    while (left.length <= i) world.advance(1);
+  }
+  expect(left.filter((each, i) => each > capacity - 1 - i)).toEqual([]);
+  // The store was asked in between.
+  expect(sources.lastIndexOf('store')).toBeGreaterThan(sources.indexOf('lease'));
+});
+
+test('a lease that many requests spend from is found by their take, until it is given up or the limit is edited', () => {
+  const { world, store } = worldOf(1, 'leased', [BURST], 100_000);
+  const ask = (take: KeptTake): string => {
+    let by = '';
+    store.take({ takes: [take], holder: 0, spare: false }, (_outcome, _atUs, source = 'store') => (by = source));
+    return by;
+  };
+  const kept = () => {
+    const { key, bucket } = world.gateways[0]!.takes(1)[0]!;
+    return new KeptTake(key, bucket, 1);
+  };
+  const before = kept();
+  const asked = Array.from({ length: 10 }, () => ask(before));
+  expect([asked.at(0), asked.at(-1), before.local]).toEqual(['store', 'lease', expect.objectContaining({ key: before.key })]);
+  world.edit([{ ...BURST, capacity: 2000 }]);
+  world.gateways[0]!.hear();
+  const after = kept();
+  const askedAfter = Array.from({ length: 10 }, () => ask(after));
+  expect([before.local, after.local, askedAfter.at(-1)]).toEqual([undefined, expect.objectContaining({ bucket: after.bucket }), 'lease']);
+  const lease = after.local;
+  for (let i = 0; i < 1600; i++)
+    for (let times = 0; times < 6; times++)
+      store.take({ takes: [{ ...after, local: undefined, key: `{${i}}other` }], holder: 0, spare: false }, () => {});
+  expect([after.local, lease]).toEqual([undefined, expect.objectContaining({ dropped: true, keptBy: undefined })]);
 });
 
 test('a request that needs more than is held here is paid by the store alone', () => {
@@ -219,6 +289,35 @@ test('a process that ends gives everything back, and asks the store from then on
   expect(await left()).toBeGreaterThan(890);
   expect(by(send(0, 10, 10), 'store')).toBe(10);
   await store.close();
+});
+
+describe('a process that ends with more leases than calls may be under way', () => {
+  const leasing = async (passage: Passage) => {
+    const { world, send, store } = worldOf();
+    send(0, 1);
+    const [take] = world.gateways[0]!.takes(1);
+    for (let i = 0; i < 2500; i++)
+      for (let times = 0; times < 5; times++) store.take({ takes: [{ ...take!, key: `{${i}}k` }], holder: 0, spare: false }, () => {});
+    const { held } = store;
+    world.passages = [passage];
+    const before = world.lends;
+    const closed = store.close();
+    const atOnce = world.lends - before;
+    world.advance(200);
+    await closed;
+    return { held, atOnce, calls: world.lends - before, store };
+  };
+
+  test('gives all of them back, some at a time', async () => {
+    const { held, atOnce, calls, store } = await leasing({ thereMs: 1, backMs: 1, loses: 'nothing' });
+    expect([atOnce, calls]).toEqual([1000, 2500]);
+    expect([store.held, store.counts.givenBack]).toEqual([0, held]);
+  });
+
+  test('waits for one answer that does not come, and for no more', async () => {
+    const { calls, store } = await leasing({ thereMs: 1, backMs: 1, loses: 'call' });
+    expect([calls, store.held]).toEqual([1000, 0]);
+  });
 });
 
 describe('an optimistic bucket', () => {

@@ -77,7 +77,7 @@ export class LeasingBucketStore implements BucketStore {
     const level = local.levelFor(cost, atUs);
     // To spend may bring about a report, and with it the next mark.
     const { mark } = local;
-    if (cost > 0 && allows(bucket, level, cost)) this.locals.spend(local, level, cost, at);
+    if (cost > 0 && allows(bucket, level, cost)) this.locals.spend(local, cost, at);
     answer([level], atUs, isLease ? 'lease' : 'optimistic', undefined, [mark]);
     return true;
   }
@@ -92,7 +92,7 @@ export class LeasingBucketStore implements BucketStore {
       const waitsFor = outcome instanceof Error ? undefined : this.lent(request, outcome);
       if (waitsFor === undefined) answer(...found);
       else if (waitsFor.length === 0) this.decide(request, answer, false);
-      else waitsFor[0]!.waiting.push(() => this.decide(request, answer, false));
+      else waitsFor[0]!.waits(() => this.decide(request, answer, false));
     };
   }
 
@@ -167,11 +167,11 @@ export class LeasingBucketStore implements BucketStore {
   }
 
   /** Spends from buckets that decide here. */
-  private spend(takes: readonly BucketTake[], { locals, levels }: Here, at: Moment): void {
+  private spend(takes: readonly BucketTake[], { locals }: Here, at: Moment): void {
     for (let i = 0; i < takes.length; i++) {
       const local = locals[i];
       const { cost } = takes[i]!;
-      if (local !== undefined && cost > 0) this.locals.spend(local, levels[i]!, cost, at);
+      if (local !== undefined && cost > 0) this.locals.spend(local, cost, at);
     }
   }
 
@@ -204,15 +204,15 @@ export class LeasingBucketStore implements BucketStore {
 
   /** Notes what the store has said of buckets that could be leased, and says it. */
   private passOn(takes: readonly BucketTake[], found: Parameters<TakeAnswer>, answer: TakeAnswer): void {
-    const [outcome] = found;
+    const [outcome, atUs] = found;
     if (!(outcome instanceof Error)) {
       const at = this.locals.moment();
       const passed = allPass({ takes, spare: false, holder: 0 }, outcome);
-      takes.forEach(({ key, bucket, cost }, i) => {
-        const lease = bucket.lending === 'leased' ? this.locals.leaseOf(key) : undefined;
-        if (lease === undefined) return;
-        if (passed && cost > 0) this.locals.count(lease, cost, at);
-        else if (lease.lentElsewhere > 0 && !allows(bucket, outcome[i]!, cost)) this.counts.refusedWhileLent++;
+      takes.forEach((take, i) => {
+        const { bucket, cost } = take;
+        if (bucket.lending !== 'leased') return;
+        if (passed) this.locals.taken(take, outcome[i]!, atUs, at);
+        else if (!allows(bucket, outcome[i]!, cost) && this.locals.isLentElsewhere(take.key)) this.counts.refusedWhileLent++;
       });
     }
     answer(...found);

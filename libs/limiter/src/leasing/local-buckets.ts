@@ -1,9 +1,10 @@
 import type { BucketLender, LendOutcome, LendRequest } from '../lend.js';
 import { NewerRulesError, StoreUnavailableError, type Clock } from '../ports.js';
-import { SieveCache } from '../sieve-cache.js';
 import type { BucketLevel } from '../bucket.js';
-import type { BucketTake } from '../take.js';
-import { HeldLease } from './held-lease.js';
+import { KeptTake, type BucketTake } from '../take.js';
+import { BucketTable } from './bucket-table.js';
+import { Doorkeeper } from './doorkeeper.js';
+import { HeldLease, LEAST_DEMAND } from './held-lease.js';
 import { LeaseCounts } from './lease-counts.js';
 import type { LocalBucket, Moment } from './local-bucket.js';
 import { OptimisticBucket } from './optimistic-bucket.js';
@@ -23,16 +24,20 @@ export interface LeasingOptions {
   readonly maxBytes?: number;
 }
 
-const DEFAULT_BYTES = 16 * 2 ** 20;
+/** For some 130,000 buckets. */
+const DEFAULT_BYTES = 64 * 2 ** 20;
 /** A store that has not answered a report is not relied on for so long: who decides without it asks it again. Milliseconds. */
 const AWAY_MS = 100;
 /** So many buckets may wait until the store is told of what was spent, at most. */
 const MOST_UNTOLD = 10_000;
+/** Reports that are on their way at once, at most, of those that no request has brought about: the others wait for the next tick. */
+const MOST_REPORTS = 1000;
 
 /** What a process has of buckets about which it decides by itself, and what it tells the store of them. It has no timers: `tick` is to be called every few milliseconds. */
 export class LocalBuckets {
   readonly counts = new LeaseCounts();
-  private readonly table: SieveCache<HeldLease | OptimisticBucket>;
+  private readonly table: BucketTable<HeldLease | OptimisticBucket>;
+  private readonly doorkeeper: Doorkeeper;
   /** Leases with tokens, in the order in which they were asked for: the first ends first. */
   private readonly live = new Set<HeldLease>();
   /** Buckets of which the store does not know yet what was spent. */
@@ -41,6 +46,7 @@ export class LocalBuckets {
   private sequence = 0;
   private awayUntilMs = -Infinity;
   private closed = false;
+  private isGivingBack = false;
   /** Reports that are on their way. */
   private reports = 0;
   private whenTold: (() => void) | undefined;
@@ -49,7 +55,9 @@ export class LocalBuckets {
     private readonly lender: BucketLender,
     private readonly options: LeasingOptions,
   ) {
-    this.table = new SieveCache(options.maxBytes ?? DEFAULT_BYTES, (evicted) => this.evicted(evicted));
+    const { maxBytes = DEFAULT_BYTES, horizonMs } = options;
+    this.table = new BucketTable(maxBytes, (evicted) => this.evicted(evicted));
+    this.doorkeeper = new Doorkeeper(maxBytes, horizonMs);
   }
 
   get isClosed(): boolean {
@@ -84,22 +92,34 @@ export class LocalBuckets {
     return nowMs >= this.awayUntilMs && this.untold.size < MOST_UNTOLD;
   }
 
-  /** Undefined for a request that does not know of the last edit. */
-  of({ key, bucket }: BucketTake): HeldLease | OptimisticBucket | undefined {
+  /** What decides about a take; undefined if the store does, as about each request that does not know of the last edit. */
+  of(take: BucketTake): HeldLease | OptimisticBucket | undefined {
+    const kept = take.local as HeldLease | OptimisticBucket | undefined;
+    if (kept === undefined || kept.bucket.generation !== take.bucket.generation) return this.found(take);
+    if (!kept.used) kept.used = true;
+    return kept;
+  }
+
+  private found(take: BucketTake): HeldLease | OptimisticBucket | undefined {
+    const { key, bucket } = take;
     const known = this.table.get(key);
     const isOptimistic = bucket.lending === 'optimistic';
-    if (known !== undefined && known instanceof OptimisticBucket === isOptimistic) {
-      if (known.bucket.generation === bucket.generation) return known;
+    if (known === undefined) return isOptimistic ? this.add(take) : undefined;
+    if (known instanceof OptimisticBucket === isOptimistic) {
       if (known.bucket.generation > bucket.generation) return undefined;
-      if (known instanceof OptimisticBucket) {
-        known.edited(bucket);
-        return known;
-      }
+      const isSame = known.bucket.generation === bucket.generation;
+      if (!isSame && known instanceof OptimisticBucket) known.edited(bucket);
+      if (isSame || isOptimistic) return keep(take, known);
     }
-    if (known !== undefined) this.replaced(known);
-    const local = isOptimistic ? new OptimisticBucket(key, bucket) : new HeldLease(key, bucket, this.options.horizonMs);
-    this.table.set(key, local);
-    return local;
+    this.replaced(known);
+    return this.add(take);
+  }
+
+  /** Undefined if its merchant has as many as it may. */
+  private add(take: BucketTake): HeldLease | OptimisticBucket | undefined {
+    const { key, bucket } = take;
+    const local = bucket.lending === 'optimistic' ? new OptimisticBucket(key, bucket) : new HeldLease(key, bucket, this.options.horizonMs);
+    return this.table.set(key, local) ? keep(take, local) : undefined;
   }
 
   /** The lease of a bucket, if it has one. */
@@ -108,14 +128,18 @@ export class LocalBuckets {
     return known instanceof HeldLease ? known : undefined;
   }
 
+  /** Whether others hold tokens of a bucket, as far as this process has heard. */
+  isLentElsewhere(key: string): boolean {
+    return (this.leaseOf(key)?.lentElsewhere ?? 0) > 0;
+  }
+
   /** Ends a lease if its time is over. */
   expire(lease: HeldLease, at: Moment): void {
     this.counts.lapsed += lease.expire(at);
   }
 
-  /** @param level that the request has found */
-  spend(local: HeldLease | OptimisticBucket, level: BucketLevel, cost: number, at: Moment): void {
-    local.spend(cost, level);
+  spend(local: HeldLease | OptimisticBucket, cost: number, at: Moment): void {
+    local.spend(cost);
     if (local instanceof OptimisticBucket) {
       this.untold.add(local);
     } else {
@@ -124,8 +148,27 @@ export class LocalBuckets {
     }
   }
 
-  /** So much of a bucket was spent, here or at the store: perhaps it is worth a lease, or one that is larger. */
-  count(lease: HeldLease, cost: number, at: Moment): void {
+  /**
+   * A take of a leased rule has passed at the store. A bucket of which that was heard often enough lately gets a lease.
+   *
+   * @param level that the store has found. @param atUs when, by its clock
+   */
+  taken(take: BucketTake, level: BucketLevel, atUs: number, at: Moment): void {
+    const { key, bucket, cost } = take;
+    if (cost === 0) return;
+    const lease = this.leaseOf(key);
+    if (lease !== undefined) {
+      if (lease.bucket.generation === bucket.generation) lease.passedBeside(level, atUs, cost);
+      this.count(lease, cost, at);
+    } else if (!this.closed) {
+      const tokens = this.doorkeeper.count(key, cost, at.nowMs);
+      const added = tokens < LEAST_DEMAND ? undefined : this.add(take);
+      if (added instanceof HeldLease) this.count(added, tokens, at);
+    }
+  }
+
+  /** So much of a bucket was spent, here or at the store: perhaps it is worth a lease that is larger. */
+  private count(lease: HeldLease, cost: number, at: Moment): void {
     lease.count(cost, at.nowMs);
     if (this.closed || lease.dropped) return;
     const wanted = lease.wants(at.nowMs);
@@ -142,27 +185,45 @@ export class LocalBuckets {
   tick(): void {
     const at = this.moment();
     for (const lease of this.live) {
+      if (this.reports >= MOST_REPORTS) break;
       this.expire(lease, at);
       if (lease.held === 0) this.live.delete(lease);
       else if (!lease.isDue(at.nowMs)) break;
-      else if (!lease.underWay) this.report(lease, at, 0, lease.excess(at.nowMs));
+      else if (!lease.underWay) this.renew(lease, at);
     }
     for (const bucket of this.untold) this.tell(bucket, at);
   }
 
   close(): Promise<void> {
     this.closed = true;
-    const at = this.moment();
-    for (const lease of this.live) this.giveUp(lease, at);
-    for (const bucket of this.untold) this.tell(bucket, at);
+    for (const bucket of this.untold) this.tell(bucket, this.moment());
+    this.giveAllBack();
     return new Promise((resolve) => {
       if (this.reports === 0) resolve();
       else this.whenTold = resolve;
     });
   }
 
+  /** As many at once as may be on their way; the others with each answer. */
+  private giveAllBack(): void {
+    if (this.isGivingBack) return;
+    this.isGivingBack = true;
+    const at = this.moment();
+    for (const lease of this.live) {
+      if (this.reports >= MOST_REPORTS) break;
+      this.giveUp(lease, at);
+    }
+    this.isGivingBack = false;
+  }
+
+  /** Before a request has to wait for it; or gives back what nobody spends. */
+  private renew(lease: HeldLease, at: Moment): void {
+    const wants = lease.wants(at.nowMs) ?? 0;
+    this.report(lease, at, wants, wants > 0 ? 0 : lease.excess(at.nowMs));
+  }
+
   private report(lease: HeldLease, at: Moment, wants: number, givesBack: number): void {
-    if (givesBack > 0) lease.giveBack(givesBack);
+    lease.spend(givesBack);
     this.counts.givenBack += givesBack;
     lease.sent(at.nowMs);
     // The one that was asked for last ends last.
@@ -181,7 +242,7 @@ export class LocalBuckets {
       else if (lease.held === 0) this.live.delete(lease);
       // It may have been empty meanwhile.
       else this.live.add(lease);
-      for (const waiting of lease.waiting.splice(0)) waiting();
+      for (const waiting of lease.takeWaiting()) waiting();
     });
   }
 
@@ -213,12 +274,18 @@ export class LocalBuckets {
     const request = { key, bucket, lessee, sequence: ++this.sequence, forUs: horizonMs * 1000, ...words };
     this.lender.lend(request, (outcome, atUs) => {
       answer(outcome, atUs);
-      if (--this.reports === 0) this.whenTold?.();
+      this.reports--;
+      if (!this.closed) return;
+      // From a store that is away nobody waits for more: what is held ends by itself.
+      if (outcome instanceof StoreUnavailableError) this.live.clear();
+      else this.giveAllBack();
+      if (this.reports === 0) this.whenTold?.();
     });
   }
 
   /** Its place in the table is needed for another one. What is owed is told all the same. */
   private evicted(local: HeldLease | OptimisticBucket): void {
+    forget(local);
     if (local instanceof HeldLease) this.giveUp(local, this.moment());
   }
 
@@ -235,6 +302,7 @@ export class LocalBuckets {
 
   /** It was made for other numbers, or another consistency, than hold now: what it holds is void, and what it owes is told once more. */
   private replaced(local: HeldLease | OptimisticBucket): void {
+    forget(local);
     if (local instanceof HeldLease) {
       this.counts.lapsed += local.voided();
       local.dropped = true;
@@ -244,6 +312,20 @@ export class LocalBuckets {
       this.untold.delete(local);
     }
   }
+}
+
+/** The next request that asks the same take finds it there. */
+function keep<L extends HeldLease | OptimisticBucket>(take: BucketTake, local: L): L {
+  if (!(take instanceof KeptTake)) return local;
+  forget(local);
+  take.local = local;
+  local.keptBy = take;
+  return local;
+}
+
+function forget(local: LocalBucket): void {
+  if (local.keptBy?.local === local) local.keptBy.local = undefined;
+  local.keptBy = undefined;
 }
 
 function sum<T>(all: Iterable<T>, of: (each: T) => number): number {

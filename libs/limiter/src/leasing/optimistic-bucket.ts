@@ -2,6 +2,7 @@ import { adjusted, clamped, levelFor, startState, type Bucket, type BucketLevel,
 import { isBlocked, type BlockedLevel } from '../block.js';
 import type { Lent } from '../lend.js';
 import { knownState } from './known-state.js';
+import type { KeptTake } from '../take.js';
 import type { LocalBucket, SpentMark } from './local-bucket.js';
 
 /**
@@ -21,6 +22,7 @@ export class OptimisticBucket implements LocalBucket {
   /** Whether a report is on its way. */
   underWay = false;
   mark: SpentMark = { by: this };
+  keptBy: KeptTake | undefined = undefined;
   private state: BucketState | undefined;
   private blockedUntilUs = -Infinity;
   private tellAgainAtMs = -Infinity;

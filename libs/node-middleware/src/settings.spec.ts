@@ -1,6 +1,7 @@
 import type { CodeRule } from './code-rules.js';
-import { routeSettingsOf, settingsOf, type RouteOptions, type TollgateOptions } from './options.js';
+import type { RouteOptions, TollgateOptions } from './options.js';
 import { OptionsError } from './options-error.js';
+import { routeSettingsOf, settingsOf } from './settings.js';
 
 const REDIS = { redisUrl: 'redis://:secret@127.0.0.1:6379' };
 
@@ -20,6 +21,8 @@ test('nothing but Redis has to be named', () => {
     unknownMerchant: 'deny',
     trustedProxies: ['127.0.0.1/32', '::1/128'],
     storeTimeoutMs: 25,
+    leaseHorizonMs: 1000,
+    leaseCacheMb: 64,
     maxWaiting: 1_000,
     graceMs: 10_000,
     exceptions: [],
@@ -32,7 +35,17 @@ test.each<[string, object, string]>([
   ['no Redis', {}, 'redisUrl must be a URL like redis://127.0.0.1:6379'],
   ['a password in a URL that is none', { redisUrl: 'http://:hunter2@x' }, 'redisUrl must be a URL like redis://127.0.0.1:6379'],
   ['an unknown option', { ...REDIS, trustedProxy: [] }, 'trustedProxy is not a field that is known here; did you mean "trustedProxies"?'],
+  [
+    'a horizon of leases beyond what Redis lends for',
+    { ...REDIS, leaseHorizonMs: 10_001 },
+    'leaseHorizonMs must be a whole number from 100 to 10000',
+  ],
   ['a number beyond its bounds', { ...REDIS, storeTimeoutMs: 4 }, 'storeTimeoutMs must be a whole number from 5 to 10000'],
+  [
+    'a window for retries that is too short',
+    { ...REDIS, idempotencyWindowMs: 999 },
+    'idempotencyWindowMs must be 0, or a whole number of milliseconds',
+  ],
   ['a range that is none', { ...REDIS, trustedProxies: ['10.0.0.0/8', 'here'] }, 'trustedProxies[1] must be an address or a CIDR range'],
   ['a merchant that is no id', { ...REDIS, merchant: '' }, 'merchant must be a function of the request, or the id of a merchant'],
   ['a cost below nothing', { ...REDIS, cost: -1 }, 'cost must be a function of the request, or a whole number'],
