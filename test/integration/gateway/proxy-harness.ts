@@ -98,7 +98,7 @@ export async function startProxy(
     metrics,
     logger: { warn: (fields) => log.push({ ...fields }), error: (fields) => log.push({ ...fields }) },
     trusts: () => true,
-    fastLane: process.env.GATEWAY_FAST_LANE === 'on',
+    fastLane: process.env.GATEWAY_FAST_LANE !== 'off',
     admit: counting,
     ...options,
   });

@@ -32,7 +32,7 @@ export interface ProxyOptions {
   overload?: OverloadSettings | undefined;
   /** How the gateway's own answers look; as problem details unless given. */
   present?: Present | undefined;
-  /** Reads plain requests, and sends them on, without the streams of node:http and undici; not unless given. */
+  /** Reads plain requests, and sends them on, without the streams of node:http and undici, unless it is false. */
   fastLane?: boolean;
   /** Decides about each request that could be understood. */
   admit: Admit;
@@ -111,7 +111,7 @@ export function proxySettings(options: ProxyOptions): ProxySettings {
   const { headersTimeoutMs = 30_000, bodyTimeoutMs = 60_000, routes = NO_ROUTES, ...others } = options;
   const settings = {
     host: 'original' as const,
-    fastLane: false,
+    fastLane: true,
     secrets: NO_SECRETS,
     pathCaseSensitive: true,
     pathPolicy: 'strict' as const,

@@ -16,8 +16,8 @@ export const UPSTREAM_VARIABLES = {
   fastLane: {
     name: 'GATEWAY_FAST_LANE',
     apps: ['gateway'],
-    default: 'off',
-    meaning: 'on: requests of the usual kind are read and sent on without the streams of node:http and undici, for less of the processor',
+    default: 'on',
+    meaning: 'off: requests of the usual kind, too, are read and sent on by node:http and undici, for more of the processor',
     parse: (text: string): boolean => oneOf(['off', 'on'])(text) === 'on',
   },
   upstreamUrl: {
