@@ -38,7 +38,8 @@ test.each([
 ])('a head with %s is left to node', (_what, lines) => expect(head(...lines)).toBeUndefined());
 
 test.each([
-  'OPTIONS / HTTP/1.1',
+  'TRACE / HTTP/1.1',
+  'OPTIONS * HTTP/1.1',
   'get / HTTP/1.1',
   'GET * HTTP/1.1',
   'GET http://x/ HTTP/1.1',
