@@ -5,7 +5,7 @@
 import { startLimits } from '#limiter';
 import { parseMerchantSnapshot, redisTake, snapshotText } from '#limiter-redis';
 import { RuleCache } from '../../dist/libs/enforcement/src/rules/rule-cache.js';
-import { packTakes } from '../../dist/libs/limiter-redis/src/take-call.js';
+import { packTakes } from '../../dist/libs/limiter-redis/src/buckets/take-call.js';
 
 const { merchants, own, defaults, limits, requests, unknown = false, deny = false } = JSON.parse(process.argv[2] ?? '');
 
