@@ -230,7 +230,8 @@ describe.each(SETUPS)('%s', (_name, start) => {
     const there = new RedisClaimStore(await connect('limiter'), { nowMs: Date.now });
     expect(await there.refund(name)).toMatchObject({ outcome: 'refunded', given: 2, edited: 0 });
     expect(await claims.refund(name)).toEqual({ outcome: 'ended_before', as: 'refunded' });
-    expect((await asker.ask(rules, request)).allowed).toBe(true);
+    // A claim has one time for the buckets of all masters, so in a cluster what refills between their answers, a millisecond, may be missing at first.
+    await until(async () => (await asker.ask(rules, request)).allowed);
   });
 
   test('jobs go through the queue', async () => {

@@ -1,6 +1,7 @@
 import type { Logger } from '#platform';
 import cluster, { type Worker } from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { closeWhatIsHandedTo } from './handed-connection.js';
 import { isAnswer, isProgress, STANDS_BY, type About, type Progress, type Question, type Serve, type SwitchedHere } from './messages.js';
 
 export interface WorkerPoolOptions {
@@ -121,6 +122,7 @@ export class WorkerPool {
 
   private startOne({ standsBy = false } = {}): Member {
     const worker = cluster.fork(standsBy ? { [STANDS_BY]: '1' } : {});
+    closeWhatIsHandedTo(worker);
     const { promise: serving, resolve: onServing } = deferred();
     const member: Member = {
       worker,
