@@ -16,7 +16,7 @@ const MERCHANTS = 1_000_000;
 const MERCHANTS_QUICK = 10_000;
 const START_TIMEOUT_MS = 60_000;
 /** Answers that a percentile is made of. */
-const SAMPLES = 400;
+const SAMPLES = 1_000;
 /** Changes of a rule that are waited for at the gateways. */
 const CHANGES = 200;
 const CHANGES_QUICK = 10;
