@@ -59,17 +59,19 @@ function workersOf(pid: number): number[] {
     .map(Number);
 }
 
-function statOf(pid: string): { name: string; parent: number } | undefined {
+function statOf(pid: string): { name: string; parent: number; startedAt: number } | undefined {
   try {
-    const [, name = '', parent] = /\((.*)\) \S (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? [];
-    return { name, parent: Number(parent) };
+    const [, name = '', rest = ''] = /\((.*)\) \S (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'latin1')) ?? [];
+    const fields = rest.split(' ');
+    return { name, parent: Number(fields[0]), startedAt: Number(fields[18]) };
   } catch {
     return undefined;
   }
 }
 
-/** One that stands by was started after it. */
-const firstServing = () => Math.min(...workersOf(gateway.pid));
+/** One that stands by was started after it; its pid may be a smaller one, because they begin anew. */
+const firstServing = () => workersOf(gateway.pid).sort((a, b) => startOf(a) - startOf(b))[0]!;
+const startOf = (pid: number) => statOf(String(pid))?.startedAt ?? Infinity;
 const isAlive = (pid: number) => statOf(String(pid)) !== undefined;
 
 test('all workers take from the same buckets, and the management port counts what all of them did', async () => {
