@@ -4,6 +4,7 @@ import { ByteWriter } from '../connection/byte-writer.js';
 import type { ClaimedTake } from './claimed-take.js';
 import type { PackedArguments } from '../connection/packed-command.js';
 import { BUCKET_PREFIX } from '../redis-keys.js';
+import { takenAtUsOf } from './taken-at.js';
 import { RETRY } from './wire.js';
 
 /** The wire format of lua/refund.lua: one call for what many requests give back. */
@@ -39,13 +40,16 @@ export function refundsOf(requests: readonly GivenBack[], nowMs: number): Refund
 }
 
 function refundsOfOne(request: GivenBack, nowMs: number): Refund[] {
-  return request.takes.flatMap(({ key, bucket, cost }, i) => {
-    const numbers =
-      'levels' in request
-        ? refundNumbers(bucket, { cost, level: request.levels[i]!, takenAtUs: request.takenAtUs, holder: request.holder }, nowMs * 1000)
-        : slotNumbers(bucket, request.holder);
+  return request.takes.flatMap(({ key, bucket }, i) => {
+    const numbers = 'levels' in request ? numbersOfTake(request, i, nowMs * 1000) : slotNumbers(bucket, request.holder);
     return numbers === undefined ? [] : [{ key, bucket, numbers }];
   });
+}
+
+function numbersOfTake({ takes, levels, takenAtUs, holder }: Receipt, i: number, nowUs: number): readonly number[] | undefined {
+  const { bucket, cost } = takes[i]!;
+  const level = levels[i]!;
+  return refundNumbers(bucket, { cost, level, takenAtUs: takenAtUsOf(level) ?? takenAtUs, holder }, nowUs);
 }
 
 const END = Buffer.from('\r\n');

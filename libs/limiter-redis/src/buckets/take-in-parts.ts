@@ -18,6 +18,7 @@ import {
 } from '#limiter';
 import { tagOf } from '../connection/cluster-slot.js';
 import { clusterBucketKey, clusterMarkKey } from '../redis-keys.js';
+import { rememberTakenAt } from './taken-at.js';
 
 /** What a request asks of the buckets of one slot. */
 export interface Part {
@@ -105,6 +106,7 @@ export class TakeInParts {
     const next = this.parts[this.taken.length];
     if (next !== undefined) return this.ask(next);
     const [{ atUs, state }] = this.taken as [Taken];
+    for (const part of this.taken) rememberTakenAt(part.levels, part.atUs);
     this.answer(this.inOrder(this.taken), atUs, undefined, state);
   }
 
