@@ -1,3 +1,5 @@
+import { textHash } from '#limiter';
+
 /** Texts that are known at once; a power of two. 64 KB in all. */
 const PLACES = 2 ** 14;
 
@@ -10,17 +12,11 @@ export class Doorkeeper {
   private readonly hashes = new Uint32Array(PLACES);
 
   cameBefore(text: string): boolean {
-    const hash = hashOf(text);
-    const place = (hash ^ (hash >>> 16)) & (PLACES - 1);
+    // 0 is an empty place.
+    const hash = textHash(text) || 1;
+    const place = hash & (PLACES - 1);
     const cameBefore = this.hashes[place] === hash;
     this.hashes[place] = hash;
     return cameBefore;
   }
-}
-
-/** FNV-1a over UTF-16 code units; never 0, which is an empty place. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  return hash >>> 0 || 1;
 }

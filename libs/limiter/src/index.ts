@@ -30,6 +30,7 @@ export * from './conditions/index.js';
 export * from './matching/described-by.js';
 export * from './matching/descriptor.js';
 export { digestOf } from './digest.js';
+export { textHash } from './text-hash.js';
 export type { Retry, RetryPolicy, RetryState } from './retry-policy.js';
 export { asRetry, retryOf, takesOfRetry } from './retry.js';
 export * from './fields/field.js';

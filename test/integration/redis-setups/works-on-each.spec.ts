@@ -237,9 +237,9 @@ describe.each(SETUPS)('%s', (_name, start) => {
   test.each(['by its request', 'by a claim'])('what several logs have counted is given back %s', async (by) => {
     const log: LimitSpec = { name: 'log', algorithm: 'sliding_log', limit: 1, windowMs: 3_600_000 };
     const claims = new RedisClaimStore(redis, { nowMs: Date.now });
-    for (const i of ids(10, by)) {
-      const rules = [ruleWith('20', [log]), ruleWith('21', [log], { layer: 'network', key: ['merchant'] })];
-      const request = { merchantId: i };
+    for (const [i, merchantId] of ids(10, by).entries()) {
+      const rules = [ruleWith('20', [log]), ruleWith('21', [log], { layer: 'network', key: ['ip'] })];
+      const request = { merchantId, ip: `192.0.${by.length}.${i}` };
       const { reservations } = await asker.ask(rules, request);
       expect((await asker.ask(rules, request)).allowed).toBe(false);
       if (by === 'by a claim') await claims.refund((await claims.keep(reservations, 60_000))!);

@@ -3,7 +3,7 @@ import { NewerRulesError, StoreUnavailableError, type Clock } from '../stores/po
 import type { BucketLevel } from '../buckets/bucket.js';
 import { KeptTake, type BucketTake } from '../buckets/take.js';
 import { BucketTable } from './bucket-table.js';
-import { Doorkeeper } from './doorkeeper.js';
+import { TokenSketch } from './token-sketch.js';
 import { HeldLease, LEAST_DEMAND } from './held-lease.js';
 import { LeaseCounts } from './lease-counts.js';
 import type { LocalBucket, Moment } from './local-bucket.js';
@@ -37,7 +37,7 @@ const MOST_REPORTS = 1000;
 export class LocalBuckets {
   readonly counts = new LeaseCounts();
   private readonly table: BucketTable<HeldLease | OptimisticBucket>;
-  private readonly doorkeeper: Doorkeeper;
+  private readonly sketch: TokenSketch;
   /** Leases with tokens, in the order in which they were asked for: the first ends first. */
   private readonly live = new Set<HeldLease>();
   /** Buckets of which the store does not know yet what was spent. */
@@ -57,7 +57,7 @@ export class LocalBuckets {
   ) {
     const { maxBytes = DEFAULT_BYTES, horizonMs } = options;
     this.table = new BucketTable(maxBytes, (evicted) => this.evicted(evicted));
-    this.doorkeeper = new Doorkeeper(maxBytes, horizonMs);
+    this.sketch = new TokenSketch(maxBytes, horizonMs);
   }
 
   get isClosed(): boolean {
@@ -161,7 +161,7 @@ export class LocalBuckets {
       if (lease.bucket.generation === bucket.generation) lease.passedBeside(level, atUs, cost);
       this.count(lease, cost, at);
     } else if (!this.closed) {
-      const tokens = this.doorkeeper.count(key, cost, at.nowMs);
+      const tokens = this.sketch.count(key, cost, at.nowMs);
       const added = tokens < LEAST_DEMAND ? undefined : this.add(take);
       if (added instanceof HeldLease) this.count(added, tokens, at);
     }

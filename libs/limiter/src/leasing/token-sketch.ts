@@ -9,7 +9,7 @@ const MOST_COUNTED = 255;
  * About how many tokens of each bucket were taken lately, in a fixed number of bytes: a count-min sketch (Cormode, Muthukrishnan 2005) of two rows, which is
  * cleared after each period. It never says too little of a period. So a bucket that comes now and then costs no record, and pushes none out.
  */
-export class Doorkeeper {
+export class TokenSketch {
   private readonly rows: readonly [Uint8Array, Uint8Array];
   private readonly mask: number;
   private clearAtMs = -Infinity;
