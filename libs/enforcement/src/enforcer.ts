@@ -6,6 +6,7 @@ import {
   rerouteOf,
   StoreUnavailableError,
   type Descriptor,
+  type MerchantRules,
   type Rule,
   type Switch,
   type Verdict,
@@ -284,7 +285,7 @@ export class Enforcer {
     }
     limiter.check(rules, descriptor, (outcome) => {
       if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, { rules, atUs: outcome.atUs });
-      else this.verdict(outcome, descriptor, answer, requestId);
+      else this.verdict(outcome, rules, descriptor, answer, requestId);
     });
   }
 
@@ -301,12 +302,12 @@ export class Enforcer {
     );
   }
 
-  private verdict(found: Verdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
+  private verdict(found: Verdict, rules: MerchantRules, descriptor: Descriptor, answer: Answer, requestId: string): void {
     const { decisions, refusals, reports, spareCapacity } = this.dependencies;
     const verdict = found.allowed ? found : this.reroutedIfPossible(found);
     decisions.count(verdict);
     if (!verdict.allowed) refusals.verdict(requestId, descriptor, verdict);
-    reports.verdict(requestId, descriptor, verdict);
+    reports.verdict(requestId, descriptor, verdict, rules);
     if (verdict.allowed && !verdict.usedSpare && verdict.reroutedTo === undefined) spareCapacity.countForwarded();
     answer(verdict);
   }

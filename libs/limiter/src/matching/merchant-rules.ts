@@ -37,6 +37,8 @@ export class MerchantRules {
   /** The rules that were chosen so far, if a request of this merchant takes the same from them each time. */
   private compiled: Map<RuleTemplate, CompiledRule> | undefined;
   private made = 0;
+  /** What this process counts of the merchant: see usage-counters.ts of enforcement, which alone reads and writes it. */
+  usage: object | undefined = undefined;
 
   constructor(
     readonly merchantId: string,
