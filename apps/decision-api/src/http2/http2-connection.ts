@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Allowance } from './allowance.js';
+import { Allowance } from '#limiter';
 import { ConnectionError } from './connection-error.js';
 import { FrameReader, type FrameTarget } from './frame-reader.js';
 import {
