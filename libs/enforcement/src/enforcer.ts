@@ -6,7 +6,6 @@ import {
   rerouteOf,
   StoreUnavailableError,
   type Descriptor,
-  type MerchantRules,
   type Rule,
   type Switch,
   type Verdict,
@@ -21,6 +20,7 @@ import { registerGauges } from './reports/gauges.js';
 import { registerLeaseMetrics } from './reports/lease-metrics.js';
 import { rehearsedRules } from './rehearsal.js';
 import { UnknownRoutes } from './reports/unknown-routes.js';
+import type { CountedRules } from './rules/counted-rules.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
 import { rulesInTime } from './rules/rules-in-time.js';
@@ -302,7 +302,7 @@ export class Enforcer {
     );
   }
 
-  private verdict(found: Verdict, rules: MerchantRules, descriptor: Descriptor, answer: Answer, requestId: string): void {
+  private verdict(found: Verdict, rules: CountedRules, descriptor: Descriptor, answer: Answer, requestId: string): void {
     const { decisions, refusals, reports, spareCapacity } = this.dependencies;
     const verdict = found.allowed ? found : this.reroutedIfPossible(found);
     decisions.count(verdict);

@@ -14,7 +14,7 @@ interface Counted extends RuleUsage {
   readonly round: number;
 }
 
-/** Where the count of a merchant is remembered, so that the next decision about it looks nothing up: see MerchantRules. */
+/** Where the count of a merchant is remembered, so that the next decision about it looks nothing up. */
 export interface UsageKeeper {
   usage: object | undefined;
 }
