@@ -137,7 +137,8 @@ function generationOf(limit: Limit | PastLimit, timeZone: string): BucketGenerat
 export function withholding(bucket: Bucket, tokens: number): Bucket {
   if (tokens === 0) return bucket;
   const differences: object = ALGORITHMS[bucket.kind].withholding?.(bucket, tokens) ?? {};
-  return { ...bucket, ...differences, withheld: tokens, whole: bucket };
+  // All of one hidden class: see leasing/lendable-rule.ts.
+  return Object.assign({}, bucket, differences, { withheld: tokens, whole: bucket });
 }
 
 /** What has to be in a bucket for a request to pass. One that takes nothing leaves whatever is there. */
