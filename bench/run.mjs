@@ -34,7 +34,7 @@ const BENCHES = [
   'migrations',
 ];
 
-const HELP = `npm run bench [-- --only NAME] [--rounds N] [--seconds N] [--quick | --record | --publish]
+const HELP = `npm run bench [-- --only NAME] [--part NAME] [--rounds N] [--seconds N] [--quick | --record | --publish]
 
 Measures the performance of what is in this checkout. Every figure is a ratio (or a number of bytes) within one run: what
 is compared is measured in turn, round by round, and the median counts. Needs a redis-server on PATH; PostgreSQL is
@@ -42,6 +42,7 @@ the embedded one; what Tollgate is compared with is installed into bench/peers w
 Prints a table and writes bench/results/<date>.json. Ctrl-C stops everything. The whole takes about an hour.
 
   --only NAME   one of ${BENCHES.join(', ')}; may be given more than once
+  --part NAME   one part of a benchmark that has parts; may be given more than once
   --rounds N    rounds of each comparison, 1 to 100; 5 by default
   --seconds N   length of each measurement, 1 to 60; 5 by default
   --keys N      distinct keys of key-flood, 10,000 to 16,000,000; 10,000,000 by default, which takes half an hour
@@ -70,6 +71,7 @@ class UsageError extends Error {}
 function parse(args) {
   const settings = {
     only: /** @type {string[]} */ ([]),
+    part: /** @type {string[]} */ ([]),
     rounds: 0,
     seconds: 0,
     keys: 10_000_000,
@@ -86,6 +88,7 @@ function parse(args) {
     else if (option === '--record') settings.record = true;
     else if (option === '--publish') settings.publish = true;
     else if (option === '--only') settings.only.push(oneOf(BENCHES, value()));
+    else if (option === '--part') settings.part.push(value());
     else if (option === '--rounds') settings.rounds = whole(option, value(), { most: 100 });
     else if (option === '--seconds') settings.seconds = whole(option, value(), { most: 60 });
     else if (option === '--keys') settings.keys = whole(option, value(), { least: 10_000, most: 16_000_000 });
@@ -93,6 +96,7 @@ function parse(args) {
   }
   if (settings.publish && (settings.quick || settings.only.length > 0))
     throw new UsageError('--publish is only for a whole run, without --quick and --only');
+  if (settings.part.length > 0 && settings.only.length !== 1) throw new UsageError('--part is for the one benchmark that --only names');
   if (settings.record && settings.quick) throw new UsageError('the figures of a --quick run mean nothing, so there is nothing to --record');
   settings.rounds ||= settings.quick ? 2 : 5;
   settings.seconds ||= settings.quick ? 1 : 5;
@@ -102,7 +106,7 @@ function parse(args) {
 /** @param {string[]} values @param {string} text */
 function oneOf(values, text) {
   if (values.includes(text)) return text;
-  throw new UsageError(`there is no benchmark ${JSON.stringify(text)}: expected one of ${values.join(', ')}`);
+  throw new UsageError(`there is no ${JSON.stringify(text)}: expected one of ${values.join(', ')}`);
 }
 
 /** @param {string} option @param {string} text @param {{ least?: number, most: number }} bounds */
@@ -113,7 +117,7 @@ function whole(option, text, { least = 1, most }) {
 }
 
 /** @param {ReturnType<typeof parse>} settings */
-async function measure({ only, rounds, seconds, keys, quick, record: recording, publish: publishing }) {
+async function measure({ only, part, rounds, seconds, keys, quick, record: recording, publish: publishing }) {
   const startedAt = new Date();
   demandNode();
   await installMissing(console.log);
@@ -140,23 +144,27 @@ async function measure({ only, rounds, seconds, keys, quick, record: recording, 
   const failures = {};
   for (const name of BENCHES) {
     if (only.length > 0 && !only.includes(name)) continue;
-    const began = performance.now();
-    const say = (/** @type {string} */ line) => console.log(`  ${line}`);
-    workshop = new Workshop(cores);
-    try {
-      // Loaded only now, because it needs what was just built.
-      const { title, run } = await import(`./${name}.mjs`);
-      console.log(`\n${name}: ${title}`);
-      const figures = await run({ workshop, rounds, seconds, warmupSeconds: quick ? 1 : 2, keys, quick, say });
-      rows.push(...figures.map((/** @type {import('./shared/figures.mjs').Figure} */ figure) => ({ bench: name, ...figure })));
-    } catch (error) {
-      if (stopped) return await new Promise(() => {});
-      failures[name] = /** @type {Error} */ (error).message;
-      console.error(`  FAILED: ${/** @type {Error} */ (error).stack}`);
-    } finally {
-      await workshop.close();
+    // Loaded only now, because it needs what was just built.
+    const { title, run, parts = { '': run } } = await import(`./${name}.mjs`);
+    for (const each of part) oneOf(Object.keys(parts), each);
+    console.log(`\n${name}: ${title}`);
+    for (const [each, runPart] of Object.entries(parts)) {
+      if (part.length > 0 && !part.includes(each)) continue;
+      const began = performance.now();
+      const say = (/** @type {string} */ line) => console.log(`  ${line}`);
+      workshop = new Workshop(cores);
+      try {
+        const figures = await runPart({ workshop, rounds, seconds, warmupSeconds: quick ? 1 : 2, keys, quick, say });
+        rows.push(...figures.map((/** @type {import('./shared/figures.mjs').Figure} */ figure) => ({ bench: name, ...figure })));
+      } catch (error) {
+        if (stopped) return await new Promise(() => {});
+        failures[`${name} ${each}`.trim()] = /** @type {Error} */ (error).message;
+        console.error(`  FAILED: ${/** @type {Error} */ (error).stack}`);
+      } finally {
+        await workshop.close();
+      }
+      say(`${each} ${Math.round((performance.now() - began) / 1000)} s`.trim());
     }
-    say(`${Math.round((performance.now() - began) / 1000)} s`);
   }
 
   if (rows.length > 0) console.log(`\n${table(rows)}\n`);

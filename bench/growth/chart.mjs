@@ -1,4 +1,4 @@
-/** The charts of growth: one figure by one size, both by powers of ten where that shows it. */
+/** The charts of growth: one figure by one size, which grows by powers. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lineChart } from '#simulation';
@@ -11,7 +11,6 @@ import { ROOT } from '../../scripts/paths.mjs';
  * @property {string} grows what the sizes are
  * @property {string} unit of the values
  * @property {readonly { size: number, value: number }[]} points
- * @property {boolean} [steep] values grow as sizes do: powers of ten on both axes
  */
 
 /**
@@ -19,16 +18,15 @@ import { ROOT } from '../../scripts/paths.mjs';
  * @param {{ quick: boolean, subtitle: string }} run the charts of a quick run, which mean nothing, do not replace those of docs/charts
  * @returns {Promise<string>} the file, relative to the checkout
  */
-export async function draw({ name, title, grows, unit, points, steep = false }, { quick, subtitle }) {
+export async function draw({ name, title, grows, unit, points }, { quick, subtitle }) {
   const folder = quick ? join('bench', 'results', 'growth') : join('docs', 'charts', 'growth');
   const sizes = points.map(({ size }) => size);
   const values = points.map(({ value }) => value);
-  const most = Math.max(...values);
   const svg = await lineChart(
     { title, subtitle },
     {
       x: { label: grows, domain: [Math.min(...sizes), Math.max(...sizes)], log: true, ticks: sizes },
-      y: { label: unit, domain: steep ? [Math.min(...values), most] : [0, most * 1.1], log: steep, nice: true },
+      y: { label: unit, domain: [0, Math.max(...values) * 1.1], nice: true },
       lines: [{ name: unit, points: points.map(({ size, value }) => /** @type {const} */ ([size, value])) }],
     },
   );

@@ -42,14 +42,16 @@ local function has_other_format(start, text)
   return present and present <= LATEST_FORMAT and present ~= format_of(text)
 end
 
--- A Redis that is filled for the first time has nothing to compare with.
-if ttl > 0 and call('EXISTS', unpack(KEYS)) == 0 then
-  for i = 1, #KEYS do call('SET', KEYS[i], ARGV[i + 2], 'PX', ARGV[1]) end
-  return { #KEYS, 0 }
+local written, newer = 0, 0
+
+-- A Redis that is filled for the first time has nothing to compare with: up to the first snapshot that is there already. An absolute time spares Redis to make one of each.
+if ttl > 0 then
+  local now = call('TIME')
+  local at = string.format('%.0f', now[1] * 1000 + math.floor(now[2] / 1000) + ttl)
+  while written < #KEYS and call('SET', KEYS[written + 1], ARGV[written + 3], 'PXAT', at, 'NX') do written = written + 1 end
 end
 
-local written, newer = 0, 0
-for i = 1, #KEYS do
+for i = written + 1, #KEYS do
   local text = ARGV[i + 2]
   local present, start = version_at(KEYS[i])
   local version = string.sub(text, 1, 16)

@@ -36,6 +36,23 @@ test('a newer snapshot stays, and the same one only lives longer', async () => {
   expect(await store.read('acme')).toEqual(snapshot(5));
 });
 
+test('of those written together each is compared with what stands there, wherever the first of them is', async () => {
+  const ids = ['a1', 'a2', 'a3', 'a4', 'a5'];
+  await redis.del(...ids.map(snapshotKey));
+  await store.write(
+    [merchantSnapshot('a2', { version: 7 }), merchantSnapshot('a4', { version: 3 }), merchantSnapshot('a5', { version: 5 })],
+    60_000,
+  );
+  const counts = await store.write(
+    ids.map((id) => merchantSnapshot(id, { version: 5 })),
+    120_000,
+  );
+  expect(counts).toEqual({ written: 3, newer: 1 });
+  expect((await Promise.all(ids.map((id) => store.read(id)))).map((found) => found?.version)).toEqual([5, 7, 5, 5, 5]);
+  const lives = await Promise.all(ids.map((id) => redis.pttl(snapshotKey(id))));
+  expect(lives.map((ms) => Math.ceil(ms / 60_000))).toEqual([2, 1, 2, 2, 2]);
+});
+
 /** As the Rules API stores them: two methods, a path, one limit, every default filled in. */
 const usualRule = () =>
   rule({

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Allowance } from './allowance.js';
+import { Allowance } from '#limiter';
 import { ConnectionError } from './connection-error.js';
 import { ConnectionWindow } from './connection-window.js';
 import { FrameWriter } from './frame-writer.js';

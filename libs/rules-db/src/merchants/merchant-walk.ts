@@ -145,19 +145,19 @@ class Lines<T> {
   }
 }
 
-/** COPY takes no parameters. The rules of each merchant are looked up: for a larger chunk PostgreSQL would rather read all rules there are, each time. */
+/**
+ * COPY takes no parameters. Rules are read as one range of their index, in the order of the merchants: the bound below says so also for the first chunk, for which PostgreSQL would rather read
+ * all rules there are.
+ */
 function statement(afterMerchantId: string | null, count: number): string {
-  const after = afterMerchantId === null ? undefined : pg.escapeLiteral(afterMerchantId);
-  const overrides = overridesOfMany(
-    `${after === undefined ? '' : `o.merchant_id > ${after} AND `}o.merchant_id <= (SELECT max(merchant_id) FROM m)`,
-  );
+  const after = pg.escapeLiteral(afterMerchantId ?? '');
+  const inChunk = (column: string): string => `${column} > ${after} AND ${column} <= (SELECT max(merchant_id) FROM m)`;
   return `
     WITH m AS MATERIALIZED (
-      SELECT id AS merchant_id, rules_version, time_zone, plan FROM merchant
-      ${after === undefined ? '' : `WHERE id > ${after}`} ORDER BY id LIMIT ${Math.trunc(count)}
-    ), overridden AS (${overrides})
+      SELECT id AS merchant_id, rules_version, time_zone, plan FROM merchant WHERE id > ${after} ORDER BY id LIMIT ${Math.trunc(count)}
+    ), overridden AS (${overridesOfMany(inChunk('o.merchant_id'))})
     SELECT m.merchant_id, m.rules_version, m.time_zone, m.plan, overridden.overrides, ${RULE_COLUMNS}
-    FROM m LEFT JOIN LATERAL (SELECT * FROM rule WHERE rule.merchant_id = m.merchant_id AND rule.enabled OFFSET 0) r ON true
+    FROM m LEFT JOIN rule r ON r.merchant_id = m.merchant_id AND r.enabled AND ${inChunk('r.merchant_id')}
       LEFT JOIN overridden ON overridden.merchant_id = m.merchant_id
     ORDER BY m.merchant_id`;
 }
