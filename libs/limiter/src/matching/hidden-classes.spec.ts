@@ -37,6 +37,7 @@ describe('a decision finds few hidden classes, however many merchants there are,
     const withheld = rules.map((rule, i) => bucketsWithholding(buckets[i]!, rule, 20));
     const first = (all: typeof buckets) => all.map(({ limits }) => limits[0]!);
     const overridden = rules.map(({ limits }) => bucketOf({ ...limits[0]!, inForce: { fromMs: 0 } }));
-    for (const each of [rules, first(buckets), first(withheld), overridden]) expect(hiddenClasses(each)).toBeLessThan(FEW);
+    const limits = rules.map((rule) => rule.limits[0]!);
+    for (const each of [rules, limits, first(buckets), first(withheld), overridden]) expect(hiddenClasses(each)).toBeLessThan(FEW);
   });
 });
