@@ -15,6 +15,21 @@ export class Latencies {
     this.count++;
   }
 
+  /** What was counted, for `together`. @returns {[bucket: number, count: number][]} */
+  counts() {
+    return Array.from(this.#counts, (count, bucket) => /** @type {[number, number]} */ ([bucket, count])).filter(([, count]) => count > 0);
+  }
+
+  /** @param {[bucket: number, count: number][][]} several what others have counted */
+  static together(several) {
+    const all = new Latencies();
+    for (const [bucket, count] of several.flat()) {
+      all.#counts[bucket] = /** @type {number} */ (all.#counts[bucket]) + count;
+      all.count += count;
+    }
+    return all;
+  }
+
   /** @param {number} q 0 to 1 @returns {number} milliseconds, within 1 % */
   quantile(q) {
     let left = this.count * q;

@@ -13,9 +13,11 @@ export class Measurement {
   /** @type {Record<string, number>} */
   #statuses = {};
   #limited = 0;
+  #tellsCounts = false;
 
-  /** @param {{ warmupMs: number, measureMs: number }} times from now on; the process ends behind them */
-  start({ warmupMs, measureMs }) {
+  /** @param {{ warmupMs: number, measureMs: number, tellsCounts?: boolean }} times from now on; the process ends behind them */
+  start({ warmupMs, measureMs, tellsCounts = false }) {
+    this.#tellsCounts = tellsCounts;
     setTimeout(() => {
       this.#measuring = true;
       this.#since = performance.now();
@@ -53,6 +55,7 @@ export class Measurement {
         p50Ms: this.#latencies.quantile(0.5),
         p99Ms: this.#latencies.quantile(0.99),
         p99MsBySecond: this.#bySecond.map((each) => each.quantile(0.99)),
+        ...(this.#tellsCounts && { countsBySecond: this.#bySecond.map((each) => each.counts()) }),
         statuses: this.#statuses,
         limitedShare: this.#limited / answers,
         lateP99Ms: latenessAt(0.99),

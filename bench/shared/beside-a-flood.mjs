@@ -1,7 +1,7 @@
 /** What merchants notice of a flood, beside as many requests of other merchants: the two take turns within one run. */
 import { join } from 'node:path';
 import { ROOT } from '../../scripts/paths.mjs';
-import { median } from './figures.mjs';
+import { Latencies } from '../load/latencies.mjs';
 import { load } from './http-bed.mjs';
 
 /**
@@ -15,6 +15,8 @@ const STREAM_CONNECTIONS = 32;
 /** So short that what else happens on the machine meets both; so long that what a turn leaves behind is over before it is judged. */
 const TURN_SECONDS = 3;
 const SETTLING_SECONDS = 1;
+/** Turns of the flood. */
+const FLOODS_A_ROUND = 4;
 /** Ten million keys take half an hour on a quiet machine, and several times that beside other work. */
 const LONGEST_FLOOD_MS = 6 * 3_600_000;
 
@@ -46,7 +48,7 @@ export function secondStream(workshop, server, settings) {
 }
 
 /** How long the flood is on in `besideAFlood`, and a turn more, so that it does not run out in the last one. @param {number} rounds */
-export const secondsOfTurns = (rounds) => (2 * rounds + 1) * TURN_SECONDS;
+export const secondsOfTurns = (rounds) => (2 * FLOODS_A_ROUND * rounds + 1) * TURN_SECONDS;
 
 /** No more turns: what is left of the flood, if anything, comes as fast as it is answered. @param {import('./workshop.mjs').Job} job */
 export function asFastAsItCan({ pid }) {
@@ -59,7 +61,8 @@ export function asFastAsItCan({ pid }) {
 }
 
 /**
- * p99 of the merchants in the seconds of each turn but the first, their median; and of each turn of the flood against the two quiet ones beside it.
+ * p99 of the merchants over all turns of the flood together, against that over all quiet ones; the first second of each turn does not count. One turn has so few slow answers that a single moment of the machine decides about its p99.
+ * How much the machine alone makes of such a ratio is told beside it: the quiet turns of even number against the others.
  * @param {import('../run.mjs').Bench} bench
  * @param {Server} server
  * @param {string[]} merchants
@@ -67,19 +70,28 @@ export function asFastAsItCan({ pid }) {
  * @param {import('./workshop.mjs').Job} stream whose turns begin now
  */
 export async function besideAFlood({ workshop, rounds, warmupSeconds, quick }, server, merchants, perSecond, stream) {
-  const floods = quick ? 1 : 2 * rounds;
-  const { p99MsBySecond } = await load(workshop, server, {
+  const floods = quick ? 2 : FLOODS_A_ROUND * rounds;
+  const { countsBySecond = [] } = await load(workshop, server, {
     merchants,
     seconds: (2 * floods + 1) * TURN_SECONDS,
     warmupSeconds,
     perSecond,
     limited: true,
     quick,
+    tellsCounts: true,
     onMeasuring: () => void process.kill(stream.pid, 'SIGUSR2'),
   });
-  const p99OfTurn = (/** @type {number} */ turn) =>
-    median(p99MsBySecond.slice(turn * TURN_SECONDS + SETTLING_SECONDS, (turn + 1) * TURN_SECONDS));
-  const quietMs = Array.from({ length: floods + 1 }, (_, i) => p99OfTurn(2 * i));
-  const floodedMs = Array.from({ length: floods }, (_, i) => p99OfTurn(2 * i + 1));
-  return { quietMs, floodedMs, ratios: floodedMs.map((ms, i) => ms / median(quietMs.slice(i, i + 2))) };
+  const secondsOf = (/** @type {number} */ turn) => countsBySecond.slice(turn * TURN_SECONDS + SETTLING_SECONDS, (turn + 1) * TURN_SECONDS);
+  const p99Of = (/** @type {number[]} */ turns) => Latencies.together(turns.flatMap(secondsOf)).quantile(0.99);
+  const quiet = Array.from({ length: floods + 1 }, (_, i) => 2 * i);
+  const flooded = quiet.slice(0, floods).map((turn) => turn + 1);
+  const [quietMs, floodedMs] = [p99Of(quiet), p99Of(flooded)];
+  const half = (/** @type {number} */ which) => p99Of(quiet.filter((_, i) => i % 2 === which));
+  return {
+    quietMs,
+    floodedMs,
+    ratio: floodedMs / quietMs,
+    noise: half(0) / half(1),
+    turnsMs: [...quiet, ...flooded].sort((a, b) => a - b).map((turn) => p99Of([turn])),
+  };
 }

@@ -38,6 +38,7 @@ export const SNAPSHOT_TTL_MS = 86_400_000;
  * @property {number} p50Ms
  * @property {number} p99Ms
  * @property {number[]} p99MsBySecond of each second, the last of which may be a moment
+ * @property {[bucket: number, count: number][][]} [countsBySecond] what was counted of each second, if it was asked for
  * @property {Record<string, number>} statuses answers by status
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
  * @property {number} [lateP99Ms] how late the load generator asked where it had a rate to keep: beyond that it asked several at once
@@ -60,6 +61,7 @@ export const SNAPSHOT_TTL_MS = 86_400_000;
  * @property {number} [connections] of HTTP/1.1, 64 unless given
  * @property {string} [ca] speaks TLS, and believes who is vouched for by this
  * @property {boolean} [http2] instead of HTTP/1.1; by TLS only
+ * @property {boolean} [tellsCounts] tells all latencies of each second
  * @property {() => void} [onMeasuring] called when the warm-up is over
  */
 
@@ -213,7 +215,7 @@ export async function load(workshop, server, options) {
     perSecond,
     connections = CONNECTIONS,
   } = options;
-  const { ca, http2 = false, post, grpc } = options;
+  const { ca, http2 = false, post, grpc, tellsCounts } = options;
   const settings = {
     port: server.port,
     ...(http2 || grpc ? { connections: HTTP2_CONNECTIONS, streams: CONNECTIONS / HTTP2_CONNECTIONS } : { connections }),
@@ -224,6 +226,7 @@ export async function load(workshop, server, options) {
     grpc,
     perSecond,
     ca,
+    tellsCounts,
   };
   const script = join(ROOT, 'bench', 'load', grpc ? 'grpc-load.mjs' : http2 ? 'http2-load.mjs' : 'http-load.mjs');
   // A thousand tokens are more than an argument may be.

@@ -21,6 +21,38 @@ const LOOK_EVERY_MS = 50;
 const QUIET_MS = 500;
 const QUIET_LOOKS = QUIET_MS / LOOK_EVERY_MS;
 
+/** Before listening stops: no new connection for so long, from some time on in one turn, and at the end at once. */
+const NOBODY_CAME_MS = 10;
+const COMING_MS = 500;
+const MOST_COMING_MS = 1_000;
+
+/**
+ * Calls back in a turn of the event loop in which no connection has come, nor for a while. Connections that the system has made and the process has not accepted yet are reset when listening
+ * stops, with the requests that were sent on them. One of them is accepted a turn, so a turn without one says that none is left. A worker gets them from the primary, which takes some turns. Where clients
+ * come all the time, the first turn without one has to do after half a second.
+ */
+function onceNobodyComes(server: NetServer, then: () => void): void {
+  const beganMs = performance.now();
+  let [cameMs, came] = [beganMs, true];
+  const onConnection = (): void => {
+    cameMs = performance.now();
+    came = true;
+  };
+  const afterATurn = (): void => {
+    const nowMs = performance.now();
+    const isQuiet = !came && (nowMs - cameMs >= NOBODY_CAME_MS || nowMs - beganMs >= COMING_MS);
+    if (isQuiet || nowMs - beganMs >= MOST_COMING_MS) {
+      server.off('connection', onConnection);
+      then();
+    } else {
+      came = false;
+      setImmediate(afterATurn);
+    }
+  };
+  server.on('connection', onConnection);
+  setImmediate(afterATurn);
+}
+
 /**
  * Closes connections without cutting off a request that is on its way. A connection that is idle at one instant may get
  * its next request in the same millisecond, and closing it then would lose that request. So a connection is closed when
@@ -54,7 +86,7 @@ export class Drain {
         if (listening) NetServer.prototype.close.call(server, () => resolve());
         listening = false;
       };
-      this.close(stopListening);
+      this.close(() => onceNobodyComes(server, stopListening));
       setTimeout(() => {
         stopListening();
         for (const connection of this.connections) connection.cut();
@@ -87,7 +119,10 @@ export class Drain {
         connection.closeQuietly();
       }
     }
-    if (this.closing && (idle === 0 || this.closing.looksLeft-- === 0)) this.closing.stopListening();
+    if (this.closing === undefined || (idle > 0 && this.closing.looksLeft-- > 0)) return;
+    const { stopListening } = this.closing;
+    this.closing.stopListening = () => {};
+    stopListening();
   };
 
   private isQuiet(connection: Drainable): boolean {
