@@ -279,6 +279,17 @@ test('an edit ends what was lent before it, and requests that know it are decide
   expect(store.counts.lapsed).toBeGreaterThan(0);
 });
 
+test('what is held by former numbers is void once the store has said that there are newer ones, also for who has not heard of them', () => {
+  const { world, send, store } = worldOf();
+  send(0, 200, 400);
+  expect(store.held).toBeGreaterThan(0);
+  world.edit([{ ...BURST, capacity: 10, refillTokens: 1, refillIntervalMs: 60_000 }]);
+  // The lease is renewed meanwhile, before it ends.
+  send(0, 160, 800);
+  expect(store.held).toBe(0);
+  expect(store.counts.lapsed).toBeGreaterThan(0);
+});
+
 test('a process that ends gives everything back, and asks the store from then on', async () => {
   const { send, store, left } = worldOf();
   send(0, 100, 100);
