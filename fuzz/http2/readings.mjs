@@ -213,7 +213,8 @@ function faultOfPseudo(pseudo) {
   const method = pseudo.get(':method');
   const path = pseudo.get(':path');
   if (!method) return 'no :method';
-  if (method === 'CONNECT') return '';
+  if (/[^\x21-\x7e]/.test(pseudo.get(':authority') ?? '')) return 'an :authority that is none';
+  if (method === 'CONNECT') return pseudo.has(':scheme') || pseudo.has(':path') ? 'CONNECT with :scheme or :path' : '';
   if (!pseudo.get(':scheme') || !path) return 'no :scheme, or no :path';
   return path.startsWith('/') || (path === '*' && method === 'OPTIONS') ? '' : 'a :path that is none';
 }

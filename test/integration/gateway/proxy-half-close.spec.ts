@@ -31,6 +31,38 @@ describe.each([
   });
 });
 
+// Found by the fuzzer (seed 912, case 84036), which took the two moments for a difference between the lanes.
+it.each([
+  ['the fast lane', true],
+  ['the other lane', false],
+])(
+  'half a request is dropped if its client ends before the answer to the one in front, and refused behind that, on %s',
+  async (_lane, fastLane) => {
+    const answers: (() => void)[] = [];
+    const { url } = await startUpstream((_request, response) => answers.push(() => response.end('ok')));
+    const { port } = await startProxy(url, { fastLane });
+    const HALF = 'OPTIONS /a HTTP/1.1\r\nHost: x\r\nContent-Length: 35';
+
+    const sooner = await RawClient.open(port);
+    sooner.socket.write(GET + HALF);
+    sooner.socket.end();
+    // The proxy asks such a client whether it is still there once it has seen its end.
+    await sooner.until('HTTP/1.1 102 ');
+    answers[0]!();
+    await sooner.closed;
+    expect(sooner.received).toMatch(/HTTP\/1\.1 200 OK\r\n[^]*\r\nConnection: close\r\n[^]*ok$/);
+
+    const later = await RawClient.open(port);
+    later.socket.write(GET + HALF);
+    await until(() => expect(answers).toHaveLength(2));
+    answers[1]!();
+    await later.until(/ok$/);
+    later.socket.end();
+    await later.closed;
+    expect(later.statuses).toEqual([200, 400]);
+  },
+);
+
 it('a large answer reaches a client that has closed its sending side', async () => {
   const { url } = await startUpstream((_request, response) => response.end('x'.repeat(5_000_000)));
   const { port } = await startProxy(url);
