@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { watchHandshake } from './handshake.js';
 import { watchHeartbeat } from './heartbeat.js';
 import { failureOf } from './redis-error.js';
+import { hearSocketErrors } from './socket-errors.js';
 import { tlsFailure } from './tls-failure.js';
 
 /** A connection to one Redis, to the primary of a Sentinel group, or to the masters of a cluster. */
@@ -142,12 +143,14 @@ function retryStrategy(attempt: number): number {
 }
 
 function watched(redis: Redis): Redis {
+  hearSocketErrors(redis);
   watchHandshake(redis);
   watchHeartbeat(redis);
   // BullMQ's workers block on a copy of their connection. A heartbeat would wait behind them; they have a deadline of their own.
   const duplicate = redis.duplicate.bind(redis);
   redis.duplicate = (override) => {
     const copy = duplicate(override);
+    hearSocketErrors(copy);
     watchHandshake(copy);
     return copy;
   };
@@ -195,6 +198,7 @@ function clusterOptions(address: ClusterAddress, purpose: RedisPurpose) {
 
 function watchNodes(cluster: Cluster, watchMore: (node: Redis) => void): void {
   const watch = (node: Redis): void => {
+    hearSocketErrors(node);
     watchHandshake(node);
     watchMore(node);
     // Commands that come while a connection is being made fail: so it is made before they come.
