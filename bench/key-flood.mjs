@@ -3,9 +3,9 @@ import { createRedis, RedisSnapshotStore } from '#limiter-redis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asFastAsItCan, besideAFlood, halfOf, secondsOfTurns, secondStream } from './shared/beside-a-flood.mjs';
 import { figure, megabytes, rate } from './shared/figures.mjs';
-import { startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
+import { SNAPSHOT_TTL_MS, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
 import { ruleOf, snapshotOf } from './shared/merchants.mjs';
-import { MemorySampler } from './shared/proc.mjs';
+import { MemorySampler, residentBytes } from './shared/proc.mjs';
 
 export const title = 'a flood of ten million distinct keys';
 
@@ -22,6 +22,8 @@ const LIMIT = {
 
 const MAXMEMORY = 256 * 2 ** 20;
 const QUICK_MAXMEMORY = 16 * 2 ** 20;
+const PROGRESS_EVERY_MS = 60_000;
+const SAMPLE_MS = 500;
 
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
 export async function run(bench) {
@@ -36,7 +38,7 @@ export async function run(bench) {
   say(`at most ${rate(asked.most)}; the merchants ask for ${rate(asked.measured)}, the second stream for ${rate(asked.stream)}`);
 
   const keys = quick ? Math.ceil(bench.keys / 100) : bench.keys;
-  const memory = new MemorySampler(server.pid, 200);
+  const memory = new MemorySampler(server.pid, SAMPLE_MS);
   const store = new StoreSampler(client);
   /** @param {object} settings */
   const streamOf = (settings) =>
@@ -47,7 +49,12 @@ export async function run(bench) {
   const first = streamOf({ ids: keys - leftForTurns });
   await sleep(1000);
   asFastAsItCan(first.job);
+  const progress = setInterval(
+    () => void store.keys().then((text) => say(`${text}, gateway ${megabytes(residentBytes(server.pid) ?? 0)}`)),
+    PROGRESS_EVERY_MS,
+  );
   const before = await first.flooded;
+  clearInterval(progress);
   say(`${before.answered} keys; Redis uses ${megabytes(await store.usedBytes())} and has evicted ${await store.evicted()}`);
 
   const rest = streamOf({ ids: leftForTurns, first: keys - leftForTurns });
@@ -99,7 +106,7 @@ async function boundedRedis(url, maxmemory) {
 async function writeFlooded(redis) {
   const rule = { ...ruleOf(0, { limit: LIMIT }), key: /** @type {any} */ (['merchant', 'ip']) };
   const store = new RedisSnapshotStore(redis);
-  await store.write([{ ...snapshotOf(0, { id: FLOODED }), rules: [rule] }], 3_600_000);
+  await store.write([{ ...snapshotOf(0, { id: FLOODED }), rules: [rule] }], SNAPSHOT_TTL_MS);
   await store.announce([FLOODED]);
 }
 
@@ -113,13 +120,18 @@ class StoreSampler {
   /** @param {ReturnType<typeof createRedis>} redis */
   constructor(redis) {
     this.#redis = redis;
-    this.#timer = setInterval(() => void this.usedBytes(), 200);
+    this.#timer = setInterval(() => void this.usedBytes(), SAMPLE_MS);
   }
 
   async usedBytes() {
     const used = Number(/^used_memory:(\d+)/m.exec(await this.#redis.info('memory'))?.[1]);
     this.#samples.push(used);
     return used;
+  }
+
+  /** For the reader of a long run. */
+  async keys() {
+    return `Redis holds ${await this.#redis.dbsize()} keys in ${megabytes(await this.usedBytes())} and has evicted ${await this.evicted()}`;
   }
 
   async evicted() {

@@ -102,7 +102,7 @@ function whole(option, text, min, max) {
 
 /** @param {ReturnType<typeof settingsIn>} settings @returns {Promise<number>} the exit code */
 async function fuzz({ seconds, examples, seed, mayBeSkipped }) {
-  const schemathesis = findRedisServer() ? obtainSchemathesis() : { missing: 'that takes a redis-server or valkey-server on PATH' };
+  const schemathesis = findRedisServer() ? await obtainSchemathesis() : { missing: 'that takes a redis-server or valkey-server on PATH' };
   if ('missing' in schemathesis) {
     console.error(`${mayBeSkipped ? 'SKIPPED: the Rules API was not fuzzed' : 'Not fuzzed'}: ${schemathesis.missing}`);
     return mayBeSkipped ? 0 : BAD_CONFIGURATION;

@@ -1,30 +1,37 @@
 /** deploy/kubernetes against the JSON schemas of Kubernetes, by kubeconform. What of that is not here is fetched; where it cannot be had, the check is skipped, and says so. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT, TOOLS } from '../paths.mjs';
-import { findProgram } from '../processes.mjs';
+import { ROOT } from '../paths.mjs';
 import { obtainFromGo } from '../services/fetch-linters.mjs';
+import { obtainPython } from '../services/python.mjs';
 
 /** @typedef {import('../check.mjs').Outcome} Outcome */
 /** @typedef {{ apiVersion: string, kind: string }} Manifest */
 
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
 /** kubeconform would get schemas from GitHub. This package of PyPI has them in one file of which the hash can be pinned. */
-const SCHEMAS = { version: '1.37.0', hash: '85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9' };
+const SCHEMAS = {
+  title: 'the schemas of Kubernetes',
+  name: 'kubernetes-schemas',
+  requirements: `--only-binary :all:
+kubernetes-validate==1.37.0 --hash=sha256:85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9
+`,
+};
 /** The newest version of which there are schemas, and the oldest that gets patches: the kinds that are used must be in both. */
 const KUBERNETES = ['v1.37.0', 'v1.34.0'];
 const MANIFESTS = join(ROOT, 'deploy', 'kubernetes');
 const IGNORED = 'kustomization.yaml';
-const INSTALL_MS = 120_000;
+const WITHIN_MS = 120_000;
 
 /** @returns {Promise<Outcome>} */
 export async function kubeconform() {
   const program = obtainFromGo('kubeconform', KUBECONFORM, '-v')?.program;
   if (!program) return { skipped: 'kubeconform is not on PATH and could not be compiled: that takes Go, and the network' };
-  const schemas = obtainSchemas();
-  if (!schemas) return { skipped: 'the schemas of Kubernetes could not be fetched: that takes python3 with pip, and the network' };
+  const python = await obtainPython(SCHEMAS);
+  if ('missing' in python) return { skipped: python.missing };
+  const schemas = schemasOf(join(python.bin, 'python'));
   const names = await namesOfSchemas();
   return { ok: KUBERNETES.every((version) => conforms(program, join(schemas, `${version}-local-strict`), names)) };
 }
@@ -76,34 +83,11 @@ function nameOf({ apiVersion, kind }) {
   return [kind.toLowerCase(), ...(group === undefined ? [] : [group.split('.')[0]]), version].join('-');
 }
 
-/** @returns {string | undefined} the folder with a folder for each version of Kubernetes */
-function obtainSchemas() {
-  const folder = join(TOOLS, `kubernetes-schemas-${SCHEMAS.version}`);
-  const schemas = join(folder, 'kubernetes_validate', 'kubernetes-json-schema');
-  if (existsSync(schemas)) return schemas;
-  const python = findProgram(['python3']);
-  if (!python) return undefined;
-  mkdirSync(TOOLS, { recursive: true });
-  const half = mkdtempSync(join(TOOLS, 'half-'));
-  try {
-    const list = join(half, 'requirements.txt');
-    writeFileSync(list, `kubernetes-validate==${SCHEMAS.version} --hash=sha256:${SCHEMAS.hash}\n`);
-    const quiet = ['--quiet', '--no-input', '--disable-pip-version-check', '--retries=1', '--no-compile', '--no-deps'];
-    const only = ['--only-binary', ':all:', '--require-hashes', '--requirement', list, '--target', half];
-    if (!succeeds(python, ['-m', 'pip', 'install', ...quiet, ...only])) return undefined;
-    renameSync(half, folder);
-    return schemas;
-  } finally {
-    rmSync(half, { recursive: true, force: true });
-  }
+/** @param {string} python with the package @returns {string} the folder with a folder for each version of Kubernetes */
+function schemasOf(python) {
+  const { stdout } = spawnSync(python, ['-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], { encoding: 'utf8' });
+  return join(stdout.trim(), 'kubernetes_validate', 'kubernetes-json-schema');
 }
 
-/**
- * @param {string} program
- * @param {string[]} args
- * @param {Record<string, string>} [env]
- */
-function succeeds(program, args, env = {}) {
-  const options = { cwd: ROOT, stdio: /** @type {const} */ ('inherit'), timeout: INSTALL_MS, env: { ...process.env, ...env } };
-  return spawnSync(program, args, options).status === 0;
-}
+/** @param {string} program @param {string[]} args */
+const succeeds = (program, args) => spawnSync(program, args, { cwd: ROOT, stdio: 'inherit', timeout: WITHIN_MS }).status === 0;

@@ -1,35 +1,24 @@
 /** The linters that npm does not bring: Ruff for Python, luacheck for Lua. Where they cannot be had, their check is skipped, and says so. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { build, importBuilt } from '../build.mjs';
-import { ROOT, TOOLS } from '../paths.mjs';
-import { findProgram } from '../processes.mjs';
+import { ROOT } from '../paths.mjs';
 import { obtainLuacheck } from '../services/fetch-linters.mjs';
+import { obtainPython } from '../services/python.mjs';
 
 /** @typedef {import('../check.mjs').Outcome} Outcome */
 
-const RUFF_VERSION = '0.17.6';
+const RUFF = { title: 'Ruff 0.17.6', name: 'ruff', requirements: '--only-binary :all:\nruff==0.17.6\n' };
 const LUA = join(ROOT, 'libs', 'limiter-redis', 'lua');
 
-/** @returns {Outcome} */
-export function ruff() {
-  const program = obtainRuff();
-  if (!program) return { skipped: `Ruff ${RUFF_VERSION} could not be installed: that takes python3 with venv, and the network` };
-  const ok = [['check'], ['format', '--check']].map((args) => succeeds(program, [...args, 'locust', 'fuzz']));
+/** @returns {Promise<Outcome>} */
+export async function ruff() {
+  const python = await obtainPython(RUFF);
+  if ('missing' in python) return { skipped: python.missing };
+  const ok = [['check'], ['format', '--check']].map((args) => succeeds(join(python.bin, 'ruff'), [...args, 'locust', 'fuzz']));
   return { ok: ok.every(Boolean) };
-}
-
-/** The pinned Ruff in a virtual environment of its own, made at the first use. */
-function obtainRuff() {
-  const venv = join(TOOLS, `ruff-${RUFF_VERSION}`);
-  const program = join(venv, 'bin', 'ruff');
-  if (existsSync(program)) return program;
-  const python = findProgram(['python3']);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--only-binary', ':all:'];
-  const made = python && succeeds(python, ['-m', 'venv', venv]) && succeeds(join(venv, 'bin', 'python'), [...pip, `ruff==${RUFF_VERSION}`]);
-  return made ? program : undefined;
 }
 
 /** Scripts are linted as Redis gets them, with everything that they include: only then is a variable that nobody defines one. @returns {Promise<Outcome>} */

@@ -9,6 +9,7 @@ import { Callers } from './callers/callers.js';
 import type { Decisions } from './decisions/decisions.js';
 import { Waiters } from './decisions/waiters.js';
 import { CallCounts } from './http/call-counts.js';
+import { LimitOverrides } from './envoy/limit-overrides.js';
 import { GrpcDoors } from './grpc/grpc-doors.js';
 import { DecisionServer } from './http/decision-server.js';
 import { createDecisions, createRoutes } from './http/routes.js';
@@ -60,6 +61,7 @@ export class DecisionApi {
       limit: this.callerLimit,
       headersOf,
       trusts: createTrust(config.trustedProxies),
+      overrides: new LimitOverrides(this.enforcer),
     };
     const { maxInFlight, maxConnections, maxBufferedBytes } = config;
     const routes = createRoutes({ ...doors, waiters });

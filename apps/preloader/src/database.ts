@@ -23,14 +23,14 @@ export class Database {
   }
 
   private async connect(): Promise<void> {
-    let failures = 0;
+    let failed = false;
     const onFailure = (err: unknown): void => {
-      failures += 1;
-      if (failures === 1) this.logger.warn({ err }, 'PostgreSQL does not answer yet, the preloader waits for it');
+      failed = true;
+      this.logger.warn({ err }, 'PostgreSQL does not answer yet, the preloader waits for it');
     };
     try {
       await connectWhenUp(this.dataSource, { signal: this.stopped.signal, onFailure });
-      if (failures > 0) this.logger.info('PostgreSQL is connected');
+      if (failed) this.logger.info('PostgreSQL is connected');
     } catch (error) {
       // It rejects only if this process is ending.
       this.logger.debug({ err: error }, 'the process ends before PostgreSQL has answered');

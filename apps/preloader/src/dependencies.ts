@@ -1,5 +1,5 @@
 import { assertAnswers, type RedisConnection } from '#limiter-redis';
-import { isDatabaseUnavailable } from '#rules-db';
+import { assertConnected, isDatabaseUnavailable } from '#rules-db';
 import { withDeadline } from '#waiting';
 import type { DataSource } from 'typeorm';
 
@@ -15,7 +15,7 @@ export class Dependencies {
 
   /** @throws Error if PostgreSQL is not connected or does not answer in time */
   async postgres(): Promise<void> {
-    if (!this.dataSource.isInitialized) throw new Error('not connected yet');
+    assertConnected(this.dataSource);
     await withDeadline(this.dataSource.query('SELECT 1'), ANSWER_TIMEOUT_MS, { what: 'SELECT 1' });
   }
 

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Logger } from '#platform';
-import { connectWhenUp, createDataSource, isDatabaseUnavailable, migrate } from '#rules-db';
+import { assertConnected, connectWhenUp, createDataSource, isDatabaseUnavailable, migrate, reasonOf } from '#rules-db';
 import { retryUntilDone } from '#waiting';
 
 /** At most so many requests wait for a connection, ten for each. */
@@ -20,6 +20,8 @@ export function createRulesDataSource(url: string, registry: Registry): DataSour
 /** The database during the life of the process: first not connected, then connected, then migrated. */
 export class RulesDatabase {
   private migrated = false;
+  /** Why the last attempt to migrate has failed; empty before the first. */
+  private failure = '';
 
   constructor(
     readonly dataSource: DataSource,
@@ -33,8 +35,8 @@ export class RulesDatabase {
 
   /** The health check. @throws Error with the reason while requests cannot be answered */
   readonly check = async (): Promise<void> => {
-    if (!this.dataSource.isInitialized) throw new Error('not connected yet');
-    if (!this.migrated) throw new Error('not migrated yet');
+    assertConnected(this.dataSource);
+    if (!this.migrated) throw new Error(`not migrated yet${this.failure && `: ${this.failure}`}`);
     await this.dataSource.query('SELECT 1');
   };
 
@@ -52,11 +54,21 @@ export class RulesDatabase {
       return migrate(this.dataSource);
     };
     try {
-      const migrations = await retryUntilDone(connectAndMigrate, { signal, isTemporary: isDatabaseUnavailable });
+      const migrations = await retryUntilDone(connectAndMigrate, {
+        signal,
+        isTemporary: isDatabaseUnavailable,
+        onFailure: (err) => this.failed(err),
+      });
       this.migrated = true;
       this.logger.info({ migrations }, 'the database is migrated and ready');
     } catch (error) {
       if (!signal.aborted) throw error;
     }
+  }
+
+  private failed(err: unknown): void {
+    const reason = reasonOf(err);
+    if (reason !== this.failure) this.logger.warn({ err }, 'the database cannot be migrated yet, the Rules API tries again');
+    this.failure = reason;
   }
 }

@@ -1,6 +1,7 @@
 export { CertificateFiles, registerCertificate } from './certificate-files.js';
 export { type CertificatePart, namesIn } from './certificate-names.js';
 export { clientAddress } from './client-address.js';
+export { EndOfTurn } from './end-of-turn.js';
 export { Drain, type Drainable } from './drain.js';
 export { enforcerOptions } from './enforcer-options.js';
 export { handOver } from './hand-over.js';

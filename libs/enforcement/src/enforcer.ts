@@ -20,6 +20,7 @@ import { registerGauges } from './reports/gauges.js';
 import { registerLeaseMetrics } from './reports/lease-metrics.js';
 import { rehearsedRules } from './rehearsal.js';
 import { UnknownRoutes } from './reports/unknown-routes.js';
+import type { CountedRules } from './rules/counted-rules.js';
 import type { KnownRules } from './rules/rule-cache.js';
 import { TooManyUnknownError } from './rules/rule-source.js';
 import { rulesInTime } from './rules/rules-in-time.js';
@@ -284,7 +285,7 @@ export class Enforcer {
     }
     limiter.check(rules, descriptor, (outcome) => {
       if (outcome instanceof NewerRulesError) this.checkAgain(descriptor, answer, requestId, reloads, { rules, atUs: outcome.atUs });
-      else this.verdict(outcome, descriptor, answer, requestId);
+      else this.verdict(outcome, rules, descriptor, answer, requestId);
     });
   }
 
@@ -301,12 +302,12 @@ export class Enforcer {
     );
   }
 
-  private verdict(found: Verdict, descriptor: Descriptor, answer: Answer, requestId: string): void {
+  private verdict(found: Verdict, rules: CountedRules, descriptor: Descriptor, answer: Answer, requestId: string): void {
     const { decisions, refusals, reports, spareCapacity } = this.dependencies;
     const verdict = found.allowed ? found : this.reroutedIfPossible(found);
     decisions.count(verdict);
     if (!verdict.allowed) refusals.verdict(requestId, descriptor, verdict);
-    reports.verdict(requestId, descriptor, verdict);
+    reports.verdict(requestId, descriptor, verdict, rules);
     if (verdict.allowed && !verdict.usedSpare && verdict.reroutedTo === undefined) spareCapacity.countForwarded();
     answer(verdict);
   }

@@ -1,3 +1,5 @@
+export { Allowance } from './allowances/allowance.js';
+export { Allowances } from './allowances/allowances.js';
 export type { PastTake } from './algorithms/algorithm.js';
 export * from './algorithms/amount.js';
 export { calendarWindows } from './algorithms/calendar.js';

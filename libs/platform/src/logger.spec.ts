@@ -36,6 +36,7 @@ describe('createLogger', () => {
     [{ err: new Error('connect redis://:hunter2hunter2@r:6379 failed') }],
     [{ text: 'got Bearer hunter2hunter2' }],
     [{ err: Object.assign(new Error('WRONGPASS'), { command: { name: 'hello', args: ['3', 'AUTH', 'default', 'hunter2hunter2'] } }) }],
+    [{ err: Object.assign(new Error('ERR_TLS_CERT_ALTNAME_INVALID'), { cert: { raw: 'hunter2hunter2' } }) }],
   ])('redacts the secret in %o', (fields) => {
     const { logger, lines } = recorded();
     logger.error(fields, 'oops postgres://u:p@hunter2hunter2@db/x');

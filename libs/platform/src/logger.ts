@@ -15,11 +15,11 @@ function withoutCredentials(line: string): string {
   return line.replace(/(:\/\/[^\s"/@:]*):[^\s"/]*@/g, '$1:[redacted]@').replace(/\b(Bearer|Basic) [A-Za-z0-9._~+/=-]+/gi, '$1 [redacted]');
 }
 
-/** Errors of ioredis hold the failed command: the password of a login, or the keys and rules of merchants. It is left out. */
-function withoutCommand(error: Error): unknown {
+/** Errors of ioredis hold the failed command: the password of a login, or the keys and rules of merchants; those of TLS a whole certificate. Both are left out. */
+function withoutAttachments(error: Error): unknown {
   const fields: unknown = stdSerializers.err(error);
   if (typeof fields !== 'object' || fields === null) return fields;
-  const { command: _command, ...others } = fields as { command?: unknown };
+  const { command: _command, cert: _cert, ...others } = fields as { command?: unknown; cert?: unknown };
   return others;
 }
 
@@ -34,7 +34,7 @@ export function createLogger(app: App, level: LogLevel, destination?: Destinatio
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
-    serializers: { err: withoutCommand },
+    serializers: { err: withoutAttachments },
     mixin: () => requestContext.getStore() ?? {},
     hooks: { streamWrite: withoutCredentials },
   };

@@ -5,11 +5,12 @@
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
+import { burst } from '#limiter/testing';
 import { Pool } from 'undici';
 import { freePort } from '../../../scripts/ports.mjs';
 import { Tether } from '../../../scripts/tether.mjs';
 import { PATIENCE } from '../../support/patience.mjs';
-import { rule } from '../../support/factories/rules.js';
+import { ruleSpec } from '../../support/factories/rules.js';
 import { House } from '../gateway/house.js';
 
 const STARTS = Number(process.env['TOLLGATE_COLD_STARTS'] ?? 1);
@@ -25,10 +26,10 @@ let house: House;
 
 beforeAll(async () => {
   house = await House.open();
-  await house.snapshots.writeDefaultRules({ version: 1, rules: [] });
-  // In Redis only: a gateway that asks PostgreSQL because of its own delay learns that there is no such merchant, and answers 403.
-  for (let i = 0; i < MERCHANTS; i++)
-    await house.write(`m${i}`, [rule({ capacity: 1_000_000, refillTokens: 1_000_000, onStoreFailure: 'closed' })]);
+  // As the Rules API and the preloader leave them: a gateway may ask PostgreSQL beside a Redis that waits for a core, too.
+  const limits = [burst({ capacity: 1_000_000, refillTokens: 1_000_000 })];
+  const rules = [ruleSpec({ match: { methods: [], paths: [] }, limits, onStoreFailure: 'closed' })];
+  await house.store(Object.fromEntries(Array.from({ length: MERCHANTS }, (_, i) => [`m${i}`, rules])));
 });
 
 afterAll(() => house.close());

@@ -308,10 +308,16 @@ test('services ask by gRPC, and Envoy as it asks envoyproxy/ratelimit, by gRPC a
   expect((await call('/json', { ...asked, domain: '' })).body.errors).toEqual([
     { pointer: '/domain', code: 'field.malformed', detail: 'must be given' },
   ]);
-  expect((await call('/json', { ...asked, descriptors: [{ ...asked.descriptors[0], limit: {} }] })).body).toMatchObject({
-    status: 400,
-    code: 'descriptor.limit_override',
+  const limited = (limit: object) => call('/json', { ...asked, descriptors: [{ ...asked.descriptors[0], limit }] });
+  expect((await limited({ requests_per_unit: 2 })).body.errors).toEqual([
+    { pointer: '/descriptors/0/limit/unit', code: 'field.malformed', detail: 'must be a unit of time, like MINUTE' },
+  ]);
+  expect((await limited({ requests_per_unit: 2, unit: 'DAY' })).body).toMatchObject({
+    overallCode: 'OK',
+    statuses: [{ code: 'OK', currentLimit: { requestsPerUnit: 2, unit: 'DAY' }, limitRemaining: 1 }],
   });
+  expect((await limited({ requestsPerUnit: '2', unit: 'DAY' })).body).toMatchObject({ statuses: [{ limitRemaining: 0 }] });
+  expect((await limited({ requestsPerUnit: 2, unit: 'DAY' })).status).toBe(429);
 });
 
 test('by TLS a caller is known by its certificate, and files that are replaced are used without a restart', async () => {

@@ -50,6 +50,8 @@ export class House {
         .resume()
         .on('end', () => (request.url?.startsWith('/hold') ? held.push(answer) : request.url?.startsWith('/large') ? large() : answer()));
     });
+    // On a busy machine its timers may fire before it reads what has come: it leaves it to the gateway to close an idle connection.
+    upstream.keepAliveTimeout = 0;
     await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
     return new House(redisServer, database, redis, upstream, received, held);
   }

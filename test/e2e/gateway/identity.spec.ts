@@ -189,11 +189,12 @@ test.each<[string, () => Promise<string[]> | string[], number, string]>([
     401,
     'identity.token_issuer',
   ],
+  ['a token without an end', async () => [`Authorization: Bearer ${await sign({ exp: undefined })}`, BESIDE], 401, 'identity.token_expiry'],
   [
-    'a token without an end',
-    async () => [`Authorization: Bearer ${await sign({ exp: undefined })}`, BESIDE],
+    'a token whose end is a text',
+    async () => [`Authorization: Bearer ${await sign({ exp: '2100-01-01' })}`, BESIDE],
     401,
-    'identity.token_invalid',
+    'identity.token_expiry',
   ],
   ['a token that names no merchant', async () => [`Authorization: Bearer ${await issuer.sign()}`, BESIDE], 401, 'identity.token_merchant'],
   [

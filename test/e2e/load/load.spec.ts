@@ -37,7 +37,7 @@ interface Outcome {
   stderr: string;
 }
 
-const notice = await bringLocust(console.log, { withinMs: INSTALL_WITHIN_MS }).then(
+const notice = await bringLocust({ withinMs: INSTALL_WITHIN_MS }).then(
   () => '',
   (error: Error) => `NO LOCUST: the load profiles are not tested. ${error.message}\nnpm run load -- burst installs it without a hurry.`,
 );

@@ -8,6 +8,7 @@ import { CallerLimit } from '../../../apps/decision-api/src/callers/caller-limit
 import { Callers } from '../../../apps/decision-api/src/callers/callers.js';
 import type { CertifiedCallers } from '../../../apps/decision-api/src/callers/certified-callers.js';
 import { Decisions } from '../../../apps/decision-api/src/decisions/decisions.js';
+import { LimitOverrides } from '../../../apps/decision-api/src/envoy/limit-overrides.js';
 import { GrpcDoors } from '../../../apps/decision-api/src/grpc/grpc-doors.js';
 import type { ConnectionSilence } from '../../../apps/decision-api/src/http2/silence.js';
 import type { TlsDoor } from '../../../apps/decision-api/src/tls/tls-door.js';
@@ -18,6 +19,7 @@ export const TOKEN = 'a-random-token-of-this-test-0123456789';
 export class MemoryEnforcer {
   readonly rules = new Map<string, readonly Rule[]>();
   defaults: readonly Rule[] = [];
+  private ofProcess: readonly Rule[] = [];
   nowMs = 1_000;
   /** Verdicts by their claims. */
   private readonly claims = new Map<string, Verdict>();
@@ -35,6 +37,10 @@ export class MemoryEnforcer {
     return new RateLimiter(store, store, { nowMs: () => this.nowMs });
   }
 
+  readonly rulesHere = (rules: readonly Rule[]): void => {
+    this.ofProcess = rules;
+  };
+
   check = (descriptor: Descriptor, answer: (outcome: Outcome) => void): void => this.checked(descriptor, answer);
 
   checked(descriptor: Descriptor, answer: (outcome: Outcome) => void): void {
@@ -42,7 +48,7 @@ export class MemoryEnforcer {
     const own = this.rules.get(merchantId);
     if (merchantId === 'unreadable') return answer({ allowed: false, reason: 'rules_unavailable' });
     if (own === undefined) return answer({ allowed: false, reason: 'unknown_merchant' });
-    this.limiter.check(merchantRules(merchantId, own, this.defaults), descriptor, (outcome) => {
+    this.limiter.check(merchantRules(merchantId, own, [...this.defaults, ...this.ofProcess]), descriptor, (outcome) => {
       if (outcome instanceof NewerRulesError) throw outcome;
       answer(outcome);
     });
@@ -120,6 +126,7 @@ export async function openDoors(
     limit: new CallerLimit(callerPerSecond, () => 1_000),
     headersOf: rateLimitHeaders,
     trusts: createTrust(['127.0.0.0/8']),
+    overrides: new LimitOverrides(enforcer, () => enforcer.nowMs),
     health,
     logger: { error: (line: unknown) => errors.push(line) } as never,
     counts: { count: (call, status) => counts.push(`${call} ${status}`) },

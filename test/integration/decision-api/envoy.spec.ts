@@ -207,6 +207,9 @@ describe('what a client can bring about', () => {
   });
 });
 
+/** One more than there may be. */
+const OWN_LIMITS = Array.from({ length: 51 }, (_, i) => ({ requestsPerUnit: i, unit: 'HOUR' }));
+
 describe('a call that cannot be answered', () => {
   const entries = descriptorOf({ k: 'v' });
   it.each<[string, string, object[], object, number, string]>([
@@ -217,7 +220,15 @@ describe('a call that cannot be answered', () => {
     ['with an empty key', 'another', [descriptorOf({ '': 'v' })], {}, 3, 'keys that are not empty'],
     ['with a long key', 'another', [descriptorOf({ ['k'.repeat(8_193)]: 'v' })], {}, 3, 'keys of at most 8192 characters'],
     ['with too many hits', 'another', [entries], { hitsAddend: 4_000_000_000 }, 3, 'from 0 to 1000000000'],
-    ['with a limit of its own', 'another', [{ ...entries, limit: { requestsPerUnit: 5, unit: 'MINUTE' } }], {}, 12, 'write a rule for it'],
+    [
+      'with a limit without a unit',
+      'another',
+      [{ ...entries, limit: { requestsPerUnit: 5 } }],
+      {},
+      3,
+      '/descriptors/0/limit/unit must be a unit',
+    ],
+    ['with too many different limits', 'another', OWN_LIMITS.map((limit) => ({ ...entries, limit })), {}, 8, 'write rules for them'],
     ['while the rules cannot be read', 'unreadable', [entries], {}, 14, 'cannot be read'],
   ])('%s ends with a status', async (_, domain, descriptors, more, code, words) => {
     expect(await ask(domain, descriptors, more)).toMatchObject({ code, details: expect.stringContaining(words) as string });

@@ -1,5 +1,5 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { connectWhenUp, createDataSource, isDatabaseUnavailable, MerchantRepository, RuleReader } from '#rules-db';
+import { assertConnected, connectWhenUp, createDataSource, isDatabaseUnavailable, MerchantRepository, RuleReader } from '#rules-db';
 import { PATIENCE } from '../../support/patience.mjs';
 import { until } from '../../support/until.js';
 import { BY } from '../../support/factories/merchants.js';
@@ -138,11 +138,13 @@ describe('an unavailable database', () => {
     const dataSource = createDataSource(url);
     const failures: unknown[] = [];
     const connected = connectWhenUp(dataSource, { onFailure: (error) => failures.push(error) });
+    expect(() => assertConnected(dataSource)).toThrow('not connected yet: the first attempt has not ended');
     await until(() => failures.length > 0);
     expect(failures.every(isDatabaseUnavailable)).toBe(true);
+    expect(() => assertConnected(dataSource)).toThrow(/not connected yet: Error: (connect ECONNREFUSED|read ECONNRESET|.*terminated)/);
     await line.open();
     await connected;
-    expect(dataSource.isInitialized).toBe(true);
+    expect(() => assertConnected(dataSource)).not.toThrow();
     await dataSource.destroy();
   });
 

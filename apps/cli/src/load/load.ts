@@ -59,7 +59,7 @@ async function load(options: LoadOptions): Promise<number> {
   const stop = new AbortController();
   const onSignal = () => stop.abort();
   for (const signal of SIGNALS) process.on(signal, onSignal);
-  const locust = await bringLocust(print, { signal: stop.signal });
+  const locust = await bringLocust({ say: print, signal: stop.signal });
   for (const signal of SIGNALS) process.off(signal, onSignal);
   if (stop.signal.aborted) return 130;
   const used = watchResources(options.dataDir);

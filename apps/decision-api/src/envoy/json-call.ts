@@ -8,19 +8,19 @@ import { jsonAnswer } from '../http/answer.js';
 import type { Route } from '../http/call.js';
 import { MOST_CHECK_BYTES } from '../http/check-call.js';
 import { badBody, demandKnown } from '../http/valid-body.js';
+import type { LimitOverride, LimitOverrides } from './limit-overrides.js';
 import {
   type CalledDescriptor,
   demandRateLimitCall,
   type DescriptorStatus,
   invalid,
-  overrideRefused,
   rateLimit,
   type RateLimitAnswer,
   type RateLimitCall,
 } from './rate-limit-call.js';
 
 /** POST /json, as envoyproxy/ratelimit has it: the messages of ShouldRateLimit in the JSON form of proto3, answered with 200, or 429 over a limit. */
-export function jsonCall(decisions: Decisions, limit: CallerLimit, headersOf: HeadersOf): Route {
+export function jsonCall(decisions: Decisions, limit: CallerLimit, headersOf: HeadersOf, overrides: LimitOverrides): Route {
   return {
     method: 'POST',
     handle: async (asked) => {
@@ -32,7 +32,7 @@ export function jsonCall(decisions: Decisions, limit: CallerLimit, headersOf: He
         limit.demand(caller, call.descriptors.length);
         return new Promise<RateLimitAnswer>((resolve, reject) => {
           const answer = (outcome: RateLimitAnswer | Error): void => (outcome instanceof Error ? reject(outcome) : resolve(outcome));
-          rateLimit(call, { decisions, headersOf, requestId, isOver: () => left.aborted }, answer);
+          rateLimit(call, { decisions, overrides, headersOf, requestId, isOver: () => left.aborted }, answer);
         });
       });
       const shown = { overallCode, statuses: statuses.map(statusJson) };
@@ -61,7 +61,7 @@ async function asProblem<T>(ask: () => Promise<T>): Promise<T> {
 
 /** Fields are known by both of their names, and those that are not known are passed over, as readers of protobuf do. @throws GrpcError */
 function callOf(message: Readonly<Record<string, unknown>>): RateLimitCall {
-  const hits = numberIn(message, '') || 1;
+  const hits = hitsIn(message, '') || 1;
   const call: RateLimitCall = {
     domain: textIn(message['domain'], '/domain'),
     descriptors: listIn(message['descriptors'], '/descriptors').map((each, i) => descriptorIn(each, i, hits)),
@@ -73,13 +73,18 @@ function callOf(message: Readonly<Record<string, unknown>>): RateLimitCall {
 function descriptorIn(value: unknown, index: number, hits: number): CalledDescriptor {
   const pointer = `/descriptors/${index}`;
   const descriptor = objectIn(value, pointer);
-  if (isThere(descriptor['limit'])) throw overrideRefused(index);
   const entries = listIn(descriptor['entries'], `${pointer}/entries`).map((each, i) => {
     const place = `${pointer}/entries/${i}`;
     const { key, value: text } = objectIn(each, place);
     return { key: textIn(key, `${place}/key`), value: textIn(text, `${place}/value`) };
   });
-  return { entries, hits: numberIn(descriptor, pointer) ?? hits };
+  return { entries, hits: hitsIn(descriptor, pointer) ?? hits, limit: overrideIn(descriptor['limit'], `${pointer}/limit`) };
+}
+
+function overrideIn(value: unknown, pointer: string): LimitOverride | undefined {
+  if (!isThere(value)) return undefined;
+  const { unit, requestsPerUnit, requests_per_unit = requestsPerUnit } = objectIn(value, pointer);
+  return { requestsPerUnit: numberIn(requests_per_unit, `${pointer}/requests_per_unit`) ?? 0, unit: textIn(unit, `${pointer}/unit`) };
 }
 
 const isThere = (value: unknown): boolean => value !== undefined && value !== null;
@@ -101,11 +106,14 @@ function textIn(value: unknown, pointer: string): string {
   throw invalid(pointer, 'must be a text');
 }
 
-/** hits_addend, a number or a text with one; undefined if there is none. */
-function numberIn(message: Readonly<Record<string, unknown>>, pointer: string): number | undefined {
-  const value = message['hitsAddend'] ?? message['hits_addend'];
+function hitsIn({ hitsAddend, hits_addend = hitsAddend }: Readonly<Record<string, unknown>>, pointer: string): number | undefined {
+  return numberIn(hits_addend, `${pointer}/hits_addend`);
+}
+
+/** A number or a text with one; undefined if there is none. */
+function numberIn(value: unknown, pointer: string): number | undefined {
   if (!isThere(value)) return undefined;
   const number = typeof value === 'number' || (typeof value === 'string' && /^\d{1,20}$/.test(value)) ? Number(value) : NaN;
   if (Number.isSafeInteger(number) && number >= 0) return number;
-  throw invalid(`${pointer}/hits_addend`, 'must be a whole number from 0');
+  throw invalid(pointer, 'must be a whole number from 0');
 }

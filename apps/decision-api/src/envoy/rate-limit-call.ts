@@ -6,6 +6,8 @@ import { type MadeDecision, refusalOfDecision } from '../decisions/decision.js';
 import { type Decisions, PathRefusedError } from '../decisions/decisions.js';
 import { field, GrpcCode, GrpcError } from '../grpc/grpc-error.js';
 import { rulesUnavailable } from '../problems.js';
+import { type LimitOverride, type LimitOverrides, OVERRIDE_HEADER } from './limit-overrides.js';
+import { unitOfWindow, windowMsOf } from './units.js';
 
 /** envoy.service.ratelimit.v3.RateLimitRequest, checked. */
 export interface RateLimitCall {
@@ -17,6 +19,8 @@ export interface CalledDescriptor {
   readonly entries: readonly DescriptorEntry[];
   /** 0 takes nothing. */
   readonly hits: number;
+  /** Stands instead of what is configured for it. */
+  readonly limit?: LimitOverride | undefined;
 }
 
 export type Code = 'OK' | 'OVER_LIMIT';
@@ -39,6 +43,7 @@ export interface RateLimitAnswer {
 
 interface Asked {
   readonly decisions: Pick<Decisions, 'checkThen' | 'giveBack'>;
+  readonly overrides: Pick<LimitOverrides, 'headerOf'>;
   readonly headersOf: HeadersOf;
   readonly requestId: string;
   /** Whether nobody waits for the answer any more. */
@@ -53,13 +58,18 @@ const REFUSED: DescriptorStatus = { code: 'OVER_LIMIT', limitRemaining: 0 };
  * Decides about a call of Envoy's rate limit filter: each descriptor is a request, and the call passes if all of them do. Then all of them are charged; otherwise none
  * is. What waits its turn is answered when its turn has come. Calls back once, perhaps before it returns: with a ProblemError if nothing can be decided, so that what happens is for
  * Envoy's failure_mode_deny to say.
+ *
+ * @throws GrpcError if descriptors bring too many different limits
  */
 export function rateLimit({ domain, descriptors }: RateLimitCall, asked: Asked, answer: (outcome: RateLimitAnswer | Error) => void): void {
+  // All or none: what is thrown here has taken nothing.
+  const own = descriptors.map(({ limit }) => limit && asked.overrides.headerOf(limit));
   const texts = descriptors.length > 1 ? descriptors.map(({ entries }) => descriptorText(domain, entries)) : NOTHING_BESIDE;
   const made: (Made | Error)[] = [];
   let open = descriptors.length;
   descriptors.forEach((descriptor, i) => {
-    decide(domain, descriptor, descriptors.length > 1 ? texts.filter((_, other) => other !== i) : NOTHING_BESIDE, asked, (each) => {
+    const beside = descriptors.length > 1 ? texts.filter((_, other) => other !== i) : NOTHING_BESIDE;
+    decide(domain, descriptor, { beside, own: own[i] }, asked, (each) => {
       made[i] = each;
       if (--open === 0) answerAll(made, asked, answer);
     });
@@ -108,13 +118,14 @@ type Made = MadeDecision | 'refused' | undefined;
 function decide(
   domain: string,
   { entries, hits }: CalledDescriptor,
-  beside: readonly string[],
+  { beside, own }: { readonly beside: readonly string[]; readonly own: string | undefined },
   { decisions, requestId }: Asked,
   answer: (made: Made | Error) => void,
 ): void {
   // The client's doing: after an error Envoy lets its request pass, unless it is told otherwise.
   if (entries.some(({ value }) => value.length > MOST_CHARACTERS)) return answer('refused');
-  const request = describedRequest(domain, entries, beside);
+  const described = describedRequest(domain, entries, beside);
+  const request = own === undefined ? described : { ...described, headers: { ...described.headers, [OVERRIDE_HEADER]: own } };
   // Another merchant than there are has no way around its limits; a domain that nobody knows has none, as in envoyproxy/ratelimit.
   const unknown = request.merchant !== domain ? 'refused' : undefined;
   if (!isMerchantId(request.merchant)) return answer(unknown);
@@ -171,21 +182,12 @@ function statusOf({ allowed, outcome }: MadeDecision, givenBack: boolean): Descr
   };
 }
 
-const UNITS: ReadonlyMap<number, string> = new Map([
-  [1_000, 'SECOND'],
-  [60_000, 'MINUTE'],
-  [3_600_000, 'HOUR'],
-  [86_400_000, 'DAY'],
-  [604_800_000, 'WEEK'],
-  [2_592_000_000, 'MONTH'],
-  [31_536_000_000, 'YEAR'],
-]);
 const CALENDAR_UNITS = new Set(['minute', 'hour', 'day', 'week', 'month', 'year']);
 
 /** The unit in which the whole limit comes back, if it is one. */
 function unitOf(limit: Limit): string {
   if ('calendar' in limit && limit.calendar !== undefined && CALENDAR_UNITS.has(limit.calendar)) return limit.calendar.toUpperCase();
-  return (limit.algorithm === 'concurrency' ? undefined : UNITS.get(quotaWindowMs(limit))) ?? 'UNKNOWN';
+  return (limit.algorithm === 'concurrency' ? undefined : unitOfWindow(quotaWindowMs(limit))) ?? 'UNKNOWN';
 }
 
 /** What may be asked in one call: far more than Envoy sends. */
@@ -200,7 +202,8 @@ export function demandRateLimitCall({ domain, descriptors }: RateLimitCall): voi
   if (domain.length > MOST_CHARACTERS) throw invalid('/domain', `must be at most ${MOST_CHARACTERS} characters`);
   if (descriptors.length < 1 || descriptors.length > MOST_DESCRIPTORS)
     throw invalid('/descriptors', `must have 1 to ${MOST_DESCRIPTORS} items`);
-  descriptors.forEach(({ entries, hits }, i) => {
+  descriptors.forEach(({ entries, hits, limit }, i) => {
+    if (limit !== undefined) demandOverride(limit, `/descriptors/${i}/limit`);
     if (entries.length < 1 || entries.length > MOST_ENTRIES)
       throw invalid(`/descriptors/${i}/entries`, `must have 1 to ${MOST_ENTRIES} items`);
     if (!(hits >= 0 && hits <= MOST_HITS)) throw invalid(`/descriptors/${i}/hits_addend`, `must be a whole number from 0 to ${MOST_HITS}`);
@@ -210,12 +213,11 @@ export function demandRateLimitCall({ domain, descriptors }: RateLimitCall): voi
   });
 }
 
-export function invalid(pointer: string, detail: string): GrpcError {
-  return new GrpcError(GrpcCode.InvalidArgument, `${pointer} ${detail}`, 'field.malformed', [field(pointer, detail)]);
+function demandOverride({ requestsPerUnit, unit }: LimitOverride, pointer: string): void {
+  if (!(requestsPerUnit <= MOST_UINT32)) throw invalid(`${pointer}/requests_per_unit`, `must be a whole number from 0 to ${MOST_UINT32}`);
+  if (windowMsOf(unit) === undefined) throw invalid(`${pointer}/unit`, 'must be a unit of time, like MINUTE');
 }
 
-/** Limits are rules: one that a call brings would be known to nobody else, and counted in no bucket of theirs. */
-export function overrideRefused(index: number): GrpcError {
-  const detail = `descriptor ${index} brings a limit of its own, which is not honoured here: write a rule for it`;
-  return new GrpcError(GrpcCode.Unimplemented, detail, 'descriptor.limit_override');
+export function invalid(pointer: string, detail: string): GrpcError {
+  return new GrpcError(GrpcCode.InvalidArgument, `${pointer} ${detail}`, 'field.malformed', [field(pointer, detail)]);
 }

@@ -6,21 +6,15 @@ import type { GrpcCall, Handlers } from '../grpc/grpc-server.js';
 import { readRateLimitRequest } from '../grpc/request-readers.js';
 import { writtenRateLimitResponse } from '../grpc/response-writers.js';
 import { durationOf } from '../grpc/json-values.js';
-import {
-  type DescriptorStatus,
-  demandRateLimitCall,
-  overrideRefused,
-  rateLimit,
-  type RateLimitAnswer,
-  type RateLimitCall,
-} from './rate-limit-call.js';
+import type { LimitOverride, LimitOverrides } from './limit-overrides.js';
+import { type DescriptorStatus, demandRateLimitCall, rateLimit, type RateLimitAnswer, type RateLimitCall } from './rate-limit-call.js';
 
 /** envoy.service.ratelimit.v3.RateLimitRequest as it is decoded. */
 interface RateLimitMessage {
   readonly domain: string;
   readonly descriptors: readonly {
     readonly entries: readonly DescriptorEntry[];
-    readonly limit: object | null;
+    readonly limit: LimitOverride | null;
     readonly hitsAddend: { readonly value: string } | null;
   }[];
   readonly hitsAddend: number;
@@ -30,10 +24,11 @@ export interface RateLimitServiceOptions {
   readonly decisions: Decisions;
   readonly limit: CallerLimit;
   readonly headersOf: HeadersOf;
+  readonly overrides: LimitOverrides;
 }
 
 /** envoy.service.ratelimit.v3.RateLimitService, in place of envoyproxy/ratelimit. */
-export function rateLimitService({ decisions, limit, headersOf }: RateLimitServiceOptions): Handlers {
+export function rateLimitService({ decisions, limit, headersOf, overrides }: RateLimitServiceOptions): Handlers {
   return {
     readers: { ShouldRateLimit: readRateLimitRequest },
     writers: { ShouldRateLimit: writtenRateLimitResponse },
@@ -45,7 +40,7 @@ export function rateLimitService({ decisions, limit, headersOf }: RateLimitServi
       ) => {
         const call = callOf(message);
         limit.demand(caller, call.descriptors.length);
-        rateLimit(call, { decisions, headersOf, requestId, isOver }, (outcome) =>
+        rateLimit(call, { decisions, overrides, headersOf, requestId, isOver }, (outcome) =>
           answered(outcome instanceof Error ? outcome : messageOf(outcome)),
         );
       },
@@ -57,10 +52,11 @@ export function rateLimitService({ decisions, limit, headersOf }: RateLimitServi
 function callOf({ domain, descriptors, hitsAddend }: RateLimitMessage): RateLimitCall {
   const call = {
     domain,
-    descriptors: descriptors.map((each, i) => {
-      if (each.limit !== null) throw overrideRefused(i);
-      return { entries: each.entries, hits: each.hitsAddend === null ? hitsAddend || 1 : Number(each.hitsAddend.value) };
-    }),
+    descriptors: descriptors.map(({ entries, limit, hitsAddend: own }) => ({
+      entries,
+      hits: own === null ? hitsAddend || 1 : Number(own.value),
+      limit: limit ?? undefined,
+    })),
   };
   demandRateLimitCall(call);
   return call;

@@ -5,6 +5,7 @@ import type { CallerLimit } from '../callers/caller-limit.js';
 import type { Callers } from '../callers/callers.js';
 import type { Decisions } from '../decisions/decisions.js';
 import { authorizationService } from '../envoy/authorization-service.js';
+import type { LimitOverrides } from '../envoy/limit-overrides.js';
 import { rateLimitService } from '../envoy/rate-limit-service.js';
 import type { CallCounts } from '../http/call-counts.js';
 import { decisionService } from './decision-service.js';
@@ -23,6 +24,7 @@ export interface GrpcDoorsOptions {
   readonly limit: CallerLimit;
   readonly headersOf: HeadersOf;
   readonly trusts: Trust;
+  readonly overrides: LimitOverrides;
   readonly health: Health;
   readonly logger: Pick<Logger, 'error'>;
   /** Counts calls by their name and the HTTP status that stands for their answer. */

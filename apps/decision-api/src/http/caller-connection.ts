@@ -59,8 +59,9 @@ export class CallerConnection implements Drainable {
     this.leaving.abort();
   }
 
+  /** Behind the answers of this turn, which are written at its end. */
   closeQuietly(): void {
-    this.socket.destroySoon();
+    setImmediate(() => this.socket.destroySoon());
   }
 
   cut(): void {

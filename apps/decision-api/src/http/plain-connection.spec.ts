@@ -1,4 +1,6 @@
 import { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { CallerConnection } from './caller-connection.js';
 import { PlainConnection } from './plain-connection.js';
 
 const HEAD = 'POST /v1/check HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n';
@@ -46,4 +48,30 @@ test('half a request is late, or broken, and not passed over', () => {
   socket.emit('end');
   expect(seen).toEqual(['late', 'broken']);
   socket.destroy();
+});
+
+test('answers of all connections are written at the end of the turn, and a connection that is closed meanwhile quietly has its answer', async () => {
+  const written: string[] = [];
+  const plain: PlainConnection[] = [];
+  const answering = ['one', 'other'].map((name) => {
+    const socket = new Socket();
+    socket.write = (text: unknown) => (written.push(`${name} ${String(text)}`), true);
+    socket.destroySoon = () => void written.push(`${name} closed`);
+    new PlainConnection(socket, {
+      serve: (_head, _body, connection) => (plain.push(connection), true),
+      handOver: () => {},
+      late: () => {},
+      broken: () => {},
+      firstRequestMs: 1_000,
+      keepAliveMs: 5_000,
+    });
+    socket.emit('data', Buffer.from(`${HEAD}{"n":1}`));
+    return socket;
+  });
+  plain.forEach((connection) => connection.answered('answer', 'latin1', false));
+  new CallerConnection(answering[0]!, '127.0.0.1').closeQuietly();
+  expect(written).toEqual([]);
+  await turn();
+  expect(written).toEqual(['one answer', 'other answer', 'one closed']);
+  for (const socket of answering) socket.destroy();
 });

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { handOver } from '#edge';
+import { EndOfTurn, handOver } from '#edge';
 import { beginsWith, bodyStart, bytesToCome, type PlainHead, plainHead } from './plain-head.js';
 
 export interface PlainConnectionOptions {
@@ -14,6 +14,16 @@ export interface PlainConnectionOptions {
   readonly firstRequestMs: number;
   readonly keepAliveMs: number;
 }
+
+interface WaitingAnswer {
+  readonly connection: PlainConnection;
+  readonly text: string;
+  readonly encoding: 'utf8' | 'latin1';
+  readonly closes: boolean;
+}
+
+/** Of all connections. */
+const ANSWERS = new EndOfTurn<WaitingAnswer>((answer) => answer.connection.write(answer));
 
 /**
  * The requests of one connection, as long as they come one by one, each whole in one piece, or in one for its head and one for its body, and without anything unusual: what nearly all callers of an API
@@ -38,6 +48,11 @@ export class PlainConnection {
 
   /** @param text what is written on the connection, in UTF-8, or one byte to a character */
   answered(text: string, encoding: 'utf8' | 'latin1', closes: boolean): void {
+    ANSWERS.add({ connection: this, text, encoding, closes });
+  }
+
+  /** @internal */
+  write({ text, encoding, closes }: WaitingAnswer): void {
     const { socket } = this;
     if (socket.destroyed) return;
     const isTaken = socket.write(text, encoding);

@@ -5,6 +5,7 @@ import type { CallerLimit } from '../callers/caller-limit.js';
 import { Decisions } from '../decisions/decisions.js';
 import type { Waiters } from '../decisions/waiters.js';
 import { jsonCall } from '../envoy/json-call.js';
+import type { LimitOverrides } from '../envoy/limit-overrides.js';
 import { EXT_AUTHZ_PREFIX } from '../envoy/prefixed-request.js';
 import { batchCall } from './batch-call.js';
 import type { Routes } from './call.js';
@@ -23,10 +24,11 @@ export interface RouteDependencies {
   readonly limit: CallerLimit;
   readonly headersOf: HeadersOf;
   readonly trusts: Trust;
+  readonly overrides: LimitOverrides;
 }
 
 /** All calls by HTTP. */
-export function createRoutes({ decisions, strictDecisions, waiters, limit, headersOf, trusts }: RouteDependencies): Routes {
+export function createRoutes({ decisions, strictDecisions, waiters, limit, headersOf, trusts, overrides }: RouteDependencies): Routes {
   const door = { decisions: strictDecisions, limit, headersOf };
   return {
     '/v1/check': checkCall(decisions, limit, headersOf),
@@ -35,7 +37,7 @@ export function createRoutes({ decisions, strictDecisions, waiters, limit, heade
     '/v1/settle': settleCall(decisions, limit),
     '/v1/wait': waitCall(waiters, limit),
     '/openapi.json': documentCall(limit),
-    '/json': jsonCall(decisions, limit, headersOf),
+    '/json': jsonCall(decisions, limit, headersOf, overrides),
     '/v1/forward-auth': forwardAuthCall(door, trusts),
     [`${EXT_AUTHZ_PREFIX}/**`]: extAuthzCall(door, trusts),
   };

@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
-import { Allowance } from './allowance.js';
+import { Allowance } from '#limiter';
 import { ConnectionError } from './connection-error.js';
+import { ConnectionWindow } from './connection-window.js';
+import { FrameWriter } from './frame-writer.js';
 import { FrameReader, type FrameTarget } from './frame-reader.js';
 import {
   ErrorCode,
@@ -15,10 +17,9 @@ import {
   Setting,
   settingsFrame,
 } from './frames.js';
-import { CompressionError, HeaderDecoder } from './header-decoder.js';
-import type { HeaderField } from './header-table.js';
 import { Http2Stream, type StreamCarrier, type StreamUser } from './http2-stream.js';
-import { areTrailers, requestHead, type RequestHead } from './request-head.js';
+import { areTrailers, type RequestHead } from './request-head.js';
+import { RequestHeads } from './request-heads.js';
 import { type ConnectionSilence, Silence } from './silence.js';
 
 export interface Http2ConnectionOptions<Head> {
@@ -34,18 +35,8 @@ export interface Http2ConnectionOptions<Head> {
   readonly failed: (error: unknown) => void;
 }
 
-interface KnownBlock<Head> {
-  readonly block: Buffer;
-  /** Of the table, when it was read. */
-  readonly changes: number;
-  readonly head: Head;
-  readonly length: number;
-}
-
 /** Of one block of headers: as bytes, and as a table counts its fields. */
 const MOST_HEADER_BYTES = 64 * 1024;
-/** What may come on a connection before it was looked at. It is looked at at once: bytes that have to wait are counted by those who keep them. */
-const CONNECTION_WINDOW = 16 * 1024 * 1024;
 /** Streams that a caller ends before they are answered, or makes us end: at once, and a second. Callers whose deadlines pass end some. */
 const RESETS = [1_000, 500] as const;
 /** How long a caller may take to read what was said last. */
@@ -53,24 +44,20 @@ const LAST_WORDS_MS = 5_000;
 
 /**
  * The server's side of a connection of HTTP/2 (RFC 9113), for what gRPC needs of it: no push, no priorities, no table for the headers that it writes.
- * What is written in one turn goes out in one piece. A caller that reads no answers is not read from.
  */
 export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
   mostFrameBytes = FIRST_FRAME_BYTES;
   sendWindow = FIRST_WINDOW;
   private readonly reader = new FrameReader(this, MOST_HEADER_BYTES);
-  private readonly decoder = new HeaderDecoder(MOST_HEADER_BYTES);
+  private readonly heads: RequestHeads<Head>;
+  private readonly writer: FrameWriter;
+  private readonly window = new ConnectionWindow((bytes) => this.write(numbersFrame(FrameType.WindowUpdate, 0, bytes)));
   private readonly resets = new Allowance(...RESETS, performance.now());
   private readonly silence: Silence;
   private readonly streams = new Map<number, Http2Stream>();
   /** Streams that the caller has to make room for. */
   private readonly waiting = new Set<Http2Stream>();
-  private unwritten: Buffer[] = [];
-  /** Most callers send the same head again and again. */
-  private known: KnownBlock<Head> | undefined;
   private firstWindow = FIRST_WINDOW;
-  private receiveWindow = CONNECTION_WINDOW;
-  private unread = 0;
   private lastStream = 0;
   private isLeaving = false;
 
@@ -78,6 +65,8 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     private readonly socket: Socket,
     private readonly options: Http2ConnectionOptions<Head>,
   ) {
+    this.heads = new RequestHeads(MOST_HEADER_BYTES, options.headOf);
+    this.writer = new FrameWriter(socket);
     this.silence = new Silence(options.silence, {
       ask: () => this.write(frame(FrameType.Ping, 0, 0, Buffer.alloc(8))),
       isIdle: () => this.streams.size === 0,
@@ -94,7 +83,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
         [Setting.MostHeaderBytes, MOST_HEADER_BYTES],
       ]),
     );
-    this.write(numbersFrame(FrameType.WindowUpdate, 0, CONNECTION_WINDOW - FIRST_WINDOW));
+    this.window.open();
   }
 
   /** What is under way is finished; what comes from now on is for others to answer. */
@@ -106,8 +95,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
   }
 
   write(bytes: Buffer): void {
-    if (this.unwritten.length === 0) process.nextTick(this.flush);
-    this.unwritten.push(bytes);
+    this.writer.write(bytes);
   }
 
   over(stream: Http2Stream): void {
@@ -124,7 +112,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
 
   onData(id: number, data: Buffer, wholeBytes: number, isLast: boolean): void {
     if (id > this.lastStream) throw new ConnectionError(ErrorCode.Protocol);
-    this.credit(wholeBytes);
+    this.window.came(wholeBytes);
     const stream = this.streams.get(id);
     // A caller may have sent it before it knew that the stream was over.
     if (stream === undefined) return;
@@ -141,7 +129,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     if (id <= this.lastStream) return this.onTrailers(id, block, isLast);
     if (id % 2 === 0) throw new ConnectionError(ErrorCode.Protocol);
     this.lastStream = id;
-    const known = this.knownBlock(block);
+    const known = this.heads.read(block);
     const stream = new Http2Stream(id, this, this.options.streamWindow, this.firstWindow);
     this.streams.set(id, stream);
     if (typeof known === 'number') return this.resetFor(stream, known);
@@ -153,7 +141,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
   }
 
   private onTrailers(id: number, block: Buffer, isLast: boolean): void {
-    const fields = this.decoded(block);
+    const fields = this.heads.fieldsOf(block);
     const stream = this.streams.get(id);
     if (stream === undefined) throw new ConnectionError(ErrorCode.StreamClosed);
     if (stream.hasEnded) return this.resetFor(stream, ErrorCode.StreamClosed);
@@ -230,41 +218,6 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     stream.reset(code);
   }
 
-  /** Of a connection, bytes count as used as soon as they are here. */
-  private credit(bytes: number): void {
-    this.receiveWindow -= bytes;
-    if (this.receiveWindow < 0) throw new ConnectionError(ErrorCode.FlowControl);
-    this.unread += bytes;
-    if (this.unread < CONNECTION_WINDOW / 2) return;
-    this.write(numbersFrame(FrameType.WindowUpdate, 0, this.unread));
-    this.receiveWindow += this.unread;
-    this.unread = 0;
-  }
-
-  private knownBlock(block: Buffer): KnownBlock<Head> | ErrorCode {
-    const { known } = this;
-    if (known !== undefined && known.changes === this.decoder.changes && known.block.equals(block)) return known;
-    const { changes } = this.decoder;
-    const fields = this.decoded(block);
-    if (fields === undefined) return ErrorCode.EnhanceYourCalm;
-    const head = requestHead(fields);
-    if (head === undefined) return ErrorCode.Protocol;
-    const found = { block, changes, head: this.options.headOf(head), length: Number(head.headers.get('content-length') ?? -1) };
-    // One that changes the table means something else the next time.
-    if (changes === this.decoder.changes) this.known = { ...found, block: Buffer.from(block) };
-    return found;
-  }
-
-  /** Undefined: there is too much of it. */
-  private decoded(block: Buffer): readonly HeaderField[] | undefined {
-    try {
-      return this.decoder.decode(block);
-    } catch (error) {
-      if (error instanceof CompressionError) throw new ConnectionError(ErrorCode.Compression);
-      throw error;
-    }
-  }
-
   private readonly onChunk = (chunk: Buffer): void => {
     try {
       this.reader.read(chunk);
@@ -280,7 +233,7 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     const { socket } = this;
     this.isLeaving = true;
     this.write(numbersFrame(FrameType.GoAway, 0, this.lastStream, code));
-    this.flush();
+    this.writer.flush();
     // Reads on, so that the caller reads why.
     socket.off('data', this.onChunk).resume();
     this.onClose();
@@ -303,15 +256,6 @@ export class Http2Connection<Head> implements StreamCarrier, FrameTarget {
     const cut = setTimeout(() => socket.destroy(), LAST_WORDS_MS);
     socket.once('close', () => clearTimeout(cut));
   }
-
-  private readonly flush = (): void => {
-    const { socket, unwritten } = this;
-    this.unwritten = [];
-    if (socket.destroyed || unwritten.length === 0) return;
-    if (socket.write(unwritten.length === 1 ? unwritten[0]! : Buffer.concat(unwritten))) return;
-    socket.pause();
-    socket.once('drain', () => socket.resume());
-  };
 }
 
 function faultOfData(stream: Http2Stream, bytes: number, isLast: boolean): ErrorCode | undefined {

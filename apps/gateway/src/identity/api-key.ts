@@ -1,6 +1,6 @@
 import { type ApiKeys, type KnownApiKey, TooManyUnknownError } from '#enforcement';
 import { API_KEY_TEXT } from '#platform';
-import { apiKeyIn, hasApiKey } from './authorization.js';
+import { hasApiKey, tokenIn } from './authorization.js';
 import type { CredentialReader, Named } from './caller.js';
 import { createKeyCheck } from './key-check.js';
 
@@ -75,6 +75,6 @@ function keyIn(request: KeyedRequest, header: string): SentKey {
   const inHeader = header === '' ? NONE : request.receivedValues(header);
   if (inHeader.length + Number(inAuthorization) > 1) return TWO_KEYS;
   // What only begins like a key is none, but it is there.
-  const token = inAuthorization ? apiKeyIn(authorization) : inHeader[0];
+  const token = inAuthorization ? tokenIn(authorization) : inHeader[0];
   return token === undefined ? NO_KEY : { token, problem: null };
 }

@@ -27,6 +27,7 @@ export type CertificateProblem =
 export type TokenProblem =
   | 'invalid_token'
   | 'expired_token'
+  | 'token_without_expiry'
   | 'token_not_yet_valid'
   | 'token_of_another_issuer'
   | 'token_for_another_audience'

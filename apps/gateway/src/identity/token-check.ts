@@ -31,6 +31,8 @@ export function createTokenCheck({ keyFor, claims: names, nowMs = Date.now, ...e
 }
 
 const PROBLEM_OF_CLAIM: Readonly<Record<string, TokenProblem>> = {
+  // There, and in the past, it is JWTExpired.
+  exp: 'token_without_expiry',
   nbf: 'token_not_yet_valid',
   iss: 'token_of_another_issuer',
   aud: 'token_for_another_audience',

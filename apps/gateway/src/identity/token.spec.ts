@@ -1,20 +1,25 @@
 import type { Named } from './caller.js';
+import { idOf } from './known-tokens.js';
 import { createTokenReader } from './token.js';
 import { callerOfClaims } from './token-claims.js';
 
 const CALLER = { merchantId: 'acme', user: null };
-const read = (...values: string[]) =>
-  new Promise<Named>((resolve) =>
-    createTokenReader({ get: () => CALLER, check: () => Promise.reject(new Error('not asked')) })(
-      { head: { authorizations: values.length, authorization: values.at(-1) ?? '' } },
-      resolve,
-    ),
-  );
 const JWT = 'eyJhbGciOiJFUzI1NiJ9.e30.x';
+const ID = idOf(JWT);
+
+/** What a reader says of these values of Authorization, that knows the JWT, or that has to check each token. */
+const read = (knows: boolean, ...values: string[]) =>
+  new Promise<Named>((resolve) =>
+    createTokenReader({
+      get: (id) => (knows && id === ID ? CALLER : undefined),
+      check: (id, token) => (!knows && id === ID && token === JWT ? Promise.resolve(CALLER) : Promise.reject(new Error('not asked'))),
+    })({ head: { authorizations: values.length, authorization: values.at(-1) ?? '' } }, resolve),
+  );
 
 it.each<[string, string[], Named]>([
   ['a JWT', [`Bearer ${JWT}`], CALLER],
   ['a JWT, in another case of the scheme', [`bEARER  ${JWT}`], CALLER],
+  ['a JWT and spaces around it', [`Bearer   ${JWT}  `], CALLER],
   ['nothing', [], null],
   ['another scheme', [`Basic ${JWT}`], null],
   ['an API key of ours, which is for another reader', ['Bearer tgk_5f0c2a91be04_x'], null],
@@ -27,7 +32,10 @@ it.each<[string, string[], Named]>([
   ['a huge one', [`Bearer ${JWT}${'x'.repeat(9_000)}`], 'invalid_token'],
   ['one without a signature', ['Bearer eyJhbGciOiJub25lIn0.e30.'], 'invalid_token'],
   ['one in two parts', ['Bearer eyJhbGciOiJFUzI1NiJ9.e30'], 'invalid_token'],
-])('Authorization with %s', async (_what, values, named) => expect(await read(...values)).toEqual(named));
+])('Authorization with %s', async (_what, values, named) => {
+  expect(await read(true, ...values)).toEqual(named);
+  expect(await read(false, ...values)).toEqual(named);
+});
 
 describe('the claims of a valid token', () => {
   const names = { merchant: 'org.id', user: 'sub' };

@@ -1,7 +1,7 @@
 import { isJwt } from '#jwt';
 import { bearerTokenIn } from '#platform';
 import type { KeyHeaders } from './api-key.js';
-import { hasApiKey, isBearer } from './authorization.js';
+import { hasApiKey, isBearer, tokenIn } from './authorization.js';
 import type { CredentialReader } from './caller.js';
 import { idOf, type KnownTokens } from './known-tokens.js';
 
@@ -17,11 +17,12 @@ export function createTokenReader<R extends { readonly head: KeyHeaders }>(
     // Of two of them, two servers could read different ones.
     if (authorizations > 1) return done('duplicate_authorization');
     if (!isBearer(authorization) || hasApiKey(authorization)) return done(null);
-    const token = bearerTokenIn(authorization);
-    if (token === undefined || !isJwt(token)) return done('invalid_token');
+    const token = tokenIn(authorization);
     const id = idOf(token);
     const known = tokens.get(id);
     if (known !== undefined) return done(known);
+    // Only what was one is known.
+    if (bearerTokenIn(authorization) === undefined || !isJwt(token)) return done('invalid_token');
     void tokens.check(id, token).then(done);
   };
 }

@@ -64,6 +64,11 @@ const UNAUTHORIZED = {
   ...HEADER_UNAUTHORIZED,
   invalid_token: ['identity.token_invalid', 'The token is not valid.', 'invalid_token'],
   expired_token: ['identity.token_expired', 'The token has expired.', 'invalid_token'],
+  token_without_expiry: [
+    'identity.token_expiry',
+    'The token does not say when it expires: its claim exp has to be there, and a number.',
+    'invalid_token',
+  ],
   token_not_yet_valid: ['identity.token_not_yet_valid', 'The token is not valid yet.', 'invalid_token'],
   token_of_another_issuer: [
     'identity.token_issuer',

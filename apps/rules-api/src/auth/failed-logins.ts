@@ -1,5 +1,4 @@
-import type { Clock } from '#limiter';
-import { Allowance } from './allowance.js';
+import { Allowances, type Clock } from '#limiter';
 
 export const RETRY_AFTER_SECONDS = 3;
 
@@ -8,15 +7,15 @@ export const RETRY_AFTER_SECONDS = 3;
  * administrator who mistypes a token is not locked out; whoever guesses is slowed down to one try in three seconds.
  */
 export class FailedLogins {
-  private readonly tries: Allowance;
+  private readonly tries: Allowances;
 
   constructor(clock: Clock = Date.now) {
-    this.tries = new Allowance({ capacity: 20, everyMs: RETRY_AFTER_SECONDS * 1_000, most: 10_000, clock });
+    this.tries = new Allowances({ capacity: 20, refillTokens: 1, refillIntervalMs: RETRY_AFTER_SECONDS * 1_000, most: 10_000, clock });
   }
 
   /** Whether this address may try another one; counts the try. */
   mayTry(peer: string): boolean {
-    return this.tries.take(peer);
+    return this.tries.take(peer) === 0;
   }
 
   /** The try was none: the bearer is known. */

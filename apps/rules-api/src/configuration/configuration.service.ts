@@ -31,7 +31,8 @@ import type {
 } from './configuration.dto.js';
 import { readConfiguration } from './document.js';
 import { WRITERS } from './export.js';
-import { type Plan, Planner, type Repositories } from './plan.js';
+import { reconcile } from './reconciler.js';
+import type { Reconciliation, Repositories } from './reconciliation.js';
 import { type Selection, selectionIn } from './selection.js';
 
 /** Merchants that an export reads at once, and plans, which may have more rules each. */
@@ -137,9 +138,9 @@ export class ConfigurationService {
   }
 
   private async preview(document: Configuration, query: ApplyQueryDto): Promise<Applied> {
-    const plan = await this.plan({ merchants: this.merchants, plans: this.plans, rules: this.rules }, document, query, undefined);
-    const refusal = refusalOf(plan, Number(query.maxDeletePercent)) ?? strictRefusalOf(plan, query);
-    return { changes: plan.changes, applied: false, ...(refusal && { refusal }), ...warningsIn(plan) };
+    const found = await this.reconcile({ merchants: this.merchants, plans: this.plans, rules: this.rules }, document, query, undefined);
+    const refusal = refusalOf(found, Number(query.maxDeletePercent)) ?? strictRefusalOf(found, query);
+    return { changes: found.changes, applied: false, ...(refusal && { refusal }), ...warningsIn(found) };
   }
 
   private async write(document: Configuration, query: ApplyQueryDto, by: Actor): Promise<Applied> {
@@ -156,17 +157,22 @@ export class ConfigurationService {
       const others = query.deletePlans === 'true' ? await repositories.plans.list({ limit: MAX_PLANS }) : [];
       await repositories.plans.lock([...document.plans.names, ...others.map(({ name }) => name)]);
       if (document.defaultRules) await repositories.rules.lockDefaultRules();
-      const plan = await this.plan(repositories, document, query, by);
-      const refusal = refusalOf(plan, Number(query.maxDeletePercent));
+      const found = await this.reconcile(repositories, document, query, by);
+      const refusal = refusalOf(found, Number(query.maxDeletePercent));
       // It undoes what was changed.
       if (refusal) throw new ProblemError({ status: 409, ...refusal });
-      const strictRefusal = strictRefusalOf(plan, query);
-      if (strictRefusal) throw new ProblemError({ status: 400, type: 'invalid-body', ...strictRefusal, errors: plan.warnings.first });
-      return { changes: plan.changes, applied: true, ...warningsIn(plan) };
+      const strictRefusal = strictRefusalOf(found, query);
+      if (strictRefusal) throw new ProblemError({ status: 400, type: 'invalid-body', ...strictRefusal, errors: found.warnings.first });
+      return { changes: found.changes, applied: true, ...warningsIn(found) };
     });
   }
 
-  private async plan(repositories: Repositories, document: Configuration, query: ApplyQueryDto, by: Actor | undefined): Promise<Plan> {
+  private async reconcile(
+    repositories: Repositories,
+    document: Configuration,
+    query: ApplyQueryDto,
+    by: Actor | undefined,
+  ): Promise<Reconciliation> {
     const options = {
       deleteMerchants: query.deleteMerchants === 'true',
       deletePlans: query.deletePlans === 'true',
@@ -174,7 +180,7 @@ export class ConfigurationService {
       strict: query.strict === 'true',
       by,
     };
-    return new Planner(repositories, this.unreadable, options).plan(document);
+    return reconcile(repositories, this.unreadable, options, document);
   }
 }
 
@@ -191,7 +197,7 @@ function notTogether(parameter: 'deleteMerchants' | 'deletePlans', what: string)
   return invalidQuery([{ parameter, code: `query.${parameter}.not_applicable`, detail }]);
 }
 
-function refusalOf({ deletions, protectedRules, planInUse }: Plan, maxDeletePercent: number): ApplyRefusal | undefined {
+function refusalOf({ deletions, protectedRules, planInUse }: Reconciliation, maxDeletePercent: number): ApplyRefusal | undefined {
   if (protectedRules.length > 0) {
     const { code, detail } = approvalNeeded(protectedRules);
     return { code, detail };
@@ -211,7 +217,7 @@ function refusalOf({ deletions, protectedRules, planInUse }: Plan, maxDeletePerc
   return undefined;
 }
 
-function strictRefusalOf({ warnings: { first, more } }: Plan, { strict }: ApplyQueryDto): ApplyRefusal | undefined {
+function strictRefusalOf({ warnings: { first, more } }: Reconciliation, { strict }: ApplyQueryDto): ApplyRefusal | undefined {
   if (strict !== 'true' || first.length === 0) return undefined;
   const all = first.length + more;
   const detail =
@@ -220,6 +226,6 @@ function strictRefusalOf({ warnings: { first, more } }: Plan, { strict }: ApplyQ
   return { code: 'rule.warnings', detail };
 }
 
-function warningsIn({ warnings: { first, more } }: Plan): Pick<ApplyResult, 'warnings' | 'moreWarnings'> {
+function warningsIn({ warnings: { first, more } }: Reconciliation): Pick<ApplyResult, 'warnings' | 'moreWarnings'> {
   return { ...(first.length > 0 && { warnings: [...first] }), ...(more > 0 && { moreWarnings: more }) };
 }

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { type BucketReading, capacityOf, type Limit, quotaWindowMs, reserveOf, type Rule, withheldOf } from '#limiter';
+import { Allowances, type BucketReading, capacityOf, type Limit, quotaWindowMs, reserveOf, type Rule, withheldOf } from '#limiter';
 import { ProblemError } from '#platform';
-import { Allowance } from '../auth/allowance.js';
 import { BucketsService } from '../buckets/buckets.service.js';
 import { HOUR_MS, LiveReports, USAGE_KEPT_MS, type UsageStep } from '../buckets/live-reports.js';
 import { isShared, type NamedBucket } from '../buckets/merchant-buckets.js';
@@ -16,7 +15,7 @@ const MOST_MERCHANTS = 100_000;
 /** What a merchant sees of itself. */
 @Injectable()
 export class MeService {
-  private readonly allowance = new Allowance({ capacity: AT_ONCE, everyMs: EVERY_MS, most: MOST_MERCHANTS });
+  private readonly allowances = new Allowances({ capacity: AT_ONCE, refillTokens: 1, refillIntervalMs: EVERY_MS, most: MOST_MERCHANTS });
 
   constructor(
     @Inject(BucketsService) private readonly buckets: BucketsService,
@@ -24,7 +23,7 @@ export class MeService {
   ) {}
 
   async limits(merchantId: string, query: MyLimitsQueryDto): Promise<Page<MyLimitView>> {
-    if (!this.allowance.take(merchantId)) throw tooOften();
+    if (this.allowances.take(merchantId) !== 0) throw tooOften();
     const usage = await this.usage(merchantId);
     return this.buckets.page(merchantId, query, isForMerchant, (named, reading) => limitView(named, reading, usage(named.rule.id)));
   }

@@ -10,7 +10,7 @@ export interface NamedExample {
 const OTHER_VALUES: Readonly<Record<string, unknown>> = {
   priority: 200,
   mode: { enforcePercent: 10 },
-  key: ['merchant', 'ip'],
+  key: ['merchant', 'ip.prefix'],
   cost: 5,
 };
 

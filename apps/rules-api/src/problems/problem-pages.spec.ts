@@ -65,7 +65,7 @@ const SOURCES = [
   'apps/rules-api/src/explain/explain.service.ts',
   'apps/rules-api/src/configuration/configuration.service.ts',
   'apps/rules-api/src/configuration/document.ts',
-  'apps/rules-api/src/configuration/plan.ts',
+  'apps/rules-api/src/configuration/planned-changes.ts',
   'apps/rules-api/src/configuration/selection.ts',
   'apps/rules-api/src/configuration/yaml-body.ts',
   'apps/rules-api/src/history/history.service.ts',

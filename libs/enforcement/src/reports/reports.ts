@@ -19,7 +19,7 @@ import { LimitNotes } from './limit-notes.js';
 import { receiptOf } from './receipt.js';
 import { ReceiptQueue } from './receipt-queue.js';
 import { SaidOnce } from './said-once.js';
-import { UsageCounters } from './usage-counters.js';
+import { UsageCounters, type UsageKeeper } from './usage-counters.js';
 import { UsageFlush } from './usage-flush.js';
 
 /** Often, so that a flood of refusals is written a few at a time: those of a tenth of a second hold all requests up for half a millisecond. */
@@ -109,10 +109,10 @@ export class Reports {
     if (receiptsPerSecond > 0) this.timers.push(setInterval(() => void this.writeReceipts(), WRITE_RECEIPTS_EVERY_MS));
   }
 
-  /** @param requestId '' if the request has none */
-  verdict(requestId: string, descriptor: Descriptor, verdict: Verdict): void {
+  /** @param requestId '' if the request has none. @param keeper of the merchant of the descriptor */
+  verdict(requestId: string, descriptor: Descriptor, verdict: Verdict, keeper?: UsageKeeper): void {
     if (this.options.settings.usageFlushMs > 0) {
-      this.counters.count(descriptor.merchantId, verdict);
+      this.counters.count(descriptor.merchantId, verdict, keeper);
       this.limits.note(descriptor.merchantId, verdict);
       this.keys.count(descriptor, verdict);
       if (!verdict.allowed) this.spikes.refused(descriptor, verdict);

@@ -76,3 +76,40 @@ test('beyond the bound rules and merchants are counted together, apart from ids 
   ]);
   expect(counters.take()).toEqual([]);
 });
+
+test('what a merchant keeps of its count is good for one rule and one flush', () => {
+  const counters = new UsageCounters({ isMerchant: () => true });
+  const keeper = { usage: undefined };
+  const [first] = verdicts([rule('1')], 1);
+  const [second] = verdicts([rule('2')], 1);
+  const passed = () => counters.take().map(({ merchantId, rules }) => [merchantId, rules.map((each) => [each.ruleId, each.passed])]);
+  for (const verdict of [first!, first!, second!, first!]) counters.count('acme', verdict, keeper);
+  const shouldBe = [
+    ['1', 3],
+    ['2', 1],
+  ];
+  expect(passed()).toEqual([['acme', shouldBe]]);
+  counters.count('acme', first!, keeper);
+  expect(passed()).toEqual([['acme', [['1', 1]]]]);
+});
+
+test('a merchant for which there was no room in one flush is counted in the next one', () => {
+  const counters = new UsageCounters({ isMerchant: () => true, mostPairs: 1 });
+  const keepers = { acme: { usage: undefined }, other: { usage: undefined } };
+  const [first] = verdicts([rule('1')], 1);
+  const [second] = verdicts([rule('2')], 1);
+  const count = (merchantId: keyof typeof keepers, verdict = first!) => counters.count(merchantId, verdict, keepers[merchantId]);
+  const passed = () => counters.take().map(({ merchantId, rules }) => [merchantId, ...rules.map((each) => [each.ruleId, each.passed])]);
+  count('acme');
+  count('other');
+  count('other');
+  // No room for the second rule of a merchant that is counted, which takes nothing from the first.
+  count('acme', second!);
+  count('acme');
+  expect(passed()).toEqual([
+    ['acme', ['1', 2]],
+    ['', ['none', 3]],
+  ]);
+  count('other');
+  expect(passed()).toEqual([['other', ['1', 1]]]);
+});

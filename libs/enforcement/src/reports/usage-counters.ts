@@ -10,6 +10,13 @@ const MOST_PAIRS = 10_000;
  */
 interface Counted extends RuleUsage {
   next: Counted | undefined;
+  /** The flush with which it is told. */
+  readonly round: number;
+}
+
+/** Where the count of a merchant is remembered, so that the next decision about it looks nothing up. */
+export interface UsageKeeper {
+  usage: object | undefined;
 }
 
 export interface UsageCountersOptions {
@@ -25,24 +32,27 @@ export interface UsageCountersOptions {
 export class UsageCounters {
   private merchants = new Map<string, Counted>();
   private pairs = 0;
+  /** Flushes so far. */
+  private round = 0;
   /** Of ids that no merchant has. */
-  private other = counts(OTHER_RULE);
+  private other = counts(OTHER_RULE, this.round);
   /** Of merchants and rules for which there is no room, so that it is known that numbers of theirs are missing. */
-  private beyond = counts(NO_RULE);
+  private beyond = counts(NO_RULE, this.round);
   private readonly mostPairs: number;
 
   constructor(private readonly options: UsageCountersOptions) {
     this.mostPairs = options.mostPairs ?? MOST_PAIRS;
   }
 
-  count(merchantId: string, verdict: Verdict): void {
+  /** @param keeper of this merchant and no other */
+  count(merchantId: string, verdict: Verdict, keeper?: UsageKeeper): void {
     const { allowed, limits, shadow } = verdict;
     if (limits.length === 0) {
-      const usage = this.ruleOf(merchantId, NO_RULE);
+      const usage = this.ruleOf(merchantId, NO_RULE, keeper);
       if (allowed) usage.passed++;
       else usage.refused++;
     } else {
-      this.countLimits(merchantId, verdict);
+      this.countLimits(merchantId, verdict, keeper);
     }
     for (const { ruleId, refused } of shadow) {
       if (refused) this.ruleOf(merchantId, ruleId).shadowRefused++;
@@ -55,16 +65,17 @@ export class UsageCounters {
     const { merchants, other, beyond } = this;
     const taken: MerchantUsage[] = Array.from(merchants, ([merchantId, first]) => ({ merchantId, rules: inChain(first) }));
     const others = [other, beyond].filter(({ passed, refused, shadowRefused }) => passed + refused + shadowRefused > 0);
-    if (others.length > 0) taken.push({ merchantId: OTHER_MERCHANT, rules: others });
+    if (others.length > 0) taken.push({ merchantId: OTHER_MERCHANT, rules: others.map(usageOf) });
     if (taken.length > 0) this.merchants = new Map();
     this.pairs = 0;
-    this.other = counts(OTHER_RULE);
-    this.beyond = counts(NO_RULE);
+    this.round++;
+    this.other = counts(OTHER_RULE, this.round);
+    this.beyond = counts(NO_RULE, this.round);
     return taken;
   }
 
   /** The limits of a rule stand side by side. */
-  private countLimits(merchantId: string, { allowed, limits }: Verdict): void {
+  private countLimits(merchantId: string, { allowed, limits }: Verdict, keeper: UsageKeeper | undefined): void {
     // A penalty refuses where no limit does.
     const byPenalty = !allowed && !limits.some(refuses);
     for (let i = 0; i < limits.length;) {
@@ -76,37 +87,51 @@ export class UsageCounters {
         if (!decision.allowed) refused = true;
         least = Math.min(least, percentLeft(decision.remaining, usableOf(decision)));
       }
-      const usage = this.ruleOf(merchantId, ruleId);
+      const usage = this.ruleOf(merchantId, ruleId, keeper);
       if (allowed) usage.passed++;
       else if (refused) usage.refused++;
       if (least < usage.leastPercent) usage.leastPercent = least;
     }
   }
 
-  private ruleOf(merchantId: string, ruleId: string): RuleUsage {
+  private ruleOf(merchantId: string, ruleId: string, keeper?: UsageKeeper): RuleUsage {
+    const kept = keeper?.usage as Counted | undefined;
+    if (kept !== undefined && kept.round === this.round && (kept.ruleId === ruleId || kept === this.beyond)) return kept;
     const first = this.merchants.get(merchantId);
-    let last: Counted | undefined;
-    for (let each = first; each !== undefined; each = each.next) {
-      if (each.ruleId === ruleId) return each;
-      last = each;
-    }
+    const found = inChainOf(first, ruleId) ?? this.add(merchantId, ruleId, first);
+    // Of a merchant without any count there is none before the next flush, whatever its rule.
+    if (keeper !== undefined && found !== this.other && (found !== this.beyond || first === undefined)) keeper.usage = found;
+    return found;
+  }
+
+  private add(merchantId: string, ruleId: string, first: Counted | undefined): Counted {
     if (this.pairs >= this.mostPairs) return this.beyond;
-    if (last === undefined && !this.options.isMerchant(merchantId)) return this.other;
+    if (first === undefined && !this.options.isMerchant(merchantId)) return this.other;
     this.pairs++;
-    const added: Counted = { ...counts(ruleId), next: undefined };
-    if (last === undefined) this.merchants.set(merchantId, added);
-    else last.next = added;
+    const added = counts(ruleId, this.round);
+    if (first === undefined) {
+      this.merchants.set(merchantId, added);
+    } else {
+      added.next = first.next;
+      first.next = added;
+    }
     return added;
   }
 }
 
+function inChainOf(first: Counted | undefined, ruleId: string): Counted | undefined {
+  for (let each = first; each !== undefined; each = each.next) if (each.ruleId === ruleId) return each;
+  return undefined;
+}
+
 function inChain(first: Counted): RuleUsage[] {
   const rules: RuleUsage[] = [];
-  for (let each: Counted | undefined = first; each !== undefined; each = each.next) {
-    const { next: _next, ...usage } = each;
-    rules.push(usage);
-  }
+  for (let each: Counted | undefined = first; each !== undefined; each = each.next) rules.push(usageOf(each));
   return rules;
+}
+
+function usageOf({ ruleId, passed, refused, shadowRefused, leastPercent }: Counted): RuleUsage {
+  return { ruleId, passed, refused, shadowRefused, leastPercent };
 }
 
 function refuses({ decision }: LimitReport): boolean {
@@ -118,6 +143,6 @@ function percentLeft(remaining: number, limit: number): number {
   return limit > 0 ? Math.max(0, Math.floor((100 * remaining) / limit)) : 0;
 }
 
-function counts(ruleId: string): RuleUsage {
-  return { ruleId, passed: 0, refused: 0, shadowRefused: 0, leastPercent: 100 };
+function counts(ruleId: string, round: number): Counted {
+  return { ruleId, passed: 0, refused: 0, shadowRefused: 0, leastPercent: 100, next: undefined, round };
 }

@@ -5,7 +5,6 @@ import {
   switchedRules,
   type DefaultRulesSnapshot,
   type MakeTake,
-  type MerchantRules,
   type MerchantSnapshot,
   type NewerRule,
   type OverrideTime,
@@ -15,10 +14,11 @@ import {
   type RuleOverrides,
   type Switch,
 } from '#limiter';
+import { CountedRules } from './counted-rules.js';
 import { bytesOfMerchant, bytesOfUnknown } from './rule-memory.js';
 
 /** What a request needs to know of its merchant's rules. */
-export type KnownRules = MerchantRules | 'unknown_merchant';
+export type KnownRules = CountedRules | 'unknown_merchant';
 
 /** What a merchant shares with others. */
 export interface SharedSnapshots {
@@ -38,6 +38,7 @@ export function compileRules(
   const { switches = NO_SWITCHES } = defaults;
   const switched = (rules: readonly Rule[]): readonly Rule[] => switchedRules(rules, switches, merchantId);
   return merchantRules(merchantId, switched(snapshot?.rules ?? []), switched(defaults.rules), {
+    as: CountedRules,
     timeZone: snapshot?.timeZone,
     plan: plan && switched(plan.rules),
     makeTake,

@@ -1,5 +1,5 @@
 import { peerGroup } from '#addresses';
-import { SieveCache, type CacheEntry } from '#limiter';
+import { Allowance, SieveCache, type CacheEntry } from '#limiter';
 
 export interface LookupAllowanceOptions {
   /** Ids a second that turn out to belong to no merchant. */
@@ -20,8 +20,8 @@ const MOST_PEER_BYTES = 4 * 1024 * 1024;
  * given back, so that any number of merchants may come when Redis has lost its snapshots.
  */
 export class LookupAllowance {
-  private readonly all: Tokens;
-  private readonly peers = new SieveCache<Tokens>(MOST_PEER_BYTES);
+  private readonly all: Allowance;
+  private readonly peers = new SieveCache<PeerAllowance>(MOST_PEER_BYTES);
   private readonly now: () => number;
   private readonly peerCapacity: number;
 
@@ -29,22 +29,23 @@ export class LookupAllowance {
     const { perSecond, perPeerPerSecond, atOnce, now = () => performance.now() } = options;
     this.now = now;
     // Half a second's worth at once: with what comes back meanwhile no second has more than one and a half.
-    this.all = new Tokens(Math.max(atOnce, Math.ceil(perSecond / 2)), perSecond, now());
+    this.all = new Allowance(Math.max(atOnce, Math.ceil(perSecond / 2)), perSecond, now());
     this.peerCapacity = Math.max(atOnce, perPeerPerSecond);
   }
 
   /** Whether an id may be looked up for a peer now. */
   allows(peer: string): boolean {
     const nowMs = this.now();
-    const tokens = this.peers.peek(peerGroup(peer));
-    return this.all.has(nowMs) && (tokens === undefined || tokens.has(nowMs));
+    const ofPeer = this.peers.peek(peerGroup(peer));
+    return this.all.allows(nowMs) && (ofPeer === undefined || ofPeer.allows(nowMs));
   }
 
   /** Takes one look-up, before it is made. False if there is none. */
   take(peer: string): boolean {
     if (!this.allows(peer)) return false;
-    this.all.left--;
-    this.tokensOf(peer).left--;
+    const nowMs = this.now();
+    this.all.take(nowMs);
+    this.allowanceOf(peer, nowMs).take(nowMs);
     return true;
   }
 
@@ -54,39 +55,20 @@ export class LookupAllowance {
     this.peers.peek(peerGroup(peer))?.giveBack();
   }
 
-  private tokensOf(peer: string): Tokens {
+  private allowanceOf(peer: string, nowMs: number): PeerAllowance {
     const name = peerGroup(peer);
-    let tokens = this.peers.get(name);
-    if (tokens === undefined) {
-      tokens = new Tokens(this.peerCapacity, this.options.perPeerPerSecond, this.now());
+    let allowance = this.peers.get(name);
+    if (allowance === undefined) {
+      allowance = new PeerAllowance(this.peerCapacity, this.options.perPeerPerSecond, nowMs);
       // A copy: an address may be cut out of a long header, which it would keep alive.
-      this.peers.set(Buffer.from(name).toString(), tokens);
+      this.peers.set(Buffer.from(name).toString(), allowance);
     }
-    return tokens;
+    return allowance;
   }
 }
 
-/** What is left of an allowance that refills all the time. */
-class Tokens implements CacheEntry {
+/** The allowance of one peer, as a cache keeps it. */
+class PeerAllowance extends Allowance implements CacheEntry {
   used = false;
   bytes = PEER_BYTES;
-  left: number;
-
-  constructor(
-    private readonly capacity: number,
-    private readonly perSecond: number,
-    private atMs: number,
-  ) {
-    this.left = capacity;
-  }
-
-  has(nowMs: number): boolean {
-    this.left = Math.min(this.capacity, this.left + ((nowMs - this.atMs) * this.perSecond) / 1000);
-    this.atMs = nowMs;
-    return this.left >= 1;
-  }
-
-  giveBack(): void {
-    this.left = Math.min(this.capacity, this.left + 1);
-  }
 }

@@ -22,7 +22,7 @@ const CHARACTER = 2;
 /** For each character of its JSON: conditions become closures and tables of searches. */
 const WRITTEN = 20;
 /** Of a merchant that has sent a request: what is remembered of it. */
-const USED = 600;
+const USED = 700;
 /** With its packed bytes. */
 const TAKE = 580;
 

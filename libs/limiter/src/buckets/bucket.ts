@@ -64,13 +64,10 @@ export interface StoredBucket {
 
 /** @param timeZone of the merchant, for limits that follow the calendar and name no zone of their own */
 export function bucketOf(limit: Limit, timeZone = 'Etc/UTC'): Bucket {
-  return {
-    ...generationOf(limit, timeZone),
-    elastic: limit.throttle === 'elastic',
-    previous: limit.previous,
-    timeZone,
-    ...(limit.inForce !== undefined && { inForce: inForceUs(limit.inForce) }),
-  };
+  const { inForce, previous, throttle } = limit;
+  const bucket = { ...generationOf(limit, timeZone), elastic: throttle === 'elastic', previous, timeZone };
+  // All of one hidden class: see leasing/lendable-rule.ts.
+  return inForce === undefined ? bucket : Object.assign({}, bucket, { inForce: inForceUs(inForce) });
 }
 
 function inForceUs({ fromMs, untilMs, fillsAfterMs = 0 }: InForce): InForceUs {
@@ -137,7 +134,8 @@ function generationOf(limit: Limit | PastLimit, timeZone: string): BucketGenerat
 export function withholding(bucket: Bucket, tokens: number): Bucket {
   if (tokens === 0) return bucket;
   const differences: object = ALGORITHMS[bucket.kind].withholding?.(bucket, tokens) ?? {};
-  return { ...bucket, ...differences, withheld: tokens, whole: bucket };
+  // Of one hidden class, as in bucketOf.
+  return Object.assign({}, bucket, differences, { withheld: tokens, whole: bucket });
 }
 
 /** What has to be in a bucket for a request to pass. One that takes nothing leaves whatever is there. */

@@ -390,4 +390,78 @@ describe('an optimistic bucket', () => {
     world.advance(20);
     expect(store.owed).toBe(0);
   });
+
+  describe('of which one request has passed since the store was told', () => {
+    const keptWorld = (capacity = 1000) => {
+      const specs = [burst({ capacity, refillTokens: 1, refillIntervalMs: 3_600_000 })];
+      const { world, send, store, left } = worldOf(1, 'optimistic', specs);
+      const { key, bucket } = world.gateways[0]!.takes(1)[0]!;
+      const take = new KeptTake(key, bucket, 1);
+      const ask = (times = 1): number => {
+        let passes = 0;
+        for (let i = 0; i < times; i++) {
+          store.take({ takes: [take], holder: 0, spare: false }, (levels) => {
+            if (decide(bucket, (levels as readonly BucketLevel[])[0]!, 1, true).allowed) passes++;
+          });
+        }
+        return passes;
+      };
+      return { world, send, store, left, ask, specs };
+    };
+
+    test('is taken from as that request would have, which costs the store less than a report', async () => {
+      const { world, store, ask, left } = keptWorld(5);
+      for (let i = 0; i < 3; i++) {
+        ask();
+        world.advance(20);
+      }
+      expect([world.takes, world.lends, store.owed, store.counts.reports]).toEqual([3, 0, 0, 3]);
+      expect(await left()).toBe(2);
+      // What the store has said is known: two are left.
+      expect(ask(4)).toBe(2);
+    });
+
+    test('owes what others had taken meanwhile, and passes nothing more', () => {
+      const { world, store, ask } = keptWorld(2);
+      expect(ask()).toBe(1);
+      world.store.take({ takes: [{ ...world.gateways[0]!.takes(2)[0]! }], holder: 0, spare: false }, () => {});
+      world.advance(20);
+      expect([world.takes, world.lends, store.owed, store.counts.overdrawn]).toEqual([1, 1, 1, 1]);
+      expect(ask(5)).toBe(0);
+    });
+
+    test('is told of again if no answer comes', () => {
+      const { world, store, ask } = keptWorld();
+      world.passages = [{ thereMs: 0, backMs: 0, loses: 'call' }];
+      ask();
+      world.advance(60);
+      expect(store.owed).toBe(1);
+      world.passages = [{ thereMs: 0, backMs: 0, loses: 'nothing' }];
+      world.advance(300);
+      expect([store.owed, world.lends]).toEqual([0, 0]);
+    });
+
+    test('is decided about by the numbers of an edit that overtakes the answer', () => {
+      const { world, send, ask, specs } = keptWorld(10);
+      world.passages = [{ thereMs: 1, backMs: 20, loses: 'nothing' }];
+      ask();
+      world.advance(22);
+      world.edit([{ name: specs[0]!.name, algorithm: 'fixed_window', limit: 5, windowMs: 3_600_000, start: 'clock' } as LimitSpec]);
+      world.gateways[0]!.hear();
+      send(0, 1);
+      world.advance(20);
+      expect(passed(send(0, 20))).toBe(4);
+    });
+
+    test('is told of before the process ends', async () => {
+      const { world, store, ask, left } = keptWorld();
+      world.passages = [{ thereMs: 1, backMs: 1, loses: 'nothing' }];
+      ask();
+      const closed = store.close();
+      world.advance(5);
+      await closed;
+      expect(store.owed).toBe(0);
+      expect(await left()).toBe(999);
+    });
+  });
 });

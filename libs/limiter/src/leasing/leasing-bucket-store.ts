@@ -23,7 +23,7 @@ export class LeasingBucketStore implements BucketStore {
     lender: BucketLender,
     options: LeasingOptions,
   ) {
-    this.locals = new LocalBuckets(lender, options);
+    this.locals = new LocalBuckets(store, lender, options);
     this.counts = this.locals.counts;
   }
 

@@ -24,6 +24,8 @@ export class OptimisticBucket implements LocalBucket {
   mark: SpentMark = { by: this };
   keptBy: KeptTake | undefined = undefined;
   private state: BucketState | undefined;
+  /** Of which the store was told last. */
+  private told: Bucket;
   private blockedUntilUs = -Infinity;
   private tellAgainAtMs = -Infinity;
   private silentUntilMs = -Infinity;
@@ -33,6 +35,7 @@ export class OptimisticBucket implements LocalBucket {
     public bucket: Bucket,
   ) {
     this.bytes = BYTES_OF_OPTIMISTIC + key.length;
+    this.told = bucket;
   }
 
   /** Under other numbers nothing is known of the bucket; what is owed stays owed. */
@@ -67,22 +70,49 @@ export class OptimisticBucket implements LocalBucket {
     return this.owed > this.overdrawn || nowMs >= this.tellAgainAtMs ? this.owed : 0;
   }
 
+  /** The take by which the store can be told of so much; undefined if that needs a report. */
+  takeOf(tokens: number): KeptTake | undefined {
+    const take = this.keptBy;
+    return this.overdrawn === 0 && take?.cost === tokens && take.bucket.generation === this.bucket.generation ? take : undefined;
+  }
+
   sent(): void {
     this.underWay = true;
+    this.told = this.bucket;
     this.mark = { by: this };
   }
 
   /** @returns tokens of those told that the store did not have, and that it was not told of before */
   heard({ charged, level }: Lent, atUs: number, told: number, nowMs: number): number {
     this.underWay = false;
-    this.state = knownState(this.bucket, level, atUs);
-    this.blockedUntilUs = isBlocked(level) ? atUs + (level as BlockedLevel).blockedForUs : -Infinity;
+    this.found(level, atUs, 0);
     const left = told - charged;
     const newly = Math.max(0, left - this.overdrawn);
     this.owed -= charged;
     this.overdrawn = left;
     if (left > 0) this.tellAgainAtMs = nowMs + PAUSE_MS;
     return newly;
+  }
+
+  /** The store has taken what was spent, and had found this before. */
+  taken(level: BucketLevel, atUs: number, cost: number): void {
+    this.underWay = false;
+    this.found(level, atUs, cost);
+    this.owed -= cost;
+  }
+
+  /** The store did not have what was spent, and is told once more, by a report. @param atUs 0 if only a memory of the store has said so */
+  refused(level: BucketLevel, atUs: number): void {
+    if (atUs > 0) this.found(level, atUs, 0);
+  }
+
+  /** What the store says of numbers that an edit has replaced meanwhile says nothing of these. */
+  private found(level: BucketLevel, atUs: number, taken: number): void {
+    const { bucket } = this;
+    if (this.told !== bucket) return;
+    const state = knownState(bucket, level, atUs);
+    this.state = taken === 0 ? state : adjusted(bucket, state, -taken, atUs);
+    this.blockedUntilUs = isBlocked(level) ? atUs + (level as BlockedLevel).blockedForUs : -Infinity;
   }
 
   /** There is no answer: it is told again, and perhaps charged twice. */

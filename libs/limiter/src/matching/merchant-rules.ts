@@ -189,7 +189,12 @@ interface SharedRules {
   readonly shape: RulesShape;
 }
 
-export interface MerchantRulesOptions {
+/** A class of rules that keeps something more of each merchant. */
+export type MerchantRulesClass<Rules extends MerchantRules> = new (...args: ConstructorParameters<typeof MerchantRules>) => Rules;
+
+export interface MerchantRulesOptions<Rules extends MerchantRules = MerchantRules> {
+  /** What is made; MerchantRules unless given. */
+  readonly as?: MerchantRulesClass<Rules> | undefined;
   /** Of the merchant; Etc/UTC unless given. */
   readonly timeZone?: string | undefined;
   /** The rules of its plan: the same array for the same rules. */
@@ -210,16 +215,18 @@ export interface MerchantRulesOptions {
  *
  * @param defaults the same array for the same rules
  */
-export function merchantRules(
+export function merchantRules<Rules extends MerchantRules = MerchantRules>(
   merchantId: string,
   own: readonly Rule[],
   defaults: readonly Rule[],
-  { timeZone, plan, makeTake = plainTake, overrides = NO_OVERRIDES, time = ALWAYS, newerRules = [] }: MerchantRulesOptions = {},
-): MerchantRules {
+  options: MerchantRulesOptions<Rules> = {},
+): Rules {
+  const { as = MerchantRules as MerchantRulesClass<Rules>, timeZone, plan, makeTake = plainTake, overrides = NO_OVERRIDES } = options;
+  const { time = ALWAYS, newerRules = [] } = options;
   const shared = plan === undefined ? defaultRules(defaults, timeZone) : planRules(plan, defaults, timeZone);
   const { layers, shape } = own.length === 0 ? shared : merged(templatesOf(own, 'own', timeZone), shared);
   const closing = newerRules.length === 0 ? undefined : closedByNewerRules(newerRules);
-  return new MerchantRules(
+  return new as(
     merchantId,
     overrides.length === 0 ? layers : overriddenLayers(layers, overrides, time),
     closing === undefined ? shape : { ...shape, pathless: shape.pathless && closing.isPathless },

@@ -17,6 +17,8 @@ export const RULE_WARNINGS = {
     'Another rule of the same owner has the same layer, priority and match, so only the older of the two is ever chosen.',
   'rule.match.paths.looks_like_expression':
     'A path looks like a regular expression. It is a path pattern, in which a dot is a dot: .* concerns names that begin with a dot.',
+  'rule.key.whole_address':
+    'Buckets are told apart by whole addresses. A client of IPv6 has a /64 of them as a rule and may use another one for each request; ip.prefix counts them as one, and IPv4 addresses as ip does.',
   'rule.valid_to.past': 'The rule ended before it was written, so it never applies.',
   'rule.valid_to.before_start': 'The rule ends before it begins, so it never applies.',
   'rule.schedule.never':

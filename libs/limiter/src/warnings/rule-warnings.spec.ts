@@ -8,6 +8,8 @@ const BURST = { name: 'burst', algorithm: 'token_bucket', capacity: 10, refillTo
 const MONDAY_TO_WEDNESDAY = { validFrom: '2027-01-04T00:00:00+01:00', validTo: '2027-01-07T00:00:00+01:00' };
 const saturdays = (timeZone?: string) => ({ ...(timeZone && { timeZone }), weekly: [{ days: ['sat'], from: '00:00', to: '06:00' }] });
 
+const matchOf = (...inRanges: string[]) => ({ methods: [], paths: ['/**'], all: [{ field: 'ip', inRanges }] });
+
 function warningsOf(rule: object, ...others: object[]) {
   const spec = completed({ name: 'r', limits: [BURST, ...others], ...rule }, RULE_FIELDS);
   return ruleWarnings({ ...spec, ...rule, limits: spec['limits'] } as unknown as RuleSpec, NOW_MS).map(
@@ -22,6 +24,10 @@ it.each([
   ['a capacity of nothing, on purpose', { limits: [{ ...BURST, capacity: 0 }] }, []],
   ['a small burst of cells', { limits: [{ name: 'c', algorithm: 'gcra', capacity: 16, refillTokens: 30, refillIntervalMs: 60_000 }] }, []],
   ['an expression', { match: { methods: [], paths: ['/a', '/v1/.*'] } }, ['rule.match.paths.looks_like_expression /match/paths/1']],
+  ['a key of whole addresses', { key: ['merchant', 'ip'] }, ['rule.key.whole_address /key/1']],
+  ['a key of prefixes', { key: ['merchant', 'ip.prefix'] }, []],
+  ['whole addresses of IPv4 only', { key: ['ip'], match: matchOf('10.0.0.0/8', '192.168.0.0/16') }, []],
+  ['whole addresses of both kinds', { key: ['ip'], match: matchOf('10.0.0.0/8', '2001:db8::/32') }, ['rule.key.whole_address /key/0']],
   ['a validity that is over', { validTo: '2026-11-22T11:00:00+01:00' }, ['rule.valid_to.past /validTo']],
   ['a validity that goes on', { validFrom: '2020-01-01T00:00:00Z', validTo: '2026-11-22T10:00:01Z' }, []],
   [

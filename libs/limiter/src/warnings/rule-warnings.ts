@@ -5,6 +5,7 @@ import type { RuleSpec } from '../rules/rule.js';
 import { shown } from '../fields/shown.js';
 import { withheldOf } from '../matching/withheld.js';
 import { looksLikeExpression } from '../writing/foreign-path-syntax.js';
+import { keyWarnings } from './key-warnings.js';
 import type { RuleWarning } from './rule-warning.js';
 import { isUnreachable } from './unreachable-limits.js';
 import { whenWarnings } from './when-warnings.js';
@@ -13,6 +14,7 @@ import { whenWarnings } from './when-warnings.js';
 export function ruleWarnings(spec: RuleSpec, nowMs: number): RuleWarning[] {
   return [
     ...pathWarnings(spec),
+    ...keyWarnings(spec),
     ...whenWarnings(spec, nowMs),
     ...refillWarnings(spec),
     ...unreachableWarnings(spec),

@@ -23,6 +23,11 @@ export function violatedForeignKey(error: unknown): string | undefined {
   return driverError?.code === '23503' && typeof driverError.constraint === 'string' ? driverError.constraint : undefined;
 }
 
+/** In words why a statement or an attempt to connect failed, as the driver or the network says. */
+export function reasonOf(error: unknown): string {
+  return reasons(error).at(-1)?.text ?? String(error);
+}
+
 /** Unwraps an error: TypeORM wraps the driver's error, and Node wraps one error for each address of a name. */
 function reasons(error: unknown): { code?: string; text: string }[] {
   if (typeof error !== 'object' || error === null) return [];

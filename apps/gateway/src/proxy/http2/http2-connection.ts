@@ -3,7 +3,7 @@ import type { TLSSocket } from 'node:tls';
 import { canonicalAddress } from '#addresses';
 import type { DataPlane, Timed } from '../data-plane.js';
 import type { Drainable, ShownCertificate } from '#edge';
-import { EventRate } from './event-rate.js';
+import { Allowance } from '#limiter';
 import { Http2Exchange, type SharedConnection } from './http2-exchange.js';
 import { Http2Presence } from './http2-presence.js';
 
@@ -35,9 +35,9 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
   activity = 0;
 
   private readonly streams = new Set<Http2Exchange>();
-  private readonly resets = new EventRate(MOST_RESETS_PER_SECOND);
-  private readonly pings = new EventRate(MOST_PINGS_PER_SECOND);
-  private readonly settings = new EventRate(MOST_SETTINGS_PER_SECOND);
+  private readonly resets = new Allowance(MOST_RESETS_PER_SECOND, MOST_RESETS_PER_SECOND, 0);
+  private readonly pings = new Allowance(MOST_PINGS_PER_SECOND, MOST_PINGS_PER_SECOND, 0);
+  private readonly settings = new Allowance(MOST_SETTINGS_PER_SECOND, MOST_SETTINGS_PER_SECOND, 0);
   private readonly presence: Http2Presence;
   private told = false;
   private idleMs = 0;
@@ -124,8 +124,8 @@ export class Http2Connection implements Timed, Drainable, SharedConnection {
     if (this.plane.draining) this.drain();
   }
 
-  private count(rate: EventRate): void {
-    if (!rate.exceeded(this.plane.clock.nowMs) || this.session.destroyed) return;
+  private count(allowance: Allowance): void {
+    if (allowance.take(this.plane.clock.nowMs) || this.session.destroyed) return;
     this.plane.shed('http2_flood', this.peer);
     this.session.destroy(new Error('too many frames'), NGHTTP2_ENHANCE_YOUR_CALM);
   }
