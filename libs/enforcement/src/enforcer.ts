@@ -348,11 +348,8 @@ export class Enforcer {
   }
 
   private async connectRuleSource(signal: AbortSignal): Promise<void> {
-    let logged = false;
-    const onFailure = (err: unknown): void => {
-      if (!logged) this.settings.logger.warn({ err }, 'PostgreSQL is away; merchants that are not in Redis cannot be served');
-      logged = true;
-    };
+    const onFailure = (err: unknown): void =>
+      this.settings.logger.warn({ err }, 'PostgreSQL is away; merchants that are not in Redis cannot be served');
     await this.dependencies.ruleSource?.connect({ signal, onFailure }).catch(() => {});
   }
 

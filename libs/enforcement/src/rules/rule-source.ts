@@ -28,7 +28,7 @@ export const HURRIED_READS = 2;
 
 /** A rule source that has to be connected to, and let go. */
 export interface RuleSourceConnection extends RuleSource {
-  /** Tries until it is there; rejects only when the signal aborts. `onFailure` is told of each attempt that failed. */
+  /** Tries until it is there; rejects only when the signal aborts. `onFailure` is told each reason for which attempts fail. */
   connect(options: { readonly signal: AbortSignal; readonly onFailure: (error: unknown) => void }): Promise<void>;
   /** Reads for nobody, on as many connections as are kept open, so that the first merchant waits neither for a plan of a statement nor for the compiler. */
   rehearse?(): Promise<void>;
