@@ -11,7 +11,7 @@ const ENTRY = 220;
 const RULES = 550;
 /** Of its own, and what is compiled from them. */
 const RULE = 1350;
-const LIMIT = 800;
+const LIMIT = 450;
 const PAST_LIMIT = 450;
 const PATH = 100;
 /** Of a segment before the first star of a path, in the tree by which many rules are found. */
