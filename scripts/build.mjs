@@ -1,7 +1,7 @@
 /** Brings dist/ up to date with the sources, through Nest's command line as nest-cli.json configures it. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -39,6 +39,7 @@ export async function build() {
       throw new Error(`The build failed:\n\n${stdout}${stderr}`);
     });
     removeOrphans();
+    makeExecutable();
     // Loaded only here: an image that runs what was built has no compiler.
     const { bundle } = await import('./bundle.mjs');
     await bundle();
@@ -63,6 +64,13 @@ function currentStamp() {
     hash.update(`${file}:${mtimeMs}:${size}\n`);
   }
   return hash.digest('hex');
+}
+
+/** What package.json names as commands. npx does this itself, but only the first time; the compiler writes the file anew each time. */
+function makeExecutable() {
+  /** @type {{ bin: Record<string, string> }} */
+  const { bin } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  for (const file of Object.values(bin)) chmodSync(join(ROOT, file), 0o755);
 }
 
 /** Removes what was compiled from sources that are gone. */

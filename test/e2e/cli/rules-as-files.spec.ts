@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { createDataSource } from '#rules-db';
 import { mainOf } from '../../../scripts/paths.mjs';
@@ -63,6 +64,11 @@ const file = (text: string, name = 'rules.yaml'): string => {
   writeFileSync(join(folder, name), text);
   return name;
 };
+
+it('the built file can be run as a command, as npx does', async () => {
+  const { stdout } = await promisify(execFile)(mainOf('cli'), ['--help'], { env: { PATH: process.env['PATH'] } });
+  expect(stdout).toContain('apply');
+});
 
 it('a command whose reader goes away ends without a word', async () => {
   const child = spawn(process.execPath, [mainOf('cli'), 'explain', '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
