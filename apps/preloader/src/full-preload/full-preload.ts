@@ -65,24 +65,31 @@ export class FullPreload {
   }
 
   /**
-   * Continues from `walk.cursor` and returns how far it came. `checkpoint` is awaited after each chunk, in the order of the merchants,
-   * and only when everything up to its cursor is in Redis. If `signal` aborts, the walk ends early and can be resumed.
+   * Continues from `walk.cursor` and returns how far it came. `onReached` is called after each chunk, in the order of the merchants,
+   * and only when everything up to its cursor is in Redis; what it throws ends the walk. If `signal` aborts, the walk ends early and can be resumed.
    */
-  async continue(walk: PreloadWalk, checkpoint: (walk: PreloadWalk) => Promise<void>, signal: AbortSignal): Promise<PreloadWalk> {
+  async continue(walk: PreloadWalk, onReached: (walk: PreloadWalk) => void, signal: AbortSignal): Promise<PreloadWalk> {
     const writing: Promise<ChunkResult>[] = [];
+    // Asked one chunk ahead: the answer comes behind the chunks that are being written, and PostgreSQL shall not wait for these.
+    let format = handled(this.format());
+    const read = (afterMerchantId: string | null): Promise<Chunk> => {
+      const asked = format;
+      format = handled(this.format());
+      return handled(this.read(afterMerchantId, asked));
+    };
     const settleOldest = async (): Promise<void> => {
       walk = advance(walk, await (writing.shift() as Promise<ChunkResult>));
       if (walk.skipped > MAX_SKIPPED) throw new Error(`more than ${MAX_SKIPPED} merchants could not be written to Redis`);
-      await checkpoint(walk);
+      onReached(walk);
     };
 
-    let reading = handled(this.read(walk.cursor));
+    let reading = read(walk.cursor);
     try {
       while (!signal.aborted) {
         const chunk = await reading;
         const last = chunk.merchants.at(-1);
         if (last === undefined) break;
-        reading = handled(this.read(last.merchantId));
+        reading = read(last.merchantId);
         writing.push(handled(this.writeReadable(chunk, last.merchantId)));
         if (writing.length >= CHUNKS_IN_FLIGHT) await settleOldest();
       }
@@ -90,14 +97,18 @@ export class FullPreload {
       return walk;
     } finally {
       // No write of this walk may still be under way when another worker resumes it.
-      await Promise.allSettled([reading, ...writing]);
+      await Promise.allSettled([format, reading, ...writing]);
     }
   }
 
-  /** Reads a chunk and makes what is to be written of it, in the format that is right now. */
-  private async read(afterMerchantId: string | null): Promise<Chunk> {
-    const { reader, store, chunkMerchants } = this.options;
-    const format = await withDeadline(store.format(), CHUNK_TIMEOUT_MS, { what: 'asking Redis who reads snapshots' });
+  private format(): Promise<SnapshotFormat> {
+    return withDeadline(this.options.store.format(), CHUNK_TIMEOUT_MS, { what: 'asking Redis who reads snapshots' });
+  }
+
+  /** Reads a chunk and makes what is to be written of it. */
+  private async read(afterMerchantId: string | null, asked: Promise<SnapshotFormat>): Promise<Chunk> {
+    const { reader, chunkMerchants } = this.options;
+    const format = await asked;
     const merchants = await reader.merchantsAfter(afterMerchantId, chunkMerchants, (merchant) => this.texts.of(merchant, format));
     return { merchants, format };
   }

@@ -2,16 +2,11 @@ import type { Logger } from '#platform';
 import type { PreloadJobData, PreloadWalk } from '#rule-sync';
 import { type Job, WaitingError } from 'bullmq';
 import type { PreloaderMetrics } from '../metrics.js';
+import { Checkpoints } from './checkpoints.js';
 import type { FullPreload } from './full-preload.js';
 
 /** The time between two log lines about the progress of one run, in milliseconds. */
 const LOG_INTERVAL_MS = 5_000;
-
-/**
- * The time between two checkpoints of one run, in milliseconds. Each takes three round trips, behind the chunks that are being written. A worker that resumes the run writes again
- * what was written since the last one.
- */
-const CHECKPOINT_INTERVAL_MS = 100;
 
 export interface PreloadJobOptions {
   readonly preload: FullPreload;
@@ -39,23 +34,18 @@ export class PreloadJob {
     const { preload, logger, signal } = this.options;
     const begun = await this.beginOrResume(data, job);
     let loggedAtMs = Date.now();
-    let savedAtMs = -Infinity;
+    const checkpoints = new Checkpoints((reached) => this.save(data, job, token, reached));
     this.report(begun);
-    const walk = await preload.continue(
-      begun,
-      async (reached) => {
-        this.report(reached);
-        if (performance.now() - savedAtMs >= CHECKPOINT_INTERVAL_MS) {
-          await this.save(data, job, token, reached);
-          savedAtMs = performance.now();
-        }
-        if (Date.now() - loggedAtMs < LOG_INTERVAL_MS) return;
-        loggedAtMs = Date.now();
-        logger.info({ jobId: job.id, done: reached.done, total: reached.total, skipped: reached.skipped }, 'full preload is running');
-      },
-      signal,
-    );
-    await this.save(data, job, token, walk);
+    const onReached = (reached: PreloadWalk): void => {
+      this.report(reached);
+      checkpoints.reached(reached, performance.now());
+      if (Date.now() - loggedAtMs < LOG_INTERVAL_MS) return;
+      loggedAtMs = Date.now();
+      logger.info({ jobId: job.id, done: reached.done, total: reached.total, skipped: reached.skipped }, 'full preload is running');
+    };
+    // No save may still be under way when the job is somebody else's.
+    const walk = await preload.continue(begun, onReached, signal).finally(() => checkpoints.settled());
+    await checkpoints.end(walk);
     if (signal.aborted) {
       logger.info(
         { jobId: job.id, done: walk.done, total: walk.total },
