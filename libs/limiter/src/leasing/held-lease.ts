@@ -138,9 +138,11 @@ export class HeldLease implements LocalBucket {
 
   /** How many tokens to ask for now; undefined if there is no reason to ask. 0 renews what is held. */
   wants(nowMs: number): number | undefined {
-    if (this.underWay || nowMs < this.askAgainAtMs) return undefined;
+    if (this.underWay) return undefined;
+    // First what nearly every request meets: that is all it reads of the lease here.
     const isLow = this.held <= this.filled * LOW_PART;
-    if ((!isLow && !this.isDue(nowMs)) || this.isIdle(nowMs)) return undefined;
+    if (!isLow && !this.isDue(nowMs)) return undefined;
+    if (nowMs < this.askAgainAtMs || this.isIdle(nowMs)) return undefined;
     const demand = this.demand(nowMs);
     if (demand < LEAST_DEMAND) return undefined;
     if (isLow && this.filled > 0) this.ahead = Math.min(MOST_AHEAD, this.ahead * 1.25);

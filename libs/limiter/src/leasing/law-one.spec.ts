@@ -133,8 +133,11 @@ function play(limits: readonly LimitSpec[], happenings: readonly Event[]) {
   let spentOfOld = 0;
   const hasJustHeard = world.gateways.map(() => false);
   const hears = (at: number): void => {
-    world.gateways[at]!.hear();
-    hasJustHeard[at] = true;
+    const gateway = world.gateways[at]!;
+    // Not if it has heard of these numbers before, with a later edit or because this one changes nothing: it may have a lease under them by now.
+    const isNews = gateway.limits.some(({ generation }, i) => generation !== world.limits[i]!.generation);
+    gateway.hear();
+    if (isNews) hasJustHeard[at] = true;
   };
   const act: { [W in Event['what']]: (event: Extract<Event, { what: W }>) => void } = {
     ask({ gateway: at, times, cost }) {

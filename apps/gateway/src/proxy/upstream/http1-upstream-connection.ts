@@ -180,11 +180,14 @@ export class Http1UpstreamConnection implements AnswerListener {
 }
 
 const TIMEOUT = /timeout=(\d{1,6})/;
+/** Of the first letter of Keep-Alive, in lower case: Connection has as many. */
+const K = 0x6b;
 
 /** By the Keep-Alive header of an answer. 0 or less: it cannot be kept. */
 function keptIdleMsOf(rawHeaders: readonly Buffer[]): number {
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]!.length !== 10 || rawHeaders[i]!.toString('latin1').toLowerCase() !== 'keep-alive') continue;
+    const name = rawHeaders[i]!;
+    if (name.length !== 10 || (name[0]! | 0x20) !== K || name.toString('latin1').toLowerCase() !== 'keep-alive') continue;
     const seconds = TIMEOUT.exec(rawHeaders[i + 1]!.toString('latin1'))?.[1];
     if (seconds !== undefined) return Math.min(Number(seconds) * 1000 - BEFORE_UPSTREAM_MS, MOST_KEPT_IDLE_MS);
   }

@@ -241,7 +241,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, BodyOwner, Slot
   private send(body: Buffer | UploadBody | null): void {
     const { owner } = this;
     const headers = owner.headersForUpstream();
-    if (body instanceof UploadBody && owner.head.bodyLength !== CHUNKED) headers.push('content-length', String(owner.head.bodyLength));
+    // Most requests have none, and what null is an instance of takes a look-up.
+    if (body !== null && body instanceof UploadBody && owner.head.bodyLength !== CHUNKED)
+      headers.push('content-length', String(owner.head.bodyLength));
     this.headers = headers;
     this.sentBody = body;
     this.dispatch(this.upstream.choose(performance.now(), NONE)!);
