@@ -42,7 +42,7 @@ export class Schedule {
     return dueMs <= this.#blockedMs ? { sinceMs: dueMs, lateMs: undefined } : { sinceMs: nowMs, lateMs: nowMs - dueMs };
   }
 
-  /** Every connection is busy. @param {number} nowMs */
+  /** Until now every connection was busy. @param {number} nowMs */
   blocked(nowMs) {
     this.#blockedMs = nowMs;
   }
@@ -68,6 +68,8 @@ export function inTurn({ perSecond = Infinity, isOver }) {
   /** Connections that wait until the next request is due. @type {((sinceMs: number) => void)[]} */
   const free = [];
   const schedule = new Schedule(perSecond, performance.now(), Math.random);
+  /** Whether every connection is busy: then there is nothing to do until one has its answer, and the core is left to others. */
+  let idle = true;
   const askWhatIsDue = () => {
     const nowMs = performance.now();
     while (free.length > 0) {
@@ -76,19 +78,24 @@ export function inTurn({ perSecond = Infinity, isOver }) {
       if (request.lateMs !== undefined) lateness.add(request.lateMs);
       free.shift()?.(request.sinceMs);
     }
-    schedule.blocked(nowMs);
   };
   const never = new Int32Array(new SharedArrayBuffer(4));
   const turn = () => {
     if (isOver()) return;
     askWhatIsDue();
+    idle = free.length === 0;
     // What was asked is written, and what has arrived is read, before each sleep.
-    setImmediate(sleep);
+    if (!idle) setImmediate(sleep);
   };
   const sleep = () => {
     Atomics.wait(never, 0, 0, Math.max(0, Math.min(LONGEST_SLEEP_MS, schedule.dueMs - performance.now())));
     setImmediate(turn);
   };
-  setImmediate(turn);
-  return (ask) => void free.push(ask);
+  return (ask) => {
+    free.push(ask);
+    if (!idle) return;
+    idle = false;
+    schedule.blocked(performance.now());
+    setImmediate(turn);
+  };
 }

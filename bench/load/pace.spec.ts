@@ -1,4 +1,5 @@
-import { Schedule } from './pace.mjs';
+import { jest } from '@jest/globals';
+import { inTurn, Schedule } from './pace.mjs';
 
 /** A gap is ten milliseconds with it: 100 a second, and -log(1 - x) is 1. */
 const MEAN = 1 - 1 / Math.E;
@@ -49,4 +50,30 @@ describe('requests at a steady rate', () => {
     expect(count).toBeGreaterThan(19_500);
     expect(count).toBeLessThan(20_500);
   });
+});
+
+test('the generator leaves its core to others while every connection is busy, and goes on with the next answer', async () => {
+  const nextTurn = setImmediate;
+  const turns = jest.spyOn(globalThis, 'setImmediate');
+  const askedSince: number[] = [];
+  const askInTurn = inTurn({ perSecond: 1_000_000, isOver: () => askedSince.length === 2 });
+  const afterTurns = async (count: number) => {
+    for (let i = 0; i < count; i++) await new Promise((resolve) => nextTurn(resolve));
+  };
+  const askOnce = async () => {
+    const already = askedSince.length;
+    askInTurn((sinceMs) => askedSince.push(sinceMs));
+    while (askedSince.length === already) await afterTurns(1);
+  };
+  await askOnce();
+  const blockedAtMs = performance.now();
+  await afterTurns(3);
+  turns.mockClear();
+  await afterTurns(100);
+  expect(turns).not.toHaveBeenCalled();
+
+  await askOnce();
+  turns.mockRestore();
+  // It was due long ago, and waited for the only connection.
+  expect(askedSince[1]).toBeLessThan(blockedAtMs);
 });
