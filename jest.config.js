@@ -5,7 +5,7 @@ import { PATIENCE } from './test/support/patience.mjs';
 const common = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
-  transform: { '^.+\\.ts$': ['@swc/jest'] },
+  transform: { '^.+\\.ts$': '<rootDir>/test/support/transform.mjs' },
   moduleNameMapper: {
     '^#limiter/testing$': '<rootDir>/libs/limiter/testing/index.ts',
     '^#migrations$': '<rootDir>/migrations/index.ts',

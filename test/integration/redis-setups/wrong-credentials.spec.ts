@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { createRedis } from '#limiter-redis';
 import { freshRedisCluster } from '../../support/redis-cluster.js';
 import { until } from '../../support/until.js';
@@ -15,24 +14,6 @@ test('a server whose certificate somebody else has signed, or that has another n
     expect(await firstCode(`${at}?tlsServerName=redis.test`)).toBe('TLS');
     expect(await firstCode(`${at}?tlsCaFile=${own}`)).toBe('TLS');
     expect(await firstCode(`${at}?tlsCaFile=${own}&tlsServerName=redis.example`)).toBe('TLS');
-  } finally {
-    await server.stop();
-  }
-});
-
-test('a connection with TLS that is given up in its handshake ends nothing but itself', async () => {
-  const server = await secureRedis();
-  try {
-    // At any moment of the handshake: an error that nobody hears fails the test.
-    for (let ms = 0; ms < 20; ms++) {
-      const redis = createRedis(server.untrustingUrl!, 'limiter');
-      await pause(ms);
-      redis.disconnect();
-    }
-    const last = createRedis(server.untrustingUrl!, 'limiter');
-    await new Promise((resolve) => last.once('error', resolve));
-    last.disconnect();
-    await new Promise((resolve) => last.once('end', resolve));
   } finally {
     await server.stop();
   }

@@ -57,6 +57,7 @@ export interface ConnectionListener {
  */
 export function createRedis(url: string, purpose: RedisPurpose, { onError = () => {} }: ConnectionListener = {}): RedisConnection {
   const address = parseRedisUrl(url);
+  hearSocketErrors();
   const redis = address.kind === 'cluster' ? createCluster(address, purpose) : watched(new Redis(optionsOf(address, purpose)));
   redis.on('error', onError);
   if (address.kind !== 'single') tellOfTls(redis, address);
@@ -143,14 +144,12 @@ function retryStrategy(attempt: number): number {
 }
 
 function watched(redis: Redis): Redis {
-  hearSocketErrors(redis);
   watchHandshake(redis);
   watchHeartbeat(redis);
   // BullMQ's workers block on a copy of their connection. A heartbeat would wait behind them; they have a deadline of their own.
   const duplicate = redis.duplicate.bind(redis);
   redis.duplicate = (override) => {
     const copy = duplicate(override);
-    hearSocketErrors(copy);
     watchHandshake(copy);
     return copy;
   };
@@ -198,7 +197,6 @@ function clusterOptions(address: ClusterAddress, purpose: RedisPurpose) {
 
 function watchNodes(cluster: Cluster, watchMore: (node: Redis) => void): void {
   const watch = (node: Redis): void => {
-    hearSocketErrors(node);
     watchHandshake(node);
     watchMore(node);
     // Commands that come while a connection is being made fail: so it is made before they come.
