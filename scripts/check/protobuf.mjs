@@ -30,7 +30,7 @@ const DESCRIPTORS = join(PROTOS, 'descriptors.binpb');
 
 /** @returns {Promise<Outcome>} */
 export async function pythonOfProtos() {
-  const python = await obtainPython(GRPC_TOOLS);
+  const python = await obtainPythonWithGrpc();
   if ('missing' in python) return { skipped: python.missing };
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-protos-'));
   try {
@@ -42,13 +42,13 @@ export async function pythonOfProtos() {
 
 /** Writes what server reflection tells. @returns {Promise<Outcome>} */
 export async function writeDescriptors() {
-  const python = await obtainPython(GRPC_TOOLS);
+  const python = await obtainPythonWithGrpc();
   return 'missing' in python ? { skipped: python.missing } : { ok: describeProtos(join(python.bin, 'python'), DESCRIPTORS) };
 }
 
 /** Whether server reflection tells what the files say. @returns {Promise<Outcome>} */
 export async function descriptorsOfProtos() {
-  const python = await obtainPython(GRPC_TOOLS);
+  const python = await obtainPythonWithGrpc();
   if ('missing' in python) return { skipped: python.missing };
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-protos-'));
   try {
@@ -65,6 +65,11 @@ export async function descriptorsOfProtos() {
 function describeProtos(python, file) {
   const args = ['-I', PROTOS, '-I', HEALTH, '--include_imports', `--descriptor_set_out=${file}`, ...protoFiles(), 'health/v1/health.proto'];
   return spawnSync(python, ['-m', 'grpc_tools.protoc', ...args], { cwd: ROOT, stdio: 'inherit', timeout: GENERATE_WITHIN_MS }).status === 0;
+}
+
+/** The Python that has the tools, which are installed if need be. */
+export function obtainPythonWithGrpc() {
+  return obtainPython(GRPC_TOOLS);
 }
 
 /** The Python that has the tools; undefined until the check has installed them. */

@@ -106,14 +106,10 @@ function rules() {
 function start(name: ProxyName, edit: (text: string) => string): Promise<RunningProxy> {
   const { port } = house.upstream.address() as AddressInfo;
   const ports = { 8000: port, 8090: api.ports.main, 8091: api.ports.grpc! };
-  const ownFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((what) => `${what}_temp_path ${what};`).join(' ');
   const starting = startProxy(name, {
     program: programs.get(name)!,
     ports,
-    edit: (text) =>
-      edit(ofMerchants(name, text))
-        .replaceAll('REPLACE-WITH-A-TOKEN-OF-DECISION_API_TOKENS', TOKEN)
-        .replace(/^http \{$/m, `http {\n  ${ownFolders}`),
+    edit: (text) => edit(ofMerchants(name, text)).replaceAll('REPLACE-WITH-A-TOKEN-OF-DECISION_API_TOKENS', TOKEN),
   });
   begun.push(starting);
   return starting;

@@ -148,7 +148,7 @@ export class GrpcServer {
   async close(graceMs: number): Promise<void> {
     const closed = new Promise<void>((resolve) => (this.listener.listening ? this.listener.close(() => resolve()) : resolve()));
     for (const stream of this.streams)
-      stream.fail(new GrpcError(GrpcCode.Unavailable, 'this process ends: ask another one', 'decision_api.draining'));
+      stream.leave(new GrpcError(GrpcCode.Unavailable, 'this process ends: ask another one', 'decision_api.draining'));
     for (const connection of this.connections.values()) connection.leave();
     const cut = setTimeout(() => {
       this.options.tls?.handshakes.cut();

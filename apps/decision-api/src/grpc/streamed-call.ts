@@ -49,6 +49,8 @@ export class StreamedCall implements StreamUser {
   private isBlocked = false;
   /** Nothing more is answered. */
   private isDone = false;
+  /** No further message is begun; with this it ends when those that are have their answers. */
+  private leaving: GrpcError | undefined;
 
   constructor(
     private readonly stream: Http2Stream,
@@ -135,9 +137,15 @@ export class StreamedCall implements StreamUser {
     else this.stream.refuse(refusalBlock(known));
   }
 
+  /** Ends as soon as what was begun is answered: it is decided and charged already. */
+  leave(why: GrpcError): void {
+    this.leaving = why;
+    this.endIfDone();
+  }
+
   private goOn(): void {
     try {
-      while (!this.isDone && !this.isBlocked && this.underWay < MOST_OF_A_STREAM) {
+      while (this.mayBegin) {
         const before = this.reader.bytes;
         const message = this.reader.next();
         if (message === undefined) break;
@@ -148,6 +156,10 @@ export class StreamedCall implements StreamUser {
     } catch (error) {
       this.fail(error);
     }
+  }
+
+  private get mayBegin(): boolean {
+    return !this.isDone && !this.isBlocked && this.leaving === undefined && this.underWay < MOST_OF_A_STREAM;
   }
 
   private begin(bytes: Buffer): void {
@@ -175,7 +187,9 @@ export class StreamedCall implements StreamUser {
   }
 
   private endIfDone(): void {
-    if (this.isDone || !this.stream.hasEnded || this.underWay > 0 || this.isBlocked) return;
+    if (this.isDone || this.underWay > 0) return;
+    if (this.leaving !== undefined) return this.fail(this.leaving);
+    if (!this.stream.hasEnded || this.isBlocked) return;
     if (this.reader.bytes > 0) throw unreadable('the call ended in the middle of a message');
     if (this.handler?.ended === undefined) this.end();
   }

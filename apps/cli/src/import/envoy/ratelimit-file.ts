@@ -60,6 +60,7 @@ const DESCRIPTOR_FIELDS = [
   'shadow_mode',
   'share_threshold',
   'quota_mode',
+  'metadata',
   // Of these only the metrics of the other service knew.
   'detailed_metric',
   'value_to_metric',
@@ -100,6 +101,12 @@ function descriptorIn(item: unknown, pointer: Place, reader: Reader, level: numb
   const value = reader.optionalText(fields['value'], `${pointer}/value`);
   if (reader.truth(fields['quota_mode'], `${pointer}/quota_mode`))
     reader.fault(`${pointer}/quota_mode`, 'cannot be translated: Tollgate gives no quotas to Envoy');
+  // It is only told to Envoy, and only where that service is set to tell it.
+  if (fields['metadata'] !== undefined)
+    reader.fault(
+      `${pointer}/metadata`,
+      'cannot be translated: Tollgate answers no dynamic metadata; remove it if RESPONSE_DYNAMIC_METADATA is not set',
+    );
   for (const name of ['detailed_metric', 'value_to_metric'] as const) reader.truth(fields[name], `${pointer}/${name}`);
   return {
     pointer,

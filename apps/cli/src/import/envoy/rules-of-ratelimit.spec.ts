@@ -348,6 +348,7 @@ describe('what cannot be translated', () => {
     ['domain: d\ndescriptors: [{ value: v }]', '/descriptors/0/key', 'must be given'],
     ['domain: d\ndescriptors: [{ key: k* }]', '/descriptors/0/key', 'only a value may have a star'],
     ['domain: d\ndescriptors: [{ key: k, quota_mode: true }]', '/descriptors/0/quota_mode', 'no quotas'],
+    ['domain: d\ndescriptors: [{ key: k, metadata: { name: n } }]', '/descriptors/0/metadata', 'no dynamic metadata'],
     ['domain: d\ndescriptors: [{ key: k, shadow_mode: maybe }]', '/descriptors/0/shadow_mode', 'true or false'],
     ['domain: d\ndescriptors: [{ key: k }, { key: k }]', '/descriptors/1', 'twice: "k"'],
     ['domain: d\ndescriptors: [{ key: k, rate_limit: { requests_per_unit: 1 } }]', '/descriptors/0/rate_limit/unit', 'must be given'],
