@@ -84,7 +84,7 @@ async function judge(fault: Fault): Promise<void> {
     const isRepeated = judgesTime && verdict.isWrong && busy && attempt < MOST_ATTEMPTS;
     if (isRepeated) {
       process.stderr.write(
-        `${fault.name}: tried again, because ${Math.round(share * 100)} % of the time was spent waiting for a processor\n`,
+        `${fault.name}: tried again, because ${Math.round(share * 100)} % of the time was spent waiting for a processor (${verdict.said})\n`,
       );
       continue;
     }
@@ -97,6 +97,8 @@ async function judge(fault: Fault): Promise<void> {
 interface Verdict {
   readonly row: string;
   readonly isWrong: boolean;
+  /** What was wrong, in a line. */
+  readonly said: string;
   /** Fails if something was wrong. */
   demandRight(): void;
 }
@@ -121,12 +123,21 @@ function judged(fault: Fault, course: Course): Verdict {
   return {
     row: row(fault, course, { wrong: wrong.length, shares: admitted.map(({ count, most }) => count / most), healedAfterMs }),
     isWrong: told.length > 0 || isLate || above.length > 0,
+    said: [
+      ...counted(told),
+      ...(isLate ? [`healed after ${ms(healedAfterMs)}`] : []),
+      ...above.map(({ count, most }) => `${count} admitted of ${most}`),
+    ].join(', '),
     demandRight() {
       expect(told).toEqual([]);
       if (judgesTime) expect(healedAfterMs).toBeLessThanOrEqual(fault.healsWithinMs);
       expect(above).toEqual([]);
     },
   };
+}
+
+function counted(texts: readonly string[]): string[] {
+  return [...new Set(texts)].map((text) => `${texts.filter((each) => each === text).length} x ${text}`);
 }
 
 async function run(fault: Fault): Promise<Course> {

@@ -36,7 +36,7 @@ async function runGateway(): Promise<void> {
   const logger = createLogger('gateway', config.logLevel);
   const health = new Health();
   const registry = createRegistry('gateway');
-  const tracing = await startTracing(config);
+  const tracing = await startTracing(config, logger);
   const options = { config, logger, health, registry, tracing, routes, certificate, turnToServe: turnToServe() };
   const gateway = new Gateway(options);
   const refusal = refusalBeforeBody(config.managementToken);

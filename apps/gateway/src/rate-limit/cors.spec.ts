@@ -2,7 +2,10 @@ import { withCors } from './cors.js';
 
 const REFUSED = {
   status: 429,
-  headers: ['RateLimit-Policy', '"burst";q=10', 'RateLimit', '"burst";r=0', 'Retry-After', '5', 'Content-Type', 'text/plain'],
+  headers: [
+    ...['RateLimit-Policy', '"burst";q=10', 'RateLimit', '"burst";r=0', 'Retry-After', '5', 'Content-Type', 'text/plain'],
+    ...['X-Content-Type-Options', 'nosniff'],
+  ],
   body: '',
 };
 const SHOP = 'https://shop.example';

@@ -1,7 +1,7 @@
 import type { CorsOrigins } from '#platform';
 import type { OwnAnswer } from '../proxy/index.js';
 
-/** Those that scripts may read without being told so (Fetch, "CORS-safelisted response-header name"), or that they do not get to see. */
+/** Those that scripts may read without being told so (Fetch, "CORS-safelisted response-header name"), or that are for the browser alone. */
 const NOT_EXPOSED: ReadonlySet<string> = new Set([
   'cache-control',
   'content-language',
@@ -9,6 +9,7 @@ const NOT_EXPOSED: ReadonlySet<string> = new Set([
   'content-type',
   'expires',
   'vary',
+  'x-content-type-options',
 ]);
 
 /** Every answer has it. */

@@ -1,6 +1,7 @@
 import type { Context } from '@opentelemetry/api';
 import { ExportResultCode } from '@opentelemetry/core';
 import type { BatchSpanProcessor, ReadableSpan, Span, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { CollectorLog } from './collector-log.js';
 
 /** What became of spans. */
 export class SpanCounts {
@@ -14,18 +15,25 @@ export class SpanCounts {
 
 type Export = SpanExporter['export'];
 
-/** Counts what the collector takes and what it does not. */
+/** Counts what the collector takes and what it does not, and says why. */
 export class CountingExporter implements SpanExporter {
   constructor(
     private readonly inner: SpanExporter,
     private readonly counts: SpanCounts,
+    private readonly log: CollectorLog,
   ) {}
 
   export(...[spans, done]: Parameters<Export>): void {
     this.counts.waiting -= spans.length;
     this.inner.export(spans, (result) => {
-      if (result.code === ExportResultCode.SUCCESS) this.counts.exported += spans.length;
-      else this.counts.failed += spans.length;
+      const nowMs = performance.now();
+      if (result.code === ExportResultCode.SUCCESS) {
+        this.counts.exported += spans.length;
+        this.log.took(nowMs);
+      } else {
+        this.counts.failed += spans.length;
+        this.log.failed(result.error ?? new Error('unknown'), nowMs);
+      }
       done(result);
     });
   }

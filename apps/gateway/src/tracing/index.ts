@@ -1,16 +1,15 @@
-import type { Config } from '#platform';
+import type { Config, Logger } from '#platform';
 import type { Tracing } from './open-telemetry.js';
 
 export type { Tracing } from './open-telemetry.js';
 export { registerSpans } from './trace-metrics.js';
 
 /** Nothing of OpenTelemetry is loaded unless somebody wants traces. */
-export async function startTracing({
-  traceCollector,
-  traceCollectorHeaders,
-  traceRatio,
-}: Pick<Config<'gateway'>, 'traceCollector' | 'traceCollectorHeaders' | 'traceRatio'>): Promise<Tracing | undefined> {
+export async function startTracing(
+  { traceCollector, traceCollectorHeaders, traceRatio }: Pick<Config<'gateway'>, 'traceCollector' | 'traceCollectorHeaders' | 'traceRatio'>,
+  logger: Logger,
+): Promise<Tracing | undefined> {
   if (traceCollector === undefined) return undefined;
   const { Tracing } = await import('./open-telemetry.js');
-  return new Tracing({ collector: traceCollector, headers: traceCollectorHeaders, ratio: traceRatio });
+  return new Tracing({ collector: traceCollector, headers: traceCollectorHeaders, ratio: traceRatio, logger });
 }

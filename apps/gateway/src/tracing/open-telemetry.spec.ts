@@ -8,6 +8,8 @@ const ENDED = { method: 'GET', target: '/cards?number=4111', requestId: 'r-1', m
 
 let receiver: TraceReceiver;
 const started: Tracing[] = [];
+const said: unknown[][] = [];
+const say = (...line: unknown[]): void => void said.push(line);
 
 beforeAll(async () => {
   receiver = await traceReceiver();
@@ -21,7 +23,12 @@ afterEach(async () => {
 afterAll(() => receiver.close());
 
 function tracing({ ratio = 1, collector = receiver.url } = {}): Tracing {
-  const made = new Tracing({ collector: new URL(collector), headers: { authorization: 'Basic c2VjcmV0' }, ratio });
+  const made = new Tracing({
+    collector: new URL(collector),
+    headers: { authorization: 'Basic c2VjcmV0' },
+    ratio,
+    logger: { warn: say, info: say } as never,
+  });
   started.push(made);
   return made;
 }
@@ -91,9 +98,22 @@ test('a collector that answers nothing costs spans, which are counted, and never
   expect(performance.now() - before).toBeLessThan(8_000);
 });
 
-test('a collector that is away costs spans, which are counted', async () => {
+test('a collector that is away costs spans, which are counted, and the log says why', async () => {
+  said.length = 0;
   const made = tracing({ collector: 'http://127.0.0.1:1' });
   forwarded(made, []);
   await made.stop();
   await until(() => expect(made.counts.failed).toBe(2), 10_000);
+  expect(said).toEqual([
+    [expect.objectContaining({ collector: 'http://127.0.0.1:1', code: 'ECONNREFUSED' }), 'the collector takes no traces'],
+  ]);
+});
+
+test('a collector that refuses is named in the log with the status that it answers', async () => {
+  said.length = 0;
+  const made = tracing({ collector: `${receiver.url}/elsewhere` });
+  forwarded(made, []);
+  await made.stop();
+  await until(() => expect(made.counts.failed).toBe(2));
+  expect(said).toEqual([[expect.objectContaining({ code: 404, reason: 'Not Found' }), 'the collector takes no traces']]);
 });

@@ -1,3 +1,4 @@
+import type { Logger } from '#platform';
 import { withDeadline } from '#waiting';
 import {
   type Context,
@@ -16,6 +17,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import { isTraceContext, type RequestTrace, type RequestTracer } from '../proxy/index.js';
+import { CollectorLog } from './collector-log.js';
 import { BoundedProcessor, CountingExporter, SpanCounts } from './counted-spans.js';
 
 /** Spans that wait for the collector; more are dropped. About a kilobyte each. */
@@ -36,6 +38,7 @@ export interface TracingOptions {
   readonly headers: Readonly<Record<string, string>>;
   /** Part of the requests that are traced, unless a trusted proxy has decided. */
   readonly ratio: number;
+  readonly logger: Pick<Logger, 'warn' | 'info'>;
 }
 
 /** Sends spans of requests to a collector. Requests never wait for it: spans that it does not take in time are dropped. */
@@ -44,7 +47,7 @@ export class Tracing implements RequestTracer {
   private readonly provider: TracerProvider;
   private readonly tracer: Tracer;
 
-  constructor({ collector, headers, ratio }: TracingOptions) {
+  constructor({ collector, headers, ratio, logger }: TracingOptions) {
     const base = collector.href.endsWith('/') ? collector.href : `${collector.href}/`;
     const exporter = new OTLPTraceExporter({
       url: new URL('v1/traces', base).href,
@@ -53,7 +56,7 @@ export class Tracing implements RequestTracer {
       concurrencyLimit: 4,
     });
     const batches = new BatchSpanProcessor({
-      exporter: new CountingExporter(exporter, this.counts),
+      exporter: new CountingExporter(exporter, this.counts, new CollectorLog(logger, collector.origin)),
       maxQueueSize: MOST_WAITING,
       maxExportBatchSize: MOST_AT_ONCE,
       scheduledDelayMillis: EXPORT_EVERY_MS,
