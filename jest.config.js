@@ -38,7 +38,7 @@ export default {
   testTimeout: 120_000 * PATIENCE,
   reporters: ['default', '<rootDir>/test/support/plain-reporter.mjs'],
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{apps,libs,scripts,test/documents}/**/*.spec.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{apps,bench,libs,scripts,test/documents}/**/*.spec.ts'] },
     { ...withServices, displayName: 'integration', testMatch: ['<rootDir>/test/integration/**/*.spec.ts'] },
     {
       ...withServices,

@@ -6,7 +6,7 @@ import { actionlint } from './check/actionlint.mjs';
 import { buf } from './check/buf.mjs';
 import { kubeconform } from './check/kubeconform.mjs';
 import { luacheck, ruff } from './check/other-languages.mjs';
-import { pythonOfProtos } from './check/protobuf.mjs';
+import { descriptorsOfProtos, pythonOfProtos } from './check/protobuf.mjs';
 import { model } from './model.mjs';
 
 /** @typedef {{ ok: boolean } | { skipped: string }} Outcome */
@@ -35,6 +35,7 @@ const CHECKS = [
   ['GitHub workflows', actionlint],
   ['protobuf files', buf],
   ['Python of protobuf files', pythonOfProtos],
+  ['what server reflection tells of them', descriptorsOfProtos],
   ['the model of leases', model],
 ];
 

@@ -69,7 +69,7 @@ const PREFACE = Buffer.concat([
 ]);
 
 const measurement = new Measurement();
-const askInTurn = inTurn({ perSecond, most: connections * streams, isOver: () => measurement.over });
+const askInTurn = inTurn({ perSecond, isOver: () => measurement.over });
 let next = 0;
 
 /** @typedef {{ askedAt: number, status: string, limited: boolean }} Call */
@@ -83,13 +83,13 @@ function openConnection() {
   let unwritten = [];
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
 
-  const ask = () => {
+  const ask = (/** @type {number} */ askedAt) => {
     next = next + 1 === requests.length ? 0 : next + 1;
     const request = Buffer.from(/** @type {Buffer} */ (requests[next]));
     lastStream += 2;
     request.writeUInt32BE(lastStream, 5);
     request.writeUInt32BE(lastStream, SECOND_FRAME + 5);
-    calls.set(lastStream, { askedAt: performance.now(), status: 'no message', limited: false });
+    calls.set(lastStream, { askedAt, status: 'no message', limited: false });
     if (unwritten.length === 0) setImmediate(write);
     unwritten.push(request);
   };

@@ -32,7 +32,7 @@ function posted(body) {
 }
 
 const measurement = new Measurement();
-const askInTurn = inTurn({ perSecond, most: connections, isOver: () => measurement.over });
+const askInTurn = inTurn({ perSecond, isOver: () => measurement.over });
 let next = 0;
 
 function openConnection() {
@@ -46,9 +46,9 @@ function openConnection() {
     if (!measurement.over) askInTurn(ask);
   };
   const socket = ca === undefined ? plainSocket(arrived) : tlsSocket(arrived);
-  const ask = () => {
+  const ask = (/** @type {number} */ sinceMs) => {
     next = next + 1 === requests.length ? 0 : next + 1;
-    askedAt = performance.now();
+    askedAt = sinceMs;
     socket.write(/** @type {Buffer} */ (requests[next]));
   };
   socket.once(ca === undefined ? 'connect' : 'secureConnect', () => askInTurn(ask));

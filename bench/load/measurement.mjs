@@ -58,6 +58,7 @@ export class Measurement {
         ...(this.#tellsCounts && { countsBySecond: this.#bySecond.map((each) => each.counts()) }),
         statuses: this.#statuses,
         limitedShare: this.#limited / answers,
+        lateP50Ms: latenessAt(0.5),
         lateP99Ms: latenessAt(0.99),
         busy: (user + system) / 1e6 / seconds,
       }),

@@ -2,7 +2,9 @@
 import { join } from 'node:path';
 import { ROOT } from '../../scripts/paths.mjs';
 import { Latencies } from '../load/latencies.mjs';
+import { figure } from './figures.mjs';
 import { load } from './http-bed.mjs';
+import { besideNeighbours, withInterval } from './paired.mjs';
 
 /**
  * The gateway is at half of what it can answer, always: the merchants that are measured ask for three quarters of that, and a second stream for the rest, in one
@@ -16,7 +18,7 @@ const STREAM_CONNECTIONS = 32;
 const TURN_SECONDS = 3;
 const SETTLING_SECONDS = 1;
 /** Turns of the flood. */
-const FLOODS_A_ROUND = 4;
+const FLOODS_A_ROUND = 8;
 /** Ten million keys take half an hour on a quiet machine, and several times that beside other work. */
 const LONGEST_FLOOD_MS = 6 * 3_600_000;
 
@@ -61,8 +63,10 @@ export function asFastAsItCan({ pid }) {
 }
 
 /**
- * p99 of the merchants over all turns of the flood together, against that over all quiet ones; the first second of each turn does not count. One turn has so few slow answers that a single moment of the machine decides about its p99.
- * How much the machine alone makes of such a ratio is told beside it: the quiet turns of even number against the others.
+ * p99 of the merchants in each turn of the flood, against that of the two quiet turns around it; the first second of a turn does not count. A
+ * turn has so few slow answers that a single moment of the machine decides about its p99, so there are many turns, and their median is the
+ * result, with the interval in which it lies by chance. How much the machine alone makes of such a ratio is told beside it: the same of quiet
+ * turns, each against the quiet turns around it.
  * @param {import('../run.mjs').Bench} bench
  * @param {Server} server
  * @param {string[]} merchants
@@ -82,16 +86,28 @@ export async function besideAFlood({ workshop, rounds, warmupSeconds, quick }, s
     onMeasuring: () => void process.kill(stream.pid, 'SIGUSR2'),
   });
   const secondsOf = (/** @type {number} */ turn) => countsBySecond.slice(turn * TURN_SECONDS + SETTLING_SECONDS, (turn + 1) * TURN_SECONDS);
-  const p99Of = (/** @type {number[]} */ turns) => Latencies.together(turns.flatMap(secondsOf)).quantile(0.99);
-  const quiet = Array.from({ length: floods + 1 }, (_, i) => 2 * i);
-  const flooded = quiet.slice(0, floods).map((turn) => turn + 1);
-  const [quietMs, floodedMs] = [p99Of(quiet), p99Of(flooded)];
-  const half = (/** @type {number} */ which) => p99Of(quiet.filter((_, i) => i % 2 === which));
+  const p99Of = (/** @type {readonly number[]} */ turns) => Latencies.together(turns.flatMap(secondsOf)).quantile(0.99);
+  const turns = Array.from({ length: 2 * floods + 1 }, (_, turn) => turn);
+  const turnsMs = turns.map((turn) => p99Of([turn]));
   return {
-    quietMs,
-    floodedMs,
-    ratio: floodedMs / quietMs,
-    noise: half(0) / half(1),
-    turnsMs: [...quiet, ...flooded].sort((a, b) => a - b).map((turn) => p99Of([turn])),
+    quietMs: p99Of(turns.filter((turn) => turn % 2 === 0)),
+    floodedMs: p99Of(turns.filter((turn) => turn % 2 === 1)),
+    flood: withInterval(besideNeighbours(turnsMs)),
+    noise: withInterval(besideNeighbours(turnsMs.filter((_, turn) => turn % 2 === 0))),
+    turnsMs,
   };
+}
+
+/**
+ * The figures of it. The goal is met or missed by the median; where the goal lies within the interval, more turns would tell (`--rounds`).
+ * @param {string} name
+ * @param {Awaited<ReturnType<typeof besideAFlood>>} measured
+ */
+export function floodFigures(name, { flood, noise, quietMs, floodedMs, turnsMs }) {
+  return [
+    figure(name, [...flood.ratios], { goal: { atMost: 1.1 }, details: { quietMs, floodedMs, turnsMs, interval: [flood.from, flood.to] } }),
+    figure('    that median, with 95 % between', [flood.from, flood.to]),
+    figure('    the same of quiet turns, against quiet turns', [...noise.ratios], { details: { interval: [noise.from, noise.to] } }),
+    figure('    that median, with 95 % between', [noise.from, noise.to]),
+  ];
 }

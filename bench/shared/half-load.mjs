@@ -16,9 +16,9 @@ export async function halfLoad(full, rounds, say, measure) {
   const perSecond = Math.round((borne[borne.length >> 1] ?? 0) / 2);
   const p99s = [];
   for (let round = 1; round <= rounds; round++) {
-    const { p99Ms, lateP99Ms = NaN, busy, serverBusy = NaN, perSecond: answered } = await measure(perSecond);
+    const { p99Ms, lateP50Ms = NaN, lateP99Ms = NaN, busy, serverBusy = NaN, perSecond: answered } = await measure(perSecond);
     say(
-      `round ${round}: half load ${rate(answered)}, p99 ${p99Ms.toFixed(2)} ms, asked late by ${lateP99Ms.toFixed(2)} ms at p99; server ${percent(serverBusy)}, load ${percent(busy)} busy`,
+      `round ${round}: half load ${rate(answered)} of ${rate(perSecond)}, p99 ${p99Ms.toFixed(2)} ms; the generator itself late by ${lateP50Ms.toFixed(2)} ms, at p99 ${lateP99Ms.toFixed(2)}; server ${percent(serverBusy)}, load ${percent(busy)} busy`,
     );
     p99s.push(p99Ms);
   }

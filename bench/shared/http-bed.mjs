@@ -41,7 +41,8 @@ export const SNAPSHOT_TTL_MS = 86_400_000;
  * @property {[bucket: number, count: number][][]} [countsBySecond] what was counted of each second, if it was asked for
  * @property {Record<string, number>} statuses answers by status
  * @property {number} limitedShare answers with RateLimit headers, 0 to 1
- * @property {number} [lateP99Ms] how late the load generator asked where it had a rate to keep: beyond that it asked several at once
+ * @property {number} [lateP50Ms] how late the load generator asked where it had a rate to keep, by its own fault: with a connection free
+ * @property {number} [lateP99Ms]
  * @property {number} busy share of a core that the load generator itself used
  * @property {number | undefined} serverBusy share of a core that the server used, all its processes together; far below 1, and something else was the bottleneck
  */

@@ -94,6 +94,22 @@ export const FAULTS_OF_MACHINES: readonly Fault[] = [
     healsWithinMs: 0,
   },
   {
+    name: 'Redis frozen (SIGSTOP), and the clock of a gateway steps an hour back meanwhile',
+    breakIt: async (bed) => {
+      bed.house.redisServer.freeze();
+      // Buckets in the gateway, from before the step.
+      await bed.loadFor(500);
+      bed.machines[0]!.pretend({ aheadMs: -HOUR_MS });
+    },
+    heal: ({ house, machines }) => {
+      house.redisServer.thaw();
+      machines[0]!.pretend({});
+    },
+    allowed: STORE_AWAY,
+    onlyByHand: true,
+    healsWithinMs: 2500,
+  },
+  {
     name: 'The disk to which a gateway logs is full',
     breakIt: async (bed) => {
       await bed.stopGateway();

@@ -4,6 +4,7 @@
  * judges that as well, and prints the table: npm run faults
  */
 import { appendFileSync } from 'node:fs';
+import { jest } from '@jest/globals';
 import { obtainFaketime } from '../../scripts/services/fetch-redis.mjs';
 import { PATIENCE } from '../support/patience.mjs';
 import { shiftedRedis, type ShiftedRedis } from '../support/shifted-redis.js';
@@ -12,6 +13,7 @@ import { STORE_AWAY, type Fault } from './fault.js';
 import { FAULTS } from './faults.js';
 import { FAULTS_OF_THE_CLOCK } from './faults-of-machines.js';
 import { isOverLimit, MERCHANTS, OVER_LIMIT, PASSES_AGAIN, type Merchant } from './merchants.js';
+import { watchWaits } from './waits.js';
 
 const SECONDS = Number(process.env['TOLLGATE_FAULT_SECONDS'] ?? 0.3);
 const TABLE = process.env['TOLLGATE_FAULT_TABLE'];
@@ -23,6 +25,9 @@ const QUIET_MS = judgesTime ? 1000 : 150;
 /** Healed is what goes well for so long. */
 const STEADY_MS = judgesTime ? 1500 : 200;
 const HEALS_WITHIN_MS = 10_000;
+const MOST_ATTEMPTS = 3;
+// Three times the longest fault, and room to heal.
+if (judgesTime) jest.setTimeout(600_000);
 
 let bed: FaultBed;
 
@@ -67,8 +72,36 @@ interface Course {
   readonly endedMs: number;
 }
 
+/**
+ * In the long form the deadlines are the usual ones, and a machine that does something else meanwhile misses them. What went wrong then says nothing of the fault,
+ * so it is tried again, and fails at last. That the machine was busy is what Linux says, not how late anything was.
+ */
 async function judge(fault: Fault): Promise<void> {
-  const course = await run(fault);
+  for (let attempt = 1; ; attempt++) {
+    const waits = watchWaits([bed.house.redisServer.pid, ...bed.gateways.map(({ pid }) => pid)]);
+    const verdict = judged(fault, await run(fault));
+    const { busy, share } = waits();
+    const isRepeated = judgesTime && verdict.isWrong && busy && attempt < MOST_ATTEMPTS;
+    if (isRepeated) {
+      process.stderr.write(
+        `${fault.name}: tried again, because ${Math.round(share * 100)} % of the time was spent waiting for a processor\n`,
+      );
+      continue;
+    }
+    if (judgesTime) appendFileSync(TABLE, `${verdict.row}\n`);
+    verdict.demandRight();
+    return;
+  }
+}
+
+interface Verdict {
+  readonly row: string;
+  readonly isWrong: boolean;
+  /** Fails if something was wrong. */
+  demandRight(): void;
+}
+
+function judged(fault: Fault, course: Course): Verdict {
   const { beganMs, brokenMs, healedMs, endedMs } = course;
   const healedAfterMs = bed.healedAfterMs(healedMs);
   const admitted = OVER_LIMIT.map((merchant) => {
@@ -82,15 +115,18 @@ async function judge(fault: Fault): Promise<void> {
     ),
     ...bed.received.contradictions(bed.answers),
   ];
-  if (judgesTime)
-    appendFileSync(
-      TABLE,
-      `${row(fault, course, { wrong: wrong.length, shares: admitted.map(({ count, most }) => count / most), healedAfterMs })}\n`,
-    );
-
-  expect(wrong.length > tolerated(wrong) ? wrong : []).toEqual([]);
-  if (judgesTime) expect(healedAfterMs).toBeLessThanOrEqual(fault.healsWithinMs);
-  expect(admitted.filter(({ count, most }) => count > most)).toEqual([]);
+  const told = wrong.length > tolerated(wrong) ? wrong : [];
+  const isLate = judgesTime && healedAfterMs > fault.healsWithinMs;
+  const above = admitted.filter(({ count, most }) => count > most);
+  return {
+    row: row(fault, course, { wrong: wrong.length, shares: admitted.map(({ count, most }) => count / most), healedAfterMs }),
+    isWrong: told.length > 0 || isLate || above.length > 0,
+    demandRight() {
+      expect(told).toEqual([]);
+      if (judgesTime) expect(healedAfterMs).toBeLessThanOrEqual(fault.healsWithinMs);
+      expect(above).toEqual([]);
+    },
+  };
 }
 
 async function run(fault: Fault): Promise<Course> {

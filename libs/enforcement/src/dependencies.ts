@@ -1,5 +1,13 @@
 import { randomInt } from 'node:crypto';
-import { type BucketStore, LeasingBucketStore, MemoryBucketStore, RateLimiter, RememberingBucketStore, RULE_LANGUAGE } from '#limiter';
+import {
+  type BucketStore,
+  type Clock,
+  LeasingBucketStore,
+  MemoryBucketStore,
+  RateLimiter,
+  RememberingBucketStore,
+  RULE_LANGUAGE,
+} from '#limiter';
 import {
   ChangeFeed,
   type ChangeListener,
@@ -62,7 +70,8 @@ export function createDependencies(settings: EnforcerSettings, id: string, repor
   const spareCapacity = new MeasuredSpareCapacity({ capacityPerSecond, report, upstreamErrors });
   const buckets = new RememberingBucketStore(store, () => performance.now());
   const leasing = createLeasing(buckets, store, settings);
-  const limiter = new RateLimiter(leasing, new MemoryBucketStore(Date.now), {
+  // While Redis is away the gateway counts on by the clock that Redis had.
+  const limiter = new RateLimiter(leasing, new MemoryBucketStore(clockOf(store)), {
     spareCapacity,
     gateways: () => gateways.count,
     retries: settings.retries,
@@ -120,9 +129,13 @@ function createConnections(settings: EnforcerSettings) {
   return { redis, snapshotRedis, subscriber: createRedis(snapshotRedisUrl, 'subscriber') };
 }
 
+/** That of Redis, which goes on here while Redis is away. */
+function clockOf(store: RedisBuckets): Clock {
+  return () => Date.now() + store.clockOffsetMs;
+}
+
 function createClaims(redis: RedisConnection, store: RedisBuckets, ignored: IgnoredMessages, deadlineMs: number): RedisClaimStore {
-  const nowMs = () => Date.now() + store.clockOffsetMs;
-  return new RedisClaimStore(redis, { nowMs, deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
+  return new RedisClaimStore(redis, { nowMs: clockOf(store), deadlineMs, onUnreadable: (what) => ignored.add({ kind: 'claim', ...what }) });
 }
 
 function createApiKeys({ apiKeySource, unknownLookupsPerSecond, unknownLookupsPerPeer }: EnforcerSettings): ApiKeys | undefined {
@@ -165,7 +178,7 @@ function createRuleCache(
   return new RuleCache({
     cold: createColdReader(settings, snapshots, readable),
     makeTake: redisTake,
-    storeNow: () => Date.now() + store.clockOffsetMs,
+    storeNow: clockOf(store),
     onNewerRule: ({ id, language }) =>
       ignored.add({
         kind: 'rule',

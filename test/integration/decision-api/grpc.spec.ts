@@ -431,8 +431,12 @@ describe('health and reflection', () => {
 
   it('list the services, with their messages', async () => {
     const { services, file } = await reflected(client);
-    expect(services).toEqual(expect.arrayContaining(['tollgate.v1.DecisionService', 'envoy.service.ratelimit.v3.RateLimitService']));
-    expect(file.includes('CheckStreamRequest')).toBe(true);
+    expect(services).toEqual(
+      expect.arrayContaining(['tollgate.v1.DecisionService', 'envoy.service.ratelimit.v3.RateLimitService', 'grpc.health.v1.Health']),
+    );
+    // As clients in Go demand it: a whole name, and the file in which it is.
+    for (const text of ['.tollgate.v1.CheckStreamRequest', '.google.protobuf.Struct', 'google/protobuf/struct.proto'])
+      expect(file.includes(text)).toBe(true);
   });
 
   it('say that nothing is served any more when the process drains, and calls go on', async () => {

@@ -1,4 +1,3 @@
-import { ReflectionService } from '@grpc/reflection';
 import type { HeadersOf, Trust } from '#edge';
 import type { Health, Logger } from '#platform';
 import type { CallerLimit } from '../callers/caller-limit.js';
@@ -14,7 +13,8 @@ import { GrpcHealth } from './grpc-health.js';
 import { BodyBudget } from '../http/request-body.js';
 import type { ConnectionSilence } from '../http2/silence.js';
 import { GrpcServer } from './grpc-server.js';
-import { protos, serviceNamed } from './protos.js';
+import { serviceNamed } from './protos.js';
+import { reflection } from './reflection.js';
 
 export interface GrpcDoorsOptions {
   readonly decisions: Decisions;
@@ -65,7 +65,7 @@ export class GrpcDoors {
     this.server.add(serviceNamed(AUTHORIZATION), authorizationService(options));
     this.health = new GrpcHealth(health, [DECISION_SERVICE, RATE_LIMIT_SERVICE, AUTHORIZATION]);
     this.health.addTo(this.server.services);
-    new ReflectionService(protos()).addToServer(this.server.services);
+    reflection().addToServer(this.server.services);
   }
 
   /** Answers the port. Rejects with the system's error. */

@@ -10,6 +10,7 @@ export class GrpcHealth {
   private readonly implementation: HealthImplementation;
   private timer: NodeJS.Timeout | undefined;
   private looking = false;
+  private told = false;
 
   /** @param services whose health may be asked; the empty name is the whole */
   constructor(
@@ -43,7 +44,10 @@ export class GrpcHealth {
     this.tell(ready);
   }
 
+  /** Whoever watches hears of changes, not of looks. */
   private tell(ready: boolean): void {
+    if (ready === this.told) return;
+    this.told = ready;
     for (const name of ['', ...this.services]) this.implementation.setStatus(name, ready ? 'SERVING' : 'NOT_SERVING');
   }
 }

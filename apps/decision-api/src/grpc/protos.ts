@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { loadSync, type MessageTypeDefinition, type PackageDefinition, type ServiceDefinition } from '@grpc/proto-loader';
 
 /** The published files of all services that this app answers. */
-const FILES = [
+export const FILES = [
   'tollgate/v1/decision.proto',
   'envoy/service/ratelimit/v3/rls.proto',
   'envoy/service/auth/v3/external_auth.proto',
@@ -19,7 +19,7 @@ let loaded: PackageDefinition | undefined;
 
 /** All messages and services, read once. */
 export function protos(): PackageDefinition {
-  return (loaded ??= loadSync(FILES, { ...FORM, includeDirs: [folder()] }));
+  return (loaded ??= loadSync(FILES, { ...FORM, includeDirs: [protoFolder()] }));
 }
 
 /** @param name like tollgate.v1.DecisionService */
@@ -33,7 +33,7 @@ export function messageNamed(name: string): MessageTypeDefinition<object, object
 }
 
 /** In the checkout and in the image it stands beside what was built. */
-function folder(): string {
+export function protoFolder(): string {
   let at = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(at, 'proto', FILES[0]!))) {
     if (at === dirname(at)) throw new Error('the folder proto is missing');

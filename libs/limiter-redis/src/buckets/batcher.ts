@@ -149,15 +149,14 @@ export class Batcher<Asked extends Waiting> {
   private send(requests: readonly Asked[]): void {
     const batch = { requests, place: NOWHERE };
     this.underWay.add(batch);
-    const sentAtMs = Date.now();
-    const startedMs = performance.now();
+    const sentMs = performance.now();
     const { protocol } = this;
     protocol.script
       .runPacked(this.redis, () => protocol.pack(requests, this.clock.nowMs, this.clock.ofScripts))
       .then(
         (numbers) => {
-          this.bounds.onCall(performance.now() - startedMs, requests.length);
-          this.answered(batch, protocol.read(numbers as number[]), sentAtMs);
+          this.bounds.onCall(performance.now() - sentMs, requests.length);
+          this.answered(batch, protocol.read(numbers as number[]), sentMs);
         },
         (error: Error) => {
           this.breaker.failed(this.fault.explain(error));
@@ -168,8 +167,8 @@ export class Batcher<Asked extends Waiting> {
       );
   }
 
-  private answered(batch: Batch<Asked>, reply: BatchReply<Asked>, sentAtMs: number): void {
-    this.clock.heard(reply.atUs, sentAtMs);
+  private answered(batch: Batch<Asked>, reply: BatchReply<Asked>, sentMs: number): void {
+    this.clock.heard(reply.atUs, sentMs);
     if (!reply.wasWritten) this.breaker.failed(FULL);
     const again: Asked[] = [];
     for (const waiting of batch.requests) if (reply.answer(waiting)) again.push(waiting);

@@ -43,10 +43,14 @@ export class ClusterBucketStore implements RedisBuckets {
     cluster.on('refresh', this.onRefresh);
   }
 
-  /** That of one of the masters: their clocks agree as far as their machines do. */
+  /** That of one of the masters, and while all are away what one has said last: their clocks agree as far as their machines do. */
   get clockOffsetMs(): number {
-    for (const store of this.masters.all()) if (store.available) return store.clockOffsetMs;
-    return 0;
+    let offsetMs = 0;
+    for (const store of this.masters.all()) {
+      if (store.available) return store.clockOffsetMs;
+      offsetMs ||= store.clockOffsetMs;
+    }
+    return offsetMs;
   }
 
   get available(): boolean {

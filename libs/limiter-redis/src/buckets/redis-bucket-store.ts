@@ -211,12 +211,12 @@ export class RedisBucketStore implements RedisBuckets {
   private async askOperation(take: BucketTake, operation: BucketOperation): Promise<OperationReply> {
     if (!this.readable) throw new StoreUnavailableError('Redis is not answering');
     for (let asked = 0; asked < MOST_ASKED; asked++) {
-      const sentAtMs = Date.now();
+      const sentMs = performance.now();
       const numbers = await this.inTime(
         operateScript.runPacked(this.redis, () => packOperation(take, operation, asked > 0, this.clock.nowMs, this.clock.ofScripts)),
       );
       const reply = new OperationReply(numbers as number[]);
-      this.clock.heard(reply.atUs, sentAtMs);
+      this.clock.heard(reply.atUs, sentMs);
       if (reply.problem === 'stale') throw new NewerRulesError(Math.abs(reply.atUs));
       // Nothing was done: Redis wants former numbers, or other windows of the calendar.
       if (reply.problem === 'again') continue;

@@ -1,19 +1,23 @@
 import type { Clock } from '#limiter';
 
-/** What time it is at the server, as far as that is known here. */
+/**
+ * What time it is at the server, as far as that is known here. Between two answers it goes on by a clock of this process that nobody can set: when the clock
+ * of this machine is set, nothing that is decided here meanwhile becomes older or younger.
+ */
 export class ServerClock {
-  private offset = 0;
+  /** By how much the clock of the server is ahead of performance.now(); undefined until it has answered. */
+  private aheadMs: number | undefined;
 
   /** @param replaced instead of the clock of the server. For tests and replays. */
   constructor(private readonly replaced: Clock | undefined) {}
 
   /** By how much the clock of Redis is ahead of this machine's. Milliseconds, as exact as the way to Redis is short. */
   get offsetMs(): number {
-    return this.offset;
+    return this.aheadMs === undefined ? 0 : performance.now() + this.aheadMs - Date.now();
   }
 
   get nowMs(): number {
-    return this.replaced?.() ?? Date.now() + this.offset;
+    return this.replaced?.() ?? Date.now() + this.offsetMs;
   }
 
   /** Whether a script is to go by the time that it is told. */
@@ -26,8 +30,11 @@ export class ServerClock {
     return this.replaced ? String(Math.round(this.replaced() * 1000)) : '';
   }
 
-  /** @param atUs what time it was at the server, negative if Redis was full */
-  heard(atUs: number, sentAtMs: number): void {
-    if (!this.replaced) this.offset = Math.abs(atUs) / 1000 - (sentAtMs + Date.now()) / 2;
+  /**
+   * @param atUs what time it was at the server, negative if Redis was full
+   * @param sentMs when it was asked, by performance.now()
+   */
+  heard(atUs: number, sentMs: number): void {
+    if (!this.replaced) this.aheadMs = Math.abs(atUs) / 1000 - (sentMs + performance.now()) / 2;
   }
 }
