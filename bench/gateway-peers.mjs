@@ -1,16 +1,20 @@
-/** Requests a second through the gateway by a rule, against proxies with a limiter as they are usually built on Node, and against nginx and HAProxy. */
+/** Requests a second through the gateway by a rule, against proxies with a limiter as they are usually built on Node, and against nginx, HAProxy, Envoy and Traefik. */
 import { loadText } from './gateway-limiting.mjs';
 import { figure, interleaved, ratios } from './shared/figures.mjs';
 import { announced, load, perBusySecond, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
 import { NATIVE_PROXIES, startNativeProxies } from './shared/native-proxies.mjs';
 import { installPeers, peerScript } from './shared/peers.mjs';
 
-export const title = 'gateway with a rule against Express and Nest with their limiters, nginx and HAProxy';
+export const title = 'gateway with a rule against Express and Nest with their limiters, nginx, HAProxy, Envoy and Traefik';
 
 const PEERS = /** @type {const} */ ({
   express: 'Express, express-rate-limit, rate-limit-redis, http-proxy-middleware',
   nest: 'Nest, throttler, throttler-storage-redis, http-proxy-middleware',
 });
+
+/** Of a second of the core, where there is a goal. */
+const GOALS = /** @type {const} */ ({ nginx: 0.38, envoy: 2, traefik: 2 });
+const NATIVES = /** @type {const} */ (['nginx', 'haproxy', 'envoy', 'traefik']);
 
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
 export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
@@ -19,7 +23,12 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   const upstream = await startUpstream(workshop);
   const gateway = await startGateway(workshop, upstream, redis.url);
   const merchants = gateway.ruled;
-  const natives = await startNativeProxies(workshop, ['nginx', 'haproxy'], { upstreamPort: upstream.port, refuses: false, say });
+  const natives = await startNativeProxies(workshop, [...NATIVES], {
+    upstreamPort: upstream.port,
+    redisUrl: redis.url,
+    refuses: false,
+    say,
+  });
   const servers = { tollgate: gateway.server, express: await startPeer('express'), nest: await startPeer('nest'), ...natives };
 
   /** @param {keyof typeof PEERS} name */
@@ -30,7 +39,7 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   for (const server of Object.values(servers)) await warmUp(workshop, server, { merchants, seconds: warmupSeconds });
   const sides = Object.entries(servers).map(([name, server]) => [
     name,
-    // nginx and HAProxy do not tell their clients of limits.
+    // These do not tell their clients of limits.
     () => load(workshop, server, { merchants, seconds, warmupSeconds, ...(!(name in natives) && { limited: true }), quick }),
   ]);
   const results = await interleaved(rounds, Object.fromEntries(sides), (side, round, result) =>
@@ -52,7 +61,7 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
         `gateway / ${NATIVE_PROXIES[/** @type {keyof typeof natives} */ (name)].what}, a second of the core`,
         ratios(perCore('tollgate'), perCore(name)),
         {
-          ...(name === 'nginx' && { goal: { atLeast: 0.38 } }),
+          ...(name in GOALS && { goal: { atLeast: GOALS[/** @type {keyof typeof GOALS} */ (name)] } }),
           details: { tollgate: results['tollgate'], [name]: results[name] },
         },
       ),

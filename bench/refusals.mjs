@@ -1,4 +1,4 @@
-/** What a refusal costs: refusals a second from the gateway's memory, against nginx, HAProxy and a node:http that answers a constant. */
+/** What a refusal costs: refusals a second from the gateway's memory, against nginx, HAProxy, Envoy and a node:http that answers a constant. */
 import { createRedis } from '#limiter-redis';
 import { join } from 'node:path';
 import { ROOT } from '../scripts/paths.mjs';
@@ -7,7 +7,7 @@ import { figure, interleaved, ratios } from './shared/figures.mjs';
 import { announced, load, perBusySecond, startGateway, startUpstream, warmUp } from './shared/http-bed.mjs';
 import { NATIVE_PROXIES, startNativeProxies } from './shared/native-proxies.mjs';
 
-export const title = 'refusing a flood, against nginx, HAProxy and a constant of node:http';
+export const title = 'refusing a flood, against nginx, HAProxy, Envoy and a constant of node:http';
 
 /** @param {import('./run.mjs').Bench} bench @returns {Promise<import('./shared/figures.mjs').Figure[]>} */
 export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say }) {
@@ -16,7 +16,12 @@ export async function run({ workshop, rounds, seconds, warmupSeconds, quick, say
   const gateway = await startGateway(workshop, upstream, redis.url);
   const merchants = gateway.refused;
   const constant = await announced(workshop.node(join(ROOT, 'bench', 'load', 'constant.mjs'), { measured: true }));
-  const natives = await startNativeProxies(workshop, ['nginx', 'haproxy'], { upstreamPort: upstream.port, refuses: true, say });
+  const natives = await startNativeProxies(workshop, ['nginx', 'haproxy', 'envoy'], {
+    upstreamPort: upstream.port,
+    redisUrl: redis.url,
+    refuses: true,
+    say,
+  });
   const servers = { tollgate: gateway.server, constant, ...natives };
 
   for (const server of Object.values(servers)) await warmUp(workshop, server, { merchants, seconds: warmupSeconds });
